@@ -1,0 +1,732 @@
+"""The tree of classes.
+
+Terms used throughout the package:
+
+node
+    A class, known to users by its *name* and to arrays by its *index*.
+depth-first order
+    Nodes are numbered so that the root is 0 and the descendants of `v`, itself included, are exactly
+    ``v .. end[v] - 1``. Children keep the order of the input. "Ancestor" and "descendant" include the node.
+leaf
+    A node without children: the finest classes.
+information
+    ``I(y) = log2 |L| - log2 |L(y)|`` bits, where ``L(y)`` are the leaves below `y`: 0 at the root, largest
+    at the leaves. Other measures of how specific a node is: see `Hierarchy.information`.
+trivial node
+    A node with exactly one child, the root excepted. It says the same as its child, less precisely, and is
+    never an answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hedgerow import tree_files
+from hedgerow.errors import ParameterError, ScoreError, TreeError, UnknownNameError
+from hedgerow.tree_files import NodeTable, closest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from os import PathLike
+
+    import networkx
+
+Indices = NDArray[np.int64]
+Names = NDArray[np.object_]
+InformationKind = Literal["leaves", "depth"]
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+_LCA_BLOCK = 1 << 15  # pairs per block: temporaries of this length stay in the cache
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Hierarchy:
+    """A frozen tree of named classes, its nodes in depth-first order.
+
+    Build one with `from_edges`, `from_lineages`, `from_paths`, `from_json`, `from_newick`, `from_networkx` or
+    `from_parents`; the plain constructor wants nodes that are in depth-first order already.
+
+    Parameters
+    ----------
+    names
+        One distinct, non-empty string per node.
+    parent
+        Index of each node's parent; -1 for the root, which comes first.
+    rank
+        Optional rank of each node, such as "genus"; "" where it has none.
+    title
+        Optional display name of each node, such as the words of a WordNet id; "" where it has none.
+
+    Examples
+    --------
+    >>> h = Hierarchy.from_edges([("animal", "bird"), ("animal", "fish"), ("bird", "robin"), ("bird", "wren")])
+    >>> h.names.tolist()
+    ['animal', 'bird', 'robin', 'wren', 'fish']
+    >>> h.end.tolist()
+    [5, 4, 3, 4, 5]
+    >>> h.names[h.lca(h.index("robin"), h.index("wren"))]
+    'bird'
+    """
+
+    names: Names
+    parent: Indices
+    rank: Names | None = None
+    title: Names | None = None
+    depth: Indices = field(init=False)
+    """Number of edges from the root to each node."""
+    end: Indices = field(init=False)
+    """One past the last descendant of each node."""
+    leaves: Indices = field(init=False)
+    """The nodes without children, ascending."""
+
+    def __post_init__(self) -> None:
+        parent = np.array(self.parent, dtype=np.int64)
+        names = _as_names(self.names, "names", len(parent))
+        _check_names(names)
+        if len(parent) < 2:
+            raise TreeError("A tree needs at least one class below its root; this one has no edges.")
+        if parent[0] != -1 or parent[1:].min() < 0 or np.any(parent[1:] >= np.arange(1, len(parent))):
+            raise TreeError(_NOT_DEPTH_FIRST)
+        end = _subtree_ends(parent)
+        is_leaf = np.ones(len(parent), dtype=bool)
+        is_leaf[parent[1:]] = False
+        # In depth-first order the next node is a first child, or what follows a leaf's finished subtree.
+        following = np.arange(1, len(parent) + 1)
+        if not np.all(np.where(is_leaf, end == following, np.append(parent[1:], -1) == following - 1)):
+            raise TreeError(_NOT_DEPTH_FIRST)
+        self._set("names", names)
+        self._set("parent", parent)
+        self._set("end", end)
+        self._set("depth", _path_sums(np.ones(len(parent), dtype=np.int64), parent) - 1)
+        self._set("leaves", np.flatnonzero(is_leaf))
+        for extra in ("rank", "title"):
+            if getattr(self, extra) is not None:
+                self._set(extra, _as_names(getattr(self, extra), extra, len(parent)))
+
+    def _set(self, name: str, array: NDArray[Any]) -> None:
+        array.flags.writeable = False
+        object.__setattr__(self, name, array)
+
+    # Construction ------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_parents(
+        cls,
+        names: Sequence[str],
+        parent: ArrayLike,
+        rank: Sequence[str] | None = None,
+        title: Sequence[str] | None = None,
+    ) -> Self:
+        """Build from nodes in any order: `parent[i]` is the position of node i's parent, -1 for the root.
+
+        Siblings keep the order in which they are given.
+        """
+        parent = np.asarray(parent, dtype=np.int64)
+        order = depth_first_order(names, parent)
+        position = np.empty_like(order)
+        position[order] = np.arange(len(order))
+        new_parent = np.where(parent[order] < 0, -1, position[parent[order]])
+
+        def reordered(values: Sequence[str] | None, what: str) -> Names | None:
+            return None if values is None else _as_names(values, what, len(order))[order]
+
+        ordered_names = reordered(names, "names")
+        assert ordered_names is not None  # noqa: S101  (names are not optional)
+        return cls(ordered_names, new_parent, reordered(rank, "rank"), reordered(title, "title"))
+
+    @classmethod
+    def _from_table(cls, table: NodeTable) -> Self:
+        return cls.from_parents(table.names, table.parent, table.rank, table.title)
+
+    @classmethod
+    def from_edges(cls, source: str | PathLike[str] | Iterable[tuple[str, str]]) -> Self:
+        """Read `parent,child` pairs, in any order, from a CSV or TSV file or from an iterable of pairs.
+
+        A first line reading `parent,child` (in any case) is a header.
+
+        >>> Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+        Hierarchy(3 nodes, 2 leaves, depth 1, root 'root')
+        """
+        return cls._from_table(tree_files.read_edges(source))
+
+    @classmethod
+    def from_lineages(cls, source: Any, *, root: str = "root", disambiguate: bool = False) -> Self:
+        """Read one lineage a row, one rank a column, coarsest first; blanks are allowed.
+
+        Parameters
+        ----------
+        source
+            A CSV or TSV file with a header, a pandas DataFrame, or rows with the header as the first row.
+            Column names become ranks.
+        root
+            Name of the root that is added above several tops.
+        disambiguate
+            Where one name stands under two parents, call the nodes "parent/name" instead of refusing.
+
+        >>> h = Hierarchy.from_lineages([("class", "species"), ("birds", "robin"), ("birds", "wren"), ("fish", "cod")])
+        >>> h.names.tolist(), h.rank.tolist()
+        (['root', 'birds', 'robin', 'wren', 'fish', 'cod'], ['', 'class', 'species', 'species', 'class', 'species'])
+        """
+        return cls._from_table(tree_files.read_lineages(source, root=root, disambiguate=disambiguate))
+
+    @classmethod
+    def from_paths(
+        cls,
+        source: str | PathLike[str] | Iterable[str],
+        *,
+        root: str = "root",
+        separator: str | None = None,
+        disambiguate: bool = False,
+    ) -> Self:
+        """Read one path a line, such as `animal/bird/robin` or `animal;bird;robin`, from a file or an iterable.
+
+        `separator` is "/" or ";" as found on the first line that has one, unless given.
+
+        >>> Hierarchy.from_paths(["bird/robin", "bird/wren", "fish"]).names.tolist()
+        ['root', 'bird', 'robin', 'wren', 'fish']
+        """
+        return cls._from_table(
+            tree_files.read_paths(source, root=root, separator=separator, disambiguate=disambiguate)
+        )
+
+    @classmethod
+    def from_json(cls, source: str | PathLike[str] | dict[str, Any] | list[Any], *, root: str = "root") -> Self:
+        """Read nested JSON: ``{"name": ..., "children": [...]}`` or ``{"bird": {"robin": {}, "wren": {}}}``.
+
+        >>> Hierarchy.from_json({"animal": {"bird": ["robin", "wren"], "fish": {}}}).names.tolist()
+        ['animal', 'bird', 'robin', 'wren', 'fish']
+        """
+        return cls._from_table(tree_files.read_json(source, root=root))
+
+    @classmethod
+    def from_newick(cls, source: str | PathLike[str], *, root: str = "root") -> Self:
+        """Read a Newick file, or a Newick string (it ends with a semicolon); branch lengths are skipped.
+
+        >>> Hierarchy.from_newick("((robin,wren)bird,fish)animal;").names.tolist()
+        ['animal', 'bird', 'robin', 'wren', 'fish']
+        """
+        return cls._from_table(tree_files.read_newick(source, root=root))
+
+    @classmethod
+    def from_networkx(cls, graph: networkx.DiGraph) -> Self:
+        """Build from a directed graph whose edges go from parent to child; nodes become `str(node)`."""
+        return cls._from_table(tree_files.read_networkx(graph))
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read what `save` wrote."""
+        return cls._from_table(tree_files.read_saved(path))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything about the tree, ranks and titles included, to a JSON file; see `load`."""
+        tree_files.write_saved(path, self._table())
+
+    def to_edges(self, path: str | PathLike[str]) -> None:
+        """Write `parent,child` lines, parents first (tab-separated if the name ends in `.tsv`)."""
+        tree_files.write_edges(path, self._table())
+
+    def to_json(self, path: str | PathLike[str]) -> None:
+        """Write nested JSON: ``{"name": ..., "children": [...]}``."""
+        tree_files.write_json(path, self._table())
+
+    def to_newick(self, path: str | PathLike[str]) -> None:
+        """Write a Newick file, names quoted where they must be."""
+        tree_files.write_newick(path, self._table())
+
+    def to_networkx(self) -> networkx.DiGraph:
+        """Return a directed graph of names, edges from parent to child."""
+        return tree_files.to_networkx(self._table())
+
+    def _table(self) -> NodeTable:
+        return NodeTable(
+            self.names.tolist(),
+            self.parent,
+            None if self.rank is None else self.rank.tolist(),
+            None if self.title is None else self.title.tolist(),
+        )
+
+    # Names -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return dict(zip(self.names.tolist(), range(len(self)), strict=True))
+
+    def index(self, name: str) -> int:
+        """Return the index of one name."""
+        found = self._index.get(name)
+        if found is None:
+            raise UnknownNameError(f"There is no {name!r} in the tree.{closest([name], self._index)}")
+        return found
+
+    def indices(self, names: ArrayLike) -> Indices:
+        """Return the indices of an array of names, in its shape.
+
+        >>> h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+        >>> h.indices([["dog", "cat"], ["root", "dog"]]).tolist()
+        [[2, 1], [0, 2]]
+        """
+        array = np.asarray(names, dtype=object)
+        flat = array.ravel().tolist()
+        index = self._index
+        try:
+            found = np.fromiter(map(index.__getitem__, flat), dtype=np.int64, count=len(flat))
+        except (KeyError, TypeError):
+            unknown = list(dict.fromkeys(str(name) for name in flat if name not in index))
+            shown = ", ".join(map(repr, unknown[:5])) + (", ..." if len(unknown) > 5 else "")
+            count = "name is" if len(unknown) == 1 else "names are"
+            raise UnknownNameError(
+                f"{len(unknown)} {count} not in the tree: {shown}.{closest(unknown[:5], index)}"
+            ) from None
+        return found.reshape(array.shape)
+
+    def nodes(self, labels: ArrayLike) -> Indices:
+        """Return node indices from labels that are names or indices already, checked.
+
+        >>> h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+        >>> h.nodes(["dog", "root"]).tolist(), h.nodes([2, 0]).tolist()
+        ([2, 0], [2, 0])
+        """
+        array = np.asarray(labels)
+        if array.dtype.kind in "OUT":
+            return self.indices(array)
+        if array.size == 0:
+            return array.astype(np.int64)
+        if array.dtype.kind not in "iu":
+            raise ScoreError(f"Labels must be names or integer node indices, not {array.dtype}.")
+        outside = (array < 0) | (array >= len(self))
+        if outside.any():
+            offender = array[outside].ravel()[0]
+            raise ScoreError(f"Label {offender} is not a node index: the tree has nodes 0 to {len(self) - 1}.")
+        return array.astype(np.int64)
+
+    # Relations ---------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def is_ancestor(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
+        """Tell whether `a` is an ancestor of `b`, or `b` itself; the two broadcast."""
+        a, b = np.asarray(a), np.asarray(b)
+        return np.asarray((a <= b) & (b < self.end[a]))
+
+    def lca(self, a: ArrayLike, b: ArrayLike) -> Any:
+        """Return the lowest common ancestor of each pair; the two broadcast.
+
+        In depth-first order the LCA of a < b is the smallest parent among the nodes a+1 .. b: all of these
+        lie below the LCA, and one of them is its child. A table of minima over runs of 1, 2, 4, ... nodes
+        answers that with two look-ups a pair.
+        """
+        a, b = np.broadcast_arrays(np.asarray(a, dtype=np.int64), np.asarray(b, dtype=np.int64))
+        result = np.empty(a.shape, dtype=np.int64)
+        flat_a, flat_b, flat = a.reshape(-1), b.reshape(-1), result.reshape(-1)
+        minima, exponent = self._parent_minima
+        width = len(self)
+        for start in range(0, flat.size, _LCA_BLOCK):
+            block = slice(start, start + _LCA_BLOCK)
+            low = np.minimum(flat_a[block], flat_b[block])
+            high = np.maximum(flat_a[block], flat_b[block])
+            k = exponent[high - low]
+            left = minima.take(k * width + low + 1, mode="clip")
+            right = minima.take(k * width + high + 1 - (1 << k), mode="clip")
+            np.copyto(flat[block], np.where(low == high, low, np.minimum(left, right)))
+        return result[()]
+
+    @cached_property
+    def _parent_minima(self) -> tuple[NDArray[np.int32], Indices]:
+        """Minima of `parent` over runs of 2**k nodes, flattened over k, and floor(log2) of every length."""
+        n = len(self)
+        levels = [self.parent.astype(np.int32)]
+        while (1 << len(levels)) < n:
+            half = 1 << (len(levels) - 1)
+            below = levels[-1]
+            levels.append(np.concatenate([np.minimum(below[:-half], below[half:]), below[-half:]]))
+        exponent = np.frexp(np.maximum(np.arange(n), 1))[1].astype(np.int64) - 1
+        return np.concatenate(levels), exponent
+
+    def lineage(self, node: int) -> Indices:
+        """Return the path from the root to a node: root first, the node last."""
+        path = [int(node)]
+        while path[-1] > 0:
+            path.append(int(self.parent[path[-1]]))
+        return np.array(path[::-1], dtype=np.int64)
+
+    def children(self, node: int) -> Indices:
+        """Return the children of a node, in order."""
+        by_parent, start = self._by_parent
+        return by_parent[start[node] : start[node + 1]]
+
+    def siblings(self, node: int) -> Indices:
+        """Return the children of a node's parent, the node itself included; for the root, the root."""
+        return self.children(int(self.parent[node])) if node else np.zeros(1, dtype=np.int64)
+
+    @cached_property
+    def _by_parent(self) -> tuple[Indices, Indices]:
+        """All nodes but the root sorted by parent, and where the children of each node start there."""
+        by_parent = 1 + np.argsort(self.parent[1:], kind="stable")
+        start = np.searchsorted(self.parent[by_parent], np.arange(len(self) + 1))
+        return by_parent, start
+
+    @cached_property
+    def child_count(self) -> Indices:
+        """Number of children of each node."""
+        return _frozen(np.bincount(self.parent[1:], minlength=len(self)))
+
+    @cached_property
+    def leaf_count(self) -> Indices:
+        """Number of leaves below each node; 1 for a leaf."""
+        before = self.leaves_before
+        return _frozen(before[self.end] - before[:-1])
+
+    @cached_property
+    def leaves_before(self) -> Indices:
+        """Number of leaves with an index below each of 0 .. n: `L(v)` are the leaves numbered
+        ``leaves_before[v] .. leaves_before[end[v]] - 1``.
+        """
+        return _frozen(np.searchsorted(self.leaves, np.arange(len(self) + 1)))
+
+    @cached_property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        """Mask of the nodes without children."""
+        return _frozen(self.child_count == 0)
+
+    @cached_property
+    def is_trivial(self) -> NDArray[np.bool_]:
+        """Mask of the nodes with exactly one child, the root excepted."""
+        mask = self.child_count == 1
+        mask[0] = False
+        return _frozen(mask)
+
+    @cached_property
+    def height(self) -> Indices:
+        """Number of edges from each node down to its deepest leaf."""
+        deepest = _fold_up(np.maximum, self.depth, self.parent, self.depth)
+        return _frozen(deepest - self.depth)
+
+    @cached_property
+    def levels(self) -> tuple[Indices, ...]:
+        """The nodes at depth 0, 1, 2, ..., each ascending."""
+        return tuple(_by_depth(self.depth))
+
+    # Specificity -------------------------------------------------------------------------------------------
+
+    def information(
+        self, kind: InformationKind | ArrayLike = "leaves", *, leaf_weights: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """Return how specific each node is: 0 at the root, growing towards the leaves.
+
+        Parameters
+        ----------
+        kind
+            "leaves": ``log2 |L| - log2 |L(y)|``, in bits. "depth": the number of edges from the root. An array
+            of one value a node is checked and returned, so that whatever takes a kind takes values as well.
+        leaf_weights
+            Positive weights of the leaves, in the order of `leaves`, such as how common each class is; then
+            information is ``log2 W - log2 W(y)`` with the weights summed.
+
+        >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+        >>> h.information().round(2).tolist()
+        [0.0, 0.58, 1.58, 1.58, 1.58]
+        >>> h.information("depth").tolist()
+        [0.0, 1.0, 2.0, 2.0, 1.0]
+        >>> h.information(leaf_weights=[1, 1, 2]).tolist()
+        [0.0, 1.0, 2.0, 2.0, 1.0]
+        """
+        if leaf_weights is not None:
+            if not isinstance(kind, str) or kind != "leaves":
+                raise ParameterError("leaf_weights go with kind='leaves' only.")
+            weight = self._subtree_weight(leaf_weights)
+            return np.log2(weight[0]) - np.log2(weight)
+        if not isinstance(kind, str):
+            return self._checked_information(kind)
+        if kind == "leaves":
+            return np.log2(self.leaf_count[0]) - np.log2(self.leaf_count)
+        if kind == "depth":
+            return self.depth.astype(np.float64)
+        raise ParameterError(f"Information is 'leaves', 'depth' or one value a node, not {kind!r}.")
+
+    def _subtree_weight(self, leaf_weights: ArrayLike) -> NDArray[np.float64]:
+        weights = np.asarray(leaf_weights, dtype=np.float64)
+        if weights.shape != self.leaves.shape:
+            raise ScoreError(f"{len(self.leaves)} leaf weights are needed, one a leaf; got {weights.shape}.")
+        bad = ~(np.isfinite(weights) & (weights > 0))
+        if bad.any():
+            leaf = int(np.flatnonzero(bad)[0])
+            raise ScoreError(
+                f"Leaf weights must be positive numbers; that of {self.names[self.leaves[leaf]]!r} is "
+                f"{weights[leaf]}. Give rare classes a small positive weight."
+            )
+        weight = np.zeros(len(self))
+        weight[self.leaves] = weights
+        return _fold_up(np.add, weight, self.parent, self.depth)
+
+    def _checked_information(self, values: ArrayLike) -> NDArray[np.float64]:
+        array = np.array(values, dtype=np.float64)
+        if array.shape != (len(self),):
+            raise ScoreError(f"Information needs one value a node, {len(self)} in all; got shape {array.shape}.")
+        if not np.isfinite(array).all() or array[0] != 0 or np.any(array[1:] < array[self.parent[1:]]):
+            raise ScoreError(
+                "Information must be finite, 0 at the root, and never smaller at a child than at its parent."
+            )
+        return array
+
+    # Parts -------------------------------------------------------------------------------------------------
+
+    def subtree(self, keep: ArrayLike) -> tuple[Hierarchy, Indices]:
+        """Return the rooted tree that some nodes span, and where every old node went.
+
+        Parameters
+        ----------
+        keep
+            Names, indices or a boolean mask of nodes. Their ancestors are kept as well.
+
+        Returns
+        -------
+        Hierarchy
+            The kept nodes, in their old order.
+        projection : int64 array
+            For each old node the new index of its nearest kept ancestor (itself, where it is kept).
+
+        >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+        >>> small, projection = h.subtree(["cat"])
+        >>> small.names.tolist(), small.names[projection].tolist()
+        (['root', 'pet', 'cat'], ['root', 'pet', 'cat', 'pet', 'root'])
+        """
+        asked = np.zeros(len(self), dtype=bool)
+        array = np.asarray(keep)
+        if array.dtype == bool and array.shape != asked.shape:
+            raise ScoreError(f"A mask needs one value a node, {len(self)} in all; got shape {array.shape}.")
+        asked[array if array.dtype == bool else self.nodes(array)] = True
+        asked_before = np.concatenate([[0], np.cumsum(asked)])
+        kept = asked_before[self.end] > asked_before[:-1]
+        kept[0] = True
+        new_index = np.cumsum(kept) - 1
+        nearest = _follow(np.where(kept, np.arange(len(self)), self.parent))
+        smaller = Hierarchy(
+            self.names[kept],
+            np.where(self.parent[kept] < 0, -1, new_index[self.parent[kept]]),
+            None if self.rank is None else self.rank[kept],
+            None if self.title is None else self.title[kept],
+        )
+        return smaller, new_index[nearest]
+
+    def cut_at_depth(self, depth: int) -> tuple[Hierarchy, Indices]:
+        """Return the tree without the nodes deeper than `depth`, and the projection; see `subtree`."""
+        if depth < 1:
+            raise ParameterError(f"A tree can be cut at depth 1 or deeper, not at {depth}.")
+        return self.subtree(self.depth <= depth)
+
+    def split_leaves(
+        self, fraction: float, seed: int, *, per_parent: bool = True
+    ) -> tuple[Indices, Indices]:
+        """Draw a random share of the leaves; return these leaves and the others, both ascending.
+
+        With `per_parent` the share is taken among the leaves of every parent, and what is not a whole number
+        is rounded up or down at random: half of an only child is a coin toss.
+        """
+        if not 0 <= fraction <= 1:
+            raise ParameterError(f"fraction must lie between 0 and 1, not {fraction}.")
+        random = np.random.default_rng(seed)
+        group = self.parent[self.leaves] if per_parent else np.zeros_like(self.leaves)
+        shuffled = np.lexsort((random.random(len(group)), group))
+        first, size = np.unique(group[shuffled], return_index=True, return_counts=True)[1:]
+        share = np.floor(size * fraction + random.random(len(size)))
+        place = np.arange(len(group)) - np.repeat(first, size)
+        chosen = np.zeros(len(group), dtype=bool)
+        chosen[shuffled] = place < np.repeat(share, size)
+        return self.leaves[chosen], self.leaves[~chosen]
+
+    # Identity and display ----------------------------------------------------------------------------------
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the sorted (child, parent) pairs: the same for the same tree in any order of nodes."""
+        pairs = sorted(zip(self.names[1:].tolist(), self.names[self.parent[1:]].tolist(), strict=True))
+        digest = hashlib.sha256()
+        for child, parent in pairs:
+            # Lengths make the encoding unambiguous whatever characters the names hold.
+            digest.update(f"{len(child)}:{child}{len(parent)}:{parent}".encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Hierarchy):
+            return NotImplemented
+        return (
+            np.array_equal(self.parent, other.parent)
+            and np.array_equal(self.names, other.names)
+            and _same(self.rank, other.rank)
+            and _same(self.title, other.title)
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        return (
+            f"Hierarchy({len(self):,} nodes, {len(self.leaves):,} leaves, depth {self.depth.max():,}, "
+            f"root {self.names[0]!r})"
+        )
+
+    def pretty(self, *, max_depth: int = 3, max_children: int = 5) -> str:
+        """Draw the top of the tree as text, long lists of children folded.
+
+        >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+        >>> print(h.pretty())
+        root  (3 leaves)
+        ├── pet  (2 leaves)
+        │   ├── cat
+        │   └── dog
+        └── wolf
+        """
+        lines: list[str] = []
+        stack: list[tuple[str, str, int | str]] = [("", "", 0)]
+        while stack:
+            lead, branch, node = stack.pop()
+            if isinstance(node, str):
+                lines.append(lead + branch + node)
+                continue
+            lines.append(lead + branch + self._described(node))
+            below = {"": "", "├── ": "│   ", "└── ": "    "}[branch]
+            shown: list[int | str] = self.children(node).tolist()
+            if self.depth[node] >= max_depth and shown:
+                shown = ["..."]
+            elif len(shown) > max_children:
+                shown = [*shown[: max_children - 1], f"... {len(shown) - max_children + 1:,} more"]
+            branches = ["├── "] * (len(shown) - 1) + ["└── "] * bool(shown)
+            stack.extend(reversed([(lead + below, b, child) for b, child in zip(branches, shown, strict=True)]))
+        return "\n".join(lines)
+
+    def label(self, node: int) -> str:
+        """Return a node's name with its title, if it has one: "n02084071 (dog)"."""
+        name, title = self.names[node], "" if self.title is None else self.title[node]
+        return f"{name} ({title})" if title else str(name)
+
+    def _described(self, node: int) -> str:
+        rank = "" if self.rank is None or not self.rank[node] else f"  [{self.rank[node]}]"
+        leaves = "" if self.is_leaf[node] else f"  ({_counted(int(self.leaf_count[node]), 'leaf', 'leaves')})"
+        return self.label(node) + rank + leaves
+
+
+def depth_first_order(names: Sequence[str], parent: Indices) -> Indices:
+    """Return the nodes in depth-first order, siblings in the order of the input."""
+    count = len(parent)
+    roots = np.flatnonzero(parent < 0)
+    if len(roots) != 1 or len(names) != count or parent.max(initial=-1) >= count:
+        raise TreeError(
+            f"Every parent must be the position of a node, and exactly one node, the root, has parent -1; got "
+            f"{len(names)} names, {count} parents and {len(roots)} roots."
+        )
+    rooted = parent.copy()
+    rooted[roots] = roots
+    stranded = np.flatnonzero(_follow(rooted) != roots[0])
+    if len(stranded):
+        raise TreeError(f"{names[stranded[0]]!r} is on or below a cycle: it cannot be reached from the root.")
+    depth = _path_sums(np.ones(count, dtype=np.int64), parent) - 1
+    size = _fold_up(np.add, np.ones(count, dtype=np.int64), parent, depth)
+    # A node stands one place behind its parent, plus the sizes of the siblings before it.
+    by_parent = np.argsort(parent, kind="stable")
+    size_before = np.cumsum(size[by_parent]) - size[by_parent]
+    first = np.flatnonzero(np.diff(parent[by_parent], prepend=-2))
+    size_before -= np.repeat(size_before[first], np.diff(np.append(first, count)))
+    step = np.empty(count, dtype=np.int64)
+    step[by_parent] = size_before + 1
+    position = _path_sums(step, parent) - 1
+    order = np.empty(count, dtype=np.int64)
+    order[position] = np.arange(count)
+    return order
+
+
+_NOT_DEPTH_FIRST = (
+    "Nodes must be in depth-first order, the root first with parent -1; Hierarchy.from_parents takes any order."
+)
+
+
+def _follow(pointer: Indices) -> Indices:
+    """Follow pointers until they stay where they are, doubling the stride; cycles are given up on."""
+    for _ in range(len(pointer).bit_length() + 1):
+        further = pointer[pointer]
+        if np.array_equal(further, pointer):
+            break
+        pointer = further
+    return pointer
+
+
+def _path_sums(value: Indices, parent: Indices) -> Indices:
+    """Sum `value` over each node and its ancestors, doubling the stride: log2(depth) rounds."""
+    none = len(parent)  # a sentinel above the root, worth 0
+    total = np.append(value, 0)
+    pointer = np.append(np.where(parent < 0, none, parent), none)
+    while not np.all(pointer == none):
+        total += total[pointer]
+        pointer = pointer[pointer]
+    return total[:-1]
+
+
+def _subtree_ends(parent: Indices) -> Indices:
+    """Return one past the last descendant: the next sibling, of the node or of its nearest ancestor with one."""
+    count = len(parent)
+    by_parent = np.argsort(parent, kind="stable")
+    has_next = np.diff(parent[by_parent]) == 0
+    next_sibling = np.full(count, count)
+    next_sibling[by_parent[:-1][has_next]] = by_parent[1:][has_next]
+    own = (next_sibling < count) | (parent < 0)
+    return next_sibling[_follow(np.where(own, np.arange(count), parent))]
+
+
+def _by_depth(depth: Indices) -> list[Indices]:
+    order = np.argsort(depth, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(depth))[:-1])
+
+
+def _fold_up(fold: np.ufunc, value: NDArray[Scalar], parent: Indices, depth: Indices) -> NDArray[Scalar]:
+    """Fold each node's value into its parent's, deepest level first."""
+    total = value.copy()
+    for level in reversed(_by_depth(depth)[1:]):
+        fold.at(total, parent[level], total[level])
+    return total
+
+
+def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    array.flags.writeable = False
+    return array
+
+
+def _as_names(values: Any, what: str, count: int) -> Names:
+    array = np.empty(count, dtype=object)
+    if len(values) != count:
+        raise TreeError(f"{what} needs one entry a node, {count} in all; got {len(values)}.")
+    array[:] = values
+    return array
+
+
+def _check_names(names: Names) -> None:
+    listed = names.tolist()
+    kinds = set(map(type, listed))
+    if not all(issubclass(kind, str) for kind in kinds):
+        offender = next(name for name in listed if not isinstance(name, str))
+        raise TreeError(f"Names must be strings; {offender!r} is {type(offender).__name__}.")
+    if kinds != {str}:
+        names[:] = list(map(str, listed))  # np.str_ and other subclasses become plain str
+    distinct = set(names.tolist())
+    if "" in distinct:
+        raise TreeError(f"Node {listed.index('')} has an empty name; every class needs one.")
+    if len(distinct) < len(listed):
+        seen: set[str] = set()
+        offender = next(name for name in listed if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise TreeError(f"The name {offender!r} stands for two nodes; names must be distinct.")
+
+
+def _same(a: Names | None, b: Names | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return np.array_equal(a, b)
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count:,} {one if count == 1 else many}"
