@@ -22,25 +22,34 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, final
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hedgerow import tree_files
 from hedgerow.errors import ParameterError, ScoreError, TreeError, UnknownNameError
+from hedgerow.parents import (
+    Indices,
+    Scalar,
+    by_depth,
+    depth_first_order,
+    fold_up,
+    follow,
+    path_sums,
+    subtree_ends,
+)
 from hedgerow.tree_files import NodeTable, closest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Sequence
     from os import PathLike
 
     import networkx
 
-Indices = NDArray[np.int64]
 Names = NDArray[np.object_]
 InformationKind = Literal["leaves", "depth"]
-Scalar = TypeVar("Scalar", bound=np.generic)
+T = TypeVar("T")
 
 _LCA_BLOCK = 1 << 15  # pairs per block: temporaries of this length stay in the cache
 
@@ -66,7 +75,8 @@ class Hierarchy:
 
     Examples
     --------
-    >>> h = Hierarchy.from_edges([("animal", "bird"), ("animal", "fish"), ("bird", "robin"), ("bird", "wren")])
+    >>> edges = [("animal", "bird"), ("animal", "fish"), ("bird", "robin"), ("bird", "wren")]
+    >>> h = Hierarchy.from_edges(edges)
     >>> h.names.tolist()
     ['animal', 'bird', 'robin', 'wren', 'fish']
     >>> h.end.tolist()
@@ -94,7 +104,7 @@ class Hierarchy:
             raise TreeError("A tree needs at least one class below its root; this one has no edges.")
         if parent[0] != -1 or parent[1:].min() < 0 or np.any(parent[1:] >= np.arange(1, len(parent))):
             raise TreeError(_NOT_DEPTH_FIRST)
-        end = _subtree_ends(parent)
+        end = subtree_ends(parent)
         is_leaf = np.ones(len(parent), dtype=bool)
         is_leaf[parent[1:]] = False
         # In depth-first order the next node is a first child, or what follows a leaf's finished subtree.
@@ -104,7 +114,7 @@ class Hierarchy:
         self._set("names", names)
         self._set("parent", parent)
         self._set("end", end)
-        self._set("depth", _path_sums(np.ones(len(parent), dtype=np.int64), parent) - 1)
+        self._set("depth", path_sums(np.ones(len(parent), dtype=np.int64), parent) - 1)
         self._set("leaves", np.flatnonzero(is_leaf))
         for extra in ("rank", "title"):
             if getattr(self, extra) is not None:
@@ -170,9 +180,9 @@ class Hierarchy:
         disambiguate
             Where one name stands under two parents, call the nodes "parent/name" instead of refusing.
 
-        >>> h = Hierarchy.from_lineages([("class", "species"), ("birds", "robin"), ("birds", "wren"), ("fish", "cod")])
+        >>> h = Hierarchy.from_lineages([("class", "species"), ("birds", "robin"), ("birds", "wren")])
         >>> h.names.tolist(), h.rank.tolist()
-        (['root', 'birds', 'robin', 'wren', 'fish', 'cod'], ['', 'class', 'species', 'species', 'class', 'species'])
+        (['birds', 'robin', 'wren'], ['class', 'species', 'species'])
         """
         return cls._from_table(tree_files.read_lineages(source, root=root, disambiguate=disambiguate))
 
@@ -185,7 +195,7 @@ class Hierarchy:
         separator: str | None = None,
         disambiguate: bool = False,
     ) -> Self:
-        """Read one path a line, such as `animal/bird/robin` or `animal;bird;robin`, from a file or an iterable.
+        """Read one path a line, such as `animal/bird/robin` or `animal;bird;robin`, from a file or strings.
 
         `separator` is "/" or ";" as found on the first line that has one, unless given.
 
@@ -197,7 +207,9 @@ class Hierarchy:
         )
 
     @classmethod
-    def from_json(cls, source: str | PathLike[str] | dict[str, Any] | list[Any], *, root: str = "root") -> Self:
+    def from_json(
+        cls, source: str | PathLike[str] | dict[str, Any] | list[Any], *, root: str = "root"
+    ) -> Self:
         """Read nested JSON: ``{"name": ..., "children": [...]}`` or ``{"bird": {"robin": {}, "wren": {}}}``.
 
         >>> Hierarchy.from_json({"animal": {"bird": ["robin", "wren"], "fish": {}}}).names.tolist()
@@ -303,7 +315,9 @@ class Hierarchy:
         outside = (array < 0) | (array >= len(self))
         if outside.any():
             offender = array[outside].ravel()[0]
-            raise ScoreError(f"Label {offender} is not a node index: the tree has nodes 0 to {len(self) - 1}.")
+            raise ScoreError(
+                f"Label {offender} is not a node index: the tree has nodes 0 to {len(self) - 1}."
+            )
         return array.astype(np.int64)
 
     # Relations ---------------------------------------------------------------------------------------------
@@ -386,8 +400,9 @@ class Hierarchy:
 
     @cached_property
     def leaves_before(self) -> Indices:
-        """Number of leaves with an index below each of 0 .. n: `L(v)` are the leaves numbered
-        ``leaves_before[v] .. leaves_before[end[v]] - 1``.
+        """Number of leaves with an index below each of 0 .. n.
+
+        The leaves under `v` are those numbered ``leaves_before[v] .. leaves_before[end[v]] - 1``.
         """
         return _frozen(np.searchsorted(self.leaves, np.arange(len(self) + 1)))
 
@@ -406,13 +421,13 @@ class Hierarchy:
     @cached_property
     def height(self) -> Indices:
         """Number of edges from each node down to its deepest leaf."""
-        deepest = _fold_up(np.maximum, self.depth, self.parent, self.depth)
+        deepest = fold_up(np.maximum, self.depth, self.parent, self.depth)
         return _frozen(deepest - self.depth)
 
     @cached_property
     def levels(self) -> tuple[Indices, ...]:
         """The nodes at depth 0, 1, 2, ..., each ascending."""
-        return tuple(_by_depth(self.depth))
+        return tuple(by_depth(self.depth))
 
     # Specificity -------------------------------------------------------------------------------------------
 
@@ -424,8 +439,8 @@ class Hierarchy:
         Parameters
         ----------
         kind
-            "leaves": ``log2 |L| - log2 |L(y)|``, in bits. "depth": the number of edges from the root. An array
-            of one value a node is checked and returned, so that whatever takes a kind takes values as well.
+            "leaves": ``log2 |L| - log2 |L(y)|``, in bits. "depth": the number of edges from the root. An
+            array of one value a node is checked and returned, so that whatever takes a kind takes values too.
         leaf_weights
             Positive weights of the leaves, in the order of `leaves`, such as how common each class is; then
             information is ``log2 W - log2 W(y)`` with the weights summed.
@@ -441,12 +456,11 @@ class Hierarchy:
         if leaf_weights is not None:
             if not isinstance(kind, str) or kind != "leaves":
                 raise ParameterError("leaf_weights go with kind='leaves' only.")
-            weight = self._subtree_weight(leaf_weights)
-            return np.log2(weight[0]) - np.log2(weight)
+            return _bits(self._subtree_weight(leaf_weights))
         if not isinstance(kind, str):
             return self._checked_information(kind)
         if kind == "leaves":
-            return np.log2(self.leaf_count[0]) - np.log2(self.leaf_count)
+            return _bits(self.leaf_count)
         if kind == "depth":
             return self.depth.astype(np.float64)
         raise ParameterError(f"Information is 'leaves', 'depth' or one value a node, not {kind!r}.")
@@ -464,12 +478,14 @@ class Hierarchy:
             )
         weight = np.zeros(len(self))
         weight[self.leaves] = weights
-        return _fold_up(np.add, weight, self.parent, self.depth)
+        return fold_up(np.add, weight, self.parent, self.depth)
 
     def _checked_information(self, values: ArrayLike) -> NDArray[np.float64]:
         array = np.array(values, dtype=np.float64)
         if array.shape != (len(self),):
-            raise ScoreError(f"Information needs one value a node, {len(self)} in all; got shape {array.shape}.")
+            raise ScoreError(
+                f"Information needs one value a node, {len(self)} in all; got shape {array.shape}."
+            )
         if not np.isfinite(array).all() or array[0] != 0 or np.any(array[1:] < array[self.parent[1:]]):
             raise ScoreError(
                 "Information must be finite, 0 at the root, and never smaller at a child than at its parent."
@@ -507,7 +523,7 @@ class Hierarchy:
         kept = asked_before[self.end] > asked_before[:-1]
         kept[0] = True
         new_index = np.cumsum(kept) - 1
-        nearest = _follow(np.where(kept, np.arange(len(self)), self.parent))
+        nearest = follow(np.where(kept, np.arange(len(self)), self.parent))
         smaller = Hierarchy(
             self.names[kept],
             np.where(self.parent[kept] < 0, -1, new_index[self.parent[kept]]),
@@ -522,9 +538,7 @@ class Hierarchy:
             raise ParameterError(f"A tree can be cut at depth 1 or deeper, not at {depth}.")
         return self.subtree(self.depth <= depth)
 
-    def split_leaves(
-        self, fraction: float, seed: int, *, per_parent: bool = True
-    ) -> tuple[Indices, Indices]:
+    def split_leaves(self, fraction: float, seed: int, *, per_parent: bool = True) -> tuple[Indices, Indices]:
         """Draw a random share of the leaves; return these leaves and the others, both ascending.
 
         With `per_parent` the share is taken among the leaves of every parent, and what is not a whole number
@@ -553,6 +567,19 @@ class Hierarchy:
             # Lengths make the encoding unambiguous whatever characters the names hold.
             digest.update(f"{len(child)}:{child}{len(parent)}:{parent}".encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
+
+    def derived(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` returns, made once per tree and key: for arrays that other modules derive."""
+        if key not in self._derived:
+            self._derived[key] = make()
+        return cast("T", self._derived[key])
+
+    @cached_property
+    def _derived(self) -> dict[Hashable, Any]:
+        return {}
+
+    def __reduce__(self) -> tuple[type[Hierarchy], tuple[Any, ...]]:
+        return Hierarchy, (self.names, self.parent, self.rank, self.title)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Hierarchy):
@@ -599,7 +626,9 @@ class Hierarchy:
             elif len(shown) > max_children:
                 shown = [*shown[: max_children - 1], f"... {len(shown) - max_children + 1:,} more"]
             branches = ["├── "] * (len(shown) - 1) + ["└── "] * bool(shown)
-            stack.extend(reversed([(lead + below, b, child) for b, child in zip(branches, shown, strict=True)]))
+            stack.extend(
+                reversed([(lead + below, b, child) for b, child in zip(branches, shown, strict=True)])
+            )
         return "\n".join(lines)
 
     def label(self, node: int) -> str:
@@ -613,83 +642,15 @@ class Hierarchy:
         return self.label(node) + rank + leaves
 
 
-def depth_first_order(names: Sequence[str], parent: Indices) -> Indices:
-    """Return the nodes in depth-first order, siblings in the order of the input."""
-    count = len(parent)
-    roots = np.flatnonzero(parent < 0)
-    if len(roots) != 1 or len(names) != count or parent.max(initial=-1) >= count:
-        raise TreeError(
-            f"Every parent must be the position of a node, and exactly one node, the root, has parent -1; got "
-            f"{len(names)} names, {count} parents and {len(roots)} roots."
-        )
-    rooted = parent.copy()
-    rooted[roots] = roots
-    stranded = np.flatnonzero(_follow(rooted) != roots[0])
-    if len(stranded):
-        raise TreeError(f"{names[stranded[0]]!r} is on or below a cycle: it cannot be reached from the root.")
-    depth = _path_sums(np.ones(count, dtype=np.int64), parent) - 1
-    size = _fold_up(np.add, np.ones(count, dtype=np.int64), parent, depth)
-    # A node stands one place behind its parent, plus the sizes of the siblings before it.
-    by_parent = np.argsort(parent, kind="stable")
-    size_before = np.cumsum(size[by_parent]) - size[by_parent]
-    first = np.flatnonzero(np.diff(parent[by_parent], prepend=-2))
-    size_before -= np.repeat(size_before[first], np.diff(np.append(first, count)))
-    step = np.empty(count, dtype=np.int64)
-    step[by_parent] = size_before + 1
-    position = _path_sums(step, parent) - 1
-    order = np.empty(count, dtype=np.int64)
-    order[position] = np.arange(count)
-    return order
-
-
 _NOT_DEPTH_FIRST = (
-    "Nodes must be in depth-first order, the root first with parent -1; Hierarchy.from_parents takes any order."
+    "Nodes must be in depth-first order, the root first with parent -1. "
+    "Hierarchy.from_parents takes them in any order."
 )
 
 
-def _follow(pointer: Indices) -> Indices:
-    """Follow pointers until they stay where they are, doubling the stride; cycles are given up on."""
-    for _ in range(len(pointer).bit_length() + 1):
-        further = pointer[pointer]
-        if np.array_equal(further, pointer):
-            break
-        pointer = further
-    return pointer
-
-
-def _path_sums(value: Indices, parent: Indices) -> Indices:
-    """Sum `value` over each node and its ancestors, doubling the stride: log2(depth) rounds."""
-    none = len(parent)  # a sentinel above the root, worth 0
-    total = np.append(value, 0)
-    pointer = np.append(np.where(parent < 0, none, parent), none)
-    while not np.all(pointer == none):
-        total += total[pointer]
-        pointer = pointer[pointer]
-    return total[:-1]
-
-
-def _subtree_ends(parent: Indices) -> Indices:
-    """Return one past the last descendant: the next sibling, of the node or of its nearest ancestor with one."""
-    count = len(parent)
-    by_parent = np.argsort(parent, kind="stable")
-    has_next = np.diff(parent[by_parent]) == 0
-    next_sibling = np.full(count, count)
-    next_sibling[by_parent[:-1][has_next]] = by_parent[1:][has_next]
-    own = (next_sibling < count) | (parent < 0)
-    return next_sibling[_follow(np.where(own, np.arange(count), parent))]
-
-
-def _by_depth(depth: Indices) -> list[Indices]:
-    order = np.argsort(depth, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(depth))[:-1])
-
-
-def _fold_up(fold: np.ufunc, value: NDArray[Scalar], parent: Indices, depth: Indices) -> NDArray[Scalar]:
-    """Fold each node's value into its parent's, deepest level first."""
-    total = value.copy()
-    for level in reversed(_by_depth(depth)[1:]):
-        fold.at(total, parent[level], total[level])
-    return total
+def _bits(amount: NDArray[Any]) -> NDArray[np.float64]:
+    bits: NDArray[np.float64] = np.log2(amount[0]) - np.log2(amount)
+    return bits
 
 
 def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
