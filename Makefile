@@ -1,0 +1,69 @@
+# Everything a contributor needs: make setup, make test, make demo. See `make help`.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+WHEEL_ENV := build/wheel-env
+WHEEL_READY := $(WHEEL_ENV)/.ready
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: help setup demo test lint unit wheel bench docs clean
+
+help: ## Show this list
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 8
+
+setup: $(READY) ## Make .venv with the package, its training half and the developers' tools
+
+demo: $(READY) ## Show what the package does, on a small tree
+	$(BIN)/hedgerow doctor examples/garden.csv --tree-format lineages
+	$(BIN)/python examples/tour.py
+
+test: lint unit wheel ## Everything that must pass: lint, tests and doctests, the built wheel alone
+
+lint: $(READY) ## Static checks: ruff, format, mypy, import contracts
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit: $(READY) ## Tests and doctests, warnings as errors
+	$(BIN)/python -m pytest
+
+wheel: $(READY) $(WHEEL_READY) ## Install the wheel without torch or matplotlib, and test it outside the source tree
+	rm -rf build/wheel
+	$(BIN)/python -m build --wheel --no-isolation --outdir build/wheel . > build/wheel.log || { cat build/wheel.log; exit 1; }
+	$(WHEEL_ENV)/bin/python $(PIP_INSTALL) --no-deps --force-reinstall build/wheel/*.whl
+	away=$$(mktemp -d); trap 'rm -rf "$$away"' EXIT; cp -R tests/standalone "$$away"; cd "$$away"; \
+	$(CURDIR)/$(WHEEL_ENV)/bin/python -m pytest -W error -ra --durations=5 standalone
+
+bench: $(READY) ## Run every benchmark in turn
+	for file in benchmarks/bench_*.py; do \
+	  if [ -e "$$file" ]; then echo "== $$file"; $(BIN)/python -m benchmarks.$$(basename "$$file" .py); fi; \
+	done
+
+docs: $(READY) ## Build the documentation into site/
+	$(BIN)/mkdocs build --strict
+
+clean: ## Remove what was built, the environment included
+	rm -rf .venv build dist site demo .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+# torch first and alone: nothing later may pull in another build of it.
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit("hedgerow needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
+	$(BIN)/python $(PIP_INSTALL) pip
+	$(BIN)/python $(PIP_INSTALL) torch==2.13.0
+	$(BIN)/python $(PIP_INSTALL) --group dev
+	$(BIN)/python $(PIP_INSTALL) --no-build-isolation --editable '.[train]'
+	touch $@
+
+$(WHEEL_READY): pyproject.toml constraints.txt | $(READY)
+	[ -x $(WHEEL_ENV)/bin/python ] || $(PYTHON) -m venv $(WHEEL_ENV)
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' \
+	  > build/requirements.txt
+	$(WHEEL_ENV)/bin/python $(PIP_INSTALL) --requirement build/requirements.txt pytest
+	touch $@
