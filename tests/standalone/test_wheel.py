@@ -1,0 +1,82 @@
+"""The installed wheel alone: run by `make wheel` in an environment without the training half."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import pkgutil
+import subprocess
+import sys
+import sysconfig
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+import hedgerow as hr
+from hedgerow import metrics
+
+EDGES = [("animal", "bird"), ("animal", "fish"), ("bird", "robin"), ("bird", "wren")]
+
+
+def hedgerow(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = Path(sysconfig.get_path("scripts")) / "hedgerow"
+    return subprocess.run([command, *arguments], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("module", ["torch", "matplotlib", "sklearn", "lightning"])
+def test_the_training_half_is_absent(module: str) -> None:
+    assert importlib.util.find_spec(module) is None
+
+
+def test_the_package_is_the_installed_one() -> None:
+    assert Path(hr.__file__).is_relative_to(sysconfig.get_path("purelib"))
+    assert importlib.metadata.version("hedgerow") == hr.__version__
+
+
+def test_types_are_shipped() -> None:
+    assert files("hedgerow").joinpath("py.typed").is_file()
+
+
+def test_modules_miss_nothing_but_the_training_half() -> None:
+    missing = set()
+    for module in pkgutil.iter_modules(hr.__path__):
+        try:
+            importlib.import_module(f"hedgerow.{module.name}")
+        except ModuleNotFoundError as error:
+            missing.add(error.name)
+    assert missing <= {"torch", "matplotlib", "sklearn", "lightning", "torchmetrics"}
+
+
+def test_hierarchy_and_metrics() -> None:
+    h = hr.Hierarchy.from_edges(EDGES)
+    assert h.names[h.lca(h.index("robin"), h.index("wren"))] == "bird"
+    assert metrics.correct(h, "robin", ["bird", "wren"]).tolist() == [1.0, 0.0]
+
+
+def test_help() -> None:
+    shown = hedgerow("--help")
+    assert shown.returncode == 0
+    assert "doctor" in shown.stdout
+
+
+def test_module_is_the_command() -> None:
+    shown = subprocess.run([sys.executable, "-m", "hedgerow", "--help"], capture_output=True, check=False)
+    assert shown.returncode == 0
+
+
+def test_doctor_explains_a_tree(tmp_path: Path) -> None:
+    tree = tmp_path / "tree.csv"
+    tree.write_text("\n".join(f"{parent},{child}" for parent, child in EDGES), encoding="utf-8")
+    shown = hedgerow("doctor", str(tree))
+    assert shown.returncode == 0, shown.stderr
+    assert "5 nodes" in shown.stdout
+
+
+def test_doctor_refuses_a_cycle_without_a_traceback(tmp_path: Path) -> None:
+    tree = tmp_path / "tree.csv"
+    tree.write_text("a,b\nb,a\n", encoding="utf-8")
+    shown = hedgerow("doctor", str(tree))
+    assert shown.returncode == 1
+    assert "Traceback" not in shown.stderr
