@@ -1,0 +1,287 @@
+"""Sums, log-sum-exps, softmaxes and products over a tree, for NumPy arrays and torch tensors alike.
+
+All functions act on the last axis, in depth-first order of nodes, and broadcast over the axes before it. They are
+written once over the array API; the few operations outside it are in `_numpy_ops` and `_torch_ops`. In depth-first
+order a subtree is a slice, so a sum over it is a difference of two prefix sums; what must be exact in relative
+terms (logarithms, products) goes level by level.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import array_api_compat
+import numpy as np
+
+from hedgerow import _numpy_ops
+from hedgerow.errors import ScoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from hedgerow.hierarchy import Hierarchy
+
+Array = Any
+"""A NumPy array or a torch tensor; what comes out is of the kind that went in."""
+
+
+def namespace(x: Array) -> Any:
+    """Return the array API namespace of an array."""
+    return array_api_compat.array_namespace(x)
+
+
+def extra_ops(x: Array) -> Any:
+    """Return the module with the operations that the array API lacks, for this kind of array."""
+    if array_api_compat.is_torch_array(x):
+        # By name, so that nothing in the evaluation half imports torch.
+        return importlib.import_module("hedgerow._torch_ops")
+    return _numpy_ops
+
+
+def as_scores(x: Any, width: int, what: str) -> Array:
+    """Return a float32 or float64 array or tensor with one column per `what`.
+
+    Lists become arrays and half precision becomes single; another width is refused.
+    """
+    if not array_api_compat.is_array_api_obj(x):
+        x = np.asarray(x)
+    xp = namespace(x)
+    if x.dtype not in (xp.float32, xp.float64):
+        if not xp.isdtype(x.dtype, ("real floating", "integral", "bool")) and "bfloat" not in str(x.dtype):
+            raise ScoreError(f"Scores must be numbers, not {x.dtype}.")
+        x = xp.astype(x, xp.float64 if xp.isdtype(x.dtype, "integral") else xp.float32)
+    if x.ndim < 1 or x.shape[-1] != width:
+        raise ScoreError(f"Scores need one column per {what}, {width} in all; their shape is {tuple(x.shape)}.")
+    return x
+
+
+@final
+class Layout:
+    """Index arrays of a tree that the operations gather with, on one device."""
+
+    def __init__(self, h: Hierarchy, place: Callable[[NDArray[Any]], Array]) -> None:
+        self._h = h
+        self._place = place
+
+    @staticmethod
+    def of(h: Hierarchy, like: Array) -> Layout:
+        """Return the layout of a tree where `like` lives; made once."""
+        ops = extra_ops(like)
+        device = ops.device_of(like)
+        return h.derived(("layout", device), lambda: Layout(h, lambda array: ops.constant(array, device)))
+
+    def _place_all(self, arrays: Sequence[NDArray[Any]]) -> tuple[Array, ...]:
+        return tuple(self._place(array) for array in arrays)
+
+    @cached_property
+    def nodes(self) -> Array:
+        """All nodes."""
+        return self._place(np.arange(len(self._h)))
+
+    @cached_property
+    def end(self) -> Array:
+        """One past the last descendant of each node."""
+        return self._place(self._h.end)
+
+    @cached_property
+    def leaves(self) -> Array:
+        """The leaves."""
+        return self._place(self._h.leaves)
+
+    @cached_property
+    def first_leaf(self) -> Array:
+        """Number, among the leaves, of the first leaf below each node."""
+        return self._place(self._h.leaves_before[:-1])
+
+    @cached_property
+    def last_leaf(self) -> Array:
+        """One past the number of the last leaf below each node."""
+        return self._place(self._h.leaves_before[self._h.end])
+
+    @cached_property
+    def by_end(self) -> Array:
+        """Nodes in the order in which their subtrees end."""
+        return self._place(np.argsort(self._h.end, kind="stable"))
+
+    @cached_property
+    def ended(self) -> Array:
+        """How many subtrees have ended when each node begins."""
+        return self._place(np.searchsorted(np.sort(self._h.end), np.arange(len(self._h)), "right"))
+
+    @cached_property
+    def by_parent(self) -> Array:
+        """Nodes but the root, less one, siblings side by side."""
+        return self._place(np.argsort(self._h.parent[1:], kind="stable"))
+
+    @cached_property
+    def from_by_parent(self) -> Array:
+        """The inverse of `by_parent`."""
+        return self._place(np.argsort(np.argsort(self._h.parent[1:], kind="stable")))
+
+    @cached_property
+    def sibling_start(self) -> Array:
+        """Where each group of siblings begins in `by_parent`."""
+        return self._place(np.flatnonzero(np.diff(np.sort(self._h.parent[1:]), prepend=-1)))
+
+    @cached_property
+    def sibling_group(self) -> Array:
+        """Which group of siblings each entry of `by_parent` belongs to."""
+        return self._place(np.unique(np.sort(self._h.parent[1:]), return_inverse=True)[1])
+
+    @cached_property
+    def levels(self) -> tuple[Array, ...]:
+        """The nodes at each depth."""
+        return self._place_all(self._h.levels)
+
+    @cached_property
+    def from_levels(self) -> Array:
+        """Where each node stands in the levels laid end to end."""
+        return self._place(np.argsort(np.concatenate(self._h.levels)))
+
+    @cached_property
+    def parent_in_level(self) -> tuple[Array, ...]:
+        """For each level but the first, where each node's parent stands in the level above."""
+        pairs = zip(self._h.levels, self._h.levels[1:], strict=False)
+        return self._place_all([np.searchsorted(above, self._h.parent[level]) for above, level in pairs])
+
+    @cached_property
+    def level_start(self) -> tuple[Array, ...]:
+        """For each level but the first, where each group of siblings begins."""
+        starts = [np.flatnonzero(np.diff(self._h.parent[level], prepend=-1)) for level in self._h.levels[1:]]
+        return self._place_all(starts)
+
+    @cached_property
+    def level_group(self) -> tuple[Array, ...]:
+        """For each level but the first, which group of siblings each node belongs to."""
+        groups = [np.unique(self._h.parent[level], return_inverse=True)[1] for level in self._h.levels[1:]]
+        return self._place_all(groups)
+
+    @cached_property
+    def group_of_node(self) -> tuple[Array, ...]:
+        """For each level but the last, which group of siblings are each node's children; for leaves, one more."""
+        has_children = [self._h.child_count[level] > 0 for level in self._h.levels[:-1]]
+        return self._place_all([np.where(has, np.cumsum(has) - 1, has.sum()) for has in has_children])
+
+
+# Sums ------------------------------------------------------------------------------------------------------
+
+
+def leaf_shares(h: Hierarchy, x: Array) -> Array:
+    """Sum x >= 0 over the leaves below each node, as a share of the whole: [..., leaves] -> [..., nodes].
+
+    1 at the root; a parent is never below its child, exactly.
+
+    >>> from hedgerow import Hierarchy
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> leaf_shares(h, np.array([1, 1, 2.0])).tolist()
+    [1.0, 0.5, 0.25, 0.25, 0.5]
+    """
+    at = Layout.of(h, x)
+    return extra_ops(x).interval_shares(x, at.first_leaf, at.last_leaf)
+
+
+def descendant_shares(h: Hierarchy, x: Array) -> Array:
+    """Sum x >= 0 over each node and its descendants, as a share of the whole: [..., nodes] -> same."""
+    at = Layout.of(h, x)
+    return extra_ops(x).interval_shares(x, at.nodes, at.end)
+
+
+def sum_ancestors(h: Hierarchy, x: Array) -> Array:
+    """Sum x over each node and its ancestors: [..., nodes] -> same, float64.
+
+    Walking in depth-first order, a node is added when it is met and taken off where its subtree ends: two prefix
+    sums, over the nodes as they begin and as they end.
+
+    >>> from hedgerow import Hierarchy
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> sum_ancestors(h, np.array([1, 10, 100, 200, 1000.0])).tolist()
+    [1.0, 11.0, 111.0, 211.0, 1001.0]
+    """
+    xp, ops, at = namespace(x), extra_ops(x), Layout.of(h, x)
+    begun = ops.prefix_sums(x)[..., 1:]
+    ended = ops.prefix_sums(xp.take(x, at.by_end, axis=-1))
+    return begun - xp.take(ended, at.ended, axis=-1)
+
+
+# Down the tree ---------------------------------------------------------------------------------------------
+
+
+def multiply_down(h: Hierarchy, factor: Array) -> Array:
+    """Multiply along each path: [..., nodes but the root] -> [..., nodes], 1 at the root.
+
+    Level by level, so that a child is its parent times a factor exactly: with factors in [0, 1] no child exceeds
+    its parent.
+    """
+    xp = namespace(factor)
+    return _down(h, factor, xp.ones_like(factor[..., :1]), xp.multiply)
+
+
+def add_down(h: Hierarchy, term: Array) -> Array:
+    """Add along each path: [..., nodes but the root] -> [..., nodes], 0 at the root; level by level."""
+    xp = namespace(term)
+    return _down(h, term, xp.zeros_like(term[..., :1]), xp.add)
+
+
+def _down(h: Hierarchy, x: Array, at_root: Array, combine: Callable[[Array, Array], Array]) -> Array:
+    xp, at = namespace(x), Layout.of(h, x)
+    parts = [at_root]
+    for nodes, parent in zip(at.levels[1:], at.parent_in_level, strict=True):
+        parts.append(combine(xp.take(parts[-1], parent, axis=-1), xp.take(x, nodes - 1, axis=-1)))
+    return xp.take(xp.concat(parts, axis=-1), at.from_levels, axis=-1)
+
+
+# Among siblings, and up the tree ---------------------------------------------------------------------------
+
+
+def sibling_log_softmax(h: Hierarchy, x: Array) -> Array:
+    """Return the log-softmax of each node among its siblings: [..., nodes but the root] -> same.
+
+    >>> from hedgerow import Hierarchy
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> np.exp(sibling_log_softmax(h, np.log([1.0, 3, 1, 3]))).round(2).tolist()
+    [0.25, 0.25, 0.75, 0.75]
+    """
+    xp, at = namespace(x), Layout.of(h, x)
+    grouped = xp.take(x, at.by_parent, axis=-1)
+    total = _segment_log_sum(grouped, at.sibling_start, at.sibling_group)
+    return xp.take(grouped - xp.take(total, at.sibling_group, axis=-1), at.from_by_parent, axis=-1)
+
+
+def log_sum_leaves(h: Hierarchy, x: Array) -> Array:
+    """Return log-sum-exp of x over the leaves below each node: [..., leaves] -> [..., nodes].
+
+    Level by level, so that small masses keep their relative precision beside large ones.
+    """
+    xp = namespace(x)
+    at = Layout.of(h, x)
+    nothing = xp.full_like(x[..., :1], -np.inf)
+    column = xp.where(at.end - at.nodes == 1, at.first_leaf, x.shape[-1])
+    return log_sum_descendants(h, xp.take(xp.concat([x, nothing], axis=-1), column, axis=-1))
+
+
+def log_sum_descendants(h: Hierarchy, x: Array) -> Array:
+    """Return log-sum-exp of x over each node and its descendants: [..., nodes] -> same; level by level."""
+    xp, at = namespace(x), Layout.of(h, x)
+    total = xp.take(x, at.levels[-1], axis=-1)
+    parts = [total]
+    nothing = xp.full_like(x[..., :1], -np.inf)
+    steps = zip(at.levels[:-1], at.level_start, at.level_group, at.group_of_node, strict=True)
+    for nodes, start, group, group_of_node in reversed(list(steps)):
+        below = xp.concat([_segment_log_sum(total, start, group), nothing], axis=-1)
+        total = xp.logaddexp(xp.take(x, nodes, axis=-1), xp.take(below, group_of_node, axis=-1))
+        parts.append(total)
+    return xp.take(xp.concat(parts[::-1], axis=-1), at.from_levels, axis=-1)
+
+
+def _segment_log_sum(x: Array, start: Array, segment: Array) -> Array:
+    """Return log-sum-exp of each segment of the last axis; entry i belongs to `segment[i]`."""
+    xp, ops = namespace(x), extra_ops(x)
+    largest = ops.segment_max(x, start, segment)
+    largest = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
+    mass = ops.segment_sum(xp.exp(x - xp.take(largest, segment, axis=-1)), start, segment)
+    with np.errstate(divide="ignore"):  # an empty sum has logarithm -inf
+        return xp.log(mass) + largest
