@@ -1,39 +1,103 @@
-"""Readers and writers of trees."""
+"""Readers and writers of trees.
+
+A reader returns a `NodeTable`, which `hedgerow.Hierarchy` puts in depth-first order, or raises an error that
+names the offender, where it stands, and what to do. No reader guesses, none alters a name, and none recurses:
+depth is limited by memory only.
+"""
 
 from __future__ import annotations
 
-import csv
-import difflib
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+import os
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
-from hedgerow.tree_files.table import NodeTable
+from hedgerow.errors import FileError, ParameterError
+from hedgerow.tree_files.edges import read_edges, write_edges
+from hedgerow.tree_files.graphs import read_networkx, to_networkx
+from hedgerow.tree_files.lineages import read_lineages, read_paths
+from hedgerow.tree_files.nested import read_json, read_saved, write_json, write_saved
+from hedgerow.tree_files.newick import read_newick, write_newick
+from hedgerow.tree_files.spelling import closest, nearest
+from hedgerow.tree_files.table import FlawedTreeError, NodeTable, Origin, Problem, read_bytes, read_text, some
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from os import PathLike
 
-__all__ = ["NodeTable", "closest", "read_edges"]
+__all__ = [
+    "FORMATS",
+    "FlawedTreeError",
+    "NodeTable",
+    "Origin",
+    "Problem",
+    "TreeFormat",
+    "closest",
+    "format_of",
+    "nearest",
+    "read_bytes",
+    "read_edges",
+    "read_json",
+    "read_lineages",
+    "read_networkx",
+    "read_newick",
+    "read_paths",
+    "read_saved",
+    "read_text",
+    "read_tree",
+    "some",
+    "to_networkx",
+    "write_edges",
+    "write_json",
+    "write_newick",
+    "write_saved",
+]
+
+TreeFormat = Literal["edges", "lineages", "paths", "json", "newick"]
+FORMATS: tuple[TreeFormat, ...] = ("edges", "lineages", "paths", "json", "newick")
+_BY_EXTENSION: dict[str, TreeFormat] = {
+    ".csv": "edges",
+    ".tsv": "edges",
+    ".tab": "edges",
+    ".txt": "paths",
+    ".json": "json",
+    ".nwk": "newick",
+    ".newick": "newick",
+    ".tree": "newick",
+    ".tre": "newick",
+}
 
 
-def closest(names: Iterable[str], known: Iterable[str]) -> str:
-    """Return a sentence that suggests known names, or ''."""
-    pool = list(known)
-    near = [match for name in names for match in difflib.get_close_matches(str(name), pool[:20_000], 1)]
-    return f" Did you mean {', '.join(map(repr, near))}?" if near else ""
+def format_of(path: str | PathLike[str], format: str | None = None) -> TreeFormat:  # noqa: A002
+    """Return the format of a tree file: the one given, else by extension."""
+    if format is not None:
+        for known in FORMATS:
+            if format == known:
+                return known
+        raise ParameterError(f"There is no tree format {format!r}. Known formats: {', '.join(FORMATS)}.")
+    extension = PurePath(path).suffix.lower()
+    found = _BY_EXTENSION.get(extension)
+    if found is None:
+        raise FileError(
+            f"The extension of {os.fspath(path)} does not tell what kind of tree it holds. Name the format (on the "
+            f"command line: --tree-format): {', '.join(FORMATS)}."
+        )
+    return found
 
 
-def read_edges(source: Any) -> NodeTable:
-    """Read pairs (parent, child)."""
-    if isinstance(source, str) or hasattr(source, "__fspath__"):
-        with Path(source).open(encoding="utf-8-sig", newline="") as file:
-            rows = [row for row in csv.reader(file) if row]
-        if rows and [cell.lower() for cell in rows[0]] == ["parent", "child"]:
-            del rows[0]
-    else:
-        rows = [list(pair) for pair in source]
-    names = [child for _, child in rows]
-    index = {name: i for i, name in enumerate(names)}
-    names += list(dict.fromkeys(parent for parent, _ in rows if parent not in index))
-    return NodeTable(names, np.array([index.get(p, len(rows)) for p, _ in rows] + [-1] * (len(names) - len(rows))))
+def read_tree(path: str | PathLike[str], format: str | None = None, root: str = "root") -> NodeTable:  # noqa: A002
+    """Read a tree file of any format.
+
+    Parameters
+    ----------
+    path
+        The file.
+    format
+        One of `FORMATS`; by default decided by the extension: `.csv`, `.tsv` edges, `.txt` paths, `.json` nested
+        JSON or a saved tree, `.nwk`, `.newick`, `.tree` Newick. Lineage tables must be asked for.
+    root
+        Name of the root that is added above several tops (edge lists must have one root).
+    """
+    kind = format_of(path, format)
+    if kind == "edges":
+        return read_edges(path)
+    reader = {"lineages": read_lineages, "paths": read_paths, "json": read_json, "newick": read_newick}[kind]
+    return reader(os.fspath(path) if kind != "newick" else PurePath(path), root=root)

@@ -1,12 +1,19 @@
-"""What every reader returns and every writer takes: the nodes of a tree in any order."""
+"""What the readers share: the table they return, the problems they name, the text they read."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from hedgerow.errors import FileError, TreeError
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Iterable, Sequence
+
     from numpy.typing import NDArray
 
 
@@ -28,3 +35,140 @@ class NodeTable:
     parent: NDArray[np.int64]
     rank: list[str] | None = None
     title: list[str] | None = None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a tree."""
+
+    kind: str
+    """A word or two to sort by, such as "cycle"."""
+    message: str
+    """The offenders and where they stand, as a sentence."""
+    remedy: str
+    """What to do about it, as a sentence."""
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.remedy}"
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the fields as a dict."""
+        return asdict(self)
+
+
+class FlawedTreeError(TreeError):
+    """A `TreeError` that shows the first problem and carries all of them, for the doctor."""
+
+    def __init__(self, problems: Sequence[Problem], source: str | None = None) -> None:
+        self.problems = tuple(problems)
+        message = str(problems[0])
+        if len(problems) > 1:
+            more = len(problems) - 1
+            message += f" There {'is 1 more problem' if more == 1 else f'are {more:,} more problems'}"
+            message += f"; `hedgerow doctor {source}` lists them all." if source else "."
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the input comes from, to tell the user where something stands."""
+
+    name: str | None
+    """The file as the user wrote it; None for data in memory."""
+    unit: str = "line"
+    """What its parts are called: "line", "pair", "row"."""
+
+    def at(self, *places: int) -> str:
+        """Return "tree.csv, line 7", "tree.csv, lines 7 and 9" or, in memory, "pair 7"."""
+        several = len(places) > 1
+        numbers = f"{', '.join(map(str, places[:-1]))} and {places[-1]}" if several else str(places[0])
+        where = f"{self.unit}{'s' if several else ''} {numbers}"
+        return where if self.name is None else f"{self.name}, {where}"
+
+    @property
+    def label(self) -> str:
+        """How to call the whole."""
+        return "The tree" if self.name is None else self.name
+
+
+def is_path(source: Any) -> bool:
+    """Tell whether a source is a file name rather than data."""
+    return isinstance(source, str | os.PathLike)
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Read a file, or say why that cannot be."""
+    shown = os.fspath(path)
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        beside = Path(path).parent
+        raise FileError(
+            f"{shown} does not exist. Check the name{_similar_files(beside, Path(path).name)}."
+        ) from None
+    except IsADirectoryError:
+        raise FileError(f"{shown} is a folder, not a file. Give the name of a file in it.") from None
+    except (OSError, ValueError) as error:  # a ValueError means a null character in the name
+        raise FileError(f"{shown} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+
+
+def _similar_files(folder: Path, name: str) -> str:
+    from difflib import get_close_matches
+
+    if not folder.is_dir():
+        return f": there is no folder {folder}"
+    near = get_close_matches(name, sorted(os.listdir(folder))[:10_000], 1)
+    return f"; {near[0]!r} is near it" if near else " and the folder"
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """Read a UTF-8 file, with or without a byte order mark; line ends stay as they are."""
+    return decode(read_bytes(path), os.fspath(path))
+
+
+def decode(data: bytes, shown: str) -> str:
+    """Decode UTF-8, or say where it is not."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise FileError(f"{shown} is UTF-16, not UTF-8. Save it again as UTF-8.") from None
+        line = data.count(b"\n", 0, error.start) + 1
+        raise FileError(
+            f"{shown}, line {line} is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start:,}. Save the "
+            f"file as UTF-8 (in a spreadsheet program: 'CSV UTF-8')."
+        ) from None
+
+
+def line_of(text: str, position: int) -> int:
+    """Return the number of the line on which a position stands."""
+    return text.count("\n", 0, position) + 1
+
+
+def some(names: Iterable[str], limit: int = 5) -> str:
+    """Quote the first few names: "'a', 'b' and 7 more"."""
+    listed = list(names)
+    shown = ", ".join(map(repr, listed[:limit]))
+    if len(listed) > limit:
+        return f"{shown} and {len(listed) - limit:,} more"
+    head, _, last = shown.rpartition(", ") if len(listed) == 2 else ("", "", shown)
+    return f"{head} and {last}" if head else last
+
+
+def require_edges(table: NodeTable, origin: Origin) -> NodeTable:
+    """Refuse a tree of one node."""
+    if len(table.names) < 2:
+        only = f" ({table.names[0]!r})" if table.names else ""
+        raise FlawedTreeError([no_edges(origin, only)], origin.name)
+    return table
+
+
+def no_edges(origin: Origin, only: str = "") -> Problem:
+    """Describe a tree without a class below its root."""
+    what = f"has only one node{only}" if only else "is empty"
+    return Problem("empty", f"{origin.label} {what}.", "A tree needs at least one class below its root.")
+
+
+def refuse(problems: Sequence[Problem], origin: Origin) -> NoReturn:
+    """Raise the first problem, with all of them attached."""
+    raise FlawedTreeError(problems, origin.name)
