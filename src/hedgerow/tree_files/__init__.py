@@ -77,8 +77,8 @@ def format_of(path: str | PathLike[str], format: str | None = None) -> TreeForma
     found = _BY_EXTENSION.get(extension)
     if found is None:
         raise FileError(
-            f"The extension of {os.fspath(path)} does not tell what kind of tree it holds. Name the format (on the "
-            f"command line: --tree-format): {', '.join(FORMATS)}."
+            f"The extension of {os.fspath(path)} does not tell what kind of tree it holds. Name the format (on "
+            f"the command line: --tree-format): {', '.join(FORMATS)}."
         )
     return found
 
@@ -96,8 +96,14 @@ def read_tree(path: str | PathLike[str], format: str | None = None, root: str = 
     root
         Name of the root that is added above several tops (edge lists must have one root).
     """
-    kind = format_of(path, format)
-    if kind == "edges":
-        return read_edges(path)
-    reader = {"lineages": read_lineages, "paths": read_paths, "json": read_json, "newick": read_newick}[kind]
-    return reader(os.fspath(path) if kind != "newick" else PurePath(path), root=root)
+    match format_of(path, format):
+        case "edges":
+            return read_edges(path)
+        case "lineages":
+            return read_lineages(path, root)
+        case "paths":
+            return read_paths(path, root)
+        case "json":
+            return read_json(path, root)
+        case "newick":
+            return read_newick(PurePath(path), root)  # a str might be taken for Newick itself

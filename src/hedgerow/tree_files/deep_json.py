@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from json import JSONDecodeError
-from json.decoder import scanstring
+from json.decoder import scanstring  # type: ignore[attr-defined]  # what json itself uses
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ def _key(text: str, position: int) -> tuple[str, int]:
 
 def _scalar(text: str, position: int) -> tuple[Any, int]:
     if text[position : position + 1] == '"':
-        return scanstring(text, position + 1)
+        string, position = scanstring(text, position + 1)
+        return string, position
     match = _LITERAL.match(text, position)
     if match is None:
         raise JSONDecodeError("Expecting value", text, position)

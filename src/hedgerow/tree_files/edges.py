@@ -154,7 +154,7 @@ def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> 
                 Problem(
                     "several parents",
                     f"{child!r} has {len(above)} parents: {listed}.",
-                    "A class has one parent: delete all but one of these lines, or give the two classes different names.",
+                    "A class has one parent: keep one of these lines, or give the classes different names.",
                 )
             )
     problems += _cycles(edges, origin)

@@ -206,8 +206,8 @@ class _Forest:
                 self.problems.append(
                     Problem(
                         "root",
-                        f"There are {self._parent.count(_TOP):,} tops, to be put under a root named {root!r}, but a "
-                        f"class has that name already ({self.origin.at(self._line[names.index(root)])}).",
+                        f"There are {self._parent.count(_TOP):,} tops, to be put under a root named {root!r}, but "
+                        f"a class has that name already ({self.origin.at(self._line[names.index(root)])}).",
                         "Choose another name for the root: root='...'.",
                     )
                 )

@@ -192,10 +192,11 @@ def write_json(path: str | PathLike[str], table: NodeTable) -> None:
         # Each entry is a node to open, or text to close one.
         stack: list[int | str] = [root]
         while stack:
-            node = stack.pop()
-            if isinstance(node, str):
-                file.write(node)
+            entry = stack.pop()
+            if isinstance(entry, str):
+                file.write(entry)
                 continue
+            node = entry
             fields = {"name": table.names[node]} | {
                 extra: values[node] for extra, values in extras if values[node]
             }
@@ -221,8 +222,8 @@ def read_saved(path: str | PathLike[str]) -> NodeTable:
     data = parse_json(read_text(path), origin)
     if not is_saved(data):
         raise FileError(
-            f"{origin.label} was not written by Hierarchy.save: it lacks the format mark {_FORMAT!r}. Nested JSON is "
-            f"read by Hierarchy.from_json."
+            f"{origin.label} was not written by Hierarchy.save: it lacks the format mark {_FORMAT!r}. Nested JSON "
+            f"is read by Hierarchy.from_json."
         )
     return _from_saved(data, origin)
 
@@ -233,13 +234,13 @@ def _from_saved(data: dict[str, Any], origin: Origin) -> NodeTable:
             f"{origin.label} has version {data.get('version')!r} of the saved form; this hedgerow reads version "
             f"{_VERSION}. Save the tree again, or update hedgerow."
         )
-    names, parent = data.get("names"), data.get("parent")
+    names, parent = data.get("names") or [], data.get("parent") or []
     columns = [names, parent, *(data[extra] for extra in _EXTRAS if data.get(extra) is not None)]
     whole = all(isinstance(column, list) for column in columns) and len(set(map(len, columns))) == 1
     if not whole or not names or {type(position) for position in parent} != {int}:
         raise FileError(
-            f"{origin.label} is damaged: names, parent, rank and title must be lists of the same length, parent one "
-            f"of whole numbers. Save the tree again."
+            f"{origin.label} is damaged: names, parent, rank and title must be lists of the same length, parent "
+            f"one of whole numbers. Save the tree again."
         )
     try:
         return NodeTable(names, np.array(parent, dtype=np.int64), data.get("rank"), data.get("title"))

@@ -148,8 +148,11 @@ class _Parser:
 
     def _checked(self, names: list[str | None], position: list[int]) -> list[str]:
         named = [name for name in names if name is not None and name.strip()]
-        if len(set(named)) == len(names):
-            return named
+        if len(set(named)) < len(names):
+            refuse(self._name_problems(names, position), self.origin)
+        return named
+
+    def _name_problems(self, names: list[str | None], position: list[int]) -> list[Problem]:
         where: dict[str | None, list[int]] = defaultdict(list)
         for name, place in zip(names, position, strict=True):
             where[name if name is not None and name.strip() else None].append(place)
@@ -170,10 +173,10 @@ class _Parser:
                     Problem(
                         "duplicate name",
                         f"The name {name!r} stands for {len(places)} nodes ({listed}).",
-                        "Names must be distinct: rename all but one. (Numbers are often branch supports, not names.)",
+                        "Names must be distinct: rename all but one. (Numbers are often branch supports.)",
                     )
                 )
-        refuse(problems, self.origin)
+        return problems
 
 
 def write_newick(path: str | PathLike[str], table: NodeTable) -> None:
@@ -189,10 +192,12 @@ def write_newick(path: str | PathLike[str], table: NodeTable) -> None:
     with atomic_write(path) as file:
         stack: list[int | str] = [root]
         while stack:
-            node = stack.pop()
-            if isinstance(node, str):
-                file.write(node)
-            elif children[node]:
+            entry = stack.pop()
+            if isinstance(entry, str):
+                file.write(entry)
+                continue
+            node = entry
+            if children[node]:
                 stack.append(")" + labels[node])
                 for i, child in enumerate(reversed(children[node])):
                     stack += [child] if i == 0 else [",", child]

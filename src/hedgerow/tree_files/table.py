@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
-
-import numpy as np
 
 from hedgerow.errors import FileError, TreeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -113,11 +114,9 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def _similar_files(folder: Path, name: str) -> str:
-    from difflib import get_close_matches
-
     if not folder.is_dir():
         return f": there is no folder {folder}"
-    near = get_close_matches(name, sorted(os.listdir(folder))[:10_000], 1)
+    near = get_close_matches(name, [entry.name for entry in islice(folder.iterdir(), 10_000)], 1)
     return f"; {near[0]!r} is near it" if near else " and the folder"
 
 
@@ -135,8 +134,8 @@ def decode(data: bytes, shown: str) -> str:
             raise FileError(f"{shown} is UTF-16, not UTF-8. Save it again as UTF-8.") from None
         line = data.count(b"\n", 0, error.start) + 1
         raise FileError(
-            f"{shown}, line {line} is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start:,}. Save the "
-            f"file as UTF-8 (in a spreadsheet program: 'CSV UTF-8')."
+            f"{shown}, line {line} is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start:,}. Save "
+            f"the file as UTF-8 (in a spreadsheet program: 'CSV UTF-8')."
         ) from None
 
 
