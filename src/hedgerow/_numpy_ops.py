@@ -52,6 +52,13 @@ def interval_shares(x: Array, first: Array, last: Array) -> Array:
     return shares.reshape(shape)
 
 
+def extremes(x: Array) -> tuple[float, float]:
+    """Return the smallest and the largest entry; both NaN if one is."""
+    parts = map_row_blocks(lambda rows: (x[rows].min(), x[rows].max()), len(x), x[:1].nbytes)
+    lowest, highest = np.array(parts).T
+    return float(lowest.min()), float(highest.max())
+
+
 def running_max(x: Array) -> Array:
     """Return the largest entry so far, along the last axis."""
     return np.maximum.accumulate(x, axis=-1)

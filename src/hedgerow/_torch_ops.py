@@ -37,6 +37,12 @@ def interval_shares(x: Tensor, first: Tensor, last: Tensor) -> Tensor:
     return shares.to(x.dtype)
 
 
+def extremes(x: Tensor) -> tuple[float, float]:
+    """Return the smallest and the largest entry; both NaN if one is."""
+    lowest, highest = torch.aminmax(x.detach())
+    return float(lowest), float(highest)
+
+
 def running_max(x: Tensor) -> Tensor:
     """Return the largest entry so far, along the last axis."""
     return x.cummax(-1).values

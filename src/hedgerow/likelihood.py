@@ -106,6 +106,51 @@ def check_rows(h: Hierarchy, p: Array, tolerance: float) -> None:
     )
 
 
+ROUNDING = 1e-5
+"""How far above 1 a likelihood may be, from adding up in single precision; it then counts as 1."""
+
+
+def check_likelihoods(h: Hierarchy, q: Any, scale: Scale = "probability") -> Array:
+    """Return likelihoods as a float array or tensor [examples, nodes], or say what is wrong with them.
+
+    NaN is refused on every scale; on the probability scale so is what lies outside 0 .. 1.
+
+    >>> from hedgerow import Hierarchy
+    >>> h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+    >>> check_likelihoods(h, [[1, 0.75, 0.25]]).tolist()
+    [[1.0, 0.75, 0.25]]
+    >>> check_likelihoods(h, [[1, 0.75, 0.25], [1, 1.5, -0.5]])
+    Traceback (most recent call last):
+    hedgerow.errors.ScoreError: Likelihoods must lie between 0 and 1; row 1 has 1.5 for 'cat'. ...
+    """
+    if scale not in ("probability", "log", "logit"):
+        raise ParameterError(f"scale must be 'probability', 'log' or 'logit', not {scale!r}.")
+    q = as_scores(q, len(h), "node")
+    if q.ndim != 2:
+        raise ScoreError(
+            f"Likelihoods need one row per example and one column per node; got shape {tuple(q.shape)}."
+        )
+    if q.shape[0] == 0:
+        return q
+    lowest, highest = extra_ops(q).extremes(q)
+    if scale != "probability":
+        if np.isnan(lowest):
+            raise ScoreError(f"Scores must be numbers; {_offender(h, q, namespace(q).isnan(q))}.")
+        return q
+    if not (lowest >= 0 and highest <= 1 + ROUNDING):  # NaN is not
+        what = _offender(h, q, ~((q >= 0) & (q <= 1 + ROUNDING)))
+        advice = "For scores on another scale, say scale='log' or scale='logit'."
+        raise ScoreError(f"Likelihoods must lie between 0 and 1; {what}. {advice}")
+    return q if highest <= 1 else _at_most(q, 1.0)
+
+
+def _offender(h: Hierarchy, q: Array, bad: Array) -> str:
+    """Describe the first bad entry."""
+    xp = namespace(q)
+    row, node = divmod(int(xp.argmax(xp.astype(xp.reshape(bad, (-1,)), xp.int8))), len(h))
+    return f"row {row} has {float(q[row, node]):.6g} for {h.names[node]!r}"
+
+
 def flat_softmax(h: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
     """Softmax over the leaves, summed up the tree: ``q(y) = Σ_{u ∈ L(y)} softmax_L(θ)_u``.
 

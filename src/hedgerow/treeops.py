@@ -51,9 +51,10 @@ def as_scores(x: Any, width: int, what: str) -> Array:
         x = np.asarray(x)
     xp = namespace(x)
     if x.dtype not in (xp.float32, xp.float64):
-        if not xp.isdtype(x.dtype, ("real floating", "integral", "bool")) and "bfloat" not in str(x.dtype):
+        half = "float16" in str(x.dtype)  # bfloat16 is one
+        if not half and not xp.isdtype(x.dtype, ("real floating", "integral", "bool")):
             raise ScoreError(f"Scores must be numbers, not {x.dtype}.")
-        x = xp.astype(x, xp.float64 if xp.isdtype(x.dtype, "integral") else xp.float32)
+        x = xp.astype(x, xp.float32 if half else xp.float64)
     if x.ndim < 1 or x.shape[-1] != width:
         raise ScoreError(f"Scores need one column per {what}, {width} in all; their shape is {tuple(x.shape)}.")
     return x
