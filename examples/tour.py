@@ -14,11 +14,12 @@ answers = ["Garden life", "Birds", "Songbirds", "Robin", "Spotted flycatcher", "
 shown = [metrics.correct, metrics.exact, metrics.precision, metrics.recall, metrics.edge_distance]
 
 print(f"\nThe truth is {truth!r}. How good is each answer?\n")
-print(f"{'answer':20}{'bits':>6}" + "".join(f"{metric.name:>15}" for metric in shown))
+print(f"{'answer':20}{'bits':>6}" + "".join(f"  {metric.name}" for metric in shown))
 bits = h.information()[h.indices(answers)]
-columns = [metric(h, truth, answers) for metric in shown]
-for row, answer in enumerate(answers):
-    print(f"{answer:20}{bits[row]:6.2f}" + "".join(f"{column[row]:15.2f}" for column in columns))
+columns = {metric.name: metric(h, truth, answers) for metric in shown}
+for i, answer in enumerate(answers):
+    values = "".join(f"  {column[i]:{len(name)}.2f}" for name, column in columns.items())
+    print(f"{answer:20}{bits[i]:6.2f}{values}")
 
 print("\nA label may be any node: if all we know is 'Songbirds', answering 'Robin' is not wrong.")
 print("correct:", metrics.correct(h, "Songbirds", "Robin"), " below_label='wrong':", end=" ")
