@@ -19,12 +19,13 @@ def map_row_blocks(work: Callable[[slice], T], rows: int, row_bytes: int) -> lis
     """Call `work` on consecutive slices of rows, some at the same time; return the results in order."""
     size = max(1, _BLOCK_BYTES // max(1, row_bytes))
     blocks = [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
-    workers = min(_available_cores(), len(blocks) // _WORTH_THREADS)
+    workers = min(available_cores(), len(blocks) // _WORTH_THREADS)
     if workers < 2:
         return [work(block) for block in blocks]
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(work, blocks))
 
 
-def _available_cores() -> int:
+def available_cores() -> int:
+    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -134,7 +134,8 @@ class Metric:
 
 def _share(part: Values, whole: Values) -> Values:
     """Divide, 0/0 being 1: nothing was asked for, and nothing is missing."""
-    return np.divide(part, whole, out=np.ones(np.shape(whole)), where=np.asarray(whole) != 0)
+    shape = np.broadcast_shapes(np.shape(part), np.shape(whole))
+    return np.divide(part, whole, out=np.ones(shape), where=np.asarray(whole) != 0)
 
 
 def _f1(precision: Values, recall: Values) -> Values:
@@ -233,6 +234,9 @@ hierarchical_recall = Metric("hierarchical_recall", True, _set_recall)
 hierarchical_f1 = Metric("hierarchical_f1", True, lambda c: _f1(_set_precision(c), _set_recall(c)))
 """Harmonic mean of `hierarchical_precision` and `hierarchical_recall`, per example."""
 
+coverage = Metric("coverage", True, lambda c: _share(c.information[c.prediction], c.information.max()))
+"""How specific the answer is, right or wrong: its information as a share of the largest (Goren et al.)."""
+
 non_root = Metric("non_root", True, lambda c: c.prediction != 0)
 """Does the answer say anything at all? (Davis et al.)"""
 
@@ -261,6 +265,7 @@ METRICS: dict[str, Metric] = {
         hierarchical_precision,
         hierarchical_recall,
         hierarchical_f1,
+        coverage,
         non_root,
         true_negative_leaves,
     )

@@ -244,7 +244,7 @@ def sibling_log_softmax(h: Hierarchy, x: Array) -> Array:
     >>> from hedgerow import Hierarchy
     >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
     >>> np.exp(sibling_log_softmax(h, np.log([1.0, 3, 1, 3]))).round(2).tolist()
-    [0.25, 0.25, 0.75, 0.75]
+    [0.25, 0.75, 0.25, 0.75]
     """
     xp, at = namespace(x), Layout.of(h, x)
     grouped = xp.take(x, at.by_parent, axis=-1)

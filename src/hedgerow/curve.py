@@ -1,0 +1,344 @@
+"""The operating curve: every trade-off between being right and being specific that a threshold can give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self, final
+
+import numpy as np
+from scipy import special
+
+from hedgerow import metrics
+from hedgerow._atomic import atomic_write
+from hedgerow.errors import FileError, ParameterError, ScoreError
+from hedgerow.events import BOTTOM, CustomMetric, Events, Measures
+from hedgerow.pareto import Candidates
+from hedgerow.summary import CORRECT_LEVELS, summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from hedgerow.hierarchy import Hierarchy, InformationKind
+    from hedgerow.likelihood import Scale
+    from hedgerow.metrics import BelowLabel, Metric
+
+STANDARD_METRICS = (
+    metrics.correct,
+    metrics.exact,
+    metrics.precision,
+    metrics.recall,
+    metrics.f1,
+    metrics.coverage,
+)
+"""What every curve holds."""
+
+_UNIT = 2.0**-32  # of the fixed-point sums of a binned curve: they add up the same in any order
+_TOP_LOGIT = 37.0  # 1 - σ(37) is below double precision
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class OperatingCurve:
+    """Metrics at every operating point, from conservative to specific.
+
+    All arrays have the same length. Point 0 is "every answer the root". `threshold[j]` is the smallest threshold
+    that gives point j, so that ``at(threshold[j])`` is point j; the last one is the bottom of the scale. The curve
+    is exact and constant between its points.
+    """
+
+    threshold: NDArray[np.float64]
+    values: Mapping[str, NDArray[np.float64]]
+    """Mean of each metric over the examples, by name."""
+    examples: int
+    """Number of examples."""
+    scale: Scale = "probability"
+    """What the thresholds are: likelihoods, their logarithms or their logits."""
+
+    @property
+    def correct(self) -> NDArray[np.float64]:
+        """Share of answers that are the label or an ancestor of it."""
+        return self.values["correct"]
+
+    @property
+    def exact(self) -> NDArray[np.float64]:
+        """Share of answers that are the label."""
+        return self.values["exact"]
+
+    @property
+    def precision(self) -> NDArray[np.float64]:
+        """Mean share of the answers' information that is right."""
+        return self.values["precision"]
+
+    @property
+    def recall(self) -> NDArray[np.float64]:
+        """Mean share of the labels' information that is found."""
+        return self.values["recall"]
+
+    @property
+    def f1(self) -> NDArray[np.float64]:
+        """Mean over the examples of the harmonic mean of precision and recall."""
+        return self.values["f1"]
+
+    @property
+    def coverage(self) -> NDArray[np.float64]:
+        """Mean information of the answers, right or wrong, as a share of the largest."""
+        return self.values["coverage"]
+
+    def __len__(self) -> int:
+        return len(self.threshold)
+
+    def index(self, tau: float) -> int:
+        """Return the number of the point that a threshold gives."""
+        if np.isnan(tau) or tau < BOTTOM[self.scale]:
+            raise ParameterError(
+                f"The threshold must be {BOTTOM[self.scale]:g} or more on the {self.scale} scale, not {tau}."
+            )
+        return int(np.searchsorted(-self.threshold, -tau))
+
+    def at(self, tau: float) -> dict[str, float]:
+        """Return every metric at one threshold."""
+        point = self.index(tau)
+        return {name: float(value[point]) for name, value in self.values.items()}
+
+    def down_to(self, tau: float) -> OperatingCurve:
+        """Return the part of the curve that thresholds of `tau` or more give."""
+        last = self.index(tau)
+        threshold = self.threshold[: last + 1].copy()
+        threshold[-1] = tau
+        values = {name: value[: last + 1] for name, value in self.values.items()}
+        return OperatingCurve(threshold, values, self.examples, self.scale)
+
+    def summary(
+        self,
+        *,
+        correct: Sequence[float] = CORRECT_LEVELS,
+        recall: Sequence[float] = (),
+        tau_min: float | None = None,
+    ) -> dict[str, float]:
+        """Return integrals and intercepts: AP, AC, AC_exact, AURC, R@90C, R@95C, ...
+
+        Parameters
+        ----------
+        correct
+            Shares of correct answers at which to state the largest recall and exact.
+        recall
+            Recalls at which to state the largest precision.
+        tau_min
+            Look at thresholds of at least this only, such as 0.5.
+        """
+        curve = self if tau_min is None else self.down_to(tau_min)
+        return summarise(curve.values, correct=correct, recall=recall)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the curve to an `.npz` file; see `load`."""
+        values = {f"value:{name}": value for name, value in self.values.items()}
+        with atomic_write(path, "wb") as file:
+            np.savez_compressed(
+                file,
+                allow_pickle=False,
+                threshold=self.threshold,
+                examples=np.array(self.examples),
+                scale=np.array(self.scale),
+                **values,
+            )
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read a curve that `save` wrote."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                values = {key.removeprefix("value:"): file[key] for key in file.files if key.startswith("value:")}
+                return cls(file["threshold"], values, int(file["examples"]), str(file["scale"]))  # type: ignore[arg-type]
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            raise FileError(f"{path} is not a curve that hedgerow saved: {error}.") from error
+
+    def __repr__(self) -> str:
+        return f"OperatingCurve({len(self):,} points, {self.examples:,} examples)"
+
+
+@final
+class CurveBuilder:
+    """Builds an operating curve batch by batch.
+
+    Memory grows with the number of threshold events, a handful per example, never with examples x nodes. Builders
+    of parts of the data can be merged: any split gives the bit-identical curve.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree.
+    metrics
+        Further metrics besides the standard ones: `hedgerow.metrics`, or functions (tree, label, prediction) with
+        a `name` or `__name__`.
+    information
+        The measure of specificity that the threshold rule, precision and recall use: see `Hierarchy.information`.
+    below_label
+        What an answer below its label counts as: "label" or "wrong".
+    scale
+        What the scores are: likelihoods ("probability"), their logarithms or their logits. Any increasing map of
+        the likelihoods gives the same curve; choose one that does not saturate.
+    bins
+        Bound the memory: keep only this many thresholds, evenly spaced in logits. Every point of the binned curve
+        is a point of the exact curve, to within 2**-32; what happens between two neighbouring thresholds is not
+        seen.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> h = hr.Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> b = hr.CurveBuilder(h)
+    >>> b.update([[1, 0.7, 0.5, 0.2, 0.3]], ["cat"])
+    >>> b.update([[1, 0.9, 0.2, 0.7, 0.1]], ["cat"])
+    >>> curve = b.compute()
+    >>> curve.threshold.tolist(), curve.correct.tolist()
+    ([0.9, 0.7, 0.5, 0.0], [1.0, 1.0, 0.5, 0.5])
+    """
+
+    def __init__(
+        self,
+        hierarchy: Hierarchy,
+        *,
+        metrics: Sequence[Metric | CustomMetric] = (),
+        information: InformationKind | ArrayLike = "leaves",
+        below_label: BelowLabel = "label",
+        scale: Scale = "probability",
+        bins: int | None = None,
+    ) -> None:
+        if scale not in BOTTOM:
+            raise ParameterError(f"scale must be one of {', '.join(map(repr, BOTTOM))}, not {scale!r}.")
+        self.hierarchy = hierarchy
+        self.scale: Scale = scale
+        self.measures = Measures.of(hierarchy, (*STANDARD_METRICS, *metrics), information, below_label)
+        self._candidates = Candidates.of(hierarchy, information)
+        self._parts: list[Events] = []
+        self._bins = None if bins is None else _Bins(_edges(bins, scale), len(self.measures.metrics))
+
+    @property
+    def events(self) -> Events:
+        """All threshold events so far; an exact builder only."""
+        if self._bins is not None:
+            raise ParameterError("A binned builder keeps no events; leave out bins= to have them.")
+        if len(self._parts) > 1:
+            self._parts = [Events.join(self._parts)]
+        return self._parts[0] if self._parts else Events.none()
+
+    def update(self, q: Any, labels: ArrayLike) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        q
+            [B, nodes] likelihoods, an array or a tensor, on the builder's scale.
+        labels
+            B labels: names or node indices, any nodes.
+        """
+        self.add(Events.of(self.hierarchy, q, labels, self._candidates, self.scale))
+
+    def add(self, events: Events) -> None:
+        """Add examples whose events are known already."""
+        if self._bins is None:
+            self._parts.append(events)
+        else:
+            self._bins.add(events, self.measures)
+
+    def merge(self, other: CurveBuilder) -> None:
+        """Take in the examples of another builder with the same tree and settings."""
+        same = (
+            self.measures.same_as(other.measures)
+            and self.scale == other.scale
+            and (self._bins is None) == (other._bins is None)
+            and (self._bins is None or np.array_equal(self._bins.edges, other._bins.edges))  # type: ignore[union-attr]
+        )
+        if not same:
+            raise ParameterError("Only builders with the same tree, metrics, scale and bins can be merged.")
+        if self._bins is not None and other._bins is not None:
+            self._bins.merge(other._bins)
+        else:
+            self._parts.extend(other._parts)
+
+    def compute(self) -> OperatingCurve:
+        """Return the curve of all examples so far."""
+        if self._bins is not None:
+            threshold, sums, examples = self._bins.curve()
+        else:
+            events = self.events
+            order, last = events.descending()
+            threshold = np.append(events.score[order[last]], BOTTOM[self.scale])
+            number = events.distinct_labels[2]
+            sums = [
+                np.sum(at_root * number) + np.append(0.0, np.cumsum(change[order])[last])
+                for at_root, change in self.measures.changes(events)
+            ]
+            examples = len(events.label)
+        if not examples:
+            raise ScoreError("A curve needs at least one example.")
+        values = {name: total / examples for name, total in zip(self.measures.metrics, sums, strict=True)}
+        return OperatingCurve(threshold, values, examples, self.scale)
+
+
+@final
+class _Bins:
+    """Fixed-point sums of the changes between neighbouring thresholds."""
+
+    def __init__(self, edges: NDArray[np.float64], metrics: int) -> None:
+        self.edges = edges
+        self.examples = 0
+        self.at_root = np.zeros(metrics, dtype=np.int64)
+        self.change = np.zeros((metrics, len(edges)), dtype=np.int64)
+        self.used = np.zeros(len(edges), dtype=bool)
+
+    def add(self, events: Events, measures: Measures) -> None:
+        # An event belongs to the highest edge below its score: the threshold from which it has happened.
+        edge = np.searchsorted(self.edges, events.score) - 1
+        self.examples += len(events.label)
+        self.used[edge] = True
+        number = events.distinct_labels[2]
+        for row, (at_root, change) in enumerate(measures.changes(events)):
+            self.at_root[row] += np.sum(_fixed(at_root) * number)
+            np.add.at(self.change[row], edge, _fixed(change))
+
+    def merge(self, other: _Bins) -> None:
+        self.examples += other.examples
+        self.at_root += other.at_root
+        self.change += other.change
+        self.used |= other.used
+
+    def curve(self) -> tuple[NDArray[np.float64], list[NDArray[np.float64]], int]:
+        # The edge above the highest used one gives "every answer the root".
+        used = self.used.copy()
+        used[0] = True
+        used[min(int(np.flatnonzero(used)[-1]) + 1, len(used) - 1)] = True
+        total = self.at_root[:, None] + np.cumsum(self.change[:, ::-1], axis=1)[:, ::-1]
+        return self.edges[used][::-1], list((total * _UNIT)[:, used][:, ::-1]), self.examples
+
+
+def operating_curve(hierarchy: Hierarchy, q: Any, labels: ArrayLike, **options: Any) -> OperatingCurve:
+    """Return the exact operating curve of likelihoods [examples, nodes] and labels.
+
+    `options` are those of `CurveBuilder`, which builds the same curve batch by batch.
+
+    >>> import hedgerow as hr
+    >>> h = hr.Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> curve = hr.operating_curve(h, [[1, 0.7, 0.5, 0.2, 0.3]], ["cat"])
+    >>> curve.at(0.6)["correct"], curve.at(0.6)["exact"]
+    (1.0, 0.0)
+    """
+    builder = CurveBuilder(hierarchy, **options)
+    builder.update(q, labels)
+    return builder.compute()
+
+
+def _fixed(value: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.rint(value / _UNIT).astype(np.int64)
+
+
+def _edges(bins: int, scale: Scale) -> NDArray[np.float64]:
+    """Return ascending thresholds, evenly spaced in logits, from the bottom to the top of a scale."""
+    if bins < 2:
+        raise ParameterError(f"bins must be 2 or more, not {bins}.")
+    logit = np.concatenate([[-np.inf], np.linspace(-_TOP_LOGIT, _TOP_LOGIT, bins - 1), [np.inf]])
+    on_scale: dict[Scale, Any] = {"probability": special.expit, "log": special.log_expit, "logit": np.asarray}
+    return np.unique(on_scale[scale](logit))

@@ -1,0 +1,183 @@
+"""Threshold events: what a data set's answers do as the threshold falls.
+
+With the threshold at the top of its scale every answer is the root. As it falls, each example's answer moves
+through its ordered Pareto set; every such move is one *event*, and happens when the threshold drops below the
+score of the node moved to. Labels and events are all that curves, summaries and thresholds ever need of the
+scores: a few integers and one number per event, instead of one number per example and node.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, final
+
+import numpy as np
+
+from hedgerow.errors import ScoreError
+from hedgerow.likelihood import Scale, check_likelihoods
+from hedgerow.metrics import Comparison, Metric
+from hedgerow.pareto import Candidates, ordered_pareto_sets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from hedgerow.hierarchy import Hierarchy, InformationKind
+    from hedgerow.metrics import BelowLabel
+    from hedgerow.parents import Indices
+
+BOTTOM: dict[Scale, float] = {"probability": 0.0, "log": -np.inf, "logit": -np.inf}
+"""The lowest threshold of each scale; nodes that score no higher are never answers."""
+
+_DTYPES = (np.int32, np.int32, np.int32, np.float64)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Events:
+    """The labels of some examples and the moves of their answers, each example's from conservative to specific."""
+
+    label: NDArray[np.int32]
+    """Label of each example."""
+    count: NDArray[np.int32]
+    """Number of events of each example."""
+    node: NDArray[np.int32]
+    """The answer after each event."""
+    score: NDArray[np.float64]
+    """The threshold below which each event has happened."""
+
+    @classmethod
+    def of(cls, h: Hierarchy, q: Any, labels: ArrayLike, candidates: Candidates, scale: Scale) -> Events:
+        """Find the events of a batch of likelihoods, an array or a tensor [B, nodes]."""
+        q = check_likelihoods(h, q, scale)
+        label = h.nodes(_to_numpy(labels))
+        if q.ndim != 2 or label.shape != q.shape[:1]:
+            raise ScoreError(
+                f"Likelihoods must be [examples, nodes] with one label an example; got shapes {tuple(q.shape)} "
+                f"and {label.shape}."
+            )
+        sets = ordered_pareto_sets(h, q, information=candidates, minimum=BOTTOM[scale])
+        count, node, score = (_to_numpy(part) for part in (sets.count, sets.node, sets.score))
+        # Every answer begins at the root, so being at the root is no event.
+        move = node != 0
+        example = np.repeat(np.arange(len(label)), count)
+        count = np.bincount(example[move], minlength=len(label))
+        return cls(*(a.astype(t) for a, t in zip((label, count, node[move], score[move]), _DTYPES, strict=True)))
+
+    @classmethod
+    def join(cls, parts: Iterable[Events]) -> Events:
+        """Lay the examples of several batches end to end."""
+        columns = zip(*((part.label, part.count, part.node, part.score) for part in parts), strict=True)
+        return cls(*(np.concatenate(column) for column in columns))
+
+    @classmethod
+    def none(cls) -> Events:
+        """Return the events of no examples."""
+        return cls(*(np.empty(0, dtype) for dtype in _DTYPES))
+
+    @cached_property
+    def example(self) -> Indices:
+        """The example of each event."""
+        return np.repeat(np.arange(len(self.label)), self.count)
+
+    @cached_property
+    def distinct_labels(self) -> tuple[NDArray[np.int32], Indices, Indices]:
+        """The labels that occur, which of them each example has, and how many examples have each."""
+        return np.unique(self.label, return_inverse=True, return_counts=True)
+
+    @cached_property
+    def first(self) -> NDArray[np.bool_]:
+        """Mask of the events that are the first of their example: the answer was the root before."""
+        mask = np.zeros(len(self.node), dtype=bool)
+        mask[(np.cumsum(self.count) - self.count)[self.count > 0]] = True
+        return mask
+
+    @cached_property
+    def before(self) -> NDArray[np.int32]:
+        """The answer before each event."""
+        return np.where(self.first, np.int32(0), np.roll(self.node, 1)) if len(self.node) else self.node
+
+    def descending(self) -> tuple[Indices, Indices]:
+        """Return the events from the highest score down, and where each distinct score ends in that order.
+
+        Events of equal score are ordered by what they are (label, answer before, answer after), not by when they
+        came, so that sums over them do not depend on how the data was split into batches.
+        """
+        order = np.argsort(-self.score)
+        score = self.score[order]
+        last = np.flatnonzero(np.append(score[1:] != score[:-1], [True] * bool(len(score))))
+        run = np.diff(last, prepend=-1)
+        if np.any(run > 1):
+            run_of = np.repeat(np.arange(len(run)), run)
+            tied = run[run_of] > 1
+            events = order[tied]
+            keys = (self.node[events], self.before[events], self.label[self.example[events]], run_of[tied])
+            order[tied] = events[np.lexsort(keys)]
+        return order, last
+
+
+class CustomMetric(Protocol):
+    """Any function of tree, labels and predictions, named by its `name` or `__name__`."""
+
+    def __call__(self, hierarchy: Hierarchy, label: Any, prediction: Any, /) -> Any:
+        """Return one value a pair."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """The metrics of a curve, and how they are to be read."""
+
+    hierarchy: Hierarchy
+    metrics: Mapping[str, Metric | CustomMetric]
+    information: NDArray[np.float64]
+    below_label: BelowLabel
+
+    @classmethod
+    def of(
+        cls,
+        hierarchy: Hierarchy,
+        metrics: Iterable[Metric | CustomMetric],
+        information: InformationKind | ArrayLike,
+        below_label: BelowLabel,
+    ) -> Measures:
+        """Name the metrics and find the information of every node."""
+        named = {str(getattr(m, "name", None) or getattr(m, "__name__", type(m).__name__)): m for m in metrics}
+        return cls(hierarchy, named, hierarchy.information(information), below_label)
+
+    def changes(self, events: Events) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Yield two arrays per metric: its value at the root for each distinct label, its change by each event."""
+        labels, label_of, _ = events.distinct_labels
+        start = self._compare(labels, np.zeros_like(labels))
+        after = self._compare(events.label[events.example], events.node)
+        for metric in self.metrics.values():
+            at_root, then = (self._evaluate(metric, pairs) for pairs in (start, after))
+            before = np.roll(then, 1)
+            before[events.first] = at_root[label_of[events.count > 0]]
+            yield at_root, then - before
+
+    def same_as(self, other: Measures) -> bool:
+        """Tell whether two curves measure the same."""
+        return (
+            self.hierarchy == other.hierarchy
+            and self.metrics == other.metrics
+            and self.below_label == other.below_label
+            and np.array_equal(self.information, other.information)
+        )
+
+    def _compare(self, label: Indices, prediction: Indices) -> Comparison:
+        return Comparison.of(
+            self.hierarchy, label, prediction, below_label=self.below_label, information=self.information
+        )
+
+    @staticmethod
+    def _evaluate(metric: Metric | CustomMetric, pairs: Comparison) -> NDArray[np.float64]:
+        if isinstance(metric, Metric):
+            return metric.of(pairs)
+        return np.asarray(metric(pairs.hierarchy, pairs.label, pairs.prediction), dtype=np.float64)
+
+
+def _to_numpy(x: Any) -> NDArray[Any]:
+    return x if isinstance(x, np.ndarray) else np.asarray(x.cpu() if hasattr(x, "cpu") else x)
