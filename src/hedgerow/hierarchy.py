@@ -207,9 +207,7 @@ class Hierarchy:
         )
 
     @classmethod
-    def from_json(
-        cls, source: str | PathLike[str] | dict[str, Any] | list[Any], *, root: str = "root"
-    ) -> Self:
+    def from_json(cls, source: str | PathLike[str] | dict[str, Any] | list[Any], *, root: str = "root") -> Self:
         """Read nested JSON: ``{"name": ..., "children": [...]}`` or ``{"bird": {"robin": {}, "wren": {}}}``.
 
         >>> Hierarchy.from_json({"animal": {"bird": ["robin", "wren"], "fish": {}}}).names.tolist()
@@ -230,6 +228,22 @@ class Hierarchy:
     def from_networkx(cls, graph: networkx.DiGraph) -> Self:
         """Build from a directed graph whose edges go from parent to child; nodes become `str(node)`."""
         return cls._from_table(tree_files.read_networkx(graph))
+
+    @classmethod
+    def read(cls, path: str | PathLike[str], format: str | None = None, *, root: str = "root") -> Self:  # noqa: A002
+        """Read a tree file of any format, decided by its extension unless given.
+
+        Parameters
+        ----------
+        path
+            The file: `.csv`, `.tsv` edges; `.txt` paths; `.json` nested JSON or what `save` wrote; `.nwk`,
+            `.newick`, `.tree` Newick.
+        format
+            "edges", "lineages", "paths", "json" or "newick".
+        root
+            Name of the root that is added above several tops.
+        """
+        return cls._from_table(tree_files.read_tree(path, format, root))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -315,9 +329,7 @@ class Hierarchy:
         outside = (array < 0) | (array >= len(self))
         if outside.any():
             offender = array[outside].ravel()[0]
-            raise ScoreError(
-                f"Label {offender} is not a node index: the tree has nodes 0 to {len(self) - 1}."
-            )
+            raise ScoreError(f"Label {offender} is not a node index: the tree has nodes 0 to {len(self) - 1}.")
         return array.astype(np.int64)
 
     # Relations ---------------------------------------------------------------------------------------------
@@ -483,9 +495,7 @@ class Hierarchy:
     def _checked_information(self, values: ArrayLike) -> NDArray[np.float64]:
         array = np.array(values, dtype=np.float64)
         if array.shape != (len(self),):
-            raise ScoreError(
-                f"Information needs one value a node, {len(self)} in all; got shape {array.shape}."
-            )
+            raise ScoreError(f"Information needs one value a node, {len(self)} in all; got shape {array.shape}.")
         if not np.isfinite(array).all() or array[0] != 0 or np.any(array[1:] < array[self.parent[1:]]):
             raise ScoreError(
                 "Information must be finite, 0 at the root, and never smaller at a child than at its parent."
@@ -626,9 +636,7 @@ class Hierarchy:
             elif len(shown) > max_children:
                 shown = [*shown[: max_children - 1], f"... {len(shown) - max_children + 1:,} more"]
             branches = ["├── "] * (len(shown) - 1) + ["└── "] * bool(shown)
-            stack.extend(
-                reversed([(lead + below, b, child) for b, child in zip(branches, shown, strict=True)])
-            )
+            stack.extend(reversed([(lead + below, b, child) for b, child in zip(branches, shown, strict=True)]))
         return "\n".join(lines)
 
     def label(self, node: int) -> str:

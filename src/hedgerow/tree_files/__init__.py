@@ -12,13 +12,22 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal
 
 from hedgerow.errors import FileError, ParameterError
-from hedgerow.tree_files.edges import read_edges, write_edges
+from hedgerow.tree_files.edges import read_edges, read_header, write_edges
 from hedgerow.tree_files.graphs import read_networkx, to_networkx
 from hedgerow.tree_files.lineages import read_lineages, read_paths
 from hedgerow.tree_files.nested import read_json, read_saved, write_json, write_saved
 from hedgerow.tree_files.newick import read_newick, write_newick
 from hedgerow.tree_files.spelling import closest, nearest
-from hedgerow.tree_files.table import FlawedTreeError, NodeTable, Origin, Problem, read_bytes, read_text, some
+from hedgerow.tree_files.table import (
+    FlawedTreeError,
+    NodeTable,
+    Origin,
+    Problem,
+    read_bytes,
+    read_text,
+    require_file,
+    some,
+)
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -35,6 +44,7 @@ __all__ = [
     "nearest",
     "read_bytes",
     "read_edges",
+    "read_header",
     "read_json",
     "read_lineages",
     "read_networkx",
@@ -43,6 +53,7 @@ __all__ = [
     "read_saved",
     "read_text",
     "read_tree",
+    "require_file",
     "some",
     "to_networkx",
     "write_edges",

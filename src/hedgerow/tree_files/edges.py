@@ -8,13 +8,24 @@ import os
 import re
 from collections import defaultdict
 from itertools import repeat
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hedgerow._atomic import atomic_write
 from hedgerow.errors import FileError
-from hedgerow.tree_files.table import NodeTable, Origin, Problem, is_path, no_edges, read_text, refuse, some
+from hedgerow.tree_files.table import (
+    NodeTable,
+    Origin,
+    Problem,
+    is_path,
+    no_edges,
+    read_text,
+    refuse,
+    require_file,
+    some,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -58,6 +69,17 @@ def _as_pair(pair: Any) -> Sequence[str]:
 def delimiter_of(path: str) -> str:
     """Return what separates the columns of a file, by its extension."""
     return "\t" if path.lower().endswith((".tsv", ".tab")) else ","
+
+
+def read_header(path: str | PathLike[str]) -> list[str]:
+    """Read the first row of a CSV or TSV table, and no more of it."""
+    require_file(path)
+    shown = os.fspath(path)
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            return next(csv.reader(file, delimiter=delimiter_of(shown)), [])
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FileError(f"{shown}: its first line cannot be read as a table in UTF-8: {error}.") from None
 
 
 def _is_header(row: Sequence[str]) -> bool:

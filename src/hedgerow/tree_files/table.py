@@ -171,3 +171,9 @@ def no_edges(origin: Origin, only: str = "") -> Problem:
 def refuse(problems: Sequence[Problem], origin: Origin) -> NoReturn:
     """Raise the first problem, with all of them attached."""
     raise FlawedTreeError(problems, origin.name)
+
+
+def require_file(path: str | os.PathLike[str]) -> None:
+    """Refuse a file that is not there, before a library says so in its own words."""
+    if not Path(path).is_file():
+        read_bytes(path)
