@@ -1,14 +1,14 @@
 """The command `hedgerow`: one verb per job, no logic of its own.
 
-A verb is a function with `@app.command()` that parses, calls the library and prints. It imports what it needs inside
-the function, so that `hedgerow --help` stays quick.
+A verb is a function with `@app.command()` that parses, calls the library and prints. It imports what it needs
+inside the function, so that `hedgerow --help` stays quick.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path  # noqa: TC003  (Typer reads annotations at run time)
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -38,7 +38,7 @@ TreeFormatOption = Annotated[
     typer.Option(
         "--tree-format",
         metavar="FORMAT",
-        help=f"Format of the tree: {', '.join(FORMATS)}. By default the extension decides; .csv and .tsv are edges.",
+        help=f"Format of the tree: {', '.join(FORMATS)}. By default by extension (.csv, .tsv: edges).",
         show_default=False,
     ),
 ]
@@ -71,7 +71,7 @@ def write_json(path: Path, data: Any) -> None:
 
 
 @app.command(
-    epilog="Examples:\n\n\n\nhedgerow doctor tree.csv\n\n"
+    epilog="Examples:\n\nhedgerow doctor tree.csv\n\n"
     "hedgerow doctor lineages.csv --tree-format lineages --labels labels.txt\n\n"
     "hedgerow doctor tree.csv --scores model.npz --json findings.json"
 )
@@ -88,6 +88,10 @@ def doctor(
             help="Labels that should be in the tree: .txt, one a line; or .csv, .parquet with a column 'label'.",
         ),
     ] = None,
+    titles: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help='Display names to show: a JSON object {"n02084071": "dog"}.'),
+    ] = None,
     tree_format: TreeFormatOption = None,
     json_file: JsonOption = None,
 ) -> None:
@@ -97,7 +101,7 @@ def doctor(
     """
     from hedgerow.doctor import examine
 
-    diagnosis = examine(tree, tree_format, scores=scores, labels=labels)
+    diagnosis = examine(tree, tree_format, scores=scores, labels=labels, titles=titles)
     diagnosis.print(Console())
     if json_file is not None:
         write_json(json_file, diagnosis.to_dict())

@@ -42,7 +42,7 @@ from hedgerow.parents import (
 from hedgerow.tree_files import NodeTable, closest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
     from os import PathLike
 
     import networkx
@@ -277,6 +277,19 @@ class Hierarchy:
             None if self.rank is None else self.rank.tolist(),
             None if self.title is None else self.title.tolist(),
         )
+
+    def with_titles(self, titles: Mapping[str, str]) -> Hierarchy:
+        """Return the same tree with display names, given by node name; other nodes keep what they have.
+
+        Names that are not in the tree are skipped, since a list of titles often serves several trees.
+
+        >>> h = Hierarchy.from_edges([("n01", "n02"), ("n01", "n03")]).with_titles({"n02": "dog", "n99": "cat"})
+        >>> h.title.tolist()
+        ['', 'dog', '']
+        """
+        old = [""] * len(self) if self.title is None else self.title.tolist()
+        new = [titles.get(name, title) for name, title in zip(self.names.tolist(), old, strict=True)]
+        return Hierarchy(self.names, self.parent, self.rank, _as_names(new, "title", len(self)))
 
     # Names -------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from hedgerow.errors import FileError, ParameterError
 from hedgerow.tree_files.edges import read_edges, read_header, write_edges
 from hedgerow.tree_files.graphs import read_networkx, to_networkx
 from hedgerow.tree_files.lineages import read_lineages, read_paths
-from hedgerow.tree_files.nested import read_json, read_saved, write_json, write_saved
+from hedgerow.tree_files.nested import read_json, read_saved, read_titles, write_json, write_saved
 from hedgerow.tree_files.newick import read_newick, write_newick
 from hedgerow.tree_files.spelling import closest, nearest
 from hedgerow.tree_files.table import (
@@ -23,6 +23,7 @@ from hedgerow.tree_files.table import (
     NodeTable,
     Origin,
     Problem,
+    counted,
     read_bytes,
     read_text,
     require_file,
@@ -40,6 +41,7 @@ __all__ = [
     "Problem",
     "TreeFormat",
     "closest",
+    "counted",
     "format_of",
     "nearest",
     "read_bytes",
@@ -52,6 +54,7 @@ __all__ = [
     "read_paths",
     "read_saved",
     "read_text",
+    "read_titles",
     "read_tree",
     "require_file",
     "some",

@@ -248,6 +248,15 @@ def _from_saved(data: dict[str, Any], origin: Origin) -> NodeTable:
         raise FileError(f"{origin.label} is damaged: a parent is not a position. Save the tree again.") from None
 
 
+def read_titles(path: str | PathLike[str]) -> dict[str, str]:
+    """Read display names, ``{"n02084071": "dog", ...}``."""
+    origin = Origin(os.fspath(path))
+    data = parse_json(read_text(path), origin)
+    if not isinstance(data, dict) or not all(isinstance(title, str) for title in data.values()):
+        raise FileError(f'{origin.label} must hold one JSON object of names and titles: {{"n02084071": "dog"}}.')
+    return data
+
+
 def write_saved(path: str | PathLike[str], table: NodeTable) -> None:
     """Write everything about a tree as flat JSON."""
     data = {"format": _FORMAT, "version": _VERSION, "names": list(table.names), "parent": table.parent.tolist()}

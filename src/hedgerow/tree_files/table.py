@@ -154,6 +154,11 @@ def some(names: Iterable[str], limit: int = 5) -> str:
     return f"{head} and {last}" if head else last
 
 
+def counted(count: int, one: str, many: str) -> str:
+    """Put a number before the right form of a word."""
+    return f"{count:,} {one if count == 1 else many}"
+
+
 def require_edges(table: NodeTable, origin: Origin) -> NodeTable:
     """Refuse a tree of one node."""
     if len(table.names) < 2:

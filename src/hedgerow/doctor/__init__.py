@@ -1,0 +1,96 @@
+"""What a tree is like and what is wrong with it, in plain words."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hedgerow import tree_files
+from hedgerow.doctor.data import LabelFacts, ScoreFacts, label_facts, label_problems, score_facts, score_problems
+from hedgerow.doctor.tree import Level, TreeFacts, remarks, tree_facts
+from hedgerow.errors import HedgerowError
+from hedgerow.hierarchy import Hierarchy
+from hedgerow.tree_files import FlawedTreeError, Problem
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["Diagnosis", "LabelFacts", "Level", "Problem", "ScoreFacts", "TreeFacts", "examine"]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Everything the doctor found; see `examine`."""
+
+    source: str
+    format: str
+    problems: list[Problem]
+    """What must be corrected; empty if all is well."""
+    remarks: list[str] = field(default_factory=list)
+    """What is allowed but often a mistake."""
+    tree: TreeFacts | None = None
+    """None if the tree has problems."""
+    labels: LabelFacts | None = None
+    scores: ScoreFacts | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether there are no problems."""
+        return not self.problems
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings ready for JSON."""
+        return asdict(self) | {"ok": self.ok}
+
+    def print(self, console: Console | None = None) -> None:
+        """Print the findings in plain words."""
+        from hedgerow.doctor.words import print_diagnosis
+
+        print_diagnosis(self, console)
+
+
+def examine(
+    path: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002
+    scores: str | os.PathLike[str] | None = None,
+    labels: str | os.PathLike[str] | None = None,
+    titles: str | os.PathLike[str] | None = None,
+) -> Diagnosis:
+    """Read a tree and say what it is like and what is wrong with it, or with the data that should fit it.
+
+    Parameters
+    ----------
+    path
+        A tree file.
+    format
+        One of `hedgerow.tree_files.FORMATS`; by default decided by the extension.
+    scores
+        A score file (`.npz`, `.csv`, `.parquet`), of which only the names are read: its classes, and its
+        labels unless `labels` is given.
+    labels
+        A file of labels: `.txt` with one label a line, or `.csv`, `.tsv`, `.parquet` with a column `label`.
+    titles
+        A JSON file of display names, ``{"n02084071": "dog", ...}``.
+
+    Raises
+    ------
+    FileError
+        If a file is absent or cannot be opened. What is wrong inside the tree's file is a problem, not an error.
+    """
+    shown = os.fspath(path)
+    kind = tree_files.format_of(path, format)
+    tree_files.read_bytes(path)
+    try:
+        hierarchy = Hierarchy.read(path, format)
+    except FlawedTreeError as error:
+        return Diagnosis(shown, kind, list(error.problems))
+    except HedgerowError as error:
+        return Diagnosis(shown, kind, [Problem("unreadable", str(error), "")])
+    if titles is not None:
+        hierarchy = hierarchy.with_titles(tree_files.read_titles(titles))
+    facts = tree_facts(hierarchy)
+    score = None if scores is None else score_facts(hierarchy, os.fspath(scores))
+    label = label_facts(hierarchy, labels, scores)
+    problems = score_problems(score, hierarchy) + label_problems(label)
+    return Diagnosis(shown, kind, problems, remarks(facts), facts, label, score)
