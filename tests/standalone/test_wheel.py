@@ -55,6 +55,13 @@ def test_hierarchy_and_metrics() -> None:
     assert metrics.correct(h, "robin", ["bird", "wren"]).tolist() == [1.0, 0.0]
 
 
+def test_operating_curve() -> None:
+    h = hr.Hierarchy.from_edges(EDGES)
+    q = hr.likelihood.from_leaves(h, [[0.5, 0.4, 0.1]], classes=["robin", "wren", "fish"])
+    curve = hr.operating_curve(h, q, ["wren"])
+    assert [curve.at(tau)["correct"] for tau in (1.0, 0.6, 0.0)] == [1.0, 1.0, 0.0]
+
+
 def test_help() -> None:
     shown = hedgerow("--help")
     assert shown.returncode == 0
