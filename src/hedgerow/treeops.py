@@ -17,13 +17,13 @@ import numpy as np
 
 from hedgerow import _numpy_ops
 from hedgerow.errors import ScoreError
+from hedgerow.hierarchy import Hierarchy
+from hedgerow.parents import follow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
-
-    from hedgerow.hierarchy import Hierarchy
 
 Array = Any
 """A NumPy array or a torch tensor; what comes out is of the kind that went in."""
@@ -58,6 +58,27 @@ def as_scores(x: Any, width: int, what: str) -> Array:
     if x.ndim < 1 or x.shape[-1] != width:
         raise ScoreError(f"Scores need one column per {what}, {width} in all; their shape is {tuple(x.shape)}.")
     return x
+
+
+def without_trivial(h: Hierarchy) -> Hierarchy:
+    """Return the tree without its trivial nodes; made once.
+
+    Its nodes are the others in their order, each below the nearest of its ancestors that is left.
+
+    >>> from hedgerow import Hierarchy
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("pet", "cat"), ("cat", "tabby"), ("pet", "dog")])
+    >>> without_trivial(h).names.tolist()
+    ['root', 'pet', 'tabby', 'dog']
+    """
+    return h.derived("without trivial nodes", lambda: _contracted(h)) if h.is_trivial.any() else h
+
+
+def _contracted(h: Hierarchy) -> Hierarchy:
+    kept = ~h.is_trivial
+    nearest = follow(np.where(kept, np.arange(len(h)), h.parent))
+    position = np.cumsum(kept) - 1
+    parent = np.concatenate([[-1], position[nearest[h.parent[kept][1:]]]])
+    return Hierarchy(h.names[kept], parent)
 
 
 @final
@@ -134,6 +155,17 @@ class Layout:
         return self._place(np.unique(np.sort(self._h.parent[1:]), return_inverse=True)[1])
 
     @cached_property
+    def children_group(self) -> Array:
+        """Which group of siblings are each node's children; for leaves, one more."""
+        has_children = self._h.child_count > 0
+        return self._place(np.where(has_children, np.cumsum(has_children) - 1, has_children.sum()))
+
+    @cached_property
+    def nontrivial(self) -> Array:
+        """The nodes that may be answers."""
+        return self._place(np.flatnonzero(~self._h.is_trivial))
+
+    @cached_property
     def levels(self) -> tuple[Array, ...]:
         """The nodes at each depth."""
         return self._place_all(self._h.levels)
@@ -206,6 +238,38 @@ def sum_ancestors(h: Hierarchy, x: Array) -> Array:
     begun = ops.prefix_sums(x)[..., 1:]
     ended = ops.prefix_sums(xp.take(x, at.by_end, axis=-1))
     return begun - xp.take(ended, at.ended, axis=-1)
+
+
+def sum_children(h: Hierarchy, x: Array) -> Array:
+    """Sum x over the children of each node: [..., nodes] -> same, 0 at the leaves.
+
+    >>> from hedgerow import Hierarchy
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> sum_children(h, np.array([1, 10, 100, 200, 1000.0])).tolist()
+    [1010.0, 300.0, 0.0, 0.0, 0.0]
+    """
+    xp, at = namespace(x), Layout.of(h, x)
+    grouped = xp.take(x[..., 1:], at.by_parent, axis=-1)
+    total = extra_ops(x).segment_sum(grouped, at.sibling_start, at.sibling_group)
+    return xp.take(xp.concat([total, xp.zeros_like(x[..., :1])], axis=-1), at.children_group, axis=-1)
+
+
+def max_unrelated(h: Hierarchy, x: Array) -> Array:
+    """Return the largest x among the nodes that are neither ancestors nor descendants of each node.
+
+    [..., nodes] -> same, -inf where there are none. In depth-first order these are the nodes whose subtrees have
+    ended when the node begins, and those that begin after its own has ended.
+
+    >>> from hedgerow import Hierarchy
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> max_unrelated(h, np.array([1, 0.7, 0.5, 0.2, 0.3])).tolist()
+    [-inf, 0.3, 0.3, 0.5, 0.7]
+    """
+    xp, ops, at = namespace(x), extra_ops(x), Layout.of(h, x)
+    nothing = xp.full_like(x[..., :1], -np.inf)
+    ended = xp.concat([nothing, ops.running_max(xp.take(x, at.by_end, axis=-1))], axis=-1)
+    to_come = xp.concat([xp.flip(ops.running_max(xp.flip(x, axis=-1)), axis=-1), nothing], axis=-1)
+    return xp.maximum(xp.take(ended, at.ended, axis=-1), xp.take(to_come, at.end, axis=-1))
 
 
 # Down the tree ---------------------------------------------------------------------------------------------
