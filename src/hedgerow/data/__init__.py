@@ -1,0 +1,57 @@
+"""Data sets by name: the embedded glyphs, feature files, image folders, iNaturalist 2021, ImageNet.
+
+`load("glyphs", size="quick")` returns `DataSplits`: a tree and three splits of `Examples`. Each loader is one
+function with keyword parameters, in a module of its own.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from hedgerow.data.base import SPLITS, DataSplits, Examples, Split
+from hedgerow.data.image_files import ImageFiles
+from hedgerow.errors import ParameterError
+from hedgerow.tree_files import closest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["LOADERS", "SPLITS", "DataSplits", "Examples", "ImageFiles", "Split", "load", "parameters"]
+
+LOADERS: dict[str, Callable[..., DataSplits]] = {}
+"""Every data set that `load` knows, by name."""
+
+
+def load(name: str, **params: Any) -> DataSplits:
+    """Load a data set by name.
+
+    Parameters
+    ----------
+    name
+        One of `LOADERS`.
+    params
+        What its loader takes; see `parameters`.
+    """
+    known = parameters(name)
+    for given in params:
+        if given not in known:
+            raise ParameterError(
+                f"Data {name!r} has no parameter {given!r}. Parameters: {', '.join(known)}."
+                f"{closest([given], known)}"
+            )
+    missing = [key for key, default in known.items() if default is inspect.Parameter.empty and key not in params]
+    if missing:
+        raise ParameterError(
+            f"Data {name!r} needs the parameter {missing[0]!r}: see hedgerow.data.LOADERS[{name!r}]."
+        )
+    return LOADERS[name](**params)
+
+
+def parameters(name: str) -> dict[str, Any]:
+    """Return the parameters of a data set with their defaults (`inspect.Parameter.empty` where there is none)."""
+    if name not in LOADERS:
+        raise ParameterError(
+            f"There is no data set {name!r}. Known: {', '.join(LOADERS)}.{closest([name], LOADERS)}"
+        )
+    return {key: each.default for key, each in inspect.signature(LOADERS[name]).parameters.items()}

@@ -1,0 +1,119 @@
+"""Image files: opened when they are asked for, cut to one size, with Pillow alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from hedgerow.errors import FileError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from os import PathLike
+
+    from numpy.typing import NDArray
+    from PIL import Image
+
+EXTENSIONS = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"})
+"""What is taken for an image in a folder, in any case."""
+
+_SHORT_SIDE = 256 / 224  # of the size: what an image is scaled to before its centre is cut out
+_AREA = (0.08, 1.0)
+_LOG_RATIO = (np.log(3 / 4), np.log(4 / 3))
+_ATTEMPTS = 10
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ImageFiles:
+    """Paths of images, all to be read at one size.
+
+    Parameters
+    ----------
+    root
+        Folder that the names are relative to.
+    names
+        One file name an example, such as "train/robin/0001.jpg"; kept as UTF-8 bytes, since there may be millions.
+    size
+        Height and width of what is read, in pixels.
+    """
+
+    root: Path
+    names: NDArray[np.bytes_]
+    size: int = 224
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise ParameterError(f"size={self.size}: images need at least 1 pixel a side.")
+
+    @classmethod
+    def of(
+        cls, names: Sequence[str | PathLike[str]], root: str | PathLike[str] = "", size: int = 224
+    ) -> ImageFiles:
+        """Make one from strings or paths."""
+        encoded = [str(name).encode("utf-8", "surrogateescape") for name in names]
+        return cls(Path(root), np.array(encoded, dtype=np.bytes_), size)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, indices: NDArray[np.int64]) -> ImageFiles:
+        return ImageFiles(self.root, self.names[indices], self.size)
+
+    def path(self, index: int) -> Path:
+        """Return the path of one image."""
+        return self.root / bytes(self.names[index]).decode("utf-8", "surrogateescape")
+
+    def read(self, index: int, rng: np.random.Generator | None = None) -> NDArray[np.uint8]:
+        """Return one image as [size, size, 3].
+
+        Without `rng` the short side is scaled and the centre cut out; with it, a part of random area and
+        proportions is cut out, scaled, and mirrored half of the time.
+        """
+        from PIL import Image
+
+        path = self.path(index)
+        try:
+            with Image.open(path) as image:
+                rgb = image.convert("RGB")
+        except FileNotFoundError:
+            raise FileError(f"{path} does not exist; the data set lists it. Was it unpacked whole?") from None
+        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+            raise FileError(
+                f"{path} cannot be read as an image: {error}. Unpack it again, or remove it."
+            ) from None
+        return _centre(rgb, self.size) if rng is None else _random_part(rgb, self.size, rng)
+
+
+def _centre(image: Image.Image, size: int) -> NDArray[np.uint8]:
+    side = min(image.size) * size / round(size * _SHORT_SIDE)
+    left, top = (image.width - side) / 2, (image.height - side) / 2
+    return _cut(image, (left, top, left + side, top + side), size)
+
+
+def _random_part(image: Image.Image, size: int, rng: np.random.Generator) -> NDArray[np.uint8]:
+    cut = _cut(image, _random_box(image.width, image.height, rng), size)
+    return np.ascontiguousarray(cut[:, ::-1]) if rng.random() < 0.5 else cut
+
+
+def _random_box(width: int, height: int, rng: np.random.Generator) -> tuple[float, float, float, float]:
+    """Choose 8 % to 100 % of the area at proportions from 3:4 to 4:3, as is usual for ImageNet."""
+    for _ in range(_ATTEMPTS):
+        area = rng.uniform(*_AREA) * width * height
+        ratio = np.exp(rng.uniform(*_LOG_RATIO))
+        w, h = round(np.sqrt(area * ratio)), round(np.sqrt(area / ratio))
+        if 0 < w <= width and 0 < h <= height:
+            left, top = int(rng.integers(width - w + 1)), int(rng.integers(height - h + 1))
+            return left, top, left + w, top + h
+    side = min(width, height)
+    left, top = (width - side) // 2, (height - side) // 2
+    return left, top, left + side, top + side
+
+
+def _cut(image: Image.Image, box: tuple[float, float, float, float], size: int) -> NDArray[np.uint8]:
+    from PIL import Image
+
+    return np.array(image.resize((size, size), Image.Resampling.BILINEAR, box=box, reducing_gap=3.0))
