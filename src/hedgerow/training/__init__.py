@@ -1,0 +1,1 @@
+"""Training: recipes, batches, the Lightning module and the run folder."""
