@@ -1,6 +1,6 @@
 """Hierarchical classification at every operating point."""
 
-from hedgerow import likelihood, metrics
+from hedgerow import infer, likelihood, metrics
 from hedgerow.curve import CurveBuilder, OperatingCurve, operating_curve
 from hedgerow.errors import HedgerowError
 from hedgerow.hierarchy import Hierarchy
@@ -13,6 +13,7 @@ __all__ = [
     "Hierarchy",
     "OperatingCurve",
     "__version__",
+    "infer",
     "likelihood",
     "metrics",
     "operating_curve",

@@ -1,0 +1,221 @@
+"""Rules that only compare likelihoods, on any increasing scale."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hedgerow.errors import ParameterError
+from hedgerow.infer.choice import (
+    NOTHING,
+    best_rung,
+    by_rows,
+    cut_at,
+    deepest,
+    first,
+    information_of,
+    nontrivial,
+    placed,
+)
+from hedgerow.likelihood import check_likelihoods
+from hedgerow.pareto import Candidates
+from hedgerow.treeops import Array, Layout, extra_ops, max_unrelated, namespace, sum_ancestors, without_trivial
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from hedgerow.hierarchy import Hierarchy, InformationKind
+    from hedgerow.likelihood import Scale
+
+_HALF = {"probability": 0.5, "log": float(np.log(0.5)), "logit": 0.0}
+
+
+def leaf(h: Hierarchy, q: Any, *, scale: Scale = "probability") -> Array:
+    """Answer with the most likely leaf.
+
+    >>> from hedgerow import Hierarchy, infer
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> h.names[infer.leaf(h, [[1, 0.6, 0.3, 0.3, 0.4]])].tolist()
+    ['wolf']
+    """
+    q = check_likelihoods(h, q, scale)
+    leaves = Layout.of(h, q).leaves
+
+    def rule(q: Array, _: slice) -> Array:
+        p = namespace(q).take(q, leaves, axis=-1)
+        return first(leaves, p > NOTHING[scale], (p,))
+
+    return by_rows(q, rule)
+
+
+def threshold(
+    h: Hierarchy,
+    q: Any,
+    tau: ArrayLike | Array,
+    *,
+    information: InformationKind | ArrayLike = "leaves",
+    scale: Scale = "probability",
+) -> Array:
+    """Answer with the most specific node whose likelihood exceeds τ: ``argmax I(y) subject to q(y) > τ``.
+
+    Parameters
+    ----------
+    h
+        The tree.
+    q
+        [B, nodes] likelihoods.
+    tau
+        The threshold: one number, or one an example.
+    information
+        The measure of specificity.
+    scale
+        What the likelihoods and τ are given in.
+
+    Examples
+    --------
+    >>> from hedgerow import Hierarchy, infer
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> q = [[1, 0.6, 0.5, 0.1, 0.4]] * 4
+    >>> h.names[infer.threshold(h, q, [0.7, 0.6, 0.5, 0.4])].tolist()
+    ['root', 'root', 'pet', 'cat']
+    """
+    q = check_likelihoods(h, q, scale)
+    cut = cut_at(q, tau, scale)
+    return best_rung(h, q, information, lambda p, value, rows: (p > cut[rows], value, p))
+
+
+def majority(
+    h: Hierarchy,
+    q: Any,
+    *,
+    information: InformationKind | ArrayLike = "leaves",
+    scale: Scale = "probability",
+) -> Array:
+    """Answer with the most specific node that is more likely than not: `threshold` at one half.
+
+    >>> from hedgerow import Hierarchy, infer
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> h.names[infer.majority(h, [[1, 0.6, 0.3, 0.3, 0.4]])].tolist()
+    ['pet']
+    """
+    q = check_likelihoods(h, q, scale)
+    return threshold(h, q, _HALF[scale], information=information, scale=scale)
+
+
+def plurality(
+    h: Hierarchy,
+    q: Any,
+    *,
+    information: InformationKind | ArrayLike = "leaves",
+    scale: Scale = "probability",
+) -> Array:
+    """Answer with the most specific of the nodes that are more likely than every node unrelated to them.
+
+    Unrelated means neither ancestor nor descendant.
+
+    >>> from hedgerow import Hierarchy, infer
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> h.names[infer.plurality(h, [[1, 0.6, 0.3, 0.3, 0.4], [1, 0.6, 0.45, 0.15, 0.4]])].tolist()
+    ['pet', 'cat']
+    """
+    q = check_likelihoods(h, q, scale)
+    value = information_of(h, q, information)
+
+    def rule(q: Array, _: slice) -> Array:
+        p = nontrivial(h, q)
+        qualified = (p > max_unrelated(without_trivial(h), p)) & (p > NOTHING[scale])
+        return first(Layout.of(h, q).nontrivial, qualified, (value, p))
+
+    return by_rows(q, rule)
+
+
+def information_threshold(
+    h: Hierarchy,
+    q: Any,
+    zeta: float,
+    *,
+    information: InformationKind | ArrayLike = "leaves",
+    scale: Scale = "probability",
+) -> Array:
+    """Answer with the most likely node that is specific enough: ``argmax q(y) subject to I(y) >= ζ``.
+
+    ζ above the information of every node is an error.
+
+    >>> from hedgerow import Hierarchy, infer
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> h.names[infer.information_threshold(h, [[1, 0.6, 0.3, 0.3, 0.4]], 0.5)].tolist()
+    ['pet']
+    >>> h.names[infer.information_threshold(h, [[1, 0.6, 0.3, 0.3, 0.4]], 1)].tolist()
+    ['wolf']
+    """
+    q = check_likelihoods(h, q, scale)
+    largest = float(Candidates.of(h, information).information[-1])
+    if not zeta <= largest:
+        raise ParameterError(f"zeta is {zeta}, but no node has information above {largest:.6g}.")
+    return best_rung(h, q, information, lambda p, value, _: ((value >= zeta) & (p > NOTHING[scale]), p, value))
+
+
+def climbing(h: Hierarchy, q: Any, tau: ArrayLike | Array, *, scale: Scale = "probability") -> Array:
+    """Start at the most likely leaf and go up to the first node whose likelihood exceeds τ (Goren et al.).
+
+    τ is one number, or one an example.
+
+    >>> from hedgerow import Hierarchy, infer
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> h.names[infer.climbing(h, [[1, 0.6, 0.3, 0.3, 0.4]] * 2, [0.3, 0.5])].tolist()
+    ['wolf', 'root']
+    """
+    q = check_likelihoods(h, q, scale)
+    cut = cut_at(q, tau, scale)
+
+    at = Layout.of(without_trivial(h), q)
+
+    def rule(q: Array, rows: slice) -> Array:
+        xp, p = namespace(q), nontrivial(h, q)
+        start = xp.take(at.leaves, xp.argmax(xp.take(p, at.leaves, axis=-1), axis=-1))[..., None]
+        passing = (at.nodes <= start) & (start < at.end) & (p > cut[rows])
+        return deepest(h, passing)
+
+    return by_rows(q, rule)
+
+
+def top_down(
+    h: Hierarchy,
+    q: Any,
+    tau: ArrayLike | Array,
+    *,
+    information: InformationKind | ArrayLike = "leaves",
+    scale: Scale = "probability",
+) -> Array:
+    """Start at the root and go on to the most likely child while its likelihood exceeds τ (Deep RTC).
+
+    τ is one number, or one an example.
+
+    >>> from hedgerow import Hierarchy, infer
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> h.names[infer.top_down(h, [[1, 0.6, 0.3, 0.2, 0.4]] * 2, [0.2, 0.5])].tolist()
+    ['cat', 'pet']
+    """
+    q = check_likelihoods(h, q, scale)
+    cut = cut_at(q, tau, scale)
+    tree, value = without_trivial(h), h.information(information)[~h.is_trivial]
+    # Siblings side by side, those that win a tie first.
+    preferred = np.lexsort((-value[1:], tree.parent[1:]))
+    order, back = placed(preferred, q), placed(np.argsort(preferred), q)
+    earlier = placed(-np.arange(len(preferred), dtype=np.float64), q)
+
+    def rule(q: Array, rows: slice) -> Array:
+        xp, at = namespace(q), Layout.of(tree, q)
+
+        def largest(x: Array) -> Array:
+            best = extra_ops(x).segment_max(x, at.sibling_start, at.sibling_group)
+            return x == xp.take(best, at.sibling_group, axis=-1)
+
+        p = xp.take(nontrivial(h, q)[..., 1:], order, axis=-1)
+        chosen = largest(xp.where(largest(p), earlier, -np.inf)) & (p > cut[rows])
+        missed = xp.astype(~xp.take(chosen, back, axis=-1), xp.float32)
+        detours = sum_ancestors(tree, xp.concat([xp.zeros_like(missed[..., :1]), missed], axis=-1))
+        return deepest(h, detours == 0)
+
+    return by_rows(q, rule)

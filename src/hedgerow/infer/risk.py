@@ -1,0 +1,174 @@
+"""What every answer would cost on average, when the label is drawn from the likelihoods.
+
+A cost that depends on the label through the lowest common ancestor needs no table of pairs:
+``E[f(lca(Y, ŷ))] = Σ_{u ∈ A(ŷ)} (f(u) - f(parent u)) q(u)``, one pass down the tree. That covers the costs known
+by name. Any other cost is tabulated, on small trees. Trivial nodes take no part.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.metrics import Metric
+from hedgerow.treeops import (
+    Array,
+    Layout,
+    add_down,
+    extra_ops,
+    namespace,
+    sum_children,
+    without_trivial,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from hedgerow.hierarchy import Hierarchy, InformationKind
+    from hedgerow.parents import Indices
+
+Over = Literal["all", "leaves"]
+CostFunction: TypeAlias = "Callable[[Hierarchy, Indices, Indices], ArrayLike]"
+Cost: TypeAlias = "str | CostFunction | ArrayLike"
+
+TABLE_LIMIT = 4096
+"""The most nodes for which a cost that is not known by name is tabulated."""
+
+_DEPTH, _INFORMATION, _WRONG, _REWARD = "depth distance", "information distance", "1 - correct", "-correct x I"
+COSTS = {
+    "edge distance": _DEPTH,
+    "depth distance": _DEPTH,
+    "information distance": _INFORMATION,
+    "1 - correct": _WRONG,
+    "-correct x I": _REWARD,
+    "-correct x information": _REWARD,
+}
+"""Costs known by name. Case, blanks and underscores do not matter: "edge_distance" will do."""
+
+
+def expected_cost(
+    h: Hierarchy, like: Array, cost: Cost, over: Over, information: InformationKind | ArrayLike
+) -> Callable[[Array], Array]:
+    """Return the function from likelihoods to expected costs: [..., nodes but the trivial] -> same, float64.
+
+    Costs lack a term that is the same for all answers. The label is drawn from the leaves, each with its own
+    likelihood, or from all nodes, each with its likelihood less those of its children. For answers outside
+    `over`, the result means nothing.
+
+    Parameters
+    ----------
+    h
+        The tree.
+    like
+        An array or tensor of the kind, and where, the likelihoods will be.
+    cost
+        See `hedgerow.infer.risk_minimising`.
+    over
+        "all" nodes or "leaves".
+    information
+        The measure of specificity, for the costs that use one.
+    """
+    if over not in ("all", "leaves"):
+        raise ParameterError(f"over is 'all' or 'leaves', not {over!r}.")
+    tree = without_trivial(h)
+    if not isinstance(cost, str):
+        return _tabulated(tree, like, _table(h, cost, over), over)
+    name = _known(cost)
+    if name == _WRONG:
+        return lambda p: -_mass_below(tree, p, over)
+    kept = ~h.is_trivial
+    ops = extra_ops(like)
+    value = h.information("depth" if name == _DEPTH else information)[kept]
+    if name == _REWARD:
+        reward = ops.constant(value, ops.device_of(like))
+        return lambda p: -(reward * _mass_below(tree, p, over))
+    step = ops.constant(value[1:] - value[tree.parent[1:]], ops.device_of(like))
+
+    def distance(p: Array) -> Array:
+        mass = _mass_below(tree, p, over)
+        return add_down(tree, step * (mass[..., :1] - 2 * mass[..., 1:]))
+
+    return distance
+
+
+def exclusive(tree: Hierarchy, p: Array) -> Array:
+    """Return the likelihood of each node and none of its children, float64; negative if q is no probability."""
+    p = _double(p)
+    return p - sum_children(tree, p)
+
+
+def _known(cost: str) -> str:
+    def squeezed(name: str) -> str:
+        return "".join(name.lower().replace("_", " ").replace("×", "x").split())
+
+    names = {squeezed(name): canonical for name, canonical in COSTS.items()}
+    if squeezed(cost) not in names:
+        raise ParameterError(
+            f"There is no cost {cost!r}; by name there are {', '.join(map(repr, COSTS))}. "
+            "Any other cost is a function of tree, label and prediction, or a matrix."
+        )
+    return names[squeezed(cost)]
+
+
+def _mass_below(tree: Hierarchy, p: Array, over: Over) -> Array:
+    """Return the probability, float64, that the label lies at or below each node."""
+    p = _double(p)
+    if over == "all":
+        return p
+    xp, at = namespace(p), Layout.of(tree, p)
+    sums = extra_ops(p).prefix_sums(xp.take(p, at.leaves, axis=-1))
+    below = xp.take(sums, at.last_leaf, axis=-1) - xp.take(sums, at.first_leaf, axis=-1)
+    return xp.where(at.end - at.nodes == 1, p, below)  # leaves as they are, so that equal ones stay equal
+
+
+def _double(p: Array) -> Array:
+    xp = namespace(p)
+    return xp.astype(p, xp.float64, copy=False)
+
+
+def _table(h: Hierarchy, cost: CostFunction | ArrayLike, over: Over) -> NDArray[np.float64]:
+    """Return the cost of every answer (column) to every label (row), over the leaves or the nontrivial nodes."""
+    nodes = h.leaves if over == "leaves" else np.flatnonzero(~h.is_trivial)
+    if len(nodes) > TABLE_LIMIT:
+        raise ParameterError(
+            f"A cost that is not known by name needs a table of all pairs, {len(nodes):,} x {len(nodes):,} here; "
+            f"that is done for up to {TABLE_LIMIT:,} nodes. By name there are {', '.join(map(repr, COSTS))}."
+        )
+    if isinstance(cost, Metric) and cost.higher_is_better:
+        raise ParameterError(
+            f"{cost.name!r} is better when it is higher, so it is no cost; give a function that negates it."
+        )
+    if callable(cost):
+        table = np.asarray(cost(h, nodes[:, None], nodes[None, :]), dtype=np.float64)
+        table = np.broadcast_to(table, (len(nodes), len(nodes))) if table.ndim <= 2 else table
+    else:
+        full = np.asarray(cost, dtype=np.float64)
+        if full.shape != (len(h), len(h)):
+            raise ScoreError(
+                f"A matrix of costs needs a row for every label and a column for every prediction, {len(h)} x "
+                f"{len(h)}; got shape {full.shape}."
+            )
+        table = full[np.ix_(nodes, nodes)]
+    if not np.isfinite(table).all():
+        label, answer = np.argwhere(~np.isfinite(table))[0]
+        raise ScoreError(
+            f"Costs must be finite; that of {h.names[nodes[answer]]!r} for the label {h.names[nodes[label]]!r} "
+            f"is {table[label, answer]}."
+        )
+    return table
+
+
+def _tabulated(tree: Hierarchy, like: Array, table: NDArray[np.float64], over: Over) -> Callable[[Array], Array]:
+    if over == "leaves":
+        padded = np.zeros((len(tree), len(tree)))
+        padded[np.ix_(tree.leaves, tree.leaves)] = table
+        table = padded
+    ops = extra_ops(like)
+    placed = ops.constant(table, ops.device_of(like))
+    if over == "leaves":
+        return lambda p: _double(p) @ placed
+    return lambda p: exclusive(tree, p) @ placed

@@ -1,0 +1,202 @@
+"""Rules that weigh likelihoods, as probabilities, against what an answer is worth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hedgerow import metrics
+from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.infer import risk
+from hedgerow.infer.choice import as_numpy, best_rung, by_rows, first, information_of, nontrivial
+from hedgerow.likelihood import check_likelihoods
+from hedgerow.pareto import ordered_pareto_sets
+from hedgerow.treeops import Array, Layout, without_trivial
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from hedgerow.hierarchy import Hierarchy, InformationKind
+    from hedgerow.infer.risk import Cost, Over
+    from hedgerow.metrics import BelowLabel
+
+_LARGEST_LAMBDA = 2.0**64  # beside it no tree's information is more than rounding
+
+
+def expected_information(
+    h: Hierarchy, q: Any, lam: float = 0.0, *, information: InformationKind | ArrayLike = "leaves"
+) -> Array:
+    """Answer with the node of largest ``(I(y) + λ) q(y)`` (Deng et al.); ties go to higher likelihood.
+
+    With λ = 0 that is the information expected of the answer, wrong ones giving none. Large λ prefer likely nodes,
+    the root above all.
+
+    >>> from hedgerow import Hierarchy, infer
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> [h.names[infer.expected_information(h, [[1, 0.8, 0.3, 0.5, 0.2]], lam)].item() for lam in (0, 2, 5)]
+    ['dog', 'pet', 'root']
+    """
+    q = check_likelihoods(h, q)
+    if not 0 <= lam < np.inf:
+        raise ParameterError(f"lam must be 0 or larger, and finite, not {lam}.")
+    return best_rung(h, q, information, lambda p, value, _: (p > 0, (value + lam) * p, p, value))
+
+
+class FittedLambda(NamedTuple):
+    """The λ of `expected_information` that was found, and what it achieves."""
+
+    lam: float
+    """The λ."""
+    accuracy: float
+    """The share of correct answers on the data it was fitted to."""
+
+
+def fit_lambda(
+    h: Hierarchy,
+    q: Any,
+    labels: ArrayLike | Array,
+    accuracy: float,
+    *,
+    information: InformationKind | ArrayLike = "leaves",
+    below_label: BelowLabel = "label",
+) -> FittedLambda:
+    """Find by bisection a λ for `expected_information` whose answers are as often correct as wanted.
+
+    Accuracy is not a monotone function of λ. What is returned always achieves the wanted accuracy on the data
+    given, and just below it there is a λ that does not (unless it is 0); it need not be the smallest that does.
+
+    Parameters
+    ----------
+    h
+        The tree.
+    q
+        [B, nodes] likelihoods of held-out examples.
+    labels
+        Their labels, names or node indices.
+    accuracy
+        The wanted share of correct answers.
+    information
+        The measure of specificity.
+    below_label
+        What an answer below its label counts as: "label" (so it is correct) or "wrong".
+
+    Examples
+    --------
+    >>> from hedgerow import Hierarchy, infer
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> q = [[1, 0.8, 0.3, 0.5, 0.2], [1, 0.9, 0.8, 0.1, 0.1]]
+    >>> fitted = infer.fit_lambda(h, q, ["cat", "cat"], 1.0)
+    >>> round(fitted.lam, 2), fitted.accuracy
+    (1.08, 1.0)
+    >>> h.names[infer.expected_information(h, q, fitted.lam)].tolist()
+    ['pet', 'cat']
+    """
+    q = check_likelihoods(h, q)
+    known = h.nodes(as_numpy(labels))
+    if known.shape != (q.shape[0],) or q.shape[0] == 0:
+        raise ScoreError(f"One label an example is needed; got {q.shape[0]} examples and labels {known.shape}.")
+    if not 0 <= accuracy <= 1:
+        raise ParameterError(f"accuracy must lie between 0 and 1, not {accuracy}.")
+    # Whatever λ is, the answer belongs to the Pareto set; there, ties go to what comes first.
+    sets = ordered_pareto_sets(h, q, information=information, minimum=0.0)
+    count, node, p = (as_numpy(x) for x in (sets.count, sets.node, sets.score))
+    example = np.repeat(np.arange(len(count)), count)
+    right = metrics.correct(h, known[example], node, below_label=below_label) == 1
+    gain = h.information(information)[node]
+    start = (np.cumsum(count) - count)[count > 0]
+    unanswered = np.count_nonzero(count == 0)  # the root, which is correct
+
+    def achieved(lam: float) -> float:
+        value = (gain + lam) * p.astype(np.float64, copy=False)
+        best = np.flatnonzero(value == np.repeat(np.maximum.reduceat(value, start), count[count > 0]))
+        first = best[np.diff(example[best], prepend=-1) > 0]
+        return float((np.count_nonzero(right[first]) + unanswered) / len(count))
+
+    if len(start) == 0:
+        return FittedLambda(0.0, 1.0)
+    low, high = 0.0, 0.0
+    while (reached := achieved(high)) < accuracy:
+        if high >= _LARGEST_LAMBDA:
+            raise ScoreError(f"No λ gives accuracy {accuracy}: with the largest, it is {reached:.6g}.")
+        low, high = high, max(1.0, 2 * high)
+    while low < (middle := (low + high) / 2) < high and high - low > 1e-9 * high:
+        if (accuracy_there := achieved(middle)) >= accuracy:
+            high, reached = middle, accuracy_there
+        else:
+            low = middle
+    return FittedLambda(high, reached)
+
+
+def most_likely_exclusive(h: Hierarchy, q: Any, *, information: InformationKind | ArrayLike = "leaves") -> Array:
+    """Answer with the node most likely to be the label itself, none of its children (Brust and Denzler).
+
+    That is the node of largest ``q(y) - Σ_{v child of y} q(v)``.
+
+    >>> from hedgerow import Hierarchy, infer
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> h.names[infer.most_likely_exclusive(h, [[1, 0.7, 0.1, 0.2, 0.3]])].tolist()
+    ['pet']
+    """
+    q = check_likelihoods(h, q)
+    value = information_of(h, q, information)
+
+    def rule(q: Array, _: slice) -> Array:
+        p = nontrivial(h, q)
+        return first(Layout.of(h, q).nontrivial, p > 0, (risk.exclusive(without_trivial(h), p), value, p))
+
+    return by_rows(q, rule)
+
+
+def risk_minimising(
+    h: Hierarchy,
+    q: Any,
+    cost: Cost,
+    over: Over = "all",
+    *,
+    information: InformationKind | ArrayLike = "leaves",
+) -> Array:
+    """Answer with the node of smallest expected cost, the label being drawn from the likelihoods.
+
+    Ties go to higher likelihood, then higher information, then lower index.
+
+    Parameters
+    ----------
+    h
+        The tree.
+    q
+        [B, nodes] likelihoods.
+    cost
+        By name: "depth distance" (edges between label and answer; also "edge_distance"), "information distance",
+        "1 - correct", "-correct x I"; an answer below its label is not replaced by it. Or, on trees of up to 4,096
+        nodes, a function of (tree, labels, predictions), which broadcast, such as `metrics.edge_distance`; or a
+        matrix with a row for every label and a column for every prediction.
+    over
+        "all": labels and answers are nodes, a label being as likely as the node without its children.
+        "leaves": labels and answers are leaves.
+    information
+        The measure of specificity, for ties and for the costs that use one.
+
+    Examples
+    --------
+    >>> from hedgerow import Hierarchy, infer, metrics
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> q = [[1, 0.6, 0.3, 0.3, 0.4]]
+    >>> h.names[infer.risk_minimising(h, q, "depth distance")].tolist()
+    ['pet']
+    >>> h.names[infer.risk_minimising(h, q, "1 - correct", over="leaves")].tolist()
+    ['wolf']
+    >>> h.names[infer.risk_minimising(h, q, metrics.edge_distance, over="leaves")].tolist()
+    ['wolf']
+    """
+    q = check_likelihoods(h, q)
+    expected = risk.expected_cost(h, q, cost, over, information)
+    value = information_of(h, q, information)
+    at = Layout.of(without_trivial(h), q)
+    allowed = at.end - at.nodes == 1 if over == "leaves" else at.nodes >= 0
+
+    def rule(q: Array, _: slice) -> Array:
+        p = nontrivial(h, q)
+        return first(Layout.of(h, q).nontrivial, allowed & (p > 0), (-expected(p), p, value))
+
+    return by_rows(q, rule)
