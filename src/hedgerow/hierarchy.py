@@ -30,14 +30,13 @@ from numpy.typing import ArrayLike, NDArray
 from hedgerow import tree_files
 from hedgerow.errors import ParameterError, ScoreError, TreeError, UnknownNameError
 from hedgerow.parents import (
+    DepthFirst,
     Indices,
     Scalar,
     by_depth,
-    depth_first_order,
+    depth_first,
     fold_up,
     follow,
-    path_sums,
-    subtree_ends,
 )
 from hedgerow.tree_files import NodeTable, closest
 
@@ -100,28 +99,28 @@ class Hierarchy:
         parent = np.array(self.parent, dtype=np.int64)
         names = _as_names(self.names, "names", len(parent))
         _check_names(names)
-        if len(parent) < 2:
-            raise TreeError("A tree needs at least one class below its root; this one has no edges.")
-        if parent[0] != -1 or parent[1:].min() < 0 or np.any(parent[1:] >= np.arange(1, len(parent))):
+        if parent.ndim != 1 or not len(parent) or parent[0] != -1:
             raise TreeError(_NOT_DEPTH_FIRST)
-        end = subtree_ends(parent)
-        is_leaf = np.ones(len(parent), dtype=bool)
-        is_leaf[parent[1:]] = False
-        # In depth-first order the next node is a first child, or what follows a leaf's finished subtree.
-        following = np.arange(1, len(parent) + 1)
-        if not np.all(np.where(is_leaf, end == following, np.append(parent[1:], -1) == following - 1)):
+        layout = depth_first(names, parent)
+        if not np.array_equal(layout.order, np.arange(len(parent))):
             raise TreeError(_NOT_DEPTH_FIRST)
-        self._set("names", names)
-        self._set("parent", parent)
-        self._set("end", end)
-        self._set("depth", path_sums(np.ones(len(parent), dtype=np.int64), parent) - 1)
-        self._set("leaves", np.flatnonzero(is_leaf))
-        for extra in ("rank", "title"):
-            if getattr(self, extra) is not None:
-                self._set(extra, _as_names(getattr(self, extra), extra, len(parent)))
+        self._fill(names, layout, self.rank, self.title)
 
-    def _set(self, name: str, array: NDArray[Any]) -> None:
-        array.flags.writeable = False
+    def _fill(self, names: Names, layout: DepthFirst, rank: Any, title: Any) -> None:
+        count = len(names)
+        if count < 2:
+            raise TreeError("A tree needs at least one class below its root; this one has no edges.")
+        self._set("names", names)
+        self._set("parent", layout.parent)
+        self._set("depth", layout.depth)
+        self._set("end", layout.end)
+        self._set("leaves", np.flatnonzero(layout.end == np.arange(1, count + 1)))
+        self._set("rank", None if rank is None else _as_names(rank, "rank", count))
+        self._set("title", None if title is None else _as_names(title, "title", count))
+
+    def _set(self, name: str, array: NDArray[Any] | None) -> None:
+        if array is not None:
+            array.flags.writeable = False
         object.__setattr__(self, name, array)
 
     # Construction ------------------------------------------------------------------------------------------
@@ -138,22 +137,23 @@ class Hierarchy:
 
         Siblings keep the order in which they are given.
         """
-        parent = np.asarray(parent, dtype=np.int64)
-        order = depth_first_order(names, parent)
-        position = np.empty_like(order)
-        position[order] = np.arange(len(order))
-        new_parent = np.where(parent[order] < 0, -1, position[parent[order]])
-
-        def reordered(values: Sequence[str] | None, what: str) -> Names | None:
-            return None if values is None else _as_names(values, what, len(order))[order]
-
-        ordered_names = reordered(names, "names")
-        assert ordered_names is not None  # noqa: S101  (names are not optional)
-        return cls(ordered_names, new_parent, reordered(rank, "rank"), reordered(title, "title"))
+        listed = _as_names(names, "names", len(names))
+        _check_names(listed)
+        table = NodeTable(listed, np.asarray(parent, dtype=np.int64), rank, title)  # type: ignore[arg-type]
+        return cls._from_table(table)
 
     @classmethod
     def _from_table(cls, table: NodeTable) -> Self:
-        return cls.from_parents(table.names, table.parent, table.rank, table.title)
+        """Build from what a reader made: names that are distinct and not empty."""
+        layout = depth_first(table.names, table.parent) if table.layout is None else table.layout
+
+        def reordered(values: Any, what: str) -> Names | None:
+            return None if values is None else _as_names(values, what, len(layout.order))[layout.order]
+
+        tree = object.__new__(cls)
+        names = _as_names(table.names, "names", len(layout.order))[layout.order]
+        tree._fill(names, layout, reordered(table.rank, "rank"), reordered(table.title, "title"))
+        return tree
 
     @classmethod
     def from_edges(cls, source: str | PathLike[str] | Iterable[tuple[str, str]]) -> Self:
@@ -248,7 +248,8 @@ class Hierarchy:
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read what `save` wrote."""
-        return cls._from_table(tree_files.read_saved(path))
+        table = tree_files.read_saved(path)
+        return cls.from_parents(list(table.names), table.parent, table.rank, table.title)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything about the tree, ranks and titles included, to a JSON file; see `load`."""

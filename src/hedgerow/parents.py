@@ -1,11 +1,9 @@
-"""Trees as arrays of parents: whole-array algorithms, no step per node.
-
-`parent[i]` is the position of node i's parent, -1 for the root. Paths are walked by doubling the stride, so
-that a chain of a million nodes takes twenty rounds.
-"""
+"""Trees as arrays of parents: `parent[i]` is the position of node i's parent, -1 for the root."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -19,34 +17,132 @@ if TYPE_CHECKING:
 Indices = NDArray[np.int64]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
+# Trees with more levels than this are walked node by node: work on whole levels would then be mostly overhead.
+_DEEP = 1_000
 
-def depth_first_order(names: Sequence[str], parent: Indices) -> Indices:
-    """Return the nodes in depth-first order, siblings in the order of the input."""
-    count = len(parent)
-    roots = np.flatnonzero(parent < 0)
-    if len(roots) != 1 or len(names) != count or parent.max(initial=-1) >= count:
+
+@dataclass(frozen=True)
+class DepthFirst:
+    """The nodes of a tree in depth-first order, siblings in the order of the input.
+
+    `order[i]` is the position in the input of the node that is now number i; the other arrays are in the new
+    order. `order` is shorter than the input if some nodes cannot be reached from the root.
+    """
+
+    order: Indices
+    parent: Indices
+    depth: Indices
+    end: Indices
+
+
+def depth_first(names: Sequence[str] | NDArray[np.object_], parent: Indices) -> DepthFirst:
+    """Put the nodes of a tree in depth-first order, or say why they are not a tree."""
+    result = order_of(parent)
+    if result is None or len(names) != len(parent):
         raise TreeError(
             f"Every parent must be the position of a node, and exactly one node, the root, has parent -1. "
-            f"Got {len(names)} names, {count} parents and {len(roots)} roots."
+            f"Got {len(names)} names, {len(parent)} parents and {np.count_nonzero(parent == -1)} roots."
         )
-    rooted = parent.copy()
-    rooted[roots] = roots
-    stranded = np.flatnonzero(follow(rooted) != roots[0])
-    if len(stranded):
-        raise TreeError(f"{names[stranded[0]]!r} is on or below a cycle: it cannot be reached from the root.")
-    depth = path_sums(np.ones(count, dtype=np.int64), parent) - 1
-    size = fold_up(np.add, np.ones(count, dtype=np.int64), parent, depth)
+    if len(result.order) < len(parent):
+        stranded = np.ones(len(parent), dtype=bool)
+        stranded[result.order] = False
+        name = names[int(np.argmax(stranded))]
+        raise TreeError(f"{name!r} is on or below a cycle: it cannot be reached from the root.")
+    return result
+
+
+def order_of(parent: Indices) -> DepthFirst | None:
+    """Return the nodes that hang on the root in depth-first order; None without exactly one root."""
+    count = len(parent)
+    if not count or parent.min() != -1 or parent.max() >= count:
+        return None
+    # Sorting one number that holds both is much quicker than a stable sort of positions by parent.
+    keys = (parent << 32) | np.arange(count)
+    keys.sort()
+    if count > 1 and keys[1] < 0:
+        return None
+    by_parent = keys.astype(np.int32)  # the lower half: positions, the root first, siblings side by side
+    child_count = np.bincount(parent + 1, minlength=count + 1)[1:].astype(np.int32)
+    first_child = np.cumsum(child_count, dtype=np.int32)
+    first_child -= child_count - 1  # the root takes place 0
+    levels = _breadth_first(by_parent, first_child, child_count)
+    return _walked(by_parent, first_child, child_count) if levels is None else _from_levels(*levels)
+
+
+def _breadth_first(
+    by_parent: NDArray[np.int32], first_child: NDArray[np.int32], child_count: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], list[int]] | None:
+    """Return nodes level by level, the place of each one's parent among them, and where levels start."""
+    nodes, above = np.empty_like(by_parent), np.empty_like(by_parent)
+    nodes[0], above[0] = by_parent[0], -1
+    start = [0, 1]
+    while start[-2] < start[-1]:
+        if len(start) > _DEEP:
+            return None
+        low, high = start[-2:]
+        inner = np.flatnonzero(child_count[nodes[low:high]])
+        parents = nodes[low:high][inner]
+        sizes = child_count[parents]
+        ends = np.cumsum(sizes, dtype=np.int32)
+        below = int(ends[-1]) if len(ends) else 0
+        family = np.repeat(np.arange(len(inner), dtype=np.int32), sizes)
+        place = np.arange(below, dtype=np.int32)
+        place += (first_child[parents] - (ends - sizes))[family]
+        nodes[high : high + below] = by_parent[place]
+        above[high : high + below] = (inner + low).astype(np.int32)[family]
+        start.append(high + below)
+    reached = start[-1]
+    return nodes[:reached], above[:reached], start[:-1]
+
+
+def _from_levels(nodes: NDArray[np.int32], above: NDArray[np.int32], start: list[int]) -> DepthFirst:
+    count = len(nodes)
+    # Families, that is the children of one node, stand side by side; so do their parents, level by level.
+    eldest = np.flatnonzero(above[1:] != above[:-1]) + 1
+    parents = above[eldest]
+    family_start = np.searchsorted(eldest, start)
+    size = np.ones(count, dtype=np.int64)
+    for level in range(len(start) - 2, 0, -1):
+        low, high = start[level], start[level + 1]
+        family = slice(family_start[level], family_start[level + 1])
+        size[parents[family]] += np.add.reduceat(size[low:high], eldest[family] - low)
     # A node stands one place behind its parent, plus the sizes of the siblings before it.
-    by_parent = np.argsort(parent, kind="stable")
-    size_before = np.cumsum(size[by_parent]) - size[by_parent]
-    first = np.flatnonzero(np.diff(parent[by_parent], prepend=-2))
-    size_before -= np.repeat(size_before[first], np.diff(np.append(first, count)))
-    step = np.empty(count, dtype=np.int64)
-    step[by_parent] = size_before + 1
-    position = path_sums(step, parent) - 1
-    order = np.empty(count, dtype=np.int64)
-    order[position] = np.arange(count)
-    return order
+    before = np.cumsum(size) - size
+    step = before + 1
+    step[1:] -= np.repeat(before[eldest], np.diff(np.append(eldest, count)))
+    position = np.zeros(count, dtype=np.int32)
+    for low, high in pairwise(start[1:]):
+        position[low:high] = position[above[low:high]] + step[low:high]
+    inverse = np.empty(count, dtype=np.int32)
+    inverse[position] = np.arange(count, dtype=np.int32)
+    new_parent = position[above]
+    new_parent[0] = -1
+    depth = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    end = size[inverse]
+    end += np.arange(count)
+    return DepthFirst(nodes[inverse].astype(np.int64), new_parent[inverse].astype(np.int64), depth[inverse], end)
+
+
+def _walked(
+    by_parent: NDArray[np.int32], first_child: NDArray[np.int32], child_count: NDArray[np.int32]
+) -> DepthFirst:
+    """Walk the tree node by node."""
+    listed, first, counts = by_parent.tolist(), first_child.tolist(), child_count.tolist()
+    order: list[int] = []
+    parent: list[int] = []
+    depth: list[int] = []
+    stack = [(listed[0], -1)]
+    while stack:
+        node, above = stack.pop()
+        here = len(order)
+        order.append(node)
+        parent.append(above)
+        depth.append(depth[above] + 1 if here else 0)
+        stack.extend((child, here) for child in reversed(listed[first[node] : first[node] + counts[node]]))
+    end = list(range(1, len(order) + 1))
+    for node in range(len(order) - 1, 0, -1):
+        end[parent[node]] = max(end[parent[node]], end[node])
+    return DepthFirst(*(np.array(values, dtype=np.int64) for values in (order, parent, depth, end)))
 
 
 def follow(pointer: Indices) -> Indices:
@@ -57,31 +153,6 @@ def follow(pointer: Indices) -> Indices:
             break
         pointer = further
     return pointer
-
-
-def path_sums(value: Indices, parent: Indices) -> Indices:
-    """Sum `value` over each node and its ancestors, doubling the stride: log2(depth) rounds."""
-    none = len(parent)  # a sentinel above the root, worth 0
-    total = np.append(value, 0)
-    pointer = np.append(np.where(parent < 0, none, parent), none)
-    while not np.all(pointer == none):
-        total += total[pointer]
-        pointer = pointer[pointer]
-    return total[:-1]
-
-
-def subtree_ends(parent: Indices) -> Indices:
-    """Return one past the last descendant of each node, siblings being in depth-first order.
-
-    That is the next sibling: the node's own, or that of its nearest ancestor that has one.
-    """
-    count = len(parent)
-    by_parent = np.argsort(parent, kind="stable")
-    has_next = np.diff(parent[by_parent]) == 0
-    next_sibling = np.full(count, count)
-    next_sibling[by_parent[:-1][has_next]] = by_parent[1:][has_next]
-    own = (next_sibling < count) | (parent < 0)
-    return next_sibling[follow(np.where(own, np.arange(count), parent))]
 
 
 def by_depth(depth: Indices) -> list[Indices]:

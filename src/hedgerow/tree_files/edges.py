@@ -15,13 +15,16 @@ import numpy as np
 
 from hedgerow._atomic import atomic_write
 from hedgerow.errors import FileError
+from hedgerow.parents import order_of
+from hedgerow.tree_files.large_edges import LARGE, read_large_edges
 from hedgerow.tree_files.table import (
     NodeTable,
     Origin,
     Problem,
+    decode,
     is_path,
     no_edges,
-    read_text,
+    read_bytes,
     refuse,
     require_file,
     some,
@@ -41,22 +44,30 @@ def read_edges(source: str | PathLike[str] | Iterable[tuple[str, str]]) -> NodeT
     A first line that reads `parent,child`, in any case, is a header. Blank lines are skipped. Names are taken
     as they stand, blanks around them included; a name of nothing but blanks counts as empty.
     """
-    rows: Callable[[], Iterator[tuple[int, Sequence[str]]]]
-    if is_path(source):
-        path = os.fspath(source)  # type: ignore[arg-type]
-        text = read_text(path)
-        origin = Origin(path)
-
-        def rows() -> Iterator[tuple[int, Sequence[str]]]:
-            return numbered_rows(text, delimiter_of(path), origin, skip=_is_header)
-    else:
+    if not is_path(source):
         pairs = [_as_pair(pair) for pair in source]  # type: ignore[union-attr]
-        origin = Origin(None, "pair")
+        return _built(pairs, lambda: enumerate(pairs, start=1), Origin(None, "pair"))
+    path = os.fspath(source)  # type: ignore[arg-type]
+    data = read_bytes(path)
+    delimiter = delimiter_of(path)
+    if len(data) > LARGE:
+        data = data.removeprefix(b"\xef\xbb\xbf")
+        first = data[: data.find(b"\n")].decode("utf-8", "replace").rstrip("\r")
+        table = read_large_edges(data, delimiter, header=_is_header(first.split(delimiter)))
+        if table is not None:
+            return table
+    text, origin = decode(data, path), Origin(path)
 
-        def rows() -> Iterator[tuple[int, Sequence[str]]]:
-            return enumerate(pairs, start=1)
+    def rows() -> Iterator[tuple[int, Sequence[str]]]:
+        return numbered_rows(text, delimiter, origin, skip=_is_header)
 
-    table = _connected([row for _, row in rows()])
+    return _built([row for _, row in rows()], rows, origin)
+
+
+def _built(
+    pairs: Sequence[Sequence[str]], rows: Callable[[], Iterable[tuple[int, Sequence[str]]]], origin: Origin
+) -> NodeTable:
+    table = _connected(pairs)
     if table is None:
         refuse(edge_problems(rows(), origin), origin)
     return table
@@ -123,19 +134,11 @@ def _connected(rows: Sequence[Sequence[str]]) -> NodeTable | None:
     tops = {parents[i] for i in np.flatnonzero(parent == 0).tolist()}
     if len(tops) != 1 or not (root := tops.pop()).strip():
         return None
-    parent = np.concatenate([[0], parent])
-    if not _all_reach_root(parent):
-        return None
-    parent[0] = -1
-    return NodeTable([root, *children], parent)
-
-
-def _all_reach_root(pointer: Any) -> bool:
-    for _ in range(len(pointer).bit_length() + 1):
-        if not pointer.any():
-            return True
-        pointer = pointer[pointer]
-    return False
+    parent = np.concatenate([[-1], parent])
+    layout = order_of(parent)
+    if layout is None or len(layout.order) < len(parent):
+        return None  # some nodes are on a cycle, or below one
+    return NodeTable([root, *children], parent, layout=layout)
 
 
 def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> list[Problem]:

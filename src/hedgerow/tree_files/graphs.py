@@ -33,11 +33,12 @@ def read_networkx(graph: networkx.DiGraph) -> NodeTable:
             f"{some(alone)} stand alone: no edge leads to or from them. Add edges, or remove the nodes."
         )
     table = read_edges((str(parent), str(child)) for parent, child, *_ in graph.edges)
-    extras = {}
-    for extra in _EXTRAS:
-        values = [str(graph.nodes[nodes[name]].get(extra) or "") for name in table.names]
-        extras[extra] = values if any(values) else None
-    return NodeTable(table.names, table.parent, **extras)
+
+    def attribute(key: str) -> list[str] | None:
+        values = [str(graph.nodes[nodes[name]].get(key) or "") for name in table.names]
+        return values if any(values) else None
+
+    return NodeTable(table.names, table.parent, attribute("rank"), attribute("title"), table.layout)
 
 
 def to_networkx(table: NodeTable) -> networkx.DiGraph:

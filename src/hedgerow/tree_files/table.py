@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from hedgerow.parents import DepthFirst
+
 
 @dataclass(frozen=True)
 class NodeTable:
@@ -30,12 +32,15 @@ class NodeTable:
         Position of each node's parent in `names`; -1 for the root.
     rank, title
         Optional rank and display name of each node, "" where it has none.
+    layout
+        The depth-first order, where the reader has found it already.
     """
 
-    names: list[str]
+    names: Sequence[str] | NDArray[np.object_]
     parent: NDArray[np.int64]
     rank: list[str] | None = None
     title: list[str] | None = None
+    layout: DepthFirst | None = None
 
 
 @dataclass(frozen=True)
