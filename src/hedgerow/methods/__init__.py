@@ -1,0 +1,95 @@
+"""Training methods: loss and likelihood of one set of scores, as torch modules.
+
+>>> from hedgerow import Hierarchy, methods
+>>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+>>> method = methods.create("softmax-margin", h, alpha=5.0)
+>>> h.names[method.outputs].tolist()
+['root', 'pet', 'cat', 'dog', 'wolf']
+
+In the equations A(y) are the ancestors of y and D(y) its descendants, both with y itself; C(y) its children; π(y)
+its parent; L the leaves and L(y) those below y; r the root; LSE a log-sum-exp.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from hedgerow.errors import ParameterError
+from hedgerow.methods.base import Law, Method
+from hedgerow.methods.conditional_sigmoid import ConditionalSigmoid
+from hedgerow.methods.conditional_softmax import ConditionalSoftmax
+from hedgerow.methods.deep_rtc import DeepRTC
+from hedgerow.methods.flat_softmax import FlatSoftmax
+from hedgerow.methods.head import HierarchicalHead
+from hedgerow.methods.hxe import HXE
+from hedgerow.methods.logit_adjusted import LogitAdjustedConditionalSoftmax
+from hedgerow.methods.multilabel_focal import MultilabelFocal
+from hedgerow.methods.ps_softmax import PSSoftmax
+from hedgerow.methods.soft_labels import SoftLabels
+from hedgerow.methods.softmax_descendant import SoftmaxDescendant
+from hedgerow.methods.softmax_margin import SoftmaxMargin
+
+if TYPE_CHECKING:
+    from hedgerow.hierarchy import Hierarchy
+
+__all__ = ["METHODS", "HierarchicalHead", "Law", "Method", "available", "create", "parameters"]
+
+METHODS: dict[str, type[Method]] = {
+    "flat-softmax": FlatSoftmax,
+    "hxe": HXE,
+    "multilabel-focal": MultilabelFocal,
+    "conditional-softmax": ConditionalSoftmax,
+    "conditional-sigmoid": ConditionalSigmoid,
+    "deep-rtc": DeepRTC,
+    "ps-softmax": PSSoftmax,
+    "softmax-descendant": SoftmaxDescendant,
+    "softmax-margin": SoftmaxMargin,
+    "soft-labels": SoftLabels,
+    "logit-adjusted-conditional-softmax": LogitAdjustedConditionalSoftmax,
+}
+"""Every method by its name: the nine of the paper, then the extras."""
+
+
+def available() -> list[str]:
+    """Return the names that `create` knows."""
+    return list(METHODS)
+
+
+def parameters(name: str) -> dict[str, Any]:
+    """Return the parameters of a method and their defaults.
+
+    >>> parameters("multilabel-focal")
+    {'alpha': 0.9, 'gamma': 1.0}
+    """
+    if name not in METHODS:
+        raise ParameterError(f"There is no method {name!r}; there are {', '.join(METHODS)}.")
+    given = inspect.signature(METHODS[name]).parameters
+    return {key: value.default for key, value in given.items() if key != "hierarchy"}
+
+
+def create(name: str, hierarchy: Hierarchy, **params: Any) -> Method:
+    """Return the method of that name for a tree.
+
+    Parameters
+    ----------
+    name
+        One of `available`.
+    hierarchy
+        The tree of classes.
+    **params
+        Parameters of the method; see `parameters`.
+
+    Examples
+    --------
+    >>> from hedgerow import Hierarchy
+    >>> create("hxe", Hierarchy.from_edges([("root", "cat"), ("root", "dog")]), beta=1)
+    Traceback (most recent call last):
+    hedgerow.errors.ParameterError: 'hxe' has no parameter 'beta'; it has alpha.
+    """
+    known = parameters(name)
+    for key in params:
+        if key not in known:
+            there = f"it has {', '.join(known)}" if known else "it has none"
+            raise ParameterError(f"{name!r} has no parameter {key!r}; {there}.")
+    return METHODS[name](hierarchy, **params)

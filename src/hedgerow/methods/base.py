@@ -1,0 +1,131 @@
+"""What every training method has: a loss and a likelihood over the same scores, side by side."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, final
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from hedgerow.errors import ScoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from hedgerow.hierarchy import Hierarchy
+
+Scores = Literal["leaves", "nodes but the root", "nodes"]
+"""The nodes that have a score θ; always in node order."""
+
+Law = Literal[
+    "parent covers child",
+    "parent covers children",
+    "leaves sum to 1",
+    "loss is -log q",
+    "convex",
+    "convex at leaves",
+    "ignores shifts",
+]
+"""What a method can promise, beside q(root) = 1 and 0 <= q <= 1, which all do.
+
+- *parent covers child*: q(parent) >= q(child), exactly
+- *parent covers children*: q(parent) >= the sum over its children, within rounding
+- *leaves sum to 1*: within rounding
+- *loss is -log q*: of the label, whichever node that is
+- *convex*: the loss, in θ; or for leaf labels only
+- *ignores shifts*: adding one number to all scores changes neither loss nor likelihood
+"""
+
+NESTED: frozenset[Law] = frozenset({"parent covers child", "parent covers children"})
+DISTRIBUTION: frozenset[Law] = NESTED | {"leaves sum to 1"}
+
+
+class Method(nn.Module, ABC):
+    """A training method: `loss` and `likelihood` of the scores θ that a network puts out.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree of classes.
+
+    Notes
+    -----
+    A method has no weights. Its arrays follow from the tree, move with ``.to()`` and stay out of `state_dict`.
+    Half-precision scores are raised to float32 first, whatever autocast says.
+    """
+
+    scores: ClassVar[Scores]
+    """Which nodes have a score."""
+    link: ClassVar[Callable[..., Any]]
+    """The function of `hedgerow.likelihood` that turns scores into likelihoods."""
+    laws: frozenset[Law]
+    """What loss and likelihood promise."""
+
+    def __init__(self, hierarchy: Hierarchy) -> None:
+        super().__init__()
+        self.hierarchy = hierarchy
+        self.width = len(self.outputs)
+
+    @property
+    def outputs(self) -> NDArray[np.int64]:
+        """The node of each column of θ."""
+        if self.scores == "leaves":
+            return self.hierarchy.leaves
+        return np.arange(0 if self.scores == "nodes" else 1, len(self.hierarchy))
+
+    @abstractmethod
+    def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss of every example.
+
+        Parameters
+        ----------
+        theta
+            Scores, float [B, len(outputs)].
+        labels
+            Nodes, int64 [B]. A label that is not a leaf means "known no deeper"; one at the root teaches nothing.
+
+        Returns
+        -------
+        Tensor
+            [B], float32, or float64 as theta is.
+        """
+
+    @final
+    def likelihood(self, theta: Tensor) -> Tensor:
+        """Return q of every node, the root included: [B, len(outputs)] -> [B, len(hierarchy)]."""
+        return cast("Tensor", self.link(self.hierarchy, theta))
+
+    @final
+    def log_likelihood(self, theta: Tensor) -> Tensor:
+        """Return log q of every node, computed as such: it does not saturate where q is 0 or 1."""
+        return cast("Tensor", self.link(self.hierarchy, theta, scale="log"))
+
+    def forward(self, theta: Tensor, labels: Tensor) -> Tensor:
+        """Return `loss`: a method stands wherever a torch criterion with ``reduction="none"`` does."""
+        return self.loss(theta, labels)
+
+    def checked(self, theta: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """Return scores in float32 at least and labels in int64, their shapes and values checked."""
+        if theta.ndim != 2 or theta.shape[1] != self.width:
+            raise ScoreError(
+                f"Scores must be [batch, {self.width}], one column for each of the {self.scores}; "
+                f"their shape is {tuple(theta.shape)}."
+            )
+        if labels.shape != theta.shape[:1]:
+            raise ScoreError(
+                f"One label a row is needed; {len(theta)} rows came with labels of shape {tuple(labels.shape)}."
+            )
+        if labels.is_floating_point() or labels.dtype == torch.bool:
+            raise ScoreError(f"Labels must be integer node indices, not {labels.dtype}.")
+        # Where looking would not stop the device or break the graph.
+        if labels.device.type == "cpu" and not torch.compiler.is_compiling():
+            self.hierarchy.nodes(labels.numpy())
+        return theta.to(torch.promote_types(theta.dtype, torch.float32)), labels.long()
+
+    def extra_repr(self) -> str:
+        """Show the tree."""
+        return repr(self.hierarchy)

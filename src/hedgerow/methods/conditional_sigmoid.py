@@ -1,0 +1,56 @@
+"""Conditional sigmoid: a binary problem for every child of a true node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+import torch
+from torch.nn import functional
+
+from hedgerow import likelihood
+from hedgerow.methods.base import Law, Method
+from hedgerow.methods.paths import PathChildren, Paths, constant
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from hedgerow.hierarchy import Hierarchy
+
+
+@final
+class ConditionalSigmoid(Method):
+    """A sigmoid gives each node's likelihood given its parent; they multiply down the path.
+
+    ``ℓ(y, θ) = Σ_{u ∈ A(y)∖y} Σ_{v ∈ C(u)} BCE([v ⊇ y], σ(θ_v))``
+
+    Only children of proper ancestors of the label have a term. The children of a node may sum to more than it.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree of classes.
+
+    References
+    ----------
+    Brust and Denzler, "Integrating domain knowledge", ACPR 2019.
+    """
+
+    scores = "nodes but the root"
+    link = staticmethod(likelihood.conditional_sigmoid)
+    laws: frozenset[Law] = frozenset({"parent covers child", "convex"})
+    end: Tensor
+
+    def __init__(self, hierarchy: Hierarchy) -> None:
+        super().__init__(hierarchy)
+        self.paths = Paths(hierarchy)
+        self.path_children = PathChildren(hierarchy)
+        constant(self, "end", hierarchy.end)
+
+    def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss of every example: [B]."""
+        theta, labels = self.checked(theta, labels)
+        child, step = self.path_children(self.paths(labels))
+        true = (child <= labels[:, None]) & (labels[:, None] < self.end[child])
+        z = theta.gather(1, child - 1)
+        terms = -functional.logsigmoid(torch.where(true, z, -z))
+        return torch.where(step < self.paths.length - 1, terms, 0.0).sum(1)

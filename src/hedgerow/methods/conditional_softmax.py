@@ -1,0 +1,52 @@
+"""Conditional softmax: one softmax among the children of every node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+import torch
+
+from hedgerow import likelihood
+from hedgerow.methods.base import DISTRIBUTION, Law, Method
+from hedgerow.methods.paths import PathChildren, Paths, segment_log_sums
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from hedgerow.hierarchy import Hierarchy
+
+
+@final
+class ConditionalSoftmax(Method):
+    """A softmax among siblings gives each node's likelihood given its parent; they multiply down the path.
+
+    ``ℓ(y, θ) = -log q_y = Σ_{u ∈ A(y)∖r} [LSE_{C(π(u))} θ - θ_u]``, convex for every label.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree of classes.
+
+    References
+    ----------
+    Redmon and Farhadi, "YOLO9000: better, faster, stronger", CVPR 2017.
+    """
+
+    scores = "nodes but the root"
+    link = staticmethod(likelihood.conditional_softmax)
+    laws: frozenset[Law] = DISTRIBUTION | {"loss is -log q", "convex", "ignores shifts"}
+
+    def __init__(self, hierarchy: Hierarchy) -> None:
+        super().__init__(hierarchy)
+        self.paths = Paths(hierarchy)
+        self.path_children = PathChildren(hierarchy)
+
+    def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss of every example: [B]."""
+        theta, labels = self.checked(theta, labels)
+        path = self.paths(labels)
+        child, step = self.path_children(path)
+        right = torch.cat([path[:, 1:], path[:, -1:]], 1).gather(1, step)  # the sibling on the path
+        ahead = theta.gather(1, child - 1) - theta.gather(1, (right - 1).clamp(min=0))
+        log_mass = segment_log_sums(ahead, step, self.paths.length)[:, :-1]
+        return torch.where(self.paths.below_root(labels), log_mass, 0.0).sum(1)

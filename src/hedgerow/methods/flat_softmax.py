@@ -1,0 +1,65 @@
+"""Flat softmax: the baseline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+from hedgerow import likelihood
+from hedgerow.errors import ParameterError
+from hedgerow.methods.base import DISTRIBUTION, Law, Method
+from hedgerow.methods.paths import constant, in_slice, negative_log_share
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from hedgerow.hierarchy import Hierarchy
+
+
+@final
+class FlatSoftmax(Method):
+    """One softmax over the leaves L; an internal node has the sum of its leaves.
+
+    ``ℓ(y, θ) = -(1 - ε) log q_y - (ε / |L|) Σ_{u ∈ L} log q_u``, where ``q(θ) = A_L softmax_L(θ)``.
+
+    For a leaf label and ε = 0 this is the usual cross-entropy.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree of classes.
+    label_smoothing
+        ε, from 0 to 1. The paper found 0 best.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from hedgerow import Hierarchy
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> FlatSoftmax(h).loss(torch.zeros(3, 3), torch.tensor(h.indices(["root", "pet", "cat"]))).exp()
+    tensor([1.0000, 1.5000, 3.0000])
+    """
+
+    scores = "leaves"
+    link = staticmethod(likelihood.flat_softmax)
+    laws: frozenset[Law] = DISTRIBUTION | {"loss is -log q", "convex at leaves", "ignores shifts"}
+    first: Tensor
+    last: Tensor
+
+    def __init__(self, hierarchy: Hierarchy, *, label_smoothing: float = 0.0) -> None:
+        super().__init__(hierarchy)
+        if not 0 <= label_smoothing <= 1:
+            raise ParameterError(f"label_smoothing must lie between 0 and 1, not {label_smoothing}.")
+        self.label_smoothing = label_smoothing
+        if label_smoothing > 0:
+            self.laws = self.laws - {"loss is -log q"}
+        constant(self, "first", hierarchy.leaves_before[:-1])
+        constant(self, "last", hierarchy.leaves_before[hierarchy.end])
+
+    def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss of every example: [B]."""
+        theta, labels = self.checked(theta, labels)
+        inside = in_slice(self.first[labels], self.last[labels], self.width)
+        loss = negative_log_share(theta, inside, labels == 0)
+        if self.label_smoothing > 0:
+            loss = (1 - self.label_smoothing) * loss - self.label_smoothing * theta.log_softmax(-1).mean(-1)
+        return loss

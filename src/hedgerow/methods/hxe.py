@@ -1,0 +1,64 @@
+"""Hierarchical cross-entropy."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, final
+
+import torch
+
+from hedgerow import likelihood
+from hedgerow.errors import ParameterError
+from hedgerow.methods.base import DISTRIBUTION, Law, Method
+from hedgerow.methods.paths import Paths, constant, slice_log_sums
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from hedgerow.hierarchy import Hierarchy
+
+
+@final
+class HXE(Method):
+    """A flat softmax whose loss weighs the steps down the path ω_0 .. ω_d to the label, deeper ones less.
+
+    ``ℓ(y, θ) = Σ_{k=1..d} γ^(k-1) [LSE_{L(ω_(k-1))} θ - LSE_{L(ω_k)} θ]``, where γ = e^(-α).
+
+    Parameters
+    ----------
+    hierarchy
+        The tree of classes.
+    alpha
+        α >= 0. The paper found 0 best, which is a flat softmax.
+
+    References
+    ----------
+    Bertinetto et al., "Making better mistakes", CVPR 2020.
+    """
+
+    scores = "leaves"
+    link = staticmethod(likelihood.flat_softmax)
+    laws: frozenset[Law] = DISTRIBUTION | {"ignores shifts"}
+    first: Tensor
+    last: Tensor
+
+    def __init__(self, hierarchy: Hierarchy, *, alpha: float = 0.1) -> None:
+        super().__init__(hierarchy)
+        if not (alpha >= 0 and math.isfinite(alpha)):
+            raise ParameterError(f"alpha must be 0 or more, not {alpha}.")
+        self.alpha = alpha
+        if alpha == 0:
+            self.laws = self.laws | {"loss is -log q", "convex at leaves"}
+        self.paths = Paths(hierarchy)
+        constant(self, "first", hierarchy.leaves_before[:-1])
+        constant(self, "last", hierarchy.leaves_before[hierarchy.end])
+
+    def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss of every example: [B]."""
+        theta, labels = self.checked(theta, labels)
+        path = self.paths(labels)
+        theta = theta - theta.detach().amax(-1, keepdim=True)
+        log_mass = slice_log_sums(theta, self.first[path], self.last[path], inside=True)
+        step = torch.arange(self.paths.length - 1, device=theta.device)
+        weight = torch.exp(-self.alpha * step) * self.paths.below_root(labels)
+        return ((log_mass[:, :-1] - log_mass[:, 1:]) * weight).sum(1)

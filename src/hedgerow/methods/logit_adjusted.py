@@ -1,0 +1,69 @@
+"""Conditional softmax with logit adjustment, for long tails."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from hedgerow import likelihood
+from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.methods.base import DISTRIBUTION, Law, Method
+from hedgerow.methods.conditional_softmax import ConditionalSoftmax
+from hedgerow.methods.paths import constant
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from torch import Tensor
+
+    from hedgerow.hierarchy import Hierarchy
+
+
+@final
+class LogitAdjustedConditionalSoftmax(Method):
+    """A conditional softmax whose scores, while training, carry how common each child is.
+
+    ``ℓ(y, θ) = Σ_{u ∈ A(y)∖r} [LSE_{C(π(u))} θ' - θ'_u]``, where ``θ'_v = θ_v + τ log P(v | π(v))``.
+
+    What is common anyway need not be learnt, so that rare classes are not drowned. q is that of θ.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree of classes.
+    counts
+        Number of training examples labelled with each node, in node order:
+        ``numpy.bincount(labels, minlength=len(hierarchy))``. Each leaf counts for one more, so that nothing is
+        impossible; without counts all leaves are taken as equally common.
+    tau
+        τ >= 0; 0 is a conditional softmax.
+
+    References
+    ----------
+    Menon et al., "Long-tail learning via logit adjustment", ICLR 2021, applied among siblings.
+    """
+
+    scores = "nodes but the root"
+    link = staticmethod(likelihood.conditional_softmax)
+    laws: frozenset[Law] = DISTRIBUTION | {"convex", "ignores shifts"}
+    adjustment: Tensor
+
+    def __init__(self, hierarchy: Hierarchy, *, counts: ArrayLike | None = None, tau: float = 1.0) -> None:
+        super().__init__(hierarchy)
+        if not (tau >= 0 and math.isfinite(tau)):
+            raise ParameterError(f"tau must be 0 or more, not {tau}.")
+        count = np.zeros(len(hierarchy)) if counts is None else np.asarray(counts, dtype=np.float64)
+        if count.shape != (len(hierarchy),) or not (np.isfinite(count) & (count >= 0)).all():
+            raise ScoreError(f"counts needs a number, 0 or more, for each of the {len(hierarchy)} nodes.")
+        self.tau = tau
+        self.conditional = ConditionalSoftmax(hierarchy)
+        before = np.append(0, np.cumsum(count + hierarchy.is_leaf))
+        below = before[hierarchy.end] - before[:-1]
+        # A softmax among siblings needs log P(v | parent) up to a constant only.
+        constant(self, "adjustment", tau * np.log(below[1:] / below[hierarchy.parent[1:]]))
+
+    def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss of every example: [B]."""
+        theta, labels = self.checked(theta, labels)
+        return self.conditional.loss(theta + self.adjustment.to(theta.dtype), labels)

@@ -1,0 +1,72 @@
+"""Independent sigmoids with the focal loss."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, final
+
+import torch
+from torch.nn import functional
+
+from hedgerow import likelihood
+from hedgerow.errors import ParameterError
+from hedgerow.methods.base import Law, Method
+from hedgerow.methods.paths import constant
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from hedgerow.hierarchy import Hierarchy
+
+
+@final
+class MultilabelFocal(Method):
+    """One binary problem a node, the root r excepted; rare positives are balanced by the focal loss.
+
+    ``ℓ(y, θ) = Σ_{u ∈ A(y)∖r} FL(1, σ(θ_u)) + Σ_{u ∉ A(y) ∪ D(y)} FL(0, σ(θ_u))``, where
+    ``FL(1, p) = -α (1 - p)^γ log p`` and ``FL(0, p) = -(1 - α) p^γ log(1 - p)``.
+
+    Descendants of the label have no term. Parents need not be more likely than their children.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree of classes.
+    alpha
+        Weight of the positives, from 0 to 1; None weighs both by 1.
+    gamma
+        γ >= 0; how much the easy ones are played down. ``alpha=None, gamma=0`` is plain binary cross-entropy.
+
+    References
+    ----------
+    Lin et al., "Focal loss for dense object detection", ICCV 2017.
+    """
+
+    scores = "nodes but the root"
+    link = staticmethod(likelihood.multilabel)
+    laws: frozenset[Law] = frozenset()
+    end: Tensor
+
+    def __init__(self, hierarchy: Hierarchy, *, alpha: float | None = 0.9, gamma: float = 1.0) -> None:
+        super().__init__(hierarchy)
+        if alpha is not None and not 0 <= alpha <= 1:
+            raise ParameterError(f"alpha must lie between 0 and 1, or be None, not {alpha}.")
+        if not (gamma >= 0 and math.isfinite(gamma)):
+            raise ParameterError(f"gamma must be 0 or more, not {gamma}.")
+        self.alpha = alpha
+        self.gamma = gamma
+        if gamma == 0:
+            self.laws = self.laws | {"convex"}
+        constant(self, "end", hierarchy.end)
+
+    def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss of every example: [B]."""
+        theta, labels = self.checked(theta, labels)
+        node = torch.arange(1, self.width + 1, device=theta.device)
+        related = (node < self.end[labels, None]) & (labels[:, None] < self.end[1:])
+        positive = related & (node <= labels[:, None])
+        positive_weight, negative_weight = (1.0, 1.0) if self.alpha is None else (self.alpha, 1 - self.alpha)
+        weight = torch.where(positive, positive_weight, torch.where(related, 0.0, negative_weight))
+        z = torch.where(positive, -theta, theta)
+        log_miss = functional.logsigmoid(-z)  # log p of what is right; that of what is wrong is z more
+        return -(weight * torch.exp(self.gamma * (z + log_miss)) * log_miss).sum(-1)

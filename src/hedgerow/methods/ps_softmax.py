@@ -1,0 +1,47 @@
+"""Parameter-sharing softmax."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+from hedgerow import likelihood
+from hedgerow.methods.base import DISTRIBUTION, Law, Method
+from hedgerow.methods.flat_softmax import FlatSoftmax
+from hedgerow.methods.paths import PathScores
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from hedgerow.hierarchy import Hierarchy
+
+
+@final
+class PSSoftmax(Method):
+    """A flat softmax over the leaves' path scores: relatives share the scores of their common ancestors.
+
+    ``ℓ(y, θ) = -log q_y = LSE_L β - LSE_{L(y)} β``, where ``β_v = Σ_{u ∈ A(v)∖r} θ_u`` and
+    ``q(θ) = A_L softmax_L(β_L)``.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree of classes.
+
+    References
+    ----------
+    Salakhutdinov et al., "Learning to share visual appearance for multiclass object detection", CVPR 2011.
+    """
+
+    scores = "nodes but the root"
+    link = staticmethod(likelihood.ps_softmax)
+    laws: frozenset[Law] = DISTRIBUTION | {"loss is -log q", "convex at leaves"}
+
+    def __init__(self, hierarchy: Hierarchy) -> None:
+        super().__init__(hierarchy)
+        self.path_scores = PathScores(hierarchy, hierarchy.leaves)
+        self.over_leaves = FlatSoftmax(hierarchy)
+
+    def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss of every example: [B]."""
+        theta, labels = self.checked(theta, labels)
+        return self.over_leaves.loss(self.path_scores(theta), labels)

@@ -1,0 +1,111 @@
+"""Soft-max-margin: a softmax over all nodes with a margin towards the wrong ones."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal, final
+
+import numpy as np
+import torch
+
+from hedgerow import likelihood
+from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.methods.base import NESTED, Law, Method
+from hedgerow.methods.paths import NOTHING, Paths, constant, in_slice, negative_log_share, rings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+    from torch import Tensor
+
+    from hedgerow.hierarchy import Hierarchy
+
+Margin = Literal["correct", "depth", "information"]
+
+
+@final
+class SoftmaxMargin(Method):
+    """A softmax over all nodes in which wrong nodes get a head start of α C while training.
+
+    ``ℓ(y, θ) = LSE_v(θ_v + α C(y, v)) - LSE_{D(y)} θ``; hard:
+    ``max(0, max_{v ∉ D(y)} (θ_v + α C(y, v)) - max_{D(y)} θ)``. ``q(θ) = A softmax_Y(θ)``.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree of classes.
+    alpha
+        α >= 0.
+    margin
+        C, which is 0 for descendants of the label: "correct" (1 - Correct: 1 where v is neither above nor below
+        y), "depth" (edges between y and v), "information" (bits that y and v do not share), or a function that
+        gives a value to each of an array of nodes, applied to the lowest common ancestor of y and v.
+    hard
+        Use the maximum in place of the log-sum-exp: the structured hinge loss.
+    """
+
+    scores = "nodes"
+    link = staticmethod(likelihood.softmax_over_nodes)
+    laws: frozenset[Law] = NESTED | {"convex at leaves", "ignores shifts"}
+    end: Tensor
+    own: Tensor
+    shared: Tensor
+
+    def __init__(
+        self,
+        hierarchy: Hierarchy,
+        *,
+        alpha: float = 5.0,
+        margin: Margin | Callable[[NDArray[np.int64]], ArrayLike] = "correct",
+        hard: bool = False,
+    ) -> None:
+        super().__init__(hierarchy)
+        if not (alpha >= 0 and math.isfinite(alpha)):
+            raise ParameterError(f"alpha must be 0 or more, not {alpha}.")
+        self.alpha = alpha
+        self.hard = hard
+        self.unless_related = margin == "correct"
+        constant(self, "end", hierarchy.end)
+        if not self.unless_related:
+            self.paths = Paths(hierarchy)
+            own, shared = _parts(hierarchy, margin)
+            constant(self, "own", own)
+            constant(self, "shared", shared)
+
+    def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss of every example: [B]."""
+        theta, labels = self.checked(theta, labels)
+        inside = in_slice(labels, self.end[labels], self.width)
+        raised = theta + torch.where(inside, 0.0, self.alpha * self._margin(labels)).to(theta.dtype)
+        if not self.hard:
+            return negative_log_share(raised, inside, labels == 0)
+        wrong = torch.where(inside, NOTHING, raised).amax(-1)
+        return (wrong - torch.where(inside, theta, NOTHING).amax(-1)).relu()
+
+    def _margin(self, labels: Tensor) -> Tensor:
+        """Return C(y, v) of every node v, as it is outside the label's subtree."""
+        if self.unless_related:
+            return (torch.arange(self.width, device=labels.device) > labels[:, None]) | (
+                self.end <= labels[:, None]
+            )
+        path = self.paths(labels)
+        lca_depth = rings(path, self.end[path], self.width)
+        return self.own[labels, None] + self.own + self.shared[path].gather(1, lca_depth)
+
+
+def _parts(
+    h: Hierarchy, margin: str | Callable[[NDArray[np.int64]], ArrayLike]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Split a margin: C(y, v) = own(y) + own(v) + shared(lca)."""
+    if callable(margin):
+        shared = np.asarray(margin(np.arange(len(h))), dtype=np.float64)
+        if shared.shape != (len(h),) or not np.isfinite(shared).all():
+            raise ScoreError("A margin function must return one finite value for each of an array of nodes.")
+        return np.zeros(len(h)), shared
+    if margin not in ("depth", "information"):
+        raise ParameterError(
+            f"margin is 'correct', 'depth', 'information' or a function of the lca, not {margin!r}."
+        )
+    own = h.information("depth" if margin == "depth" else "leaves")
+    return own, -2 * own
