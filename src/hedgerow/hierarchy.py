@@ -150,9 +150,13 @@ class Hierarchy:
         def reordered(values: Any, what: str) -> Names | None:
             return None if values is None else _as_names(values, what, len(layout.order))[layout.order]
 
+        names = (
+            table.names
+            if isinstance(table.names, np.ndarray)
+            else _as_names(table.names, "names", len(table.names))
+        )
         tree = object.__new__(cls)
-        names = _as_names(table.names, "names", len(layout.order))[layout.order]
-        tree._fill(names, layout, reordered(table.rank, "rank"), reordered(table.title, "title"))
+        tree._fill(names[layout.order], layout, reordered(table.rank, "rank"), reordered(table.title, "title"))
         return tree
 
     @classmethod

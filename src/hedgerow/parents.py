@@ -61,17 +61,17 @@ def order_of(parent: Indices) -> DepthFirst | None:
     keys.sort()
     if count > 1 and keys[1] < 0:
         return None
-    by_parent = keys.astype(np.int32)  # the lower half: positions, the root first, siblings side by side
-    child_count = np.bincount(parent + 1, minlength=count + 1)[1:].astype(np.int32)
-    first_child = np.cumsum(child_count, dtype=np.int32)
+    by_parent = keys & 0xFFFFFFFF  # positions, the root first, siblings side by side
+    child_count = np.bincount(parent + 1, minlength=count + 1)[1:]
+    first_child = np.cumsum(child_count)
     first_child -= child_count - 1  # the root takes place 0
     levels = _breadth_first(by_parent, first_child, child_count)
     return _walked(by_parent, first_child, child_count) if levels is None else _from_levels(*levels)
 
 
 def _breadth_first(
-    by_parent: NDArray[np.int32], first_child: NDArray[np.int32], child_count: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.int32], list[int]] | None:
+    by_parent: Indices, first_child: Indices, child_count: Indices
+) -> tuple[Indices, Indices, list[int]] | None:
     """Return nodes level by level, the place of each one's parent among them, and where levels start."""
     nodes, above = np.empty_like(by_parent), np.empty_like(by_parent)
     nodes[0], above[0] = by_parent[0], -1
@@ -80,22 +80,24 @@ def _breadth_first(
         if len(start) > _DEEP:
             return None
         low, high = start[-2:]
-        inner = np.flatnonzero(child_count[nodes[low:high]])
-        parents = nodes[low:high][inner]
-        sizes = child_count[parents]
-        ends = np.cumsum(sizes, dtype=np.int32)
+        sizes = child_count[nodes[low:high]]
+        inner = np.flatnonzero(sizes)
+        sizes = sizes[inner]
+        ends = np.cumsum(sizes)
         below = int(ends[-1]) if len(ends) else 0
-        family = np.repeat(np.arange(len(inner), dtype=np.int32), sizes)
-        place = np.arange(below, dtype=np.int32)
-        place += (first_child[parents] - (ends - sizes))[family]
-        nodes[high : high + below] = by_parent[place]
-        above[high : high + below] = (inner + low).astype(np.int32)[family]
+        inner += low
+        shift = first_child[nodes[inner]]
+        shift -= ends - sizes
+        place = np.repeat(shift, sizes)
+        place += np.arange(below)
+        by_parent.take(place, out=nodes[high : high + below], mode="clip")  # "raise" would take a copy
+        above[high : high + below] = np.repeat(inner, sizes)
         start.append(high + below)
     reached = start[-1]
     return nodes[:reached], above[:reached], start[:-1]
 
 
-def _from_levels(nodes: NDArray[np.int32], above: NDArray[np.int32], start: list[int]) -> DepthFirst:
+def _from_levels(nodes: Indices, above: Indices, start: list[int]) -> DepthFirst:
     count = len(nodes)
     # Families, that is the children of one node, stand side by side; so do their parents, level by level.
     eldest = np.flatnonzero(above[1:] != above[:-1]) + 1
@@ -107,25 +109,24 @@ def _from_levels(nodes: NDArray[np.int32], above: NDArray[np.int32], start: list
         family = slice(family_start[level], family_start[level + 1])
         size[parents[family]] += np.add.reduceat(size[low:high], eldest[family] - low)
     # A node stands one place behind its parent, plus the sizes of the siblings before it.
-    before = np.cumsum(size) - size
-    step = before + 1
-    step[1:] -= np.repeat(before[eldest], np.diff(np.append(eldest, count)))
-    position = np.zeros(count, dtype=np.int32)
+    step = np.cumsum(size)
+    step -= size
+    step[1:] -= np.repeat(step[eldest] - 1, np.diff(eldest, append=count))
+    position = np.zeros(count, dtype=np.int64)
     for low, high in pairwise(start[1:]):
-        position[low:high] = position[above[low:high]] + step[low:high]
-    inverse = np.empty(count, dtype=np.int32)
-    inverse[position] = np.arange(count, dtype=np.int32)
+        position[low:high] = position[above[low:high]]
+        position[low:high] += step[low:high]
+    inverse = np.empty(count, dtype=np.int64)
+    inverse[position] = np.arange(count)
     new_parent = position[above]
     new_parent[0] = -1
     depth = np.repeat(np.arange(len(start) - 1), np.diff(start))
     end = size[inverse]
     end += np.arange(count)
-    return DepthFirst(nodes[inverse].astype(np.int64), new_parent[inverse].astype(np.int64), depth[inverse], end)
+    return DepthFirst(nodes[inverse], new_parent[inverse], depth[inverse], end)
 
 
-def _walked(
-    by_parent: NDArray[np.int32], first_child: NDArray[np.int32], child_count: NDArray[np.int32]
-) -> DepthFirst:
+def _walked(by_parent: Indices, first_child: Indices, child_count: Indices) -> DepthFirst:
     """Walk the tree node by node."""
     listed, first, counts = by_parent.tolist(), first_child.tolist(), child_count.tolist()
     order: list[int] = []

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hedgerow.parents import order_of
-from hedgerow.tree_files.string_match import Strings, match
+from hedgerow.tree_files.string_match import Positions, Strings, match
 from hedgerow.tree_files.table import NodeTable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LARGE = 1 << 20
 """Bytes from which on the short cut is worth loading Arrow."""
@@ -40,21 +43,24 @@ def read_large_edges(data: bytes, delimiter: str, *, header: bool) -> NodeTable 
         return None
     with ThreadPoolExecutor(1) as pool:
         # Making a million str holds the interpreter lock, hashing does not.
-        listing = pool.submit(children.to_numpy, zero_copy_only=False)
+        listing = pool.submit(_as_names, children)
         parent = _parents(Strings.from_arrow(parents), Strings.from_arrow(children))
-        if parent is None:
-            return None
-        layout = order_of(parent)
+        layout = None if parent is None else order_of(parent)
         names = listing.result()
-    if layout is None or len(layout.order) < len(parent):
+    if parent is None or layout is None or len(layout.order) < len(parent):
         return None
-    root = parents[int(np.argmax(parent[:-1] == len(names)))].as_py()
-    if not root.strip():
-        return None
-    return NodeTable(np.append(names, root), parent, layout=layout)
+    names[-1] = parents[int(np.argmax(parent == len(children)))].as_py()
+    return NodeTable(names, parent, layout=layout) if names[-1].strip() else None
 
 
-def _parents(parents: Strings, children: Strings) -> Any:
+def _as_names(children: Any) -> NDArray[np.object_]:
+    """Return the children's names, and a place for the root."""
+    names = np.empty(len(children) + 1, dtype=object)
+    names[:-1] = children.to_numpy(zero_copy_only=False)
+    return names
+
+
+def _parents(parents: Strings, children: Strings) -> Positions | None:
     """Return the position of each child's parent among the children; the root comes last."""
     if _any_blank(children):
         return None
@@ -69,7 +75,7 @@ def _parents(parents: Strings, children: Strings) -> Any:
 
 
 def _any_blank(names: Strings) -> bool:
-    first = names.words[names.start].view(np.uint64) & np.uint64(0xFF)
-    low, high = map(np.uint64, _FIRST_PLAIN_BYTES)
+    first = names.data[names.start]
+    low, high = _FIRST_PLAIN_BYTES
     doubtful = np.flatnonzero((first < low) | (first > high) | (names.size == 0))
     return any(not names.text(row).strip() for row in doubtful.tolist())
