@@ -1,0 +1,130 @@
+"""Predictions out: a table with one row per example, written batch by batch, whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import os
+from contextlib import contextmanager
+from functools import cache
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from hedgerow._atomic import atomic_write
+from hedgerow.errors import FileError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from hedgerow.hierarchy import Hierarchy
+
+SEPARATOR = " > "
+"""What stands between the nodes of a lineage."""
+
+
+class WriteBatch(Protocol):
+    """Writes the answers to some further examples."""
+
+    def __call__(
+        self, predictions: ArrayLike, confidence: NDArray[Any], ids: Sequence[str] | NDArray[Any] | None = None, /
+    ) -> None:
+        """Write node indices, their likelihoods, and the ids if there are any."""
+
+
+@contextmanager
+def prediction_writer(path: str | os.PathLike[str], h: Hierarchy, *, ids: bool = False) -> Iterator[WriteBatch]:
+    """Open a table of predictions, CSV or Parquet by its extension.
+
+    Its columns are `id` (or `example`, counted from 0), `prediction` (the name), `title` (if the tree has titles),
+    `rank` (if it has ranks, else `depth`), `confidence` (the likelihood) and `lineage` ("animal > bird > robin").
+
+    Parameters
+    ----------
+    path
+        A `.csv`, `.tsv` or `.parquet` file; it appears once everything has been written.
+    h
+        The tree.
+    ids
+        Whether batches come with ids.
+
+    Yields
+    ------
+    function (predictions, confidence, ids)
+        Writes a batch of node indices, their likelihoods, and the ids if there are any.
+    """
+    suffix = PurePath(path).suffix.lower()
+    if suffix not in (".csv", ".tsv", ".parquet"):
+        raise ParameterError(
+            f"{os.fspath(path)}: predictions are written to .csv, .tsv and .parquet files, not to "
+            f"{suffix or 'a name without extension'!r}."
+        )
+    open_table = _parquet_table if suffix == ".parquet" else _csv_table
+    columns_of = _columns(h, ids)
+    with open_table(path, columns_of) as write:
+        written = 0
+
+        def write_batch(
+            predictions: ArrayLike, confidence: NDArray[Any], names: Sequence[str] | NDArray[Any] | None = None, /
+        ) -> None:
+            nonlocal written
+            nodes = np.asarray(predictions, dtype=np.int64)
+            keys = list(range(written, written + len(nodes))) if not ids or names is None else list(names)
+            write(columns_of(keys, nodes, np.asarray(confidence)))
+            written += len(nodes)
+
+        yield write_batch
+
+
+_Table = dict[str, list[Any]]
+
+
+def _columns(h: Hierarchy, ids: bool) -> Callable[[Sequence[Any], NDArray[Any], NDArray[Any]], _Table]:
+    @cache
+    def lineage(node: int) -> str:
+        return SEPARATOR.join(h.names[h.lineage(node)].tolist())
+
+    def columns(keys: Sequence[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> _Table:
+        table: _Table = {"id" if ids else "example": list(keys), "prediction": h.names[nodes].tolist()}
+        if h.title is not None:
+            table["title"] = h.title[nodes].tolist()
+        if h.rank is not None:
+            table["rank"] = h.rank[nodes].tolist()
+        else:
+            table["depth"] = h.depth[nodes].tolist()
+        table["confidence"] = list(confidence)  # scalars of their own precision, which print shortest
+        table["lineage"] = [lineage(node) for node in nodes.tolist()]
+        return table
+
+    return columns
+
+
+@contextmanager
+def _csv_table(path: str | os.PathLike[str], columns_of: Any) -> Iterator[Callable[[_Table], None]]:
+    delimiter = "\t" if os.fspath(path).lower().endswith(".tsv") else ","
+    with atomic_write(path) as file:
+        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+        writer.writerow(columns_of([], np.empty(0, np.int64), np.empty(0)))
+        yield lambda table: writer.writerows(zip(*table.values(), strict=True))
+
+
+@contextmanager
+def _parquet_table(path: str | os.PathLike[str], columns_of: Any) -> Iterator[Callable[[_Table], None]]:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ModuleNotFoundError:
+        raise FileError(
+            f"{os.fspath(path)}: writing Parquet needs pyarrow. Install it, or write a .csv."
+        ) from None
+    types = {"example": pa.int64(), "depth": pa.int64(), "confidence": pa.float64()}
+    names = columns_of([], np.empty(0, np.int64), np.empty(0))
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
+
+    def arrays(table: _Table) -> dict[str, Any]:
+        return table | {"confidence": np.asarray(table["confidence"], dtype=np.float64)}
+
+    with atomic_write(path, "wb") as file, parquet.ParquetWriter(file, schema) as writer:
+        yield lambda table: writer.write_table(pa.table(arrays(table), schema=schema))
