@@ -10,6 +10,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.data.base import SPLITS, DataSplits, Examples, Split
+from hedgerow.data.glyphs import load_glyphs
 from hedgerow.data.image_files import ImageFiles
 from hedgerow.errors import ParameterError
 from hedgerow.tree_files import closest
@@ -17,9 +18,21 @@ from hedgerow.tree_files import closest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["LOADERS", "SPLITS", "DataSplits", "Examples", "ImageFiles", "Split", "load", "parameters"]
+__all__ = [
+    "LOADERS",
+    "SPLITS",
+    "DataSplits",
+    "Examples",
+    "ImageFiles",
+    "Split",
+    "load",
+    "load_glyphs",
+    "parameters",
+]
 
-LOADERS: dict[str, Callable[..., DataSplits]] = {}
+LOADERS: dict[str, Callable[..., DataSplits]] = {
+    "glyphs": load_glyphs,
+}
 """Every data set that `load` knows, by name."""
 
 

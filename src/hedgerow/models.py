@@ -1,0 +1,226 @@
+"""Models: from inputs to features; the layer of class scores on top belongs to the training run.
+
+`build` returns an `nn.Module` that maps a batch of inputs to [B, out_features] and says how many those are.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from itertools import pairwise
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor, nn
+
+from hedgerow.errors import ParameterError
+from hedgerow.tree_files import closest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Shape = tuple[int, ...]
+
+
+def build(model: str | nn.Module, input_shape: Shape, **params: Any) -> nn.Module:
+    """Build a model that maps inputs to features, with the number of features as `out_features`.
+
+    Parameters
+    ----------
+    model
+        One of `MODELS`; the name of a torchvision classification model, such as "resnet18" (parameter
+        `pretrained`); "package.module:callable", which is called with the input shape and the parameters and
+        returns a module with `out_features`; or such a module itself.
+    input_shape
+        Shape of one example: (d,) for features, (channels, height, width) for images.
+    params
+        What the model takes, by name.
+
+    Examples
+    --------
+    >>> build("mlp", (16,), hidden=[32, 8]).out_features
+    8
+    """
+    if isinstance(model, nn.Module):
+        if params:
+            raise ParameterError(f"A model that is built already takes no parameters; got {', '.join(params)}.")
+        return _with_features(model, type(model).__name__)
+    if ":" in model:
+        return _with_features(_called(model, _imported(model), input_shape, params), model)
+    if model in MODELS:
+        return _with_features(_called(model, MODELS[model], input_shape, params), model)
+    return _torchvision(model, input_shape, **params)
+
+
+class Linear(nn.Module):
+    """The inputs themselves, as a vector: with the layer of scores on top, a linear model."""
+
+    def __init__(self, input_shape: Shape) -> None:
+        super().__init__()
+        self.out_features = prod(input_shape)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Flatten [B, ...] to [B, out_features]."""
+        return inputs.flatten(1)
+
+
+class MLP(nn.Module):
+    """Fully connected layers with ReLU between them.
+
+    Parameters
+    ----------
+    input_shape
+        Shape of one example; images are flattened.
+    hidden
+        Width of each layer.
+    dropout
+        Share of the activations that is set to 0 in training, after each layer.
+    """
+
+    def __init__(self, input_shape: Shape, *, hidden: Sequence[int] = (512,), dropout: float = 0.0) -> None:
+        super().__init__()
+        _require_positive("hidden", *hidden)
+        _require_share("dropout", dropout)
+        layers: list[nn.Module] = [nn.Flatten()]
+        for width, next_width in pairwise((prod(input_shape), *hidden)):
+            layers += [nn.Linear(width, next_width), nn.ReLU(), nn.Dropout(dropout)]
+        self.layers = nn.Sequential(*layers)
+        self.out_features = [prod(input_shape), *hidden][-1]
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Map [B, ...] to [B, out_features]."""
+        features: Tensor = self.layers(inputs)
+        return features
+
+
+class SmallCNN(nn.Module):
+    """Four blocks of convolution, batch normalisation and ReLU, for small images.
+
+    The first three blocks halve the image; the last is averaged over it, in cells of a coarse grid.
+
+    Parameters
+    ----------
+    input_shape
+        (channels, height, width), at least 8 x 8.
+    width
+        Channels of the first block; the second has twice, the others four times as many.
+    grid
+        Cells of the grid over which the last block is averaged, each way.
+    dropout
+        Share of the features that is set to 0 in training.
+    """
+
+    def __init__(self, input_shape: Shape, *, width: int = 32, grid: int = 1, dropout: float = 0.0) -> None:
+        super().__init__()
+        _require_image("cnn", input_shape, 8)
+        _require_positive("width", width, grid)
+        _require_share("dropout", dropout)
+        widths = (input_shape[0], width, 2 * width, 4 * width, 4 * width)
+        blocks = [_block(a, b, halve=i < 3) for i, (a, b) in enumerate(pairwise(widths))]
+        self.blocks = nn.Sequential(*blocks)
+        self.pool = nn.Sequential(nn.AdaptiveAvgPool2d(grid), nn.Flatten(), nn.Dropout(dropout))
+        self.out_features = widths[-1] * grid * grid
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Map [B, channels, height, width] to [B, out_features]."""
+        features: Tensor = self.pool(self.blocks(inputs))
+        return features
+
+
+def _block(channels: int, out_channels: int, *, halve: bool) -> nn.Sequential:
+    convolution = nn.Conv2d(channels, out_channels, 3, padding=1, bias=False)
+    layers: list[nn.Module] = [convolution, nn.BatchNorm2d(out_channels), nn.ReLU()]
+    return nn.Sequential(*layers, nn.MaxPool2d(2)) if halve else nn.Sequential(*layers)
+
+
+MODELS: dict[str, Callable[..., nn.Module]] = {"linear": Linear, "mlp": MLP, "cnn": SmallCNN}
+"""Our own models by name."""
+
+
+def _torchvision(name: str, input_shape: Shape, *, pretrained: bool = False, **params: Any) -> nn.Module:
+    """Take the classifying layer off a torchvision model."""
+    try:
+        from torchvision import models as vision
+    except (ImportError, RuntimeError) as error:  # a build for another torch raises a RuntimeError
+        raise ParameterError(
+            f"There is no model {name!r} among {', '.join(MODELS)}.{closest([name], MODELS)} Names of torchvision "
+            f"models need torchvision: pip install 'hedgerow[vision]' ({error})."
+        ) from None
+    known = vision.list_models(module=vision)
+    if name not in known:
+        raise ParameterError(
+            f"There is no model {name!r}, neither among {', '.join(MODELS)} nor in torchvision."
+            f"{closest([name], [*MODELS, *known])}"
+        )
+    _require_image(name, input_shape, 1)
+    if input_shape[0] != 3:
+        raise ParameterError(f"Model {name!r} takes images of 3 channels; these have {input_shape[0]}.")
+    network: nn.Module = vision.get_model(name, weights="DEFAULT" if pretrained else None, **params)
+    return _beheaded(name, network)
+
+
+def _beheaded(name: str, network: nn.Module) -> nn.Module:
+    """Replace the last linear layer by the identity, whatever it is called."""
+    for attribute in ("fc", "classifier", "heads", "head"):
+        head = getattr(network, attribute, None)
+        linear = (
+            [(key, layer) for key, layer in head.named_modules() if isinstance(layer, nn.Linear)] if head else []
+        )
+        if linear:
+            key, last = linear[-1]
+            path = f"{attribute}.{key}" if key else attribute
+            parent, _, child = path.rpartition(".")
+            setattr(network.get_submodule(parent), child, nn.Identity())
+            network.out_features = last.in_features  # type: ignore[assignment]
+            return network
+    raise ParameterError(f"Model {name!r} has no classifying layer that could be taken off. Choose another one.")
+
+
+def _imported(path: str) -> Callable[..., Any]:
+    module, _, name = path.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ParameterError(
+            f"Model {path!r} cannot be imported: {error}. Write 'package.module:callable', on the Python path."
+        ) from None
+    if not callable(found):
+        raise ParameterError(f"Model {path!r} is {type(found).__name__}, not something to call.")
+    made: Callable[..., Any] = found
+    return made
+
+
+def _called(name: str, make: Callable[..., Any], input_shape: Shape, params: dict[str, Any]) -> Any:
+    try:
+        inspect.signature(make).bind(input_shape, **params)
+    except TypeError as error:
+        known = [key for key in inspect.signature(make).parameters if key != "input_shape"]
+        raise ParameterError(f"Model {name!r}: {error}. Its parameters: {', '.join(known) or 'none'}.") from None
+    return make(input_shape, **params)
+
+
+def _with_features(model: Any, name: str) -> nn.Module:
+    if not isinstance(model, nn.Module) or not isinstance(getattr(model, "out_features", None), int):
+        raise ParameterError(
+            f"Model {name!r} must be a torch.nn.Module with an int attribute 'out_features', the width of what it "
+            f"returns; got {type(model).__name__}."
+        )
+    return model
+
+
+def _require_image(name: str, shape: Shape, least: int) -> None:
+    if len(shape) != 3 or min(shape[1:]) < least:
+        raise ParameterError(
+            f"Model {name!r} takes images of at least {least} x {least} pixels; one example has shape {shape}. "
+            f"For features choose 'linear' or 'mlp'."
+        )
+
+
+def _require_positive(what: str, *values: int) -> None:
+    if any(value < 1 for value in values):
+        raise ParameterError(f"{what} must be positive; got {', '.join(map(str, values))}.")
+
+
+def _require_share(what: str, value: float) -> None:
+    if not 0 <= value < 1:
+        raise ParameterError(f"{what} must be at least 0 and less than 1; got {value}.")
