@@ -144,7 +144,11 @@ def _table(h: Hierarchy, cost: CostFunction | ArrayLike, over: Over) -> NDArray[
         )
     if callable(cost):
         table = np.asarray(cost(h, nodes[:, None], nodes[None, :]), dtype=np.float64)
-        table = np.broadcast_to(table, (len(nodes), len(nodes))) if table.ndim <= 2 else table
+        if table.shape != (len(nodes), len(nodes)):
+            raise ScoreError(
+                f"A cost must return one number for every pair: for labels [{len(nodes)}, 1] and predictions "
+                f"[1, {len(nodes)}] it returned shape {table.shape}."
+            )
     else:
         full = np.asarray(cost, dtype=np.float64)
         if full.shape != (len(h), len(h)):
