@@ -10,8 +10,12 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.data.base import SPLITS, DataSplits, Examples, Split
+from hedgerow.data.features import load_features
 from hedgerow.data.glyphs import load_glyphs
 from hedgerow.data.image_files import ImageFiles
+from hedgerow.data.imagenet import load_imagenet
+from hedgerow.data.images import load_images
+from hedgerow.data.inat21 import load_inat21
 from hedgerow.errors import ParameterError
 from hedgerow.tree_files import closest
 
@@ -26,12 +30,20 @@ __all__ = [
     "ImageFiles",
     "Split",
     "load",
+    "load_features",
     "load_glyphs",
+    "load_imagenet",
+    "load_images",
+    "load_inat21",
     "parameters",
 ]
 
 LOADERS: dict[str, Callable[..., DataSplits]] = {
     "glyphs": load_glyphs,
+    "features": load_features,
+    "images": load_images,
+    "inat21": load_inat21,
+    "imagenet": load_imagenet,
 }
 """Every data set that `load` knows, by name."""
 
