@@ -59,6 +59,6 @@ class HXE(Method):
         path = self.paths(labels)
         theta = theta - theta.detach().amax(-1, keepdim=True)
         log_mass = slice_log_sums(theta, self.first[path], self.last[path], inside=True)
-        step = torch.arange(self.paths.length - 1, device=theta.device)
+        step = torch.arange(self.paths.length - 1, dtype=theta.dtype, device=theta.device)
         weight = torch.exp(-self.alpha * step) * self.paths.below_root(labels)
         return ((log_mass[:, :-1] - log_mass[:, 1:]) * weight).sum(1)

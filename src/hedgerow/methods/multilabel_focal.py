@@ -65,8 +65,8 @@ class MultilabelFocal(Method):
         node = torch.arange(1, self.width + 1, device=theta.device)
         related = (node < self.end[labels, None]) & (labels[:, None] < self.end[1:])
         positive = related & (node <= labels[:, None])
-        positive_weight, negative_weight = (1.0, 1.0) if self.alpha is None else (self.alpha, 1 - self.alpha)
-        weight = torch.where(positive, positive_weight, torch.where(related, 0.0, negative_weight))
         z = torch.where(positive, -theta, theta)
-        log_miss = functional.logsigmoid(-z)  # log p of what is right; that of what is wrong is z more
-        return -(weight * torch.exp(self.gamma * (z + log_miss)) * log_miss).sum(-1)
+        log_right = functional.logsigmoid(-z)  # log of the likelihood of what is right; of what is wrong, z more
+        term = -torch.exp(self.gamma * (z + log_right)) * log_right
+        on, off = (1.0, 1.0) if self.alpha is None else (self.alpha, 1 - self.alpha)
+        return torch.where(positive, on * term, torch.where(related, 0.0, off * term)).sum(-1)
