@@ -1,0 +1,234 @@
+"""From scores and labels to an `Evaluation`, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, cast
+
+import array_api_compat
+import numpy as np
+from scipy import special
+
+from hedgerow import bootstrap, infer
+from hedgerow.curve import CurveBuilder
+from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.evaluation.result import Evaluation, Examples
+from hedgerow.predictions_io import Block, ScoreFile
+from hedgerow.predictions_io.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from hedgerow.hierarchy import Hierarchy, InformationKind, Names
+    from hedgerow.likelihood import Scale
+    from hedgerow.metrics import BelowLabel
+
+_PER_EXAMPLE = ("ids", "groups", "texts", "images")
+_ENOUGH_EXAMPLES = 20  # to tell an accuracy at chance level from bad luck
+
+
+def _leaf(h: Hierarchy, q: Any, information: Any, scale: Scale) -> Any:  # noqa: ARG001
+    return infer.leaf(h, q, scale=scale)
+
+
+def _majority(h: Hierarchy, q: Any, information: Any, scale: Scale) -> Any:
+    return infer.majority(h, q, information=information, scale=scale)
+
+
+def _plurality(h: Hierarchy, q: Any, information: Any, scale: Scale) -> Any:
+    return infer.plurality(h, q, information=information, scale=scale)
+
+
+def _expected_information(h: Hierarchy, q: Any, information: Any, scale: Scale) -> Any:
+    return infer.expected_information(h, _probabilities(q, scale), information=information)
+
+
+RULES: dict[str, Callable[[Hierarchy, Any, Any, Scale], Any]] = {
+    "leaf": _leaf,
+    "majority": _majority,
+    "plurality": _plurality,
+    "expected_information": _expected_information,
+}
+"""The rules whose operating points every evaluation states: functions of tree, likelihoods, information, scale."""
+
+
+def evaluate(
+    hierarchy: Hierarchy,
+    scores: ScoreFile | Iterable[Block] | Any,
+    labels: ArrayLike | None = None,
+    *,
+    ids: ArrayLike | None = None,
+    name: str = "scores",
+    information: InformationKind | ArrayLike = "leaves",
+    below_label: BelowLabel = "label",
+    scale: Scale = "probability",
+    replicates: int = 0,
+    confidence: float = 0.95,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Evaluation:
+    """Evaluate a model's scores at every operating point.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree.
+    scores
+        A score file from `hedgerow.predictions_io.open_scores`, or any blocks of examples; or likelihoods
+        [examples, nodes], an array or a tensor, with `labels`.
+    labels
+        Labels of likelihoods: names or node indices. Blocks bring their own.
+    ids
+        Names of the examples of likelihoods, by which evaluations are compared.
+    name
+        What to call the model.
+    information
+        The measure of specificity: see `Hierarchy.information`.
+    below_label
+        What an answer below its label counts as: "label" or "wrong".
+    scale
+        What the likelihoods are: "probability", "log" or "logit".
+    replicates
+        Number of bootstrap replicates for the intervals of the figures; 0 for no intervals.
+    confidence, seed
+        The share of replicates that an interval holds, and the seed they are drawn from.
+    progress
+        Told how far the work is.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> from hedgerow.evaluation import evaluate
+    >>> h = hr.Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> q = [[1, 0.7, 0.5, 0.2, 0.3], [1, 0.9, 0.2, 0.7, 0.1]]
+    >>> evaluation = evaluate(h, q, ["cat", "cat"])
+    >>> evaluation.summary["leaf_exact"], evaluation.rules["majority"]["correct"]
+    (0.5, 0.5)
+    """
+    if replicates < 0:
+        raise ParameterError(f"replicates must be 0 or more, not {replicates}.")
+    builder = CurveBuilder(hierarchy, information=information, below_label=below_label, scale=scale)
+    kept = _Kept()
+    with progress("Reading scores", getattr(scores, "rows", None)) as advance:
+        for block in _blocks(hierarchy, scores, labels, ids):
+            if block.labels is None:
+                raise ScoreError("Labels are needed to evaluate; these blocks have none.")
+            builder.update(block.q, block.labels)
+            kept.add(hierarchy, block, information, scale)
+            advance(len(block))
+    examples = kept.examples()
+    named = isinstance(information, str)
+    found = [*getattr(scores, "warnings", ()), *_doubts(hierarchy, builder.events.label, examples, scale)]
+    evaluation = Evaluation(
+        hierarchy,
+        builder.events,
+        builder.compute(),
+        examples,
+        name=name,
+        information=cast("InformationKind", information) if named else builder.measures.information,
+        below_label=below_label,
+        warnings=tuple(found),
+    )
+    if not replicates:
+        return evaluation
+    with progress("Bootstrap", replicates) as advance:
+        drawn = bootstrap.intervals(
+            builder,
+            per_example=evaluation.per_example,
+            replicates=replicates,
+            confidence=confidence,
+            seed=seed,
+            progress=lambda: advance(1),
+        )
+    return evaluation.with_intervals(drawn, confidence, replicates)
+
+
+class _Kept:
+    """What is remembered of each example besides its events."""
+
+    def __init__(self) -> None:
+        self._predictions: dict[str, list[NDArray[np.int32]]] = {rule: [] for rule in RULES}
+        self._confidence: dict[str, list[NDArray[np.float64]]] = {rule: [] for rule in RULES}
+        self._texts: dict[str, list[Names | None]] = {key: [] for key in _PER_EXAMPLE}
+
+    def add(self, h: Hierarchy, block: Block, information: Any, scale: Scale) -> None:
+        for rule, answer in RULES.items():
+            nodes = answer(h, block.q, information, scale)
+            xp = array_api_compat.array_namespace(nodes)
+            chosen = xp.take_along_axis(block.q, nodes[:, None], axis=1)[:, 0]
+            self._predictions[rule].append(_to_numpy(nodes).astype(np.int32))
+            self._confidence[rule].append(_to_numpy(chosen).astype(np.float64))
+        for key, parts in self._texts.items():
+            parts.append(getattr(block, key))
+
+    def examples(self) -> Examples:
+        if not self._predictions["leaf"]:
+            raise ScoreError("There are no examples to evaluate.")
+        texts = {}
+        for key, parts in self._texts.items():
+            given = [part for part in parts if part is not None]
+            texts[key] = np.concatenate(given) if len(given) == len(parts) else None
+        return Examples(
+            {rule: np.concatenate(parts) for rule, parts in self._predictions.items()},
+            {rule: np.concatenate(parts) for rule, parts in self._confidence.items()},
+            **texts,
+        )
+
+
+def _blocks(
+    h: Hierarchy, scores: ScoreFile | Iterable[Block] | Any, labels: ArrayLike | None, ids: ArrayLike | None
+) -> Iterator[Block]:
+    if isinstance(scores, ScoreFile):
+        if scores.hierarchy != h:
+            raise ParameterError("The score file was opened with another tree; open it with this one.")
+        yield from scores
+        return
+    if labels is None:
+        if array_api_compat.is_array_api_obj(scores) or not isinstance(scores, Iterable):
+            raise ParameterError("Likelihoods need labels: evaluate(hierarchy, likelihoods, labels).")
+        yield from scores
+        return
+    q: Any = scores if array_api_compat.is_array_api_obj(scores) else np.asarray(scores)
+    nodes = h.nodes(labels.cpu() if hasattr(labels, "cpu") else labels)
+    named = None if ids is None else np.array([str(i) for i in np.asarray(ids).tolist()], dtype=object)
+    if len(q) != len(nodes) or (named is not None and len(named) != len(nodes)):
+        raise ScoreError(
+            f"One label (and id) an example is needed; got {len(q)} examples and {len(nodes)} labels."
+        )
+    yield Block(0, q, nodes, named)
+
+
+def _doubts(h: Hierarchy, labels: NDArray[np.int32], examples: Examples, scale: Scale) -> Iterator[str]:
+    """Warn if a model is sure of itself and no better than chance: that is how wrongly ordered columns look."""
+    known = h.is_leaf[labels]
+    answer, label = examples.predictions["leaf"][known], labels[known]
+    number = len(label)
+    if number < _ENOUGH_EXAMPLES:
+        return
+    accuracy = float(np.mean(answer == label))
+    sure = float(np.mean(_probabilities(examples.confidence["leaf"][known], scale)))
+    # What agreement the same answers would have with the same labels in any other order.
+    answered, labelled = (np.bincount(nodes, minlength=len(h)) / number for nodes in (answer, label))
+    chance = float(answered @ labelled)
+    at_chance = accuracy <= chance + 3 * np.sqrt(chance * (1 - chance) / number)
+    if at_chance and sure >= 2 * accuracy and sure >= accuracy + 0.2:
+        yield (
+            f"The most likely leaf is right for {accuracy:.1%} of the examples, no more than by chance "
+            f"({chance:.1%}), yet its mean probability is {sure:.1%}. Are the columns in the order you think? "
+            f"Names bind them, so the names must stand in the order of the scores; check also that labels and "
+            f"scores belong to the same rows."
+        )
+
+
+def _probabilities(q: Any, scale: Scale) -> Any:
+    if scale == "probability":
+        return q
+    if array_api_compat.is_torch_array(q):
+        return q.exp() if scale == "log" else q.sigmoid()
+    return np.exp(q) if scale == "log" else special.expit(q)
+
+
+def _to_numpy(x: Any) -> NDArray[Any]:
+    return np.asarray(x.cpu() if hasattr(x, "cpu") else x)

@@ -1,0 +1,155 @@
+"""An evaluation as a folder: `evaluation.json`, `curve.npz`, `examples.npz`, `tree.json`; nothing is pickled."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from hedgerow._atomic import atomic_write
+from hedgerow.bootstrap import Interval
+from hedgerow.curve import OperatingCurve
+from hedgerow.errors import FileError, HedgerowError
+from hedgerow.evaluation.result import Evaluation, Examples
+from hedgerow.events import Events
+from hedgerow.hierarchy import Hierarchy
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hedgerow.hierarchy import Names
+
+JSON, CURVE, EXAMPLES, TREE = "evaluation.json", "curve.npz", "examples.npz", "tree.json"
+FORMAT = 1
+"""Version of the layout."""
+
+_SHORT = ("ids", "groups")  # saved as arrays of text
+_LONG = ("texts", "images")  # of any length: saved as UTF-8, end to end
+
+
+def is_evaluation(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a path is a folder, as evaluations are."""
+    return Path(path).is_dir()
+
+
+def save(evaluation: Evaluation, folder: str | os.PathLike[str]) -> None:
+    """Write an evaluation into a folder, `evaluation.json` last."""
+    target = Path(os.path.realpath(folder))
+    if target.exists() and not target.is_dir():
+        raise FileError(f"{os.fspath(folder)} is a file; give the name of a folder.")
+    # Everything is written aside first, so that a failure leaves what was there as it was.
+    aside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
+    try:
+        aside.mkdir(parents=True)
+        try:
+            evaluation.hierarchy.save(aside / TREE)
+            evaluation.curve.save(aside / CURVE)
+            _save_examples(evaluation, aside / EXAMPLES)
+            with atomic_write(aside / JSON) as file:
+                json.dump({"format": FORMAT} | evaluation.to_dict(), file, ensure_ascii=False, indent=2)
+                file.write("\n")
+            if not target.exists():
+                aside.rename(target)
+                return
+            (target / JSON).unlink(missing_ok=True)
+            for name in (TREE, CURVE, EXAMPLES, JSON):
+                (aside / name).replace(target / name)
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+    except OSError as error:
+        raise FileError(
+            f"{os.fspath(folder)} cannot be written: {error.strerror or error}. Check the folder's permissions "
+            f"and the disk."
+        ) from error
+
+
+def load(folder: str | os.PathLike[str]) -> Evaluation:
+    """Read an evaluation from a folder."""
+    shown, place = os.fspath(folder), Path(folder)
+    if not (place / JSON).is_file():
+        missing = "is not there" if not place.exists() else f"holds no {JSON}"
+        raise FileError(f"{shown} {missing}. Make it with: hedgerow evaluate SCORES --tree TREE -o {shown}")
+    try:
+        about = json.loads((place / JSON).read_text(encoding="utf-8"))
+        if about.get("format") != FORMAT:
+            raise FileError(f"{shown} was written by another version of hedgerow. Evaluate the scores again.")
+        h = Hierarchy.load(place / TREE)
+        if h.fingerprint != about["tree"]["fingerprint"]:
+            raise FileError(
+                f"{shown}: {TREE} is not the tree that {JSON} was made with. Evaluate the scores again."
+            )
+        with np.load(place / EXAMPLES, allow_pickle=False) as members:
+            arrays = {key: members[key] for key in members.files}
+        events = Events(*(arrays[key] for key in ("labels", "event_count", "event_node", "event_score")))
+        if len(events.label) != about["examples"] or events.count.sum() != len(events.node):
+            raise FileError(f"{shown}: {EXAMPLES} and {JSON} do not belong together. Evaluate the scores again.")
+        return Evaluation(
+            h,
+            events,
+            OperatingCurve.load(place / CURVE),
+            _examples(arrays),
+            name=about["name"],
+            information=arrays["information"] if about["information"] == "custom" else about["information"],
+            below_label=about["below_label"],
+            warnings=tuple(about["warnings"]),
+            intervals={name: Interval(**interval) for name, interval in about["intervals"].items()},
+            confidence=about["confidence"],
+            replicates=about["replicates"],
+        )
+    except HedgerowError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, BadZipFile) as error:
+        what = f"{type(error).__name__} {error}"
+        raise FileError(f"{shown} is not a sound evaluation: {what}. Evaluate the scores again.") from error
+
+
+def _save_examples(evaluation: Evaluation, path: Path) -> None:
+    events, examples = evaluation.events, evaluation.examples
+    arrays: dict[str, NDArray[Any]] = {
+        "names": evaluation.hierarchy.names.astype(str),
+        "labels": events.label,
+        "event_count": events.count,
+        "event_node": events.node,
+        "event_score": events.score,
+    }
+    if not isinstance(evaluation.information, str):
+        arrays["information"] = np.asarray(evaluation.information)
+    for rule, nodes in examples.predictions.items():
+        arrays[f"prediction:{rule}"] = nodes
+        arrays[f"confidence:{rule}"] = examples.confidence[rule]
+    for key in _SHORT:
+        if (values := getattr(examples, key)) is not None:
+            arrays[key] = values.astype(str)
+    for key in _LONG:
+        if (values := getattr(examples, key)) is not None:
+            encoded = [value.encode("utf-8", "surrogatepass") for value in values.tolist()]
+            arrays[f"{key}_utf8"] = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+            arrays[f"{key}_end"] = np.cumsum([len(value) for value in encoded], dtype=np.int64)
+    with atomic_write(path, "wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+
+
+def _examples(arrays: dict[str, NDArray[Any]]) -> Examples:
+    def by_rule(kind: str) -> dict[str, NDArray[Any]]:
+        return {key.removeprefix(kind): array for key, array in arrays.items() if key.startswith(kind)}
+
+    texts: dict[str, Names | None] = {key: arrays[key].astype(object) if key in arrays else None for key in _SHORT}
+    for key in _LONG:
+        texts[key] = _decoded(arrays[f"{key}_utf8"], arrays[f"{key}_end"]) if f"{key}_end" in arrays else None
+    return Examples(by_rule("prediction:"), by_rule("confidence:"), **texts)
+
+
+def _decoded(data: NDArray[np.uint8], end: NDArray[np.int64]) -> Names:
+    joined, ends = data.tobytes(), end.tolist()
+    values = np.empty(len(ends), dtype=object)
+    values[:] = [
+        joined[first:last].decode("utf-8", "surrogatepass")
+        for first, last in zip([0, *ends[:-1]], ends, strict=True)
+    ]
+    return values
