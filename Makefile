@@ -9,7 +9,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 WHEEL_ENV := build/wheel-env
 WHEEL_READY := $(WHEEL_ENV)/.ready
-PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
 .PHONY: help setup demo test lint unit wheel bench docs clean
 
