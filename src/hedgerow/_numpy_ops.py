@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from hedgerow._threads import map_row_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Array = NDArray[Any]
 
@@ -31,25 +34,44 @@ def prefix_sums(x: Array) -> Array:
     return sums
 
 
-def interval_shares(x: Array, first: Array, last: Array) -> Array:
-    """Sum x >= 0 over the columns first[j] .. last[j] - 1 for every j, divided by the sum of the row.
+def interval_shares(x: Array, first: Array, last: Array, column: Array) -> Array:
+    """Sum x >= 0 over intervals of columns, as shares of the sum of the row.
+
+    There is a share for each single column, followed by those of the columns first[k] .. last[k] - 1 for every k;
+    entry j of the result is the share number column[j].
 
     The sums are differences of float64 prefix sums. These are added up one by one and rounding keeps the order,
     so that an interval within another never gets more than it. Rows go in blocks, since fresh memory for whole
     intermediate results would cost more than the sums.
     """
-    shape = (*x.shape[:-1], len(first))
-    x = x.reshape(-1, x.shape[-1])
-    shares = np.empty((len(x), len(first)), dtype=x.dtype)
+    return _interval_shares(x, first, last, column, lambda block: block)
+
+
+def interval_softmax(x: Array, first: Array, last: Array, column: Array) -> Array:
+    """Return the `interval_shares` of exp(x), safe from overflow."""
+
+    def exp(block: Array) -> Array:
+        block = block - block.max(axis=-1, keepdims=True)
+        return np.exp(block, out=block)
+
+    return _interval_shares(x, first, last, column, exp)
+
+
+def _interval_shares(x: Array, first: Array, last: Array, column: Array, mass: Callable[[Array], Array]) -> Array:
+    width = x.shape[-1]
+    rows_of_x = x.reshape(-1, width)
+    result = np.empty((len(rows_of_x), len(column)), dtype=x.dtype)
 
     def work(rows: slice) -> None:
-        sums = prefix_sums(x[rows])
-        upper = np.take(sums, last, axis=-1, mode="clip")
-        upper -= np.take(sums, first, axis=-1, mode="clip")
-        np.divide(upper, sums[:, -1:], out=shares[rows], casting="same_kind")
+        sums = prefix_sums(mass(rows_of_x[rows]))
+        part = np.empty((len(sums), width + len(first)))
+        np.subtract(sums[:, 1:], sums[:, :-1], out=part[:, :width])
+        np.subtract(np.take(sums, last, axis=-1), np.take(sums, first, axis=-1), out=part[:, width:])
+        share = np.divide(part, sums[:, -1:], out=np.empty(part.shape, x.dtype), casting="same_kind")
+        np.take(share, column, axis=-1, out=result[rows], mode="clip")
 
-    map_row_blocks(work, len(x), shares.itemsize * (x.shape[-1] + len(first)))
-    return shares.reshape(shape)
+    map_row_blocks(work, len(result), result.itemsize * (width + len(column)))
+    return result.reshape(*x.shape[:-1], len(column))
 
 
 def extremes(x: Array) -> tuple[float, float]:

@@ -18,8 +18,9 @@ def device_of(x: Tensor) -> torch.device:
 
 
 def constant(array: NDArray[Any], device: torch.device) -> Tensor:
-    """Return an index array on a device."""
-    return torch.tensor(array, device=device)
+    """Return an index array on a device, fit for autograd even where it is made in inference mode."""
+    with torch.inference_mode(False):
+        return torch.tensor(array, device=device)
 
 
 def prefix_sums(x: Tensor) -> Tensor:
@@ -27,14 +28,22 @@ def prefix_sums(x: Tensor) -> Tensor:
     return functional.pad(x.cumsum(-1, dtype=torch.float64), (1, 0))
 
 
-def interval_shares(x: Tensor, first: Tensor, last: Tensor) -> Tensor:
-    """Sum x >= 0 over the columns first[j] .. last[j] - 1 for every j, divided by the sum of the row.
+def interval_shares(x: Tensor, first: Tensor, last: Tensor, column: Tensor) -> Tensor:
+    """Sum x >= 0 over intervals of columns, as shares of the sum of the row.
 
-    A parallel scan may round a later prefix sum below an earlier one: the running maximum restores the order.
+    There is a share for each single column, followed by those of the columns first[k] .. last[k] - 1 for every k;
+    entry j of the result is the share number column[j]. A parallel scan may round a later prefix sum below an
+    earlier one: the running maximum restores the order.
     """
     sums = prefix_sums(x).cummax(-1).values
-    shares = (sums.index_select(-1, last) - sums.index_select(-1, first)) / sums[..., -1:]
-    return shares.to(x.dtype)
+    wide = sums.index_select(-1, last) - sums.index_select(-1, first)
+    share = torch.cat([sums.diff(dim=-1), wide], dim=-1) / sums[..., -1:]
+    return share.to(x.dtype).index_select(-1, column)
+
+
+def interval_softmax(x: Tensor, first: Tensor, last: Tensor, column: Tensor) -> Tensor:
+    """Return the `interval_shares` of exp(x), safe from overflow."""
+    return interval_shares((x - x.amax(-1, keepdim=True)).exp(), first, last, column)
 
 
 def extremes(x: Tensor) -> tuple[float, float]:

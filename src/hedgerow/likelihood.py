@@ -15,7 +15,7 @@ import numpy as np
 from hedgerow import treeops
 from hedgerow.errors import ParameterError, ScoreError, UnknownNameError
 from hedgerow.tree_files import closest
-from hedgerow.treeops import Array, as_scores, extra_ops, namespace
+from hedgerow.treeops import Array, as_rows, as_scores, extra_ops, namespace
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -125,11 +125,7 @@ def check_likelihoods(h: Hierarchy, q: Any, scale: Scale = "probability") -> Arr
     """
     if scale not in ("probability", "log", "logit"):
         raise ParameterError(f"scale must be 'probability', 'log' or 'logit', not {scale!r}.")
-    q = as_scores(q, len(h), "node")
-    if q.ndim != 2:
-        raise ScoreError(
-            f"Likelihoods need one row per example and one column per node; got shape {tuple(q.shape)}."
-        )
+    q = as_rows(q, h)
     if q.shape[0] == 0:
         return q
     lowest, highest = extra_ops(q).extremes(q)
@@ -158,8 +154,8 @@ def flat_softmax(h: Hierarchy, theta: Any, *, scale: Scale = "probability") -> A
     """
     theta = as_scores(theta, len(h.leaves), "leaf")
     if _is_log(scale):
-        return _less_root(treeops.log_sum_leaves(h, theta))
-    return treeops.leaf_shares(h, _exp(theta))
+        return _less_root(treeops.log_sum_leaves(h, _shifted(theta)))
+    return treeops.leaf_softmax(h, theta)
 
 
 def multilabel(h: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
@@ -217,8 +213,8 @@ def softmax_over_nodes(h: Hierarchy, theta: Any, *, scale: Scale = "probability"
     """
     theta = as_scores(theta, len(h), "node")
     if _is_log(scale):
-        return _less_root(treeops.log_sum_descendants(h, theta))
-    return treeops.descendant_shares(h, _exp(theta))
+        return _less_root(treeops.log_sum_descendants(h, _shifted(theta)))
+    return treeops.descendant_softmax(h, theta)
 
 
 def _is_log(scale: Scale) -> bool:
@@ -227,10 +223,9 @@ def _is_log(scale: Scale) -> bool:
     return scale == "log"
 
 
-def _exp(theta: Array) -> Array:
-    """Exponentials, scaled so that the largest of each row is 1."""
-    xp = namespace(theta)
-    return xp.exp(theta - xp.max(theta, axis=-1, keepdims=True))
+def _shifted(theta: Array) -> Array:
+    """Scores less the largest of their row: large ones would cost the logarithms their precision."""
+    return theta - namespace(theta).max(theta, axis=-1, keepdims=True)
 
 
 def _less_root(log_mass: Array) -> Array:

@@ -23,7 +23,9 @@ from hedgerow.parents import follow
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
+
+    from hedgerow.parents import Indices
 
 Array = Any
 """A NumPy array or a torch tensor; what comes out is of the kind that went in."""
@@ -58,6 +60,29 @@ def as_scores(x: Any, width: int, what: str) -> Array:
     if x.ndim < 1 or x.shape[-1] != width:
         raise ScoreError(f"Scores need one column per {what}, {width} in all; their shape is {tuple(x.shape)}.")
     return x
+
+
+def as_rows(x: Any, h: Hierarchy) -> Array:
+    """Return a float32 or float64 array or tensor [examples, nodes]; another shape is refused."""
+    x = as_scores(x, len(h), "node")
+    if x.ndim != 2:
+        raise ScoreError(
+            f"Likelihoods need one row per example and one column per node; got shape {tuple(x.shape)}."
+        )
+    return x
+
+
+def rounded_down(threshold: ArrayLike, like: Array) -> NDArray[Any]:
+    """Return thresholds in the precision of `like`, such that exactly what exceeds the given ones exceeds them.
+
+    >>> rounded_down(0.7, np.zeros(1, dtype=np.float32)).tolist() < 0.7
+    True
+    """
+    given = np.asarray(threshold, dtype=np.float64)
+    precision: Any = np.float32 if "float32" in str(like.dtype) else np.float64
+    with np.errstate(over="ignore"):
+        nearest = given.astype(precision)
+    return np.where(nearest > given, np.nextafter(nearest, precision(-np.inf)), nearest)
 
 
 def without_trivial(h: Hierarchy) -> Hierarchy:
@@ -123,6 +148,17 @@ class Layout:
     def last_leaf(self) -> Array:
         """One past the number of the last leaf below each node."""
         return self._place(self._h.leaves_before[self._h.end])
+
+    @cached_property
+    def leaf_intervals(self) -> tuple[Array, ...]:
+        """The leaves below each node, as `interval_shares` takes them."""
+        before = self._h.leaves_before
+        return self._place_all(_distinct_intervals(before[:-1], before[self._h.end], len(self._h.leaves)))
+
+    @cached_property
+    def descendant_intervals(self) -> tuple[Array, ...]:
+        """Each node and its descendants, as `interval_shares` takes them."""
+        return self._place_all(_distinct_intervals(np.arange(len(self._h)), self._h.end, len(self._h)))
 
     @cached_property
     def by_end(self) -> Array:
@@ -200,6 +236,18 @@ class Layout:
         return self._place_all([np.where(has, np.cumsum(has) - 1, has.sum()) for has in has_children])
 
 
+def _distinct_intervals(first: Indices, last: Indices, width: int) -> tuple[Indices, Indices, Indices]:
+    """Return the distinct intervals of several columns, and each interval's number behind the single columns.
+
+    Trivial nodes have the interval of their child, and most nodes are leaves: few intervals are left to sum.
+    """
+    wide = np.flatnonzero(last - first > 1)
+    key, number = np.unique(first[wide] * (width + 1) + last[wide], return_inverse=True)
+    column = first.copy()
+    column[wide] = width + number
+    return key // (width + 1), key % (width + 1), column
+
+
 # Sums ------------------------------------------------------------------------------------------------------
 
 
@@ -213,14 +261,22 @@ def leaf_shares(h: Hierarchy, x: Array) -> Array:
     >>> leaf_shares(h, np.array([1, 1, 2.0])).tolist()
     [1.0, 0.5, 0.25, 0.25, 0.5]
     """
-    at = Layout.of(h, x)
-    return extra_ops(x).interval_shares(x, at.first_leaf, at.last_leaf)
+    return extra_ops(x).interval_shares(x, *Layout.of(h, x).leaf_intervals)
+
+
+def leaf_softmax(h: Hierarchy, x: Array) -> Array:
+    """Softmax over the leaves, summed up the tree: [..., leaves] -> [..., nodes]."""
+    return extra_ops(x).interval_softmax(x, *Layout.of(h, x).leaf_intervals)
 
 
 def descendant_shares(h: Hierarchy, x: Array) -> Array:
     """Sum x >= 0 over each node and its descendants, as a share of the whole: [..., nodes] -> same."""
-    at = Layout.of(h, x)
-    return extra_ops(x).interval_shares(x, at.nodes, at.end)
+    return extra_ops(x).interval_shares(x, *Layout.of(h, x).descendant_intervals)
+
+
+def descendant_softmax(h: Hierarchy, x: Array) -> Array:
+    """Softmax over the nodes, summed up the tree: [..., nodes] -> same."""
+    return extra_ops(x).interval_softmax(x, *Layout.of(h, x).descendant_intervals)
 
 
 def sum_ancestors(h: Hierarchy, x: Array) -> Array:
@@ -312,8 +368,8 @@ def sibling_log_softmax(h: Hierarchy, x: Array) -> Array:
     """
     xp, at = namespace(x), Layout.of(h, x)
     grouped = xp.take(x, at.by_parent, axis=-1)
-    total = _segment_log_sum(grouped, at.sibling_start, at.sibling_group)
-    return xp.take(grouped - xp.take(total, at.sibling_group, axis=-1), at.from_by_parent, axis=-1)
+    shifted, _, log_mass = _segment_log_mass(grouped, at.sibling_start, at.sibling_group)
+    return xp.take(shifted - xp.take(log_mass, at.sibling_group, axis=-1), at.from_by_parent, axis=-1)
 
 
 def log_sum_leaves(h: Hierarchy, x: Array) -> Array:
@@ -344,9 +400,16 @@ def log_sum_descendants(h: Hierarchy, x: Array) -> Array:
 
 def _segment_log_sum(x: Array, start: Array, segment: Array) -> Array:
     """Return log-sum-exp of each segment of the last axis; entry i belongs to `segment[i]`."""
+    _, largest, log_mass = _segment_log_mass(x, start, segment)
+    return log_mass + largest
+
+
+def _segment_log_mass(x: Array, start: Array, segment: Array) -> tuple[Array, Array, Array]:
+    """Return x less the largest of its segment, these largest, and log-sum-exp of the former."""
     xp, ops = namespace(x), extra_ops(x)
     largest = ops.segment_max(x, start, segment)
     largest = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
-    mass = ops.segment_sum(xp.exp(x - xp.take(largest, segment, axis=-1)), start, segment)
+    shifted = x - xp.take(largest, segment, axis=-1)
+    mass = ops.segment_sum(xp.exp(shifted), start, segment)
     with np.errstate(divide="ignore"):  # an empty sum has logarithm -inf
-        return xp.log(mass) + largest
+        return shifted, largest, xp.log(mass)
