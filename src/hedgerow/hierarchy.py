@@ -304,9 +304,9 @@ class Hierarchy:
 
     def index(self, name: str) -> int:
         """Return the index of one name."""
-        found = self._index.get(name)
+        found = self._index.get(name) if isinstance(name, str) else None
         if found is None:
-            raise UnknownNameError(f"There is no {name!r} in the tree.{closest([name], self._index)}")
+            raise UnknownNameError(f"There is no {name!r} in the tree.{closest([str(name)], self._index)}")
         return found
 
     def indices(self, names: ArrayLike) -> Indices:
@@ -340,15 +340,19 @@ class Hierarchy:
         array = np.asarray(labels)
         if array.dtype.kind in "OUT":
             return self.indices(array)
+        return self._checked(array)
+
+    def _checked(self, nodes: ArrayLike) -> Indices:
+        """Return node indices as int64, having made sure that they are such."""
+        array = np.asarray(nodes)
         if array.size == 0:
             return array.astype(np.int64)
         if array.dtype.kind not in "iu":
-            raise ScoreError(f"Labels must be names or integer node indices, not {array.dtype}.")
-        outside = (array < 0) | (array >= len(self))
-        if outside.any():
-            offender = array[outside].ravel()[0]
-            raise ScoreError(f"Label {offender} is not a node index: the tree has nodes 0 to {len(self) - 1}.")
-        return array.astype(np.int64)
+            raise ScoreError(f"Nodes are given by name or by integer index, not as {array.dtype}.")
+        if array.min() < 0 or array.max() >= len(self):
+            offender = array[(array < 0) | (array >= len(self))].ravel()[0]
+            raise ScoreError(f"{offender} is not a node index: the tree has nodes 0 to {len(self) - 1}.")
+        return array.astype(np.int64, copy=False)
 
     # Relations ---------------------------------------------------------------------------------------------
 
@@ -357,7 +361,7 @@ class Hierarchy:
 
     def is_ancestor(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
         """Tell whether `a` is an ancestor of `b`, or `b` itself; the two broadcast."""
-        a, b = np.asarray(a), np.asarray(b)
+        a, b = self._checked(a), self._checked(b)
         return np.asarray((a <= b) & (b < self.end[a]))
 
     def lca(self, a: ArrayLike, b: ArrayLike) -> Any:
@@ -367,7 +371,7 @@ class Hierarchy:
         lie below the LCA, and one of them is its child. A table of minima over runs of 1, 2, 4, ... nodes
         answers that with two look-ups a pair.
         """
-        a, b = np.broadcast_arrays(np.asarray(a, dtype=np.int64), np.asarray(b, dtype=np.int64))
+        a, b = np.broadcast_arrays(self._checked(a), self._checked(b))
         result = np.empty(a.shape, dtype=np.int64)
         flat_a, flat_b, flat = a.reshape(-1), b.reshape(-1), result.reshape(-1)
         minima, exponent = self._parent_minima
@@ -396,19 +400,21 @@ class Hierarchy:
 
     def lineage(self, node: int) -> Indices:
         """Return the path from the root to a node: root first, the node last."""
-        path = [int(node)]
+        path = [int(self._checked(node))]
         while path[-1] > 0:
             path.append(int(self.parent[path[-1]]))
         return np.array(path[::-1], dtype=np.int64)
 
     def children(self, node: int) -> Indices:
         """Return the children of a node, in order."""
+        node = int(self._checked(node))
         by_parent, start = self._by_parent
         return by_parent[start[node] : start[node + 1]]
 
     def siblings(self, node: int) -> Indices:
         """Return the children of a node's parent, the node itself included; for the root, the root."""
-        return self.children(int(self.parent[node])) if node else np.zeros(1, dtype=np.int64)
+        parent = int(self.parent[self._checked(node)])
+        return np.zeros(1, dtype=np.int64) if parent < 0 else self.children(parent)
 
     @cached_property
     def _by_parent(self) -> tuple[Indices, Indices]:
