@@ -1,0 +1,183 @@
+"""A training run, from a recipe to a folder with a model in it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from lightning.pytorch import Trainer, seed_everything
+from lightning.pytorch.callbacks import LearningRateMonitor, ModelCheckpoint, RichProgressBar
+from lightning.pytorch.loggers import CSVLogger
+from lightning.pytorch.utilities import rank_zero_only
+
+from hedgerow import data
+from hedgerow.curve import CurveBuilder
+from hedgerow.errors import ParameterError
+from hedgerow.training.batches import SplitBatches
+from hedgerow.training.module import Classifier, TrainingModule
+from hedgerow.training.run_folder import AtomicCheckpoints, RunFolder, likelihoods
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from os import PathLike
+
+    from hedgerow.data import DataSplits
+    from hedgerow.training.recipe import Recipe, Run
+
+
+def train(
+    recipe: Recipe,
+    folder: str | PathLike[str],
+    *,
+    resume: bool = False,
+    progress: bool = True,
+    splits: DataSplits | None = None,
+) -> RunFolder:
+    """Train by a recipe, and leave the model, its figures and its scores in a folder.
+
+    Parameters
+    ----------
+    recipe
+        What to do.
+    folder
+        Where to put it; must be new or empty, unless resuming.
+    resume
+        Go on from the last checkpoint in the folder. On a CPU the weights end up bit-identical to those of an
+        unbroken run.
+    progress
+        Show a progress bar.
+    splits
+        The data, if it is loaded already.
+    """
+    run = RunFolder(Path(folder))
+    splits = splits or data.load(recipe.data.name, **recipe.data.params)
+    if rank_zero_only.rank == 0:  # type: ignore[attr-defined]  # the other processes of DDP come later
+        run.begin(recipe, splits.hierarchy, resume=resume)
+    if run.is_finished:
+        return run
+    accelerator = _accelerator(recipe.run)
+    seed_everything(recipe.run.seed, verbose=False)
+    classifier = Classifier(recipe, splits.hierarchy, splits.input_shape)
+    run.check_space(classifier)
+    module = TrainingModule(
+        classifier, recipe, splits.train.ids.tolist(), compiled=_wants(recipe.run.compile, accelerator == "gpu")
+    )
+    batches = SplitBatches(splits, recipe.optimiser.batch_size, recipe.run.seed, recipe.run.workers)
+    with _without_noise():
+        trainer = _trainer(recipe, run, accelerator, progress)
+        trainer.fit(module, batches, ckpt_path=run.last if resume and run.last.exists() else None)
+    if trainer.is_global_zero:
+        _finish(run, classifier, splits, module.device)
+    trainer.strategy.barrier()
+    return run
+
+
+def _trainer(recipe: Recipe, run: RunFolder, accelerator: str, progress: bool) -> Trainer:
+    precision = recipe.run.precision
+    if precision == "auto":
+        precision = "bf16-mixed" if accelerator == "gpu" else "32"
+    checkpoints = run.path / "checkpoints"
+    common: Any = {"dirpath": checkpoints, "enable_version_counter": False, "save_on_train_epoch_end": False}
+    callbacks: list[Any] = [
+        ModelCheckpoint(filename="best", monitor=f"val_{recipe.run.monitor}", mode="max", **common),
+        ModelCheckpoint(filename="last", **common),  # after the best, so that it knows of it
+        LearningRateMonitor("step"),
+    ]
+    if progress:
+        callbacks.append(RichProgressBar(leave=True))
+    return Trainer(
+        accelerator=accelerator,
+        devices=recipe.run.devices,
+        strategy="ddp" if recipe.run.devices > 1 else "auto",
+        precision=precision,  # type: ignore[arg-type]
+        max_epochs=recipe.optimiser.epochs,
+        accumulate_grad_batches=recipe.optimiser.accumulate,
+        gradient_clip_val=recipe.optimiser.clip or None,
+        callbacks=callbacks,
+        logger=_loggers(run.path / "logs"),
+        plugins=[AtomicCheckpoints()],
+        use_distributed_sampler=False,  # `Order` deals the examples out
+        num_sanity_val_steps=0,
+        log_every_n_steps=10,
+        enable_model_summary=False,
+        enable_progress_bar=progress,
+        default_root_dir=run.path,
+    )
+
+
+def _loggers(folder: Path) -> list[Any]:
+    """Return loggers with files of their own for every start of the run: CSV, and TensorBoard if it is there."""
+    attempt = len(list(folder.glob("csv/*"))) if folder.exists() else 0
+    loggers: list[Any] = [CSVLogger(folder, name="csv", version=attempt)]
+    try:
+        from lightning.pytorch.loggers import TensorBoardLogger
+
+        loggers.append(TensorBoardLogger(folder, name="tensorboard", version=attempt))
+    except ModuleNotFoundError:
+        pass
+    return loggers
+
+
+def _finish(run: RunFolder, classifier: Classifier, splits: DataSplits, device: torch.device) -> None:
+    """Write weights, scores and figures of the best epoch; the figures last, as they say that all is there."""
+    best = torch.load(run.best, map_location="cpu", weights_only=True)["state_dict"]
+    prefix = "classifier."
+    classifier.load_state_dict({k.removeprefix(prefix): v for k, v in best.items() if k.startswith(prefix)})
+    run.save_weights(classifier, splits.input_shape)
+    run.save_scores(classifier, splits.test, device)
+    figures = {name: _figures(classifier, splits.split(name), device) for name in ("val", "test")}
+    run.write_text("metrics.json", json.dumps(figures, indent=2) + "\n")
+
+
+def _figures(classifier: Classifier, examples: data.Examples, device: torch.device) -> dict[str, float]:
+    """Return the summary of a split's curve, ranked by log-likelihoods, which do not saturate."""
+    builder = CurveBuilder(classifier.method.hierarchy, scale="log")
+    start = 0
+    for q in likelihoods(classifier, examples, device, log=True):
+        builder.update(q, examples.labels[start : start + len(q)])
+        start += len(q)
+    curve = builder.compute()
+    return curve.summary() | {"majority_F1": curve.at(math.log(0.5))["f1"], "leaf_F1": curve.at(-math.inf)["f1"]}
+
+
+def _accelerator(run: Run) -> str:
+    there = torch.cuda.is_available()
+    if run.accelerator == "gpu" and not there:
+        raise ParameterError(
+            "There is no GPU that torch can use here; leave out run.accelerator or set it to 'cpu'."
+        )
+    accelerator = ("gpu" if there else "cpu") if run.accelerator == "auto" else run.accelerator
+    if accelerator == "gpu" and run.devices > torch.cuda.device_count():
+        raise ParameterError(f"run.devices is {run.devices}, and there are {torch.cuda.device_count()} GPUs.")
+    return accelerator
+
+
+def _wants(choice: str, by_default: bool) -> bool:
+    return by_default if choice == "auto" else choice == "yes"
+
+
+@contextmanager
+def _without_noise() -> Iterator[None]:
+    """Silence what Lightning says of things that are as they should be."""
+    expected = (
+        ".*does not have many workers.*",
+        ".*Checkpoint directory .* exists and is not empty.*",
+        ".*isinstance.treespec, LeafSpec.*",
+        ".*smaller than the logging interval.*",
+    )
+    logger = logging.getLogger("lightning.pytorch.utilities.rank_zero")
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            for message in expected:
+                warnings.filterwarnings("ignore", message)
+            yield
+    finally:
+        logger.setLevel(level)
