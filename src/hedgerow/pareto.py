@@ -14,11 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
-import array_api_compat
 import numpy as np
 
 from hedgerow._threads import map_row_blocks
-from hedgerow.treeops import Array, as_scores, extra_ops, namespace
+from hedgerow.treeops import Array, as_rows, extra_ops, namespace, rounded_down
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from hedgerow.hierarchy import Hierarchy, InformationKind
     from hedgerow.parents import Indices
 
-_PADDED_UP_TO = 64  # smaller sets of equal information are padded to a power of two and looked at together
+_WIDTHS = np.array([1, 8, 64, 512])  # smaller sets of equal information are padded to these, to be few arrays
 
 
 @final
@@ -58,7 +57,8 @@ class Candidates:
         nodes = np.flatnonzero(~h.is_trivial)
         nodes = nodes[np.argsort(value[nodes], kind="stable")]
         distinct, start, size = np.unique(value[nodes], return_index=True, return_counts=True)
-        width = np.where(size <= _PADDED_UP_TO, 1 << np.ceil(np.log2(size)).astype(np.int64), size)
+        padded = np.append(_WIDTHS, 0)[np.searchsorted(_WIDTHS, size)]
+        width = np.maximum(size, padded)
         buckets, rungs = [], []
         for w in np.unique(width):
             rung = np.flatnonzero(width == w)
@@ -72,25 +72,9 @@ class Candidates:
 
         Of equally likely nodes the one with the lowest index counts.
         """
-        xp = namespace(q)
         *buckets, rung_order = self._placed(q)
-        nodes, scores = [], []
-        for bucket in buckets:
-            rungs, width = bucket.shape
-            members = xp.reshape(bucket, (-1,))
-            score = xp.take(q, members, axis=-1)
-            if width == 1:
-                node = xp.broadcast_to(members, score.shape)
-            else:
-                score = xp.reshape(score, (-1, rungs, width))
-                first = xp.argmax(score, axis=-1)
-                score = xp.take_along_axis(score, first[..., None], axis=-1)[..., 0]
-                start = xp.arange(0, rungs * width, width, device=array_api_compat.device(q))
-                node = xp.take(members, xp.reshape(first + start, (-1,)))
-                node = xp.reshape(node, first.shape)
-            nodes.append(node)
-            scores.append(score)
-        node, score = (xp.concat(parts, axis=-1) for parts in (nodes, scores))
+        node, score = extra_ops(q).largest_of_rows(q, buckets)
+        xp = namespace(q)
         return xp.take(node, rung_order, axis=-1), xp.take(score, rung_order, axis=-1)
 
     def _placed(self, like: Array) -> list[Array]:
@@ -120,7 +104,7 @@ def ordered_pareto_sets(
     q: Any,
     *,
     information: InformationKind | ArrayLike | Candidates = "leaves",
-    minimum: float = -np.inf,
+    minimum: float | None = None,
 ) -> ParetoSets:
     """Return the ordered Pareto set of every example.
 
@@ -136,7 +120,7 @@ def ordered_pareto_sets(
     information
         The measure of specificity: see `Hierarchy.information`.
     minimum
-        Only nodes whose likelihood exceeds this are taken.
+        If given, only nodes whose likelihood exceeds this are taken.
 
     Examples
     --------
@@ -146,18 +130,21 @@ def ordered_pareto_sets(
     >>> sets.count.tolist(), h.names[sets.node].tolist(), sets.score.tolist()
     ([3, 2], ['root', 'pet', 'cat', 'root', 'wolf'], [1.0, 0.7, 0.5, 1.0, 0.6])
     """
-    q = as_scores(q, len(h), "node")
+    q = as_rows(q, h)
     candidates = information if isinstance(information, Candidates) else Candidates.of(h, information)
-    if not isinstance(q, np.ndarray):
+    if not isinstance(q, np.ndarray) or len(q) == 0:
         return _sets_of_batch(candidates, q, minimum)
     parts = map_row_blocks(lambda rows: _sets_of_batch(candidates, q[rows], minimum), len(q), q[:1].nbytes)
     return ParetoSets(*(np.concatenate([getattr(part, f) for part in parts]) for f in ("count", "node", "score")))
 
 
-def _sets_of_batch(candidates: Candidates, q: Array, minimum: float) -> ParetoSets:
+def _sets_of_batch(candidates: Candidates, q: Array, minimum: float | None) -> ParetoSets:
     xp = namespace(q)
     node, score = candidates.best(q)
     more_specific = xp.flip(extra_ops(q).running_max(xp.flip(score, axis=-1)), axis=-1)[..., 1:]
     beaten = xp.concat([more_specific >= score[..., :-1], xp.zeros_like(score[..., :1], dtype=xp.bool)], axis=-1)
-    kept = ~beaten & (score > minimum)
-    return ParetoSets(xp.sum(kept, axis=-1), node[kept], score[kept])
+    kept = ~beaten
+    if minimum is not None:
+        kept &= score > float(rounded_down(minimum, q))
+    at = xp.nonzero(xp.reshape(kept, (-1,)))[0]
+    return ParetoSets(xp.sum(kept, axis=-1), *(xp.take(xp.reshape(part, (-1,)), at) for part in (node, score)))

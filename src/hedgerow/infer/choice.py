@@ -9,7 +9,7 @@ import numpy as np
 from hedgerow._threads import map_row_blocks
 from hedgerow.errors import ParameterError
 from hedgerow.pareto import Candidates
-from hedgerow.treeops import Array, Layout, extra_ops, namespace, without_trivial
+from hedgerow.treeops import Array, Layout, extra_ops, namespace, rounded_down, without_trivial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -100,11 +100,7 @@ def cut_at(q: Array, tau: ArrayLike | Array, scale: Scale) -> Array:
         )
     if np.isnan(given).any():
         raise ParameterError("tau must be a number, not NaN.")
-    given = np.maximum(given, NOTHING[scale])
-    precision: Any = np.float32 if "float32" in str(q.dtype) else np.float64
-    with np.errstate(over="ignore"):
-        cut = given.astype(precision)
-    cut = np.where(cut > given, np.nextafter(cut, precision(-np.inf)), cut)
+    cut = rounded_down(np.maximum(given, NOTHING[scale]), q)
     return placed(np.broadcast_to(cut.reshape(-1, 1), (q.shape[0], 1)), q)
 
 
