@@ -28,6 +28,7 @@ class Tree:
         self.root = next(v for v, p in self.parent.items() if p is None)
         self.leaves = [v for v in self.nodes if not self.children[v]]
         self.candidates = [v for v in self.nodes if v == self.root or len(self.children[v]) != 1]
+        self._ancestors = {v: frozenset(self.path(v)) for v in self.nodes}
 
     def path(self, v: int) -> list[int]:
         """The node, its parent, ..., the root."""
@@ -36,8 +37,8 @@ class Tree:
             path.append(up)
         return path
 
-    def ancestors(self, v: int) -> set[int]:
-        return set(self.path(v))
+    def ancestors(self, v: int) -> frozenset[int]:
+        return self._ancestors[v]
 
     def descendants(self, v: int) -> set[int]:
         return {u for u in self.nodes if v in self.ancestors(u)}
@@ -168,8 +169,8 @@ def ordered_pareto_set(x: Sequence[float], y: Sequence[float]) -> list[int]:
 # Metrics --------------------------------------------------------------------------------------------------
 
 
-def metric(name: str, t: Tree, y: int, answer: int, info: Sequence[float], below_label: str = "label") -> float:
-    """The metric of an answer to the label y, by its name."""
+def metrics(t: Tree, y: int, answer: int, info: Sequence[float], below_label: str = "label") -> dict[str, float]:
+    """All metrics of an answer to the label y."""
     yhat = y if below_label == "label" and answer in t.descendants(y) else answer
     common = t.lca(y, yhat)
     depth = {v: t.depth(v) for v in t.nodes}
@@ -185,7 +186,7 @@ def metric(name: str, t: Tree, y: int, answer: int, info: Sequence[float], below
     set_recall = ratio(len(mine & theirs), len(theirs))
     right = yhat in t.ancestors(y)
     ruled_out = len(t.leaves) - len(t.leaves_below(yhat))
-    values: dict[str, float] = {
+    return {
         "correct": right,
         "exact": yhat == y,
         "strictly_exact": answer == y,
@@ -207,8 +208,8 @@ def metric(name: str, t: Tree, y: int, answer: int, info: Sequence[float], below
         "hierarchical_f1": harmonic(set_precision, set_recall),
         "non_root": yhat != t.root,
         "true_negative_leaves": right * ruled_out / len(t.leaves),
+        "coverage": info[yhat] / max(info) if max(info) else 1.0,
     }
-    return float(values[name])
 
 
 # Likelihoods ----------------------------------------------------------------------------------------------
