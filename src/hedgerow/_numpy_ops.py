@@ -11,7 +11,7 @@ from scipy import special
 from hedgerow._threads import map_row_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 Array = NDArray[Any]
 
@@ -84,6 +84,27 @@ def extremes(x: Array) -> tuple[float, float]:
 def running_max(x: Array) -> Array:
     """Return the largest entry so far, along the last axis."""
     return np.maximum.accumulate(x, axis=-1)
+
+
+def largest_of_rows(x: Array, tables: Sequence[Array]) -> tuple[Array, Array]:
+    """Return, for every row of every table of columns, which column of x is largest, and its value.
+
+    x is [B, columns], each table [rows, width]; both results are [B, rows of all tables]. Of equal columns the
+    one that stands first counts.
+    """
+    which, largest = [], []
+    for table in tables:
+        rows, width = table.shape
+        members = table.reshape(-1)
+        values = np.take(x, members, axis=-1)
+        if width == 1:
+            which.append(np.broadcast_to(members, values.shape))
+            largest.append(values)
+            continue
+        place = values.reshape(len(x), rows, width).argmax(axis=-1) + np.arange(0, rows * width, width)
+        which.append(members[place])
+        largest.append(np.take_along_axis(values, place, axis=-1))
+    return np.concatenate(which, axis=-1), np.concatenate(largest, axis=-1)
 
 
 def segment_max(x: Array, start: Array, segment: Array) -> Array:  # noqa: ARG001
