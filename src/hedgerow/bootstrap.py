@@ -14,8 +14,7 @@ import numpy as np
 
 from hedgerow._threads import available_cores
 from hedgerow.curve import OperatingCurve
-from hedgerow.errors import ParameterError
-from hedgerow.events import BOTTOM
+from hedgerow.errors import ParameterError, ScoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -118,15 +117,17 @@ class _System:
 
     def __init__(self, builder: CurveBuilder, per_example: PerExample, summarise: Summarise) -> None:
         events = builder.events
+        if not len(events.label):
+            raise ScoreError("An interval needs at least one example.")
         order, self._last = events.descending()
-        self._threshold = np.append(events.score[order[self._last]], BOTTOM[builder.scale])
+        self._threshold = events.thresholds(order, self._last, builder.scale)
         self._scale = builder.scale
         self._example = events.example[order]
         self._label_of = events.distinct_labels[1]
         self._metrics = {
-            name: (at_root, change[order])
-            for name, (at_root, change) in zip(
-                builder.measures.metrics, builder.measures.changes(events), strict=True
+            name: (at_root, (after - before)[order])
+            for name, (at_root, before, after) in zip(
+                builder.measures.metrics, builder.measures.values(events), strict=True
             )
         }
         self._per_example = per_example

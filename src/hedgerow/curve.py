@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, cast, final
+from zipfile import BadZipFile
 
 import numpy as np
 from scipy import special
@@ -92,9 +94,10 @@ class OperatingCurve:
 
     def index(self, tau: float) -> int:
         """Return the number of the point that a threshold gives."""
-        if np.isnan(tau) or tau < BOTTOM[self.scale]:
+        if not tau >= self.threshold[-1]:
             raise ParameterError(
-                f"The threshold must be {BOTTOM[self.scale]:g} or more on the {self.scale} scale, not {tau}."
+                f"The threshold must be {self.threshold[-1]:g} or more on this curve, its scale being "
+                f"{self.scale}; got {tau}."
             )
         return int(np.searchsorted(-self.threshold, -tau))
 
@@ -150,10 +153,14 @@ class OperatingCurve:
         """Read a curve that `save` wrote."""
         try:
             with np.load(path, allow_pickle=False) as file:
-                values = {key.removeprefix("value:"): file[key] for key in file.files if key.startswith("value:")}
-                return cls(file["threshold"], values, int(file["examples"]), str(file["scale"]))  # type: ignore[arg-type]
-        except (OSError, ValueError, KeyError, EOFError) as error:
+                arrays = {key: file[key] for key in file.files}
+            values = {key.removeprefix("value:"): arrays[key] for key in arrays if key.startswith("value:")}
+            examples, scale = int(arrays["examples"]), cast("Scale", str(arrays["scale"]))
+            if scale not in BOTTOM or any(a.shape != arrays["threshold"].shape for a in values.values()):
+                raise ValueError("its parts do not fit together")
+        except (OSError, ValueError, TypeError, KeyError, EOFError, BadZipFile, zlib.error) as error:
             raise FileError(f"{path} is not a curve that hedgerow saved: {error}.") from error
+        return cls(arrays["threshold"], values, examples, scale)
 
     def __repr__(self) -> str:
         return f"OperatingCurve({len(self):,} points, {self.examples:,} examples)"
@@ -266,11 +273,11 @@ class CurveBuilder:
         else:
             events = self.events
             order, last = events.descending()
-            threshold = np.append(events.score[order[last]], BOTTOM[self.scale])
+            threshold = events.thresholds(order, last, self.scale)
             number = events.distinct_labels[2]
             sums = [
-                np.sum(at_root * number) + np.append(0.0, np.cumsum(change[order])[last])
-                for at_root, change in self.measures.changes(events)
+                np.sum(at_root * number) + np.append(0.0, np.cumsum((after - before)[order])[last])
+                for at_root, before, after in self.measures.values(events)
             ]
             examples = len(events.label)
         if not examples:
@@ -296,9 +303,9 @@ class _Bins:
         self.examples += len(events.label)
         self.used[edge] = True
         number = events.distinct_labels[2]
-        for row, (at_root, change) in enumerate(measures.changes(events)):
+        for row, (at_root, before, after) in enumerate(measures.values(events)):
             self.at_root[row] += np.sum(_fixed(at_root) * number)
-            np.add.at(self.change[row], edge, _fixed(change))
+            np.add.at(self.change[row], edge, _fixed(after) - _fixed(before))
 
     def merge(self, other: _Bins) -> None:
         self.examples += other.examples
@@ -341,4 +348,5 @@ def _edges(bins: int, scale: Scale) -> NDArray[np.float64]:
         raise ParameterError(f"bins must be 2 or more, not {bins}.")
     logit = np.concatenate([[-np.inf], np.linspace(-_TOP_LOGIT, _TOP_LOGIT, bins - 1), [np.inf]])
     on_scale: dict[Scale, Any] = {"probability": special.expit, "log": special.log_expit, "logit": np.asarray}
-    return np.unique(on_scale[scale](logit))
+    # Logarithms need not be normalised, so that some may lie above 0.
+    return np.unique(np.append(on_scale[scale](logit), [np.inf] * (scale == "log")))

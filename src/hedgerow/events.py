@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
 
-from hedgerow.errors import ScoreError
+from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood import Scale, check_likelihoods
 from hedgerow.metrics import Comparison, Metric
 from hedgerow.pareto import Candidates, ordered_pareto_sets
@@ -60,6 +60,7 @@ class Events:
             )
         sets = ordered_pareto_sets(h, q, information=candidates, minimum=BOTTOM[scale])
         count, node, score = (_to_numpy(part) for part in (sets.count, sets.node, sets.score))
+        score = score + 0.0  # no -0.0: which of two equal scores names a threshold must not show
         # Every answer begins at the root, so being at the root is no event.
         move = node != 0
         example = np.repeat(np.arange(len(label)), count)
@@ -117,6 +118,10 @@ class Events:
             order[tied] = events[np.lexsort(keys)]
         return order, last
 
+    def thresholds(self, order: Indices, last: Indices, scale: Scale) -> NDArray[np.float64]:
+        """Return the thresholds of a curve: the distinct scores, descending, then the bottom of the scale."""
+        return np.append(self.score[order[last]], BOTTOM[scale])
+
 
 class CustomMetric(Protocol):
     """Any function of tree, labels and predictions, named by its `name` or `__name__`."""
@@ -144,19 +149,27 @@ class Measures:
         below_label: BelowLabel,
     ) -> Measures:
         """Name the metrics and find the information of every node."""
-        named = {str(getattr(m, "name", None) or getattr(m, "__name__", type(m).__name__)): m for m in metrics}
+        named: dict[str, Metric | CustomMetric] = {}
+        for metric in metrics:
+            name = str(getattr(metric, "name", None) or getattr(metric, "__name__", type(metric).__name__))
+            if named.setdefault(name, metric) is not metric:
+                raise ParameterError(f"Two metrics are called {name!r}; give one another `name`.")
+        if below_label not in ("label", "wrong"):
+            raise ParameterError(f"below_label is 'label' or 'wrong', not {below_label!r}.")
         return cls(hierarchy, named, hierarchy.information(information), below_label)
 
-    def changes(self, events: Events) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """Yield two arrays per metric: its value at the root for each distinct label, its change by each event."""
+    def values(
+        self, events: Events
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]]:
+        """Yield three arrays per metric: at the root for each distinct label, before and after each event."""
         labels, label_of, _ = events.distinct_labels
         start = self._compare(labels, np.zeros_like(labels))
         after = self._compare(events.label[events.example], events.node)
-        for metric in self.metrics.values():
-            at_root, then = (self._evaluate(metric, pairs) for pairs in (start, after))
+        for name in self.metrics:
+            at_root, then = (self._evaluate(name, pairs) for pairs in (start, after))
             before = np.roll(then, 1)
             before[events.first] = at_root[label_of[events.count > 0]]
-            yield at_root, then - before
+            yield at_root, before, then
 
     def same_as(self, other: Measures) -> bool:
         """Tell whether two curves measure the same."""
@@ -167,17 +180,22 @@ class Measures:
             and np.array_equal(self.information, other.information)
         )
 
-    def _compare(self, label: Indices, prediction: Indices) -> Comparison:
+    def _compare(self, label: NDArray[Any], prediction: NDArray[Any]) -> Comparison:
         return Comparison.of(
             self.hierarchy, label, prediction, below_label=self.below_label, information=self.information
         )
 
-    @staticmethod
-    def _evaluate(metric: Metric | CustomMetric, pairs: Comparison) -> NDArray[np.float64]:
+    def _evaluate(self, name: str, pairs: Comparison) -> NDArray[np.float64]:
+        metric = self.metrics[name]
         if isinstance(metric, Metric):
             return metric.of(pairs)
-        return np.asarray(metric(pairs.hierarchy, pairs.label, pairs.prediction), dtype=np.float64)
+        value = np.asarray(metric(pairs.hierarchy, pairs.label, pairs.prediction), dtype=np.float64)
+        if value.shape != pairs.label.shape:
+            raise ParameterError(
+                f"The metric {name!r} must return one value a pair, shape {pairs.label.shape}; got {value.shape}."
+            )
+        return value
 
 
 def _to_numpy(x: Any) -> NDArray[Any]:
-    return x if isinstance(x, np.ndarray) else np.asarray(x.cpu() if hasattr(x, "cpu") else x)
+    return x if isinstance(x, np.ndarray) else np.asarray(x.detach().cpu() if hasattr(x, "detach") else x)

@@ -131,6 +131,11 @@ class Metric:
         """Evaluate the metric on pairs that are prepared already."""
         return np.asarray(self.definition(pairs), dtype=np.float64)
 
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        # The metrics of this module are pickled by name; others as far as their definitions can be.
+        by_value = (Metric, (self.name, self.higher_is_better, self.definition))
+        return self.name if METRICS.get(self.name) is self else by_value
+
 
 def _share(part: Values, whole: Values) -> Values:
     """Divide, 0/0 being 1: nothing was asked for, and nothing is missing."""
