@@ -5,7 +5,17 @@
 """
 
 from hedgerow.evaluation.comparing import SystemComparison, compare
-from hedgerow.evaluation.evaluating import RULES, evaluate
+from hedgerow.evaluation.evaluating import RULES, answering_rule, evaluate
+from hedgerow.evaluation.folder import read_or_evaluate
 from hedgerow.evaluation.result import Evaluation, Examples
 
-__all__ = ["RULES", "Evaluation", "Examples", "SystemComparison", "compare", "evaluate"]
+__all__ = [
+    "RULES",
+    "Evaluation",
+    "Examples",
+    "SystemComparison",
+    "answering_rule",
+    "compare",
+    "evaluate",
+    "read_or_evaluate",
+]

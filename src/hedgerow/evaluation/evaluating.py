@@ -54,6 +54,22 @@ RULES: dict[str, Callable[[Hierarchy, Any, Any, Scale], Any]] = {
 """The rules whose operating points every evaluation states: functions of tree, likelihoods, information, scale."""
 
 
+def answering_rule(
+    tau: float | None, rule: str | None, information: InformationKind
+) -> Callable[[Hierarchy, NDArray[Any]], Any]:
+    """Return the function of tree and likelihoods that a threshold, or the name of one of `RULES`, stands for."""
+    if (tau is None) == (rule is None):
+        raise ParameterError("Give either a threshold (--tau X) or a rule (--rule NAME).")
+    if rule is not None:
+        if rule not in RULES:
+            raise ParameterError(f"There is no rule {rule!r}; there are {', '.join(map(repr, RULES))}.")
+        return lambda h, q: RULES[rule](h, q, information, "probability")
+    threshold = tau
+    if threshold is None or not 0 <= threshold <= 1:
+        raise ParameterError(f"The threshold must lie between 0 and 1, not {threshold}.")
+    return lambda h, q: infer.threshold(h, q, threshold, information=information)
+
+
 def evaluate(
     hierarchy: Hierarchy,
     scores: ScoreFile | Iterable[Block] | Any,

@@ -15,10 +15,14 @@ import numpy as np
 from hedgerow._atomic import atomic_write
 from hedgerow.bootstrap import Interval
 from hedgerow.curve import OperatingCurve
-from hedgerow.errors import FileError, HedgerowError
+from hedgerow.errors import FileError, HedgerowError, ParameterError
+from hedgerow.evaluation.evaluating import evaluate
 from hedgerow.evaluation.result import Evaluation, Examples
 from hedgerow.events import Events
 from hedgerow.hierarchy import Hierarchy
+from hedgerow.predictions_io import open_scores
+from hedgerow.predictions_io.progress import Progress, silent
+from hedgerow.tree_files import require_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,11 +35,6 @@ FORMAT = 1
 
 _SHORT = ("ids", "groups")  # saved as arrays of text
 _LONG = ("texts", "images")  # of any length: saved as UTF-8, end to end
-
-
-def is_evaluation(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a path is a folder, as evaluations are."""
-    return Path(path).is_dir()
 
 
 def save(evaluation: Evaluation, folder: str | os.PathLike[str]) -> None:
@@ -107,6 +106,43 @@ def load(folder: str | os.PathLike[str]) -> Evaluation:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, BadZipFile) as error:
         what = f"{type(error).__name__} {error}"
         raise FileError(f"{shown} is not a sound evaluation: {what}. Evaluate the scores again.") from error
+
+
+def read_or_evaluate(
+    path: str | os.PathLike[str],
+    hierarchy: Hierarchy | None,
+    *,
+    logits: bool = False,
+    progress: Progress = silent,
+    **options: Any,
+) -> Evaluation:
+    """Read an evaluation folder, or evaluate a score file with a tree.
+
+    Parameters
+    ----------
+    path
+        A folder that `Evaluation.save` wrote, or a score file.
+    hierarchy
+        The tree, which a score file needs; a folder brings its own, and must agree.
+    logits
+        Whether the scores of a table are logits.
+    progress
+        Told how far the work is.
+    options
+        Those of `evaluate`, for score files.
+    """
+    shown = os.fspath(path)
+    if Path(path).is_dir():
+        evaluation = load(path)
+        if hierarchy is not None and hierarchy.fingerprint != evaluation.hierarchy.fingerprint:
+            raise ParameterError(f"{shown} was evaluated with another tree than the one given. Evaluate it again.")
+        return evaluation
+    if hierarchy is None:
+        require_file(path)
+        raise ParameterError(f"{shown} is a score file, which needs a tree: give --tree TREE.")
+    return evaluate(
+        hierarchy, open_scores(path, hierarchy, logits=logits), name=Path(path).stem, progress=progress, **options
+    )
 
 
 def _save_examples(evaluation: Evaluation, path: Path) -> None:

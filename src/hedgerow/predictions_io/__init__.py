@@ -6,6 +6,6 @@ names alone. Errors name the row of the file, counted from 0, and the class.
 """
 
 from hedgerow.predictions_io.scores import Block, ScoreFile, open_scores
-from hedgerow.predictions_io.writers import prediction_writer
+from hedgerow.predictions_io.writers import prediction_writer, write_predictions
 
-__all__ = ["Block", "ScoreFile", "open_scores", "prediction_writer"]
+__all__ = ["Block", "ScoreFile", "open_scores", "prediction_writer", "write_predictions"]

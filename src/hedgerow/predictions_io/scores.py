@@ -81,6 +81,11 @@ class ScoreFile:
         return self._source.rows
 
     @property
+    def has_ids(self) -> bool:
+        """Whether the examples have ids."""
+        return "ids" in self._source.has
+
+    @property
     def kind(self) -> Kind:
         """What the columns are: "leaves" or "nodes"."""
         return self._columns.kind

@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 import os
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
 
 from hedgerow._atomic import atomic_write
 from hedgerow.errors import FileError, ParameterError
+from hedgerow.predictions_io.progress import Progress, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.hierarchy import Hierarchy
+    from hedgerow.predictions_io.scores import ScoreFile
 
 SEPARATOR = " > "
 """What stands between the nodes of a lineage."""
@@ -128,3 +131,60 @@ def _parquet_table(path: str | os.PathLike[str], columns_of: Any) -> Iterator[Ca
 
     with atomic_write(path, "wb") as file, parquet.ParquetWriter(file, schema) as writer:
         yield lambda table: writer.write_table(pa.table(arrays(table), schema=schema))
+
+
+@final
+@dataclass(frozen=True)
+class Written:
+    """What `write_predictions` wrote."""
+
+    examples: int
+    by_depth: tuple[int, ...]
+    """Number of answers at each depth of the tree."""
+    mean_confidence: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures ready for JSON."""
+        return {
+            "examples": self.examples,
+            "by_depth": list(self.by_depth),
+            "mean_confidence": self.mean_confidence,
+        }
+
+
+def write_predictions(
+    path: str | os.PathLike[str],
+    scores: ScoreFile,
+    rule: Callable[[Hierarchy, NDArray[Any]], Any],
+    *,
+    progress: Progress = silent,
+) -> Written:
+    """Answer every example of a score file by a rule, and write the answers; see `prediction_writer`.
+
+    Parameters
+    ----------
+    path
+        A `.csv`, `.tsv` or `.parquet` file.
+    scores
+        The score file.
+    rule
+        From the tree and likelihoods [rows, nodes] to node indices.
+    progress
+        Told how far the work is.
+    """
+    h = scores.hierarchy
+    by_depth = np.zeros(int(h.depth.max()) + 1, dtype=np.int64)
+    total = 0.0
+    with (
+        prediction_writer(path, h, ids=scores.has_ids) as write,
+        progress("Answering", scores.rows) as advance,
+    ):
+        for block in scores:
+            nodes = np.asarray(rule(h, block.q))
+            confidence = block.q[np.arange(len(nodes)), nodes]
+            write(nodes, confidence, block.ids)
+            by_depth += np.bincount(h.depth[nodes], minlength=len(by_depth))
+            total += float(confidence.sum(dtype=np.float64))
+            advance(len(nodes))
+    examples = int(by_depth.sum())
+    return Written(examples, tuple(by_depth.tolist()), total / examples)

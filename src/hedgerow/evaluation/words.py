@@ -1,0 +1,176 @@
+"""Evaluations in plain words."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from hedgerow.tree_files import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from hedgerow.bootstrap import Difference
+    from hedgerow.evaluation.comparing import SystemComparison
+    from hedgerow.evaluation.result import Evaluation
+    from hedgerow.predictions_io.writers import Written
+
+MEANINGS = {
+    "AP": "average precision: the share of what answers claim that is right, averaged over how much they say",
+    "AC": "average correct: the share of answers that are right, averaged over how much they say",
+    "AC_exact": "the same, averaged over how many answers name the label itself",
+    "AURC": "area under the risk-coverage curve: wrong answers, averaged over specificity; lower is better",
+    "R@90C": "recall where 90 % of answers are right: the share of the labels' information that is found",
+    "R@95C": "recall where 95 % of answers are right",
+    "E@90C": "answers that name the label itself, where 90 % are right",
+    "E@95C": "answers that name the label itself, where 95 % are right",
+    "majority_F1": "F1 if the answer is the most specific node more likely than not",
+    "majority_correct": "answers that are right under that rule",
+    "leaf_F1": "F1 if the answer is always the most likely leaf",
+    "leaf_exact": "answers that name the label itself if the answer is always the most likely leaf",
+}
+"""What each figure of a summary means."""
+
+_COMPARED = ("AP", "AC", "R@90C", "R@95C", "majority_F1", "leaf_F1", "leaf_exact")
+_RULE_COLUMNS = ("correct", "exact", "precision", "recall", "f1")
+_DIFFERENCES = ("AP", "R@95C", "majority_F1", "leaf_exact")
+_VERDICTS = {None: (" ", ""), "better": ("▲", "green"), "worse": ("▼", "red"), "unclear": ("≈", "dim")}
+
+
+def print_evaluation(evaluation: Evaluation, console: Console) -> None:
+    """Print the figures of an evaluation, what they mean, and what to do next."""
+    h = evaluation.hierarchy
+    examples = counted(len(evaluation), "example", "examples")
+    leaves = counted(len(h.leaves), "leaf", "leaves")
+    console.print(Text(f"{evaluation.name}: {examples}, a tree of {len(h):,} nodes with {leaves}\n", style="bold"))
+    console.print(_summary_table(evaluation), "")
+    console.print(_rule_table(evaluation), "")
+    for warning in evaluation.warnings:
+        console.print(Text(f"Warning: {warning}\n", style="yellow"))
+    console.print(_operating_advice(evaluation))
+
+
+def print_comparison(comparison: SystemComparison, console: Console) -> None:
+    """Print evaluations side by side, and whether their differences are real."""
+    console.print(_comparison_table(comparison), "")
+    base = comparison.evaluations[comparison.reference]
+    if comparison.replicates and any(comparison.differences):
+        share = f"{comparison.confidence:.0%}"
+        console.print(
+            Text(
+                f"Compared with {base.name} on the same examples: ▲ better, ▼ worse, ≈ no clear difference. A "
+                f"difference is called clear if the {share} interval of {comparison.replicates:,} paired "
+                f"bootstrap replicates leaves out 0; among twenty such marks one is wrong on average.\n"
+            )
+        )
+        console.print(_difference_table(comparison), "")
+    for evaluation, reason in zip(comparison.evaluations, comparison.reasons, strict=True):
+        if reason is not None:
+            said = f"{evaluation.name} is not compared example by example with {base.name}: {reason}\n"
+            console.print(Text(said, style="yellow"))
+    for evaluation in comparison.evaluations:
+        for warning in evaluation.warnings:
+            console.print(Text(f"Warning, {evaluation.name}: {warning}\n", style="yellow"))
+
+
+def print_written(written: Written, output: str, warnings: Sequence[str], console: Console) -> None:
+    """Print how many answers were written, and how deep in the tree they are."""
+    answers = counted(written.examples, "answer", "answers")
+    sure = f"with a mean confidence of {written.mean_confidence:.1%}"
+    console.print(Text(f"{answers} written to {output}, {sure}.\n", style="bold"))
+    table = _table()
+    table.add_column("depth", justify="right")
+    table.add_column("answers", justify="right")
+    table.add_column("%", justify="right")
+    for depth, number in enumerate(written.by_depth):
+        named = "0 (the root: no answer)" if depth == 0 else str(depth)
+        table.add_row(named, f"{number:,}", _percent(number / written.examples))
+    console.print(table)
+    for warning in warnings:
+        console.print(Text(f"Warning: {warning}", style="yellow"))
+
+
+def _table() -> Table:
+    return Table(box=None, pad_edge=False, header_style="bold")
+
+
+def _summary_table(evaluation: Evaluation) -> Table:
+    table = _table()
+    table.add_column("figure", no_wrap=True)
+    table.add_column("%", justify="right", no_wrap=True)
+    if evaluation.intervals:
+        table.add_column(f"{evaluation.confidence:.0%} interval", justify="right", no_wrap=True)
+    table.add_column("what it says")
+    for name, value in evaluation.summary.items():
+        interval = evaluation.intervals.get(name)
+        spread = [] if not evaluation.intervals else [_range(interval.low, interval.high) if interval else ""]
+        table.add_row(name, _percent(value), *spread, MEANINGS.get(name, ""))
+    return table
+
+
+def _rule_table(evaluation: Evaluation) -> Table:
+    table = _table()
+    table.add_column("single rule (%)", no_wrap=True)
+    for column in _RULE_COLUMNS:
+        table.add_column(column, justify="right")
+    for rule, values in evaluation.rules.items():
+        table.add_row(rule.replace("_", " "), *(_percent(values[column]) for column in _RULE_COLUMNS))
+    return table
+
+
+def _operating_advice(evaluation: Evaluation) -> Text:
+    point = evaluation.points.get("R@95C")
+    if point is None or evaluation.scale != "probability" or point["recall"] == 0:
+        return Text("Next: compare with another model: hedgerow compare THIS OTHER", style="bold")
+    tau = math.ceil(point["threshold"] * 1e4) / 1e4  # up, to the safe side
+    there = evaluation.curve.at(tau)
+    text = Text(
+        f"With the threshold {tau:g}, {there['correct']:.1%} of these answers are right, and they hold "
+        f"{there['recall']:.1%} of the labels' information. On new examples both will differ somewhat.\n\n"
+    )
+    return text.append(f"Next: hedgerow predict SCORES --tree TREE --tau {tau:g} -o answers.csv", "bold")
+
+
+def _comparison_table(comparison: SystemComparison) -> Table:
+    table = _table()
+    table.add_column("system (%)", overflow="fold", min_width=13)
+    for figure in _COMPARED:
+        table.add_column(figure, justify="right", no_wrap=True)
+    best = {figure: max(e.summary[figure] for e in comparison.evaluations) for figure in _COMPARED}
+    for i, evaluation in enumerate(comparison.evaluations):
+        cells = []
+        for figure in _COMPARED:
+            value = evaluation.summary[figure]
+            sign, style = _VERDICTS[comparison.verdict(i, figure)]
+            cell = Text(_percent(value), style="bold" if value == best[figure] else "")
+            cells.append(cell.append(f" {sign}", style))
+        table.add_row(evaluation.name, *cells)
+    return table
+
+
+def _difference_table(comparison: SystemComparison) -> Table:
+    table = _table()
+    table.add_column("difference", overflow="fold", min_width=13)
+    for figure in _DIFFERENCES:
+        table.add_column(f"{figure} (%)", justify="right", no_wrap=True)
+    for evaluation, found in zip(comparison.evaluations, comparison.differences, strict=True):
+        if found:
+            table.add_row(evaluation.name, *(_signed(found[figure]) for figure in _DIFFERENCES))
+    return table
+
+
+def _signed(difference: Difference) -> str:
+    return f"{100 * difference.low:+.2f} to {100 * difference.high:+.2f}"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f}"
+
+
+def _range(low: float, high: float) -> str:
+    return f"{100 * low:.1f} – {100 * high:.1f}"
