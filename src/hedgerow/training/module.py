@@ -19,6 +19,8 @@ from hedgerow.torch_metric import OperatingCurveMetric
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from hedgerow.hierarchy import Hierarchy
     from hedgerow.training.recipe import Optimiser, Recipe
 
@@ -31,11 +33,30 @@ class TrainingError(HedgerowError):
 
 @final
 class Classifier(nn.Module):
-    """From inputs to the scores θ of a method."""
+    """From inputs to the scores θ of a method.
 
-    def __init__(self, recipe: Recipe, hierarchy: Hierarchy, input_shape: tuple[int, ...]) -> None:
+    Parameters
+    ----------
+    recipe
+        Names the model and the method.
+    hierarchy
+        The tree.
+    input_shape
+        Shape of one example.
+    counts
+        Number of training examples labelled with each node, for a method that wants to know and was not told.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        hierarchy: Hierarchy,
+        input_shape: tuple[int, ...],
+        counts: NDArray[np.int64] | None = None,
+    ) -> None:
         super().__init__()
-        self.method = methods.create(recipe.method.name, hierarchy, **recipe.method.params)
+        told = {"counts": counts} if "counts" in methods.parameters(recipe.method.name) else {}
+        self.method = methods.create(recipe.method.name, hierarchy, **(told | dict(recipe.method.params)))
         self.model = models.build(recipe.model.name, input_shape, **recipe.model.params)
         self.head = methods.HierarchicalHead(int(self.model.out_features), self.method)  # type: ignore[arg-type]
 

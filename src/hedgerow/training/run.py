@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from lightning.pytorch import Trainer, seed_everything
 from lightning.pytorch.callbacks import LearningRateMonitor, ModelCheckpoint, RichProgressBar
@@ -63,7 +64,8 @@ def train(
         return run
     accelerator = _accelerator(recipe.run)
     seed_everything(recipe.run.seed, verbose=False)
-    classifier = Classifier(recipe, splits.hierarchy, splits.input_shape)
+    counts = np.bincount(splits.train.labels, minlength=len(splits.hierarchy))
+    classifier = Classifier(recipe, splits.hierarchy, splits.input_shape, counts)
     run.check_space(classifier)
     module = TrainingModule(
         classifier, recipe, splits.train.ids.tolist(), compiled=_wants(recipe.run.compile, accelerator == "gpu")

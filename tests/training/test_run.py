@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from hedgerow import methods, operating_curve
+from hedgerow.data import DataSplits
+from hedgerow.errors import FileError, ParameterError
+from hedgerow.predictions_io import open_scores
+from hedgerow.training.module import TrainingError, TrainingModule
+from hedgerow.training.run import train
+from hedgerow.training.run_folder import RunFolder, likelihoods
+from tests.training.toy import TREE, recipe, splits
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("method", methods.available())
+def test_every_method_learns(method: str, tmp_path: Path) -> None:
+    run = train(recipe(f"method.name={method}"), tmp_path / "run", progress=False, splits=splits())
+    assert run.metrics()["test"]["AP"] > 0.5  # 0.2 before training
+
+
+def test_the_folder_holds_everything(tmp_path: Path) -> None:
+    data = splits()
+    run = train(recipe(), tmp_path / "run", progress=False, splits=data)
+    assert run.hierarchy() == TREE
+    assert run.recipe() == recipe()
+    assert {file.name for file in (run.path / "checkpoints").iterdir()} == {"best.ckpt", "last.ckpt"}
+    assert list(run.path.glob("logs/csv/*/metrics.csv"))
+    q = np.concatenate(list(likelihoods(run.classifier(), data.test, torch.device("cpu"))))
+    stored = np.concatenate([block.q for block in open_scores(run.path / "scores.npz", TREE)])
+    np.testing.assert_array_equal(stored, q)
+    curve = operating_curve(TREE, q, data.test.labels)
+    assert run.metrics()["test"]["AP"] == pytest.approx(curve.summary()["AP"], abs=1e-6)
+
+
+def test_resuming_ends_where_an_unbroken_run_does(tmp_path: Path) -> None:
+    whole = train(recipe("optimiser.epochs=4"), tmp_path / "whole", progress=False, splits=splits())
+    short = RunFolder(tmp_path / "short")
+    begin_epoch = TrainingModule.on_train_epoch_start
+
+    def begin_or_stop(module: TrainingModule) -> None:
+        if module.current_epoch == 2:
+            raise InterruptedError
+        begin_epoch(module)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TrainingModule, "on_train_epoch_start", begin_or_stop)
+        with pytest.raises(InterruptedError):
+            train(recipe("optimiser.epochs=4"), short.path, progress=False, splits=splits())
+    assert not short.is_finished
+    train(recipe("optimiser.epochs=4"), short.path, resume=True, progress=False, splits=splits())
+    first, second = (load_file(folder.path / "model.safetensors") for folder in (whole, short))
+    assert first.keys() == second.keys()
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    assert whole.metrics() == short.metrics()
+
+
+def test_a_finished_run_is_left_alone(tmp_path: Path) -> None:
+    run = train(recipe(), tmp_path / "run", progress=False, splits=splits())
+    before = (run.path / "model.safetensors").stat().st_mtime_ns
+    train(recipe(), run.path, resume=True, progress=False, splits=splits())
+    assert (run.path / "model.safetensors").stat().st_mtime_ns == before
+
+
+def test_a_folder_in_use_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(FileError, match=r"is not empty.*--resume"):
+        train(recipe(), tmp_path, progress=False, splits=splits())
+    assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_resuming_with_another_recipe_is_refused(tmp_path: Path) -> None:
+    train(recipe(), tmp_path / "run", progress=False, splits=splits())
+    with pytest.raises(FileError, match="another recipe or tree"):
+        train(recipe("optimiser.lr=0.5"), tmp_path / "run", resume=True, progress=False, splits=splits())
+
+
+def test_a_loss_that_is_not_finite_names_step_and_examples(tmp_path: Path) -> None:
+    data = splits()
+    inputs = np.array(data.train.inputs)
+    inputs[5] = np.nan
+    broken = DataSplits(
+        "toy", TREE, type(data.train)(inputs, data.train.labels, data.train.ids), data.val, data.test
+    )
+    with pytest.raises(TrainingError, match=r"not finite at epoch 0, step \d+.*optimiser.lr=0.01"):
+        train(recipe("optimiser.batch_size=2"), tmp_path / "run", progress=False, splits=broken)
+
+
+def test_no_room_on_the_disk_is_said_before_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1 << 20))
+    with pytest.raises(FileError, match=r"has 1 MB free"):
+        train(recipe(), tmp_path / "run", progress=False, splits=splits())
+    assert not (tmp_path / "run" / "checkpoints").exists()
+
+
+def test_a_disk_that_fills_up_keeps_the_last_good_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = torch.save
+    calls = []
+
+    def save(data: object, file: object) -> None:
+        calls.append(file)
+        if len(calls) > 2:
+            file.write(b"half of it")  # type: ignore[attr-defined]
+            raise OSError(28, "No space left on device")
+        saved(data, file)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(torch, "save", save)
+    with pytest.raises(FileError, match="No space left on device"):
+        train(recipe(), tmp_path / "run", progress=False, splits=splits())
+    monkeypatch.undo()
+    run = RunFolder(tmp_path / "run")
+    assert torch.load(run.last, weights_only=True)["epoch"] == 0
+    assert not list(run.path.glob("**/*.tmp"))
+    train(recipe(), run.path, resume=True, progress=False, splits=splits())
+    assert json.loads((run.path / "metrics.json").read_text())["test"]["AP"] > 0.8
+
+
+def test_a_gpu_that_is_not_there(tmp_path: Path) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("there is one")
+    with pytest.raises(ParameterError, match="no GPU"):
+        train(recipe("run.accelerator=gpu"), tmp_path / "run", progress=False, splits=splits())
+
+
+def test_what_is_no_run_folder(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="does not hold a training run"):
+        RunFolder(tmp_path).recipe()
