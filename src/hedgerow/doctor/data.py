@@ -108,7 +108,7 @@ def _compared(h: Hierarchy, source: str, labels: list[str]) -> LabelFacts:
         distinct=len(counts),
         internal=len(labels) - at_leaves - sum(unknown.values()),
         unknown=unknown,
-        suggestions={name: nearest(name, known) for name in list(unknown)[:_UNKNOWN_SHOWN]},
+        suggestions={name: nearest(name, known, 2) for name in list(unknown)[:_UNKNOWN_SHOWN]},
         without_data=[name for name in leaves if name not in counts],
     )
 

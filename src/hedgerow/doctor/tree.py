@@ -125,7 +125,7 @@ def remarks(facts: TreeFacts) -> list[str]:
         )
     if facts.padded:
         found.append(
-            f"{len(facts.padded):,} of the names begin or end with a blank: {some(facts.padded)}. "
+            f"Some names begin or end with a blank: {some(facts.padded)}. "
             f"Labels and score columns must be written the same way."
         )
     return found

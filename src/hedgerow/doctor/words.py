@@ -123,8 +123,8 @@ def _tree_sentences(facts: TreeFacts) -> Iterator[str]:
     else:
         yield "Every group but the root has at least two children, so that every node can be an answer."
     yield (
-        f"An answer tells between 0 bits (the root) and {facts.information_max:.1f} bits (a leaf), in "
-        f"{counted(facts.information_values, 'step', 'steps')}."
+        f"Answers carry between 0 bits of information (the root) and {facts.information_max:.1f} (a leaf), with "
+        f"{counted(facts.information_values, 'distinct value', 'distinct values')}."
     )
 
 

@@ -17,6 +17,7 @@ from hedgerow._atomic import atomic_write
 from hedgerow.errors import FileError
 from hedgerow.parents import order_of
 from hedgerow.tree_files.large_edges import LARGE, read_large_edges
+from hedgerow.tree_files.spelling import nearest
 from hedgerow.tree_files.table import (
     NodeTable,
     Origin,
@@ -189,11 +190,17 @@ def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> 
             Problem(
                 "several roots",
                 f"{origin.label} has {len(tops):,} roots, classes that are nobody's child: {some(tops, 10)}.",
-                "A tree has one root: add a line that puts each of them under a common root, such as "
-                f"'root,{tops[0]}'; a misspelt parent is another frequent cause.",
+                f"{_misspelt(tops, edges)}A tree has one root: correct misspelt parents, or put all of them under "
+                f"a common root, with lines such as 'root,{tops[0]}'.",
             )
         )
     return problems
+
+
+def _misspelt(tops: Sequence[str], children: Iterable[str]) -> str:
+    pool = list(children)
+    near = [f"{top!r} is near {found[0]!r}" for top in tops[:5] if (found := nearest(top, pool, 1))]
+    return f"Of these, {'; '.join(near)}. " if near else ""
 
 
 def _row_problem(line: int, row: Sequence[str], origin: Origin) -> Problem | None:
@@ -251,6 +258,9 @@ def _cycles(edges: dict[str, list[tuple[int, str]]], origin: Origin) -> list[Pro
         if node in path and node not in finished:
             walked = list(path)
             ring = walked[walked.index(node) :][::-1]  # from parent to child
+            # Begin with the parent on the first of the lines.
+            begin = min(range(len(ring)), key=lambda i: edges[ring[i]][0][0]) - 1
+            ring = ring[begin:] + ring[:begin]
             lines = sorted(edges[name][0][0] for name in ring)
             shown = ring if len(ring) <= 8 else [*ring[:4], "...", *ring[-3:]]
             problems.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,8 +67,8 @@ def read_lineages(source: Any, root: str = "root", disambiguate: bool = False) -
 
 
 def _check_ranks(ranks: list[str], line: int, forest: _Forest) -> None:
-    for rank in dict.fromkeys(ranks):
-        if not rank or ranks.count(rank) > 1:
+    for rank, count in Counter(ranks).items():
+        if not rank or count > 1:
             what = f"names the rank {rank!r} twice" if rank else "has a column without a name"
             forest.problems.append(
                 Problem("header", f"{forest.origin.at(line)} {what}.", "Give every column its own rank as header.")

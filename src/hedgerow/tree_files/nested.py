@@ -115,10 +115,12 @@ class _Walk:
 
     def table(self, data: Any) -> NodeTable:
         tops = self._nodes_in(data)
-        if len(tops) != 1:
-            tops = [(self.root, tops, {})]
+        above = -1
+        if len(tops) > 1:
+            self._add(self.root, above, {})
+            above = 0
         # Depth first, so that siblings and problems come in the order of the file.
-        stack = [(-1, top) for top in tops]
+        stack = [(above, top) for top in reversed(tops)]
         while stack:
             parent, (name, below, extras) = stack.pop()
             self._add(name, parent, extras)
@@ -241,6 +243,10 @@ def _from_saved(data: dict[str, Any], origin: Origin) -> NodeTable:
         raise FileError(
             f"{origin.label} is damaged: names, parent, rank and title must be lists of the same length, parent "
             f"one of whole numbers. Save the tree again."
+        )
+    if not all(isinstance(name, str) and name.strip() for name in names) or len(set(names)) < len(names):
+        raise FileError(
+            f"{origin.label} is damaged: its names are not distinct, filled strings. Save the tree again."
         )
     try:
         return NodeTable(names, np.array(parent, dtype=np.int64), data.get("rank"), data.get("title"))

@@ -174,7 +174,7 @@ def require_edges(table: NodeTable, origin: Origin) -> NodeTable:
 
 def no_edges(origin: Origin, only: str = "") -> Problem:
     """Describe a tree without a class below its root."""
-    what = f"has only one node{only}" if only else "is empty"
+    what = f"has only one node{only}" if only else "is empty: it names no classes"
     return Problem("empty", f"{origin.label} {what}.", "A tree needs at least one class below its root.")
 
 
