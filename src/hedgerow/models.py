@@ -11,6 +11,7 @@ from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import Tensor, nn
 
 from hedgerow.errors import ParameterError
@@ -110,7 +111,7 @@ class SmallCNN(nn.Module):
         Share of the features that is set to 0 in training.
     """
 
-    def __init__(self, input_shape: Shape, *, width: int = 32, grid: int = 1, dropout: float = 0.0) -> None:
+    def __init__(self, input_shape: Shape, *, width: int = 32, grid: int = 2, dropout: float = 0.0) -> None:
         super().__init__()
         _require_image("cnn", input_shape, 8)
         _require_positive("width", width, grid)
@@ -123,7 +124,8 @@ class SmallCNN(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Map [B, channels, height, width] to [B, out_features]."""
-        features: Tensor = self.pool(self.blocks(inputs))
+        # Channels last is nearly twice as fast on a CPU; the weights stay as they are.
+        features: Tensor = self.pool(self.blocks(inputs.to(memory_format=torch.channels_last)))
         return features
 
 
@@ -160,18 +162,21 @@ def _torchvision(name: str, input_shape: Shape, *, pretrained: bool = False, **p
 
 
 def _beheaded(name: str, network: nn.Module) -> nn.Module:
-    """Replace the last linear layer by the identity, whatever it is called."""
-    for attribute in ("fc", "classifier", "heads", "head"):
-        head = getattr(network, attribute, None)
-        linear = (
-            [(key, layer) for key, layer in head.named_modules() if isinstance(layer, nn.Linear)] if head else []
-        )
-        if linear:
-            key, last = linear[-1]
-            path = f"{attribute}.{key}" if key else attribute
-            parent, _, child = path.rpartition(".")
-            setattr(network.get_submodule(parent), child, nn.Identity())
-            network.out_features = last.in_features  # type: ignore[assignment]
+    """Replace the last layer of the classifying part by the identity, whatever it is called."""
+    for auxiliary in ("aux1", "aux2", "AuxLogits"):  # further classifiers, used in training only
+        if hasattr(network, auxiliary):
+            setattr(network, auxiliary, None)
+            network.aux_logits = False  # type: ignore[assignment]
+    for part in ("fc", "classifier", "heads", "head"):
+        classifier = getattr(network, part, None)
+        layers = [] if classifier is None else list(classifier.named_modules(prefix=part))
+        last = next((pair for pair in reversed(layers) if isinstance(pair[1], nn.Linear | nn.Conv2d)), None)
+        if last is not None:
+            path, layer = last
+            above, _, child = path.rpartition(".")
+            setattr(network.get_submodule(above), child, nn.Identity())
+            width = layer.in_features if isinstance(layer, nn.Linear) else layer.in_channels
+            network.out_features = width  # type: ignore[assignment]
             return network
     raise ParameterError(f"Model {name!r} has no classifying layer that could be taken off. Choose another one.")
 

@@ -83,7 +83,7 @@ def _from_npz(path: str) -> FeatureFile:
             wanted = {"features", "X", "labels", "ranks", "split", "ids"}.intersection(archive.files)
             arrays = {member: archive[member] for member in wanted}
     except (OSError, EOFError, BadZipFile, ValueError) as error:
-        if "allow_pickle" in str(error):
+        if "Object arrays" in str(error):
             raise FileError(
                 f"{path} holds an array of Python objects, which is never unpickled. Save names as text: "
                 f"np.array(names, dtype=str)."
@@ -100,7 +100,7 @@ def _from_npz(path: str) -> FeatureFile:
         labels = labels[:, None] if labels.ndim == 1 else labels
         if labels.ndim != 2 or labels.shape[1] != (1 if ranks is None else ranks.size):
             raise FileError(
-                f"{path}: labels of shape {labels.shape} need 'ranks', the names of their columns, coarsest first; "
+                f"{path}: labels of shape {labels.shape} need 'ranks', the names of the columns, coarsest first; "
                 f"it names {0 if ranks is None else ranks.size}."
             )
     return FeatureFile(
