@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
-from zipfile import BadZipFile
+from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 
@@ -217,6 +217,8 @@ def _separator(path: str) -> str:
 def _npz_names(path: str, member: str) -> list[str] | None:
     """Read one array of names, without unpickling; None if there is no such member."""
     tree_files.require_file(path)
+    if not is_zipfile(path):
+        raise FileError(f"{path} cannot be read as .npz: it is not an archive written by np.savez.")
     try:
         with np.load(Path(path), allow_pickle=False) as archive:
             if member not in archive:

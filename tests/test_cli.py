@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hedgerow
+from hedgerow import cli
+
+HEAVY = ("torch", "matplotlib", "pandas", "sklearn", "pyarrow", "plotly")
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "hedgerow", *arguments], capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    """Run the command in this process; return its exit status."""
+    monkeypatch.setattr(sys, "argv", ["hedgerow", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    code = stopped.value.code
+    return code if isinstance(code, int) else 0
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("tree.csv").write_text("animal,bird\nanimal,fish\nbird,robin\nbird,wren\n")
+    return "tree.csv"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import hedgerow",
+        "import sys; sys.argv = ['hedgerow', '--help']; from hedgerow.cli import main\ntry: main()\nexcept SystemExit: 0",
+    ],
+)
+def test_nothing_heavy_is_loaded(program: str) -> None:
+    check = f"import sys; print('loaded:', [name for name in {HEAVY} if name in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program}\n{check}"], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.rstrip().endswith("loaded: []")
+
+
+def test_doctor_in_a_process_of_its_own(tree: str) -> None:
+    done = run("doctor", tree)
+    assert done.returncode == 0
+    assert "tree.csv is a sound tree" in done.stdout
+    assert done.stderr == ""
+
+
+def test_version_and_help(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(monkeypatch, "--version") == 0
+    assert capsys.readouterr().out == f"hedgerow {hedgerow.__version__}\n"
+    assert call(monkeypatch, "--help") == 0
+    assert "hedgerow doctor tree.csv" in capsys.readouterr().out
+    assert call(monkeypatch, "doctor", "--help") == 0
+    assert "--tree-format" in capsys.readouterr().out
+
+
+def test_problems_are_status_1(
+    tree: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(tree).write_text("a,b\nb,a\n")
+    assert call(monkeypatch, "doctor", tree, "--json", "found.json") == 1
+    assert "a -> b -> a" in capsys.readouterr().out
+    found = json.loads(Path("found.json").read_text(encoding="utf-8"))
+    assert found["ok"] is False
+    assert found["problems"][0]["kind"] == "cycle"
+
+
+def test_all_options_of_the_doctor(tree: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("labels.txt").write_text("robin\nwren\n")
+    Path("scores.csv").write_text("robin,wren,fish\n1,0,0\n")
+    Path("titles.json").write_text('{"robin": "Rotkehlchen"}')
+    Path("tree.dat").write_text(Path(tree).read_text())
+    options = [
+        "--labels",
+        "labels.txt",
+        "--scores",
+        "scores.csv",
+        "--titles",
+        "titles.json",
+        "--tree-format",
+        "edges",
+    ]
+    assert call(monkeypatch, "doctor", "tree.dat", *options, "--json", "found.json") == 0
+    found = json.loads(Path("found.json").read_text(encoding="utf-8"))
+    assert found["scores"]["kind"] == "leaves"
+    assert found["labels"]["examples"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["doctor", "absent.csv"], "absent.csv does not exist"),
+        (["doctor", "tree.csv", "--tree-format", "xml"], "no tree format 'xml'"),
+        (["doctor", "tree.csv", "--labels", "absent.txt"], "absent.txt does not exist"),
+        (["doctor", "tree.csv", "--json", "nowhere/found.json"], "does not exist. Create it first"),
+        (["doctor", "[/red].csv"], "[/red].csv does not exist"),
+    ],
+)
+def test_bad_input_is_one_message_and_status_2(
+    tree: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    part: str,
+) -> None:
+    assert call(monkeypatch, *arguments) == 2
+    message = capsys.readouterr().err
+    assert part in message
+    assert "Traceback" not in message
+
+
+@pytest.mark.parametrize("arguments", [["doctor"], ["dcotor", "tree.csv"], ["doctor", "tree.csv", "--colour"]])
+def test_bad_usage_is_status_2(monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+    assert call(monkeypatch, *arguments) == 2
+
+
+def test_interruption_is_status_130(tree: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hedgerow.doctor.examine", interrupt)
+    assert call(monkeypatch, "doctor", tree) == 130
+
+
+def test_a_closed_pipe_is_quiet(tree: str) -> None:
+    lines = "".join(f"root,a name that is long enough to fill a pipe {i}\n" for i in range(10))
+    Path(tree).write_text(lines)
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m hedgerow doctor {tree} | true"],  # noqa: S607
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.stderr == ""
