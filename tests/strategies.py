@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["QUICK", "Floats", "information_kinds", "likelihoods", "trees", "trees_and_likelihoods"]
 
 Floats = NDArray[Any]
-QUICK = settings(max_examples=50, deadline=None)
+QUICK = settings(max_examples=30, deadline=None)
 """Enough draws to meet every corner of a small tree, soon over."""
 
 

@@ -99,8 +99,7 @@ def majority(
     >>> h.names[infer.majority(h, [[1, 0.6, 0.3, 0.3, 0.4]])].tolist()
     ['pet']
     """
-    q = check_likelihoods(h, q, scale)
-    return threshold(h, q, _HALF[scale], information=information, scale=scale)
+    return threshold(h, q, _HALF.get(scale, 0.5), information=information, scale=scale)
 
 
 def plurality(
