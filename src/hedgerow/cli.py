@@ -308,6 +308,58 @@ def predict(
         write_json(json_file, {"output": str(output), "tau": tau, "rule": rule, **written.to_dict()})
 
 
+@app.command(
+    epilog="Examples:\n\nhedgerow train glyphs-quick -o runs/quick\n\n"
+    "hedgerow train features-linear --set data.path=features.npz --set method.name=softmax-margin -o runs/margin\n\n"
+    "hedgerow train features-linear --show"
+)
+def train(
+    recipe: Annotated[
+        str,
+        typer.Argument(metavar="RECIPE", help="A recipe that ships, or a .toml file.", show_default=False),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="DIR", help="Folder of the run: new, or empty.", show_default=False
+        ),
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Change the recipe: optimiser.lr=0.05.", show_default=False
+        ),
+    ] = None,
+    devices: Annotated[
+        int | None, typer.Option(min=1, help="Number of devices, as --set run.devices.", show_default=False)
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in DIR.")] = False,
+    show: Annotated[
+        bool, typer.Option("--show", help="Print the recipe, every field explained, and stop.")
+    ] = False,
+    json_file: JsonOption = None,
+) -> None:
+    """Train a model that can answer with any node of the tree.
+
+    Recipes that ship: glyphs-quick, glyphs, features-linear, inat21mini-resnet18, imagenet-resnet50.
+    """
+    from hedgerow.training.recipe import Recipe
+
+    chosen = Recipe.load(recipe, [*(changes or []), *([] if devices is None else [f"run.devices={devices}"])])
+    if show:
+        typer.echo(chosen.explained())
+        return
+    from hedgerow.training.run import train
+    from hedgerow.training.words import print_run
+
+    folder = Path("runs", Path(recipe).stem) if output is None else output
+    _require_folders(json_file)
+    run = train(chosen, folder, resume=resume, progress=sys.stderr.isatty())
+    print_run(run, Console())
+    if json_file is not None:
+        write_json(json_file, run.metrics())
+
+
 def _require_folders(*files: Path | None) -> None:
     """Refuse early what could not be written after a long computation."""
     for path in files:

@@ -55,6 +55,7 @@ class Classifier(nn.Module):
         counts: NDArray[np.int64] | None = None,
     ) -> None:
         super().__init__()
+        self.input_shape = input_shape
         told = {"counts": counts} if "counts" in methods.parameters(recipe.method.name) else {}
         self.method = methods.create(recipe.method.name, hierarchy, **(told | dict(recipe.method.params)))
         self.model = models.build(recipe.model.name, input_shape, **recipe.model.params)

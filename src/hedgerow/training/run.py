@@ -131,7 +131,7 @@ def _finish(run: RunFolder, classifier: Classifier, splits: DataSplits, device: 
     best = torch.load(run.best, map_location="cpu", weights_only=True)["state_dict"]
     prefix = "classifier."
     classifier.load_state_dict({k.removeprefix(prefix): v for k, v in best.items() if k.startswith(prefix)})
-    run.save_weights(classifier, splits.input_shape)
+    run.save_weights(classifier)
     run.save_scores(classifier, splits.test, device)
     figures = {name: _figures(classifier, splits.split(name), device) for name in ("val", "test")}
     run.write_text("metrics.json", json.dumps(figures, indent=2) + "\n")

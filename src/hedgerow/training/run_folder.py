@@ -143,11 +143,11 @@ class RunFolder:
             raise FileError(f"The run in {self.path} is not finished: go on with --resume.") from error
         return metrics
 
-    def save_weights(self, classifier: Classifier, input_shape: tuple[int, ...]) -> None:
+    def save_weights(self, classifier: Classifier) -> None:
         """Write the weights."""
         from safetensors.torch import save
 
-        shape = json.dumps(input_shape)
+        shape = json.dumps(classifier.input_shape)
         weights = {name: tensor.contiguous().cpu() for name, tensor in classifier.state_dict().items()}
         with atomic_write(self.path / "model.safetensors", "wb") as file:
             file.write(save(weights, metadata={"input_shape": shape}))

@@ -1,0 +1,34 @@
+"""What a training run came to, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hedgerow.training.run_folder import RunFolder
+
+_SHOWN = ("AP", "AC", "R@90C", "R@95C", "majority_F1", "leaf_F1")
+
+
+def print_run(run: RunFolder, console: Console) -> None:
+    """Print the figures of a finished run, and what to do next."""
+    recipe, figures = run.recipe(), run.metrics()
+    table = Table(title=f"{recipe.method.name} on {recipe.data.name}, in %", title_justify="left")
+    table.add_column("split")
+    for name in _SHOWN:
+        table.add_column(name, justify="right")
+    for split, values in figures.items():
+        table.add_row(split, *(f"{100 * values[name]:.1f}" for name in _SHOWN))
+    console.print(table)
+    console.print(
+        f"Next: look at every operating point of the test data, or answer for new data:\n"
+        f"  hedgerow evaluate {run.path} --figure curves.png\n"
+        f"  hedgerow predict {run.path} --data FILE --tau 0.8 -o answers.csv",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
