@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import importlib.util
+import json
 import pkgutil
 import subprocess
 import sys
@@ -87,3 +88,29 @@ def test_doctor_refuses_a_cycle_without_a_traceback(tmp_path: Path) -> None:
     shown = hedgerow("doctor", str(tree))
     assert shown.returncode == 1
     assert "Traceback" not in shown.stderr
+
+
+def test_evaluate_and_predict_without_the_training_half(tmp_path: Path) -> None:
+    tree = tmp_path / "tree.csv"
+    tree.write_text("\n".join(f"{parent},{child}" for parent, child in EDGES), encoding="utf-8")
+    scores = tmp_path / "scores.csv"
+    scores.write_text("fish,robin,wren,label\n0.1,0.7,0.2,robin\n0.1,0.4,0.5,robin\n", encoding="utf-8")
+    figures, answers = tmp_path / "figures.json", tmp_path / "answers.csv"
+    shown = hedgerow(
+        "evaluate",
+        str(scores),
+        "--tree",
+        str(tree),
+        "--json",
+        str(figures),
+        "--figure",
+        str(tmp_path / "curves.png"),
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert "matplotlib" in shown.stderr
+    found = json.loads(figures.read_text(encoding="utf-8"))
+    assert found["examples"] == 2
+    assert found["summary"]["leaf_exact"] == 0.5
+    shown = hedgerow("predict", str(scores), "--tree", str(tree), "--tau", "0.8", "-o", str(answers))
+    assert shown.returncode == 0, shown.stderr
+    assert [line.split(",")[1] for line in answers.read_text(encoding="utf-8").splitlines()[1:]] == ["bird"] * 2

@@ -64,8 +64,9 @@ def print_comparison(comparison: SystemComparison, console: Console) -> None:
         console.print(
             Text(
                 f"Compared with {base.name} on the same examples: ▲ better, ▼ worse, ≈ no clear difference. A "
-                f"difference is called clear if the {share} interval of {comparison.replicates:,} paired "
-                f"bootstrap replicates leaves out 0; among twenty such marks one is wrong on average.\n"
+                f"difference is clear if the {share} interval of {comparison.replicates:,} paired bootstrap "
+                f"replicates leaves out 0. Where there is no difference, {1 - comparison.confidence:.0%} of the "
+                f"marks will still claim one.\n"
             )
         )
         console.print(_difference_table(comparison), "")

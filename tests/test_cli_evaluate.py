@@ -1,0 +1,220 @@
+"""The verbs evaluate, compare and predict, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow import cli, infer
+from hedgerow.evaluation import Evaluation
+from tests.score_files import LEAVES, H, probabilities, save_npz, save_table
+from tests.test_evaluation import FIGURES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder, made current, with a tree and two score files for the same 80 examples."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    H.to_edges("tree.csv")
+    labels = np.array(LEAVES)[np.random.default_rng(0).integers(4, size=80)].tolist()
+    truth = np.eye(4)[[LEAVES.index(label) for label in labels]]
+    ids = [f"e{i}" for i in range(80)]
+    save_npz(tmp_path / "a.npz", probabilities=0.5 * probabilities(80) + 0.5 * truth, labels=labels, ids=ids)
+    save_table(tmp_path / "b.csv", probabilities(80, seed=1), label=labels, id=ids)
+    return tmp_path
+
+
+def hedgerow(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> tuple[str, str]:
+    """Run the command; return what it printed, and its errors."""
+    before = sys.argv
+    sys.argv = ["hedgerow", *arguments]
+    try:
+        cli.main()
+        code: object = 0
+    except SystemExit as done:
+        code = done.code or 0
+    finally:
+        sys.argv = before
+    printed = capsys.readouterr()
+    assert code == status, printed.err
+    assert "Traceback" not in printed.err
+    return re.sub(r"\x1b\[[0-9;]*m", "", printed.out), re.sub(r"\x1b\[[0-9;]*m", "", printed.err)
+
+
+def test_evaluate_explains_its_figures(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", "--bootstrap", "20")
+    assert "a: 80 examples, a tree of 7 nodes with 4 leaves" in out
+    assert "average precision" in out
+    assert "95% interval" in out
+    assert re.search(r"majority +[\d.]+ +[\d.]+", out)
+    tau = re.search(r"Next: hedgerow predict SCORES --tree TREE --tau ([\d.]+) -o answers.csv", out)
+    assert tau is not None
+    assert 0 <= float(tau[1]) <= 1
+
+
+def test_evaluate_writes_json_folder_and_figure(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    options = ("-o", "out", "--json", "out.json", "--figure", "curves.svg")
+    hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", *options)
+    found = json.loads((place / "out.json").read_text(encoding="utf-8"))
+    assert found["examples"] == 80
+    assert set(FIGURES) <= found["summary"].keys()
+    assert all(0 <= found["summary"][name] <= 1 for name in FIGURES)
+    assert {"evaluation.json", "curve.npz", "examples.npz"} <= {path.name for path in (place / "out").iterdir()}
+    saved = Evaluation.load("out")
+    assert saved.to_dict() == found
+    with np.load("a.npz") as scores:
+        q = hr.likelihood.from_leaves(H, scores["probabilities"], classes=scores["classes"])
+        curve = hr.operating_curve(H, q, scores["labels"])
+    assert curve.summary() == {name: found["summary"][name] for name in curve.summary()}
+    assert (place / "curves.svg").read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_evaluate_options(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--logits", "--information", "depth", "--below-label", "wrong", "--json", "out.json")
+    out, _ = hedgerow(capsys, "evaluate", "b.csv", "--tree", "tree.csv", *options)
+    found = json.loads((place / "out.json").read_text(encoding="utf-8"))
+    assert (found["information"], found["below_label"]) == ("depth", "wrong")
+    assert "Warning: The scores were read as logits" in out
+    assert "looks like probabilities" in found["warnings"][0]
+
+
+def test_without_matplotlib_there_is_a_notice(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "hedgerow.display", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    out, err = hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", "--figure", "curves.png")
+    assert "AP" in out
+    assert "needs matplotlib" in err
+    assert "hedgerow[plot]" in err
+    assert not (place / "curves.png").exists()
+
+
+def test_compare_folders_and_files(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", "-o", "first")
+    options = ("--tree", "tree.csv", "--bootstrap", "100", "--json", "c.json")
+    out, _ = hedgerow(capsys, "compare", "first", "b.csv", *options)
+    assert re.search(r"^b .*▼", out, re.MULTILINE)
+    assert "paired bootstrap" in out
+    found = json.loads((place / "c.json").read_text(encoding="utf-8"))
+    assert [system["name"] for system in found["systems"]] == ["a", "b"]
+    assert found["systems"][1]["differences"]["AP"]["verdict"] == "worse"
+    assert found["systems"][1]["differences"]["AP"]["high"] < 0
+
+
+def test_compare_draws_one_figure(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    options = ("--tree", "tree.csv", "--bootstrap", "0", "--figure", "c.pdf", "--against", "best")
+    hedgerow(capsys, "compare", "a.npz", "b.csv", *options)
+    assert (place / "c.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_compare_says_why_not(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save_npz(place / "c.npz", probabilities=probabilities(30), labels=["cod"] * 30)
+    out, _ = hedgerow(capsys, "compare", "a.npz", "c.npz", "--tree", "tree.csv", "--bootstrap", "10")
+    assert "c is not compared example by example with a: it has 30 examples, not 80." in out
+    assert re.search(r"^c +[\d.]+", out, re.MULTILINE)
+    _, err = hedgerow(capsys, "compare", "a.npz", "b.csv", status=2)
+    assert "give --tree TREE" in err
+    _, err = hedgerow(capsys, "compare", "a.npz", "--tree", "tree.csv", status=2)
+    assert "two evaluations or more" in err
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_predict_at_a_threshold(suffix: str, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = f"answers.{suffix}"
+    options = ("--tree", "tree.csv", "--tau", "0.7", "-o", output, "--json", "p.json")
+    out, _ = hedgerow(capsys, "predict", "a.npz", *options)
+    assert f"80 answers written to {output}" in out
+    frame = pd.read_csv(output) if suffix == "csv" else pd.read_parquet(output)
+    with np.load("a.npz") as scores:
+        q = hr.likelihood.from_leaves(H, scores["probabilities"], classes=scores["classes"])
+        ids = scores["ids"].tolist()
+    expected = infer.threshold(H, q, 0.7)
+    assert frame["id"].tolist() == ids
+    assert frame["prediction"].tolist() == H.names[expected].tolist()
+    np.testing.assert_allclose(frame["confidence"], np.asarray(q)[np.arange(80), expected])
+    assert frame["lineage"][0] == " > ".join(H.names[H.lineage(int(expected[0]))])
+    found = json.loads((place / "p.json").read_text(encoding="utf-8"))
+    assert found["examples"] == 80
+    assert found["by_depth"] == np.bincount(H.depth[expected], minlength=3).tolist()
+
+
+def test_predict_needs_no_labels(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save_table(place / "new.csv", probabilities(5))
+    hedgerow(capsys, "predict", "new.csv", "--tree", "tree.csv", "--rule", "expected-information", "-o", "out.csv")
+    assert pd.read_csv("out.csv")["example"].tolist() == [0, 1, 2, 3, 4]
+    _, err = hedgerow(capsys, "evaluate", "new.csv", "--tree", "tree.csv", status=2)
+    assert "no column 'label'" in err
+
+
+def test_predict_wants_a_threshold_or_a_rule(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for extra, said in (
+        ((), "either a threshold"),
+        (("--tau", "0.5", "--rule", "leaf"), "either a threshold"),
+        (("--tau", "1.5"), "between 0 and 1"),
+    ):
+        _, err = hedgerow(capsys, "predict", "a.npz", "--tree", "tree.csv", "-o", "out.csv", *extra, status=2)
+        assert said in err
+    assert not (place / "out.csv").exists()
+
+
+def test_mistakes_are_one_message_and_leave_nothing_behind(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    p = probabilities(30)
+    p[20, 1] = np.nan
+    save_table(place / "bad.csv", p, label=["cod"] * 30)
+    before = sorted(place.iterdir())
+    for verb, *more in (
+        ("evaluate", "-o", "out", "--json", "o.json"),
+        ("predict", "--tau", "0.5", "-o", "out.csv"),
+    ):
+        out, err = hedgerow(capsys, verb, "bad.csv", "--tree", "tree.csv", *more, status=2)
+        assert out == ""
+        assert "row 20 (counted from 0) has no number (NaN) for 'wren'" in err
+        assert sorted(place.iterdir()) == before
+
+
+def test_what_cannot_be_written_is_refused_early(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for option, said in (
+        (("--json", "none/o.json"), "Create it first"),
+        (("--figure", "none/f.png"), "Create it first"),
+        (("--figure", "f.bmp"), ".png, .pdf or .svg"),
+    ):
+        out, err = hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", *option, status=2)
+        assert out == ""
+        assert said in err
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "compare", "predict"])
+def test_help_has_examples(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = hedgerow(capsys, verb, "--help")
+    assert "Examples" in out
+    assert "--json" in out
+
+
+def test_long_work_shows_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+    monkeypatch.setattr("rich.progress.Progress.start", lambda self: begun.append(self.tasks[0].description))
+    moments = iter([0.0, 0.5, 2.5])
+    monkeypatch.setattr("hedgerow.cli.time.monotonic", lambda: next(moments, 3.0))
+    with cli._bar("Reading scores", 3) as advance:
+        advance(1)
+        assert begun == []
+        advance(1)
+        assert begun == ["Reading scores"]
