@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast, final
 from zipfile import BadZipFile
 
@@ -152,7 +153,7 @@ class OperatingCurve:
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a curve that `save` wrote."""
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with Path(path).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
                 arrays = {key: file[key] for key in file.files}
             values = {key.removeprefix("value:"): arrays[key] for key in arrays if key.startswith("value:")}
             examples, scale = int(arrays["examples"]), cast("Scale", str(arrays["scale"]))
@@ -314,12 +315,10 @@ class _Bins:
         self.used |= other.used
 
     def curve(self) -> tuple[NDArray[np.float64], list[NDArray[np.float64]], int]:
-        # The edge above the highest used one gives "every answer the root".
-        used = self.used.copy()
-        used[0] = True
-        used[min(int(np.flatnonzero(used)[-1]) + 1, len(used) - 1)] = True
+        # The edge above a used one is the lowest at which its events have not happened yet.
+        kept = np.append(True, self.used[:-1])
         total = self.at_root[:, None] + np.cumsum(self.change[:, ::-1], axis=1)[:, ::-1]
-        return self.edges[used][::-1], list((total * _UNIT)[:, used][:, ::-1]), self.examples
+        return self.edges[kept][::-1], list((total * _UNIT)[:, kept][:, ::-1]), self.examples
 
 
 def operating_curve(hierarchy: Hierarchy, q: Any, labels: ArrayLike, **options: Any) -> OperatingCurve:

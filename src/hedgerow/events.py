@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 BOTTOM: dict[Scale, float] = {"probability": 0.0, "log": -np.inf, "logit": -np.inf}
 """The lowest threshold of each scale; nodes that score no higher are never answers."""
 
-_DTYPES = (np.int32, np.int32, np.int32, np.float64)
+_DTYPES: tuple[Any, ...] = (np.int32, np.int32, np.int32, np.float64)
 
 
 @final

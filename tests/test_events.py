@@ -1,0 +1,127 @@
+"""Threshold events: what is kept of the scores."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow import Hierarchy
+from hedgerow.errors import ScoreError
+from hedgerow.events import BOTTOM, Events
+from hedgerow.pareto import Candidates
+from tests import oracle, oracle_curve
+from tests.backends import BACKENDS, Backend, make
+from tests.curve_strategies import Problem, in_parts, problems
+from tests.strategies import QUICK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PETS = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+
+
+def events_of(problem: Problem, q: Any, rows: Any = slice(None)) -> Events:
+    candidates = Candidates.of(problem.h, problem.options["information"])
+    return Events.of(problem.h, q[rows], problem.labels[rows], candidates, "probability")
+
+
+def moves(events: Events) -> Iterator[list[tuple[int, float]]]:
+    """Each example's answers and the thresholds below which they are given."""
+    end = np.cumsum(events.count)
+    for a, b in zip(end - events.count, end, strict=True):
+        yield list(zip(events.node[a:b].tolist(), events.score[a:b].tolist(), strict=True))
+
+
+@given(problems(), st.sampled_from(BACKENDS))
+@QUICK
+def test_events_are_the_moves_of_the_answer(problem: Problem, backend: Backend) -> None:
+    tree, info = oracle.Tree(problem.h.parent.tolist()), problem.h.information(problem.options["information"])
+    found = events_of(problem, make(backend, problem.q))
+    assert found.label.tolist() == problem.labels.tolist()
+    for p, steps in zip(problem.q.tolist(), moves(found), strict=True):
+        expected, before = [], 0
+        for tau in [math.inf, *sorted({x for x in p if x > 0}, reverse=True), 0.0]:
+            answer = oracle_curve.answer(tree, p, info.tolist(), tau, 0.0)
+            if answer != before:
+                expected.append((answer, p[answer]))
+                before = answer
+        assert steps == expected
+
+
+@given(problems())
+@QUICK
+def test_types_do_not_depend_on_the_scores(problem: Problem) -> None:
+    for backend in BACKENDS:
+        found = events_of(problem, make(backend, problem.q))
+        assert [a.dtype for a in (found.label, found.count, found.node)] == [np.int32] * 3
+        assert found.score.dtype == np.float64
+    assert [a.dtype for a in vars(Events.none()).values()] == [
+        a.dtype for a in vars(events_of(problem, problem.q)).values()
+    ]
+
+
+@given(st.data())
+@QUICK
+def test_batches_laid_end_to_end(data: st.DataObject) -> None:
+    problem = data.draw(problems(max_rows=8))
+    parts = data.draw(in_parts(len(problem.q)))
+    joined = Events.join(events_of(problem, problem.q, rows) for rows in parts)
+    whole = events_of(problem, problem.q, [row for rows in parts for row in rows])
+    for name in ("label", "count", "node", "score"):
+        assert np.array_equal(getattr(joined, name), getattr(whole, name))
+
+
+@given(problems(max_rows=8))
+@QUICK
+def test_what_events_know_of_one_another(problem: Problem) -> None:
+    events = events_of(problem, problem.q)
+    assert events.example.tolist() == [i for i, n in enumerate(events.count) for _ in range(n)]
+    before = [node for steps in moves(events) for node, _ in [(0, math.inf), *steps][: len(steps)]]
+    assert events.before.tolist() == before
+    order, last = events.descending()
+    assert sorted(order.tolist()) == list(range(len(events.node)))
+    assert np.all(np.diff(events.score[order]) <= 0)
+    assert events.score[order[last]].tolist() == sorted(set(events.score.tolist()), reverse=True)
+    thresholds = events.thresholds(order, last, "probability")
+    assert thresholds.tolist() == [*sorted(set(events.score.tolist()), reverse=True), 0.0]
+
+
+def test_half_precision() -> None:
+    q = np.array([[1, 0.7, 0.5, 0.2, 0.3]])
+    candidates = Candidates.of(PETS)
+    for scores in (q.astype(np.float16), torch.tensor(q, dtype=torch.bfloat16), torch.tensor(q).half()):
+        found = Events.of(PETS, scores, ["cat"], candidates, "probability")
+        assert found.node.tolist() == [1, 2]
+        assert found.score.tolist() == [float(scores[0, 1]), 0.5]
+
+
+def test_tensors_that_need_gradients() -> None:
+    q = torch.tensor([[1, 0.7, 0.5, 0.2, 0.3]], requires_grad=True)
+    assert Events.of(PETS, q, torch.tensor([2]), Candidates.of(PETS), "probability").node.tolist() == [1, 2]
+
+
+def test_index_tensors_made_in_inference_mode_serve_training_too() -> None:
+    h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    with torch.inference_mode():
+        hr.likelihood.flat_softmax(h, torch.zeros(1, 3))
+    theta = torch.zeros(1, 3, requires_grad=True)
+    hr.likelihood.flat_softmax(h, theta)[0, 1].backward()
+    assert theta.grad is not None
+
+
+@pytest.mark.parametrize(("scale", "bottom"), BOTTOM.items())
+def test_nothing_below_the_bottom(scale: Any, bottom: float) -> None:
+    found = Events.of(PETS, np.full((2, 5), bottom), ["cat"] * 2, Candidates.of(PETS), scale)
+    assert found.count.tolist() == [0, 0]
+
+
+def test_one_label_an_example() -> None:
+    with pytest.raises(ScoreError, match=r"\(2, 5\) and \(3,\)"):
+        Events.of(PETS, np.ones((2, 5)), ["cat"] * 3, Candidates.of(PETS), "probability")
