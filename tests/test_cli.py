@@ -39,7 +39,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     "program",
     [
         "import hedgerow",
-        "import sys; sys.argv = ['hedgerow', '--help']; from hedgerow.cli import main\ntry: main()\nexcept SystemExit: 0",
+        "import sys; sys.argv[1:] = ['--help']\nfrom hedgerow.cli import main\ntry: main()\nexcept SystemExit: 0",
     ],
 )
 def test_nothing_heavy_is_loaded(program: str) -> None:

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hedgerow import tree_files
+from hedgerow._threads import map_row_blocks
 from hedgerow.errors import ParameterError, ScoreError, TreeError, UnknownNameError
 from hedgerow.parents import (
     DepthFirst,
@@ -50,7 +51,7 @@ Names = NDArray[np.object_]
 InformationKind = Literal["leaves", "depth"]
 T = TypeVar("T")
 
-_LCA_BLOCK = 1 << 15  # pairs per block: temporaries of this length stay in the cache
+_LCA_ROW_BYTES = 32  # what a pair takes while it is worked on
 
 
 @final
@@ -374,29 +375,43 @@ class Hierarchy:
         a, b = np.broadcast_arrays(self._checked(a), self._checked(b))
         result = np.empty(a.shape, dtype=np.int64)
         flat_a, flat_b, flat = a.reshape(-1), b.reshape(-1), result.reshape(-1)
-        minima, exponent = self._parent_minima
-        width = len(self)
-        for start in range(0, flat.size, _LCA_BLOCK):
-            block = slice(start, start + _LCA_BLOCK)
-            low = np.minimum(flat_a[block], flat_b[block])
-            high = np.maximum(flat_a[block], flat_b[block])
-            k = exponent[high - low]
-            left = minima.take(k * width + low + 1, mode="clip")
-            right = minima.take(k * width + high + 1 - (1 << k), mode="clip")
-            np.copyto(flat[block], np.where(low == high, low, np.minimum(left, right)))
+
+        def fill(block: slice) -> None:
+            flat[block] = self._lca_of_nodes(flat_a[block], flat_b[block])
+
+        map_row_blocks(fill, flat.size, _LCA_ROW_BYTES)
         return result[()]
 
+    def _lca_of_nodes(self, a: Indices, b: Indices) -> NDArray[np.int32]:
+        minima, first, last = self._parent_minima
+        low, high = np.minimum(a, b), np.maximum(a, b)
+        apart = high - low
+        same = np.flatnonzero(apart == 0)
+        low += first.take(apart, mode="clip")  # nodes are checked; "raise" would be slower
+        high += last.take(apart, mode="clip")
+        found = minima.take(low, mode="clip")
+        np.minimum(found, minima.take(high, mode="clip"), out=found)
+        found[same] = a[same]
+        return found
+
     @cached_property
-    def _parent_minima(self) -> tuple[NDArray[np.int32], Indices]:
-        """Minima of `parent` over runs of 2**k nodes, flattened over k, and floor(log2) of every length."""
+    def _parent_minima(self) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[Any]]:
+        """Minima of `parent` over runs of 1, 2, 4, ... nodes, and how to find them.
+
+        For a < b that are d apart, the longest runs within a+1 .. b are the one that starts at a+1, whose minimum
+        stands at a plus the second array at d, and the one that ends with b, at b plus the third array at d.
+        """
         n = len(self)
         levels = [self.parent.astype(np.int32)]
         while (1 << len(levels)) < n:
             half = 1 << (len(levels) - 1)
             below = levels[-1]
             levels.append(np.concatenate([np.minimum(below[:-half], below[half:]), below[-half:]]))
-        exponent = np.frexp(np.maximum(np.arange(n), 1))[1].astype(np.int64) - 1
-        return np.concatenate(levels), exponent
+        minima = np.concatenate(levels)
+        k = np.frexp(np.maximum(np.arange(n), 1))[1].astype(np.int64) - 1  # floor(log2(d)), exactly
+        first = k * n + 1
+        dtype = np.int32 if len(minima) < np.iinfo(np.int32).max else np.int64
+        return minima, first.astype(dtype), (first - (1 << k)).astype(dtype)
 
     def lineage(self, node: int) -> Indices:
         """Return the path from the root to a node: root first, the node last."""
