@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,9 +16,6 @@ from hedgerow import cli, infer
 from hedgerow.evaluation import Evaluation
 from tests.score_files import LEAVES, H, probabilities, save_npz, save_table
 from tests.test_evaluation import FIGURES
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -218,3 +215,15 @@ def test_long_work_shows_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
         assert begun == []
         advance(1)
         assert begun == ["Reading scores"]
+
+
+def test_the_example_that_ships_with_the_sources(capsys: pytest.CaptureFixture[str]) -> None:
+    examples = Path(__file__).parents[1] / "examples"
+    if not examples.is_dir():
+        pytest.skip("the examples ship with the sources only")
+    tree = ("--tree", str(examples / "garden.csv"), "--tree-format", "lineages")
+    out, _ = hedgerow(capsys, "evaluate", str(examples / "garden_scores.csv"), *tree)
+    shown = (examples.parent / "docs" / "cli.md").read_text(encoding="utf-8")
+    row = re.search(r"^majority +(.*)$", out, re.MULTILINE)
+    assert row is not None
+    assert row[0].rstrip() in shown
