@@ -222,12 +222,12 @@ class CurveBuilder:
         self.measures = Measures.of(hierarchy, (*STANDARD_METRICS, *metrics), information, below_label)
         self._candidates = Candidates.of(hierarchy, information)
         self._parts: list[Events] = []
-        self._bins = None if bins is None else _Bins(_edges(bins, scale), len(self.measures.metrics))
+        self.bins = None if bins is None else Bins(_edges(bins, scale), len(self.measures.metrics))
 
     @property
     def events(self) -> Events:
         """All threshold events so far; an exact builder only."""
-        if self._bins is not None:
+        if self.bins is not None:
             raise ParameterError("A binned builder keeps no events; leave out bins= to have them.")
         if len(self._parts) > 1:
             self._parts = [Events.join(self._parts)]
@@ -247,30 +247,30 @@ class CurveBuilder:
 
     def add(self, events: Events) -> None:
         """Add examples whose events are known already."""
-        if self._bins is None:
+        if self.bins is None:
             self._parts.append(events)
         else:
-            self._bins.add(events, self.measures)
+            self.bins.add(events, self.measures)
 
     def merge(self, other: CurveBuilder) -> None:
         """Take in the examples of another builder with the same tree and settings."""
         same = (
             self.measures.same_as(other.measures)
             and self.scale == other.scale
-            and (self._bins is None) == (other._bins is None)
-            and (self._bins is None or np.array_equal(self._bins.edges, other._bins.edges))  # type: ignore[union-attr]
+            and (self.bins is None) == (other.bins is None)
+            and (self.bins is None or np.array_equal(self.bins.edges, other.bins.edges))  # type: ignore[union-attr]
         )
         if not same:
             raise ParameterError("Only builders with the same tree, metrics, scale and bins can be merged.")
-        if self._bins is not None and other._bins is not None:
-            self._bins.merge(other._bins)
+        if self.bins is not None and other.bins is not None:
+            self.bins.add_sums(other.bins.sums)
         else:
             self._parts.extend(other._parts)
 
     def compute(self) -> OperatingCurve:
         """Return the curve of all examples so far."""
-        if self._bins is not None:
-            threshold, sums, examples = self._bins.curve()
+        if self.bins is not None:
+            threshold, sums, examples = self.bins.curve()
         else:
             events = self.events
             order, last = events.descending()
@@ -288,37 +288,43 @@ class CurveBuilder:
 
 
 @final
-class _Bins:
-    """Fixed-point sums of the changes between neighbouring thresholds."""
+class Bins:
+    """What a binned builder keeps: whole numbers that add up the same in any order, whatever adds them."""
 
     def __init__(self, edges: NDArray[np.float64], metrics: int) -> None:
         self.edges = edges
-        self.examples = 0
-        self.at_root = np.zeros(metrics, dtype=np.int64)
-        self.change = np.zeros((metrics, len(edges)), dtype=np.int64)
-        self.used = np.zeros(len(edges), dtype=bool)
+        """The thresholds, ascending."""
+        self.sums: dict[str, NDArray[np.int64]] = {
+            "examples": np.zeros((), dtype=np.int64),
+            "at_root": np.zeros(metrics, dtype=np.int64),
+            "change": np.zeros((metrics, len(edges)), dtype=np.int64),
+            "moves": np.zeros(len(edges), dtype=np.int64),
+        }
+        """How many examples there are, and how many events at each threshold; the metrics' fixed-point sums with
+        every answer the root, and how the events at each threshold change them."""
 
     def add(self, events: Events, measures: Measures) -> None:
+        """Take in the events of some examples."""
         # An event belongs to the highest edge below its score: the threshold from which it has happened.
         edge = np.searchsorted(self.edges, events.score) - 1
-        self.examples += len(events.label)
-        self.used[edge] = True
         number = events.distinct_labels[2]
+        self.sums["examples"] += len(events.label)
+        self.sums["moves"] += np.bincount(edge, minlength=len(self.edges))
         for row, (at_root, before, after) in enumerate(measures.values(events)):
-            self.at_root[row] += np.sum(_fixed(at_root) * number)
-            np.add.at(self.change[row], edge, _fixed(after) - _fixed(before))
+            self.sums["at_root"][row] += np.sum(_fixed(at_root) * number)
+            np.add.at(self.sums["change"][row], edge, _fixed(after) - _fixed(before))
 
-    def merge(self, other: _Bins) -> None:
-        self.examples += other.examples
-        self.at_root += other.at_root
-        self.change += other.change
-        self.used |= other.used
+    def add_sums(self, other: Mapping[str, NDArray[np.int64]]) -> None:
+        """Take in the sums of other bins with the same edges."""
+        for name, total in self.sums.items():
+            total += other[name]
 
     def curve(self) -> tuple[NDArray[np.float64], list[NDArray[np.float64]], int]:
-        # The edge above a used one is the lowest at which its events have not happened yet.
-        kept = np.append(True, self.used[:-1])
-        total = self.at_root[:, None] + np.cumsum(self.change[:, ::-1], axis=1)[:, ::-1]
-        return self.edges[kept][::-1], list((total * _UNIT)[:, kept][:, ::-1]), self.examples
+        """Return the thresholds, the sum of each metric at each of them, and the number of examples."""
+        # The edge above one with events is the lowest at which these have not happened yet.
+        kept = np.append(True, self.sums["moves"][:-1] > 0)
+        total = self.sums["at_root"][:, None] + np.cumsum(self.sums["change"][:, ::-1], axis=1)[:, ::-1]
+        return self.edges[kept][::-1], list((total * _UNIT)[:, kept][:, ::-1]), int(self.sums["examples"])
 
 
 def operating_curve(hierarchy: Hierarchy, q: Any, labels: ArrayLike, **options: Any) -> OperatingCurve:

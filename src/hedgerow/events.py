@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 BOTTOM: dict[Scale, float] = {"probability": 0.0, "log": -np.inf, "logit": -np.inf}
 """The lowest threshold of each scale; nodes that score no higher are never answers."""
 
-_DTYPES: tuple[Any, ...] = (np.int32, np.int32, np.int32, np.float64)
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -65,7 +63,13 @@ class Events:
         move = node != 0
         example = np.repeat(np.arange(len(label)), count)
         count = np.bincount(example[move], minlength=len(label))
-        return cls(*(a.astype(t) for a, t in zip((label, count, node[move], score[move]), _DTYPES, strict=True)))
+        return cls.of_arrays(label, count, node[move], score[move])
+
+    @classmethod
+    def of_arrays(cls, label: ArrayLike, count: ArrayLike, node: ArrayLike, score: ArrayLike) -> Events:
+        """Make events of arrays of other types."""
+        label, count, node = (np.asarray(a, dtype=np.int32) for a in (label, count, node))
+        return cls(label, count, node, np.asarray(score, dtype=np.float64))
 
     @classmethod
     def join(cls, parts: Iterable[Events]) -> Events:
@@ -76,7 +80,7 @@ class Events:
     @classmethod
     def none(cls) -> Events:
         """Return the events of no examples."""
-        return cls(*(np.empty(0, dtype) for dtype in _DTYPES))
+        return cls.of_arrays((), (), (), ())
 
     @cached_property
     def example(self) -> Indices:
