@@ -108,7 +108,7 @@ def test_compare_folders_and_files(place: Path, capsys: pytest.CaptureFixture[st
     assert re.search(r"^b .*▼", out, re.MULTILINE)
     assert "paired bootstrap" in out
     found = json.loads((place / "c.json").read_text(encoding="utf-8"))
-    assert [system["name"] for system in found["systems"]] == ["a", "b"]
+    assert [system["name"] for system in found["systems"]] == ["first", "b"]
     assert found["systems"][1]["differences"]["AP"]["verdict"] == "worse"
     assert found["systems"][1]["differences"]["AP"]["high"] < 0
 

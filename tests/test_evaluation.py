@@ -348,7 +348,9 @@ def test_folders_and_score_files_are_read_alike(tmp_path: Path) -> None:
     fresh = read_or_evaluate(path, H)
     assert fresh.name == "s"
     fresh.save(tmp_path / "out")
-    assert read_or_evaluate(tmp_path / "out", None).to_dict() == fresh.to_dict()
+    assert read_or_evaluate(tmp_path / "out", None).to_dict() == fresh.to_dict() | {"name": "out"}
+    same = compare([fresh, fresh, model(LABELS, 1)], replicates=0)
+    assert [e.name for e in same.evaluations] == ["s (1)", "s (2)", "strength 1"]
     with pytest.raises(ParameterError, match="give --tree"):
         read_or_evaluate(path, None)
     flat = hr.Hierarchy.from_edges([("root", name) for name in LEAVES])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, final
 
@@ -120,8 +121,22 @@ def compare(
                 progress=lambda: advance(1),
             )
     return SystemComparison(
-        tuple(evaluations), reference, tuple(differences), tuple(reasons), confidence, replicates
+        _distinctly_named(evaluations), reference, tuple(differences), tuple(reasons), confidence, replicates
     )
+
+
+def _distinctly_named(evaluations: Sequence[Evaluation]) -> tuple[Evaluation, ...]:
+    """Return the evaluations, those that share a name with a number after it."""
+    number = Counter(evaluation.name for evaluation in evaluations)
+    seen: Counter[str] = Counter()
+    named = []
+    for evaluation in evaluations:
+        seen[evaluation.name] += 1
+        again = number[evaluation.name] > 1
+        named.append(
+            replace(evaluation, name=f"{evaluation.name} ({seen[evaluation.name]})") if again else evaluation
+        )
+    return tuple(named)
 
 
 def mismatch(base: Evaluation, other: Evaluation) -> str | None:

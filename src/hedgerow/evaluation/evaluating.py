@@ -147,11 +147,15 @@ def evaluate(
         below_label=below_label,
         warnings=tuple(found),
     )
-    if not replicates:
-        return evaluation
+    return _with_intervals(evaluation, replicates, confidence, seed, progress) if replicates else evaluation
+
+
+def _with_intervals(
+    evaluation: Evaluation, replicates: int, confidence: float, seed: int, progress: Progress
+) -> Evaluation:
     with progress("Bootstrap", replicates) as advance:
         drawn = bootstrap.intervals(
-            builder,
+            evaluation.builder,
             per_example=evaluation.per_example,
             replicates=replicates,
             confidence=confidence,

@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
@@ -116,7 +117,7 @@ def read_or_evaluate(
     progress: Progress = silent,
     **options: Any,
 ) -> Evaluation:
-    """Read an evaluation folder, or evaluate a score file with a tree.
+    """Read an evaluation folder, or evaluate a score file with a tree; either way it is called as its file is.
 
     Parameters
     ----------
@@ -136,7 +137,7 @@ def read_or_evaluate(
         evaluation = load(path)
         if hierarchy is not None and hierarchy.fingerprint != evaluation.hierarchy.fingerprint:
             raise ParameterError(f"{shown} was evaluated with another tree than the one given. Evaluate it again.")
-        return evaluation
+        return replace(evaluation, name=Path(os.path.realpath(path)).name)
     if hierarchy is None:
         require_file(path)
         raise ParameterError(f"{shown} is a score file, which needs a tree: give --tree TREE.")
