@@ -1,5 +1,8 @@
 """Hierarchical classification at every operating point."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from hedgerow import infer, likelihood, metrics
 from hedgerow.curve import CurveBuilder, OperatingCurve, operating_curve
 from hedgerow.errors import HedgerowError
@@ -19,3 +22,20 @@ __all__ = [
     "operating_curve",
     "ordered_pareto_sets",
 ]
+
+HedgedClassifier: Any  # named here for type checkers; importing its module would load torch
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Load on first use what needs torch."""
+        if name != "HedgedClassifier":
+            raise AttributeError(f"module 'hedgerow' has no attribute {name!r}")
+        try:
+            return import_module("hedgerow.estimator").HedgedClassifier
+        except ModuleNotFoundError as error:
+            if error.name not in ("torch", "sklearn"):
+                raise
+            raise ImportError(
+                f"HedgedClassifier needs {error.name}, which is not installed: pip install 'hedgerow[torch]'"
+            ) from error
