@@ -310,7 +310,7 @@ def predict(
 
 @app.command(
     epilog="Examples:\n\nhedgerow train glyphs-quick -o runs/quick\n\n"
-    "hedgerow train features-linear --set data.path=features.npz --set method.name=softmax-margin -o runs/margin\n\n"
+    "hedgerow train features-linear --set data.path=features.npz --set method.name=ps-softmax -o runs/ps\n\n"
     "hedgerow train features-linear --show"
 )
 def train(

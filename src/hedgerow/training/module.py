@@ -147,7 +147,7 @@ class TrainingModule(LightningModule):
         """Log the summary of the validation curve."""
         curve = self.curve.compute()
         self.curve.reset()
-        figures = curve.summary() | {"majority_F1": curve.at(math.log(0.5))["f1"]}
+        figures = curve.summary() | {"majority_F1": curve.at(math.log(0.5))["f1"], "examples": curve.examples}
         # The curve is that of all processes already, so that nothing is left to reduce.
         self.log_dict(
             {f"val/{name}": value for name, value in figures.items()}, rank_zero_only=False, sync_dist=False

@@ -71,7 +71,7 @@ def train(
         classifier, recipe, splits.train.ids.tolist(), compiled=_wants(recipe.run.compile, accelerator == "gpu")
     )
     batches = SplitBatches(splits, recipe.optimiser.batch_size, recipe.run.seed, recipe.run.workers)
-    with _without_noise():
+    with without_noise():
         trainer = _trainer(recipe, run, accelerator, progress)
         trainer.fit(module, batches, ckpt_path=run.last if resume and run.last.exists() else None)
     if trainer.is_global_zero:
@@ -165,7 +165,7 @@ def _wants(choice: str, by_default: bool) -> bool:
 
 
 @contextmanager
-def _without_noise() -> Iterator[None]:
+def without_noise() -> Iterator[None]:
     """Silence what Lightning says of things that are as they should be."""
     expected = (
         ".*does not have many workers.*",
