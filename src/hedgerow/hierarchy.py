@@ -345,15 +345,11 @@ class Hierarchy:
 
     def _checked(self, nodes: ArrayLike) -> Indices:
         """Return node indices as int64, having made sure that they are such."""
-        array = np.asarray(nodes)
-        if array.size == 0:
-            return array.astype(np.int64)
-        if array.dtype.kind not in "iu":
-            raise ScoreError(f"Nodes are given by name or by integer index, not as {array.dtype}.")
-        if array.min() < 0 or array.max() >= len(self):
+        array = _integers(nodes)
+        if array.size and (array.min() < 0 or array.max() >= len(self)):
             offender = array[(array < 0) | (array >= len(self))].ravel()[0]
             raise ScoreError(f"{offender} is not a node index: the tree has nodes 0 to {len(self) - 1}.")
-        return array.astype(np.int64, copy=False)
+        return array
 
     # Relations ---------------------------------------------------------------------------------------------
 
@@ -372,7 +368,7 @@ class Hierarchy:
         lie below the LCA, and one of them is its child. A table of minima over runs of 1, 2, 4, ... nodes
         answers that with two look-ups a pair.
         """
-        a, b = np.broadcast_arrays(self._checked(a), self._checked(b))
+        a, b = np.broadcast_arrays(_integers(a), _integers(b))
         result = np.empty(a.shape, dtype=np.int64)
         flat_a, flat_b, flat = a.reshape(-1), b.reshape(-1), result.reshape(-1)
 
@@ -385,6 +381,8 @@ class Hierarchy:
     def _lca_of_nodes(self, a: Indices, b: Indices) -> NDArray[np.int32]:
         minima, first, last = self._parent_minima
         low, high = np.minimum(a, b), np.maximum(a, b)
+        if low.min(initial=0) < 0 or high.max(initial=0) >= len(self):
+            self._checked(np.stack([a, b]))
         apart = high - low
         same = np.flatnonzero(apart == 0)
         low += first.take(apart, mode="clip")  # nodes are checked; "raise" would be slower
@@ -693,6 +691,13 @@ _NOT_DEPTH_FIRST = (
     "Nodes must be in depth-first order, the root first with parent -1. "
     "Hierarchy.from_parents takes them in any order."
 )
+
+
+def _integers(nodes: ArrayLike) -> Indices:
+    array = np.asarray(nodes)
+    if array.size and array.dtype.kind not in "iu":
+        raise ScoreError(f"Nodes are given by name or by integer index, not as {array.dtype}.")
+    return array.astype(np.int64, copy=False)
 
 
 def _bits(amount: NDArray[Any]) -> NDArray[np.float64]:

@@ -89,28 +89,31 @@ def match(keys: Strings, queries: Strings) -> Positions | None:
     with ThreadPoolExecutor(2) as pool:
         (key_hash, key_check), (query_hash, query_check) = pool.map(Strings.hashes, (keys, queries))
     found = np.full(len(queries), -1, dtype=np.int64)
-    open_keys: Any = np.arange(len(keys), dtype=np.int32)
-    open_queries: Any = slice(None)
+    open_keys = np.arange(len(keys), dtype=np.int32)
+    open_queries: Positions | None = None  # all of them
+    hashes, asked = key_hash, query_hash
     turn = 0
     while len(open_keys):
         # A table in which the last key of each slot wins; the others are left for the next, smaller table.
         bits = len(open_keys).bit_length() + 2
         slot = np.full(1 << bits, -1, dtype=np.int32)
-        hashes = key_hash[open_keys]
         place = _place(hashes, bits, turn)
         slot[place] = open_keys
         winner = slot[place]
         lost = np.flatnonzero(winner != open_keys)
         if np.any(key_hash[winner[lost]] == hashes[lost]):
             return None
-        asked = query_hash[open_queries]
         candidate = slot[_place(asked, bits, turn)]
         hit = key_hash[candidate] == asked
         hit &= candidate >= 0
-        rows = np.flatnonzero(hit) if turn == 0 else open_queries[hit]
-        found[rows] = candidate[hit]
-        open_queries = np.flatnonzero(~hit) if turn == 0 else open_queries[~hit]
-        open_keys = open_keys[lost]
+        missed = np.flatnonzero(~hit)
+        if open_queries is None:
+            np.copyto(found, candidate, where=hit)
+            open_queries = missed
+        else:
+            found[open_queries[hit]] = candidate[hit]
+            open_queries = open_queries[missed]
+        open_keys, hashes, asked = open_keys[lost], hashes[lost], asked[missed]
         turn += 1
     matched = found >= 0
     if not np.array_equal(key_check[found[matched]], query_check[matched]):
