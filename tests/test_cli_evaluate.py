@@ -209,7 +209,7 @@ def test_long_work_shows_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[str] = []
     monkeypatch.setattr("rich.progress.Progress.start", lambda self: begun.append(self.tasks[0].description))
     moments = iter([0.0, 0.5, 2.5])
-    monkeypatch.setattr("hedgerow.cli.time.monotonic", lambda: next(moments, 3.0))
+    monkeypatch.setattr("hedgerow.cli.options.time.monotonic", lambda: next(moments, 3.0))
     with cli._bar("Reading scores", 3) as advance:
         advance(1)
         assert begun == []

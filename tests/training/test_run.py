@@ -11,9 +11,10 @@ from safetensors.torch import load_file
 
 from hedgerow import methods, operating_curve
 from hedgerow.data import DataSplits
-from hedgerow.errors import FileError, ParameterError
+from hedgerow.errors import FileError, ParameterError, ScoreError
 from hedgerow.predictions_io import open_scores
 from hedgerow.training.module import TrainingError, TrainingModule
+from hedgerow.training.new_data import RunScores
 from hedgerow.training.run import train
 from hedgerow.training.run_folder import RunFolder, likelihoods
 from tests.training.toy import TREE, recipe, splits
@@ -132,6 +133,32 @@ def test_a_gpu_that_is_not_there(tmp_path: Path) -> None:
         pytest.skip("there is one")
     with pytest.raises(ParameterError, match="no GPU"):
         train(recipe("run.accelerator=gpu"), tmp_path / "run", progress=False, splits=splits())
+
+
+def test_a_trained_model_on_new_data(tmp_path: Path) -> None:
+    data = splits()
+    run = train(recipe(), tmp_path / "run", progress=False, splits=data)
+    new = tmp_path / "new.npz"
+    np.savez(
+        new, features=data.test.inputs, labels=TREE.names[data.test.labels].astype(np.str_), ids=data.test.ids
+    )
+    scores = RunScores(run, new)
+    blocks = list(scores)
+    assert scores.rows == len(data.test)
+    np.testing.assert_array_equal(np.concatenate([block.labels for block in blocks]), data.test.labels)
+    assert [i for block in blocks for i in block.ids] == data.test.ids.tolist()
+    q = np.concatenate([block.q for block in blocks])
+    np.testing.assert_array_equal(
+        q, np.concatenate(list(likelihoods(run.classifier(), data.test, torch.device("cpu"))))
+    )
+
+    np.savez(new, features=np.zeros((3, 5)))
+    with pytest.raises(ScoreError, match=r"shape \(5,\).*trained on \(8,\)"):
+        RunScores(run, new, labels=False)
+    np.savez(new, features=np.zeros((3, 8)))
+    with pytest.raises(FileError, match="holds no labels"):
+        RunScores(run, new)
+    assert [block.labels for block in RunScores(run, new, labels=False)] == [None]
 
 
 def test_what_is_no_run_folder(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ It is read in blocks of rows, so that it may be larger than memory, and its colu
 names alone. Errors name the row of the file, counted from 0, and the class.
 """
 
-from hedgerow.predictions_io.scores import Block, ScoreFile, open_scores
+from hedgerow.predictions_io.scores import Block, ScoreFile, Scores, open_scores
 from hedgerow.predictions_io.writers import prediction_writer, write_predictions
 
-__all__ = ["Block", "ScoreFile", "open_scores", "prediction_writer", "write_predictions"]
+__all__ = ["Block", "ScoreFile", "Scores", "open_scores", "prediction_writer", "write_predictions"]

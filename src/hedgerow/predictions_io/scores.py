@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
 
@@ -51,6 +51,25 @@ class Block:
 
     def __len__(self) -> int:
         return len(self.q)
+
+
+class Scores(Protocol):
+    """Likelihoods of examples, block by block, from wherever they come."""
+
+    path: str
+    hierarchy: Hierarchy
+    warnings: list[str]
+
+    @property
+    def rows(self) -> int | None:
+        """Number of examples, where it is known in advance."""
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether the examples have ids."""
+
+    def __iter__(self) -> Iterator[Block]:
+        """Yield the examples in order."""
 
 
 @final

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.hierarchy import Hierarchy
-    from hedgerow.predictions_io.scores import ScoreFile
+    from hedgerow.predictions_io.scores import Scores
 
 SEPARATOR = " > "
 """What stands between the nodes of a lineage."""
@@ -154,7 +154,7 @@ class Written:
 
 def write_predictions(
     path: str | os.PathLike[str],
-    scores: ScoreFile,
+    scores: Scores,
     rule: Callable[[Hierarchy, NDArray[Any]], Any],
     *,
     progress: Progress = silent,
@@ -166,7 +166,7 @@ def write_predictions(
     path
         A `.csv`, `.tsv` or `.parquet` file.
     scores
-        The score file.
+        A score file, or what a trained model says of new data.
     rule
         From the tree and likelihoods [rows, nodes] to node indices.
     progress

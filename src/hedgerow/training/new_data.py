@@ -58,6 +58,11 @@ class RunScores:
         """Number of examples."""
         return len(self._examples)
 
+    @property
+    def has_ids(self) -> bool:
+        """Examples always have ids here."""
+        return True
+
     def __iter__(self) -> Iterator[Block]:
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         ids = self._examples.ids.astype(object)

@@ -1,0 +1,30 @@
+"""The command `hedgerow`: one verb per job and per file, no logic of its own.
+
+A verb is a function with `@app.command()` that parses, calls the library and prints. It imports what it needs
+inside the function, so that `hedgerow --help` stays quick.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+
+from hedgerow.cli import compare, doctor, evaluate, predict, train  # noqa: F401  (importing a verb registers it)
+from hedgerow.cli.app import app
+from hedgerow.errors import HedgerowError
+
+__all__ = ["BAD_INPUT", "app", "main"]
+
+BAD_INPUT = 2
+"""Exit status where the input cannot be used at all."""
+
+
+def main() -> None:
+    """Run the command; a mistake in the input is one message, not a traceback."""
+    try:
+        app()
+    except HedgerowError as error:
+        console = Console(stderr=True, highlight=False)
+        console.print(str(error), style="red", markup=False, soft_wrap=True)
+        sys.exit(BAD_INPUT)

@@ -1,0 +1,81 @@
+"""`hedgerow compare`: set models side by side."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from hedgerow.cli.app import app
+from hedgerow.cli.options import (
+    BelowLabel,
+    BelowLabelOption,
+    FigureOption,
+    Information,
+    InformationOption,
+    JsonOption,
+    LogitsOption,
+    TreeFormatOption,
+    bar,
+    drawing,
+    require_folders,
+    write_json,
+)
+
+
+class Against(StrEnum):
+    """What to compare with."""
+
+    first = "first"
+    best = "best"
+
+
+@app.command(
+    epilog="Examples:\n\nhedgerow compare results/model-a results/model-b --figure curves.pdf\n\n"
+    "hedgerow compare a.npz b.npz c.npz --tree tree.csv --against best --json comparison.json"
+)
+def compare(
+    systems: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="A B [C ...]", help="Evaluation folders, or score files with --tree.", show_default=False
+        ),
+    ],
+    tree: Annotated[
+        Path | None, typer.Option("--tree", metavar="TREE", help="The tree, for score files.", show_default=False)
+    ] = None,
+    tree_format: TreeFormatOption = None,
+    json_file: JsonOption = None,
+    figure: FigureOption = None,
+    logits: LogitsOption = False,
+    information: InformationOption = Information.leaves,
+    below_label: BelowLabelOption = BelowLabel.label,
+    against: Annotated[
+        Against, typer.Option(help="Compare with the first, or with the best by AP.")
+    ] = Against.first,
+    bootstrap: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Number of paired bootstrap replicates; 0 for none.")
+    ] = 1000,
+) -> None:
+    """Set several models side by side, and say whether their differences are real."""
+    from hedgerow.evaluation import compare, read_or_evaluate
+    from hedgerow.evaluation.words import print_comparison
+    from hedgerow.hierarchy import Hierarchy
+
+    require_folders(json_file, figure)
+    draw = drawing(figure)
+    hierarchy = None if tree is None else Hierarchy.read(tree, tree_format)
+    options: dict[str, Any] = {"information": information.value, "below_label": below_label.value}
+    found = compare(
+        [read_or_evaluate(path, hierarchy, logits=logits, progress=bar, **options) for path in systems],
+        reference="best" if against is Against.best else 0,
+        replicates=bootstrap,
+        progress=bar,
+    )
+    print_comparison(found, Console())
+    if json_file is not None:
+        write_json(json_file, found.to_dict())
+    draw(found.evaluations)

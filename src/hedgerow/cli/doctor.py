@@ -1,0 +1,50 @@
+"""`hedgerow doctor`: explain a tree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from hedgerow.cli.app import app
+from hedgerow.cli.options import JsonOption, TreeFormatOption, write_json
+
+
+@app.command(
+    epilog="Examples:\n\nhedgerow doctor tree.csv\n\n"
+    "hedgerow doctor lineages.csv --tree-format lineages --labels labels.txt\n\n"
+    "hedgerow doctor tree.csv --scores model.npz --json findings.json"
+)
+def doctor(
+    tree: Annotated[Path, typer.Argument(metavar="TREE", help="The tree.", show_default=False)],
+    scores: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Scores whose classes should fit the tree (.npz, .csv, .parquet)."),
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Labels that should be in the tree: .txt, one a line; or .csv, .parquet with a column 'label'.",
+        ),
+    ] = None,
+    titles: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help='Display names to show: a JSON object {"n02084071": "dog"}.'),
+    ] = None,
+    tree_format: TreeFormatOption = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Explain a tree in plain words, and everything that is wrong with it.
+
+    Exit status 0 if all is well, 1 if there are problems.
+    """
+    from hedgerow.doctor import examine
+
+    diagnosis = examine(tree, tree_format, scores=scores, labels=labels, titles=titles)
+    diagnosis.print(Console())
+    if json_file is not None:
+        write_json(json_file, diagnosis.to_dict())
+    raise typer.Exit(0 if diagnosis.ok else 1)

@@ -1,0 +1,167 @@
+"""What the verbs share: options, progress bars, files written at the end."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from hedgerow._atomic import atomic_write
+from hedgerow.errors import FileError, ParameterError
+from hedgerow.tree_files import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from hedgerow.evaluation import Evaluation
+    from hedgerow.predictions_io import Scores
+
+TreeFormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--tree-format",
+        metavar="FORMAT",
+        help=f"Format of the tree: {', '.join(FORMATS)}. By default by extension (.csv, .tsv: edges).",
+        show_default=False,
+    ),
+]
+JsonOption = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Write the findings to FILE as JSON.", show_default=False),
+]
+ScoresArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="SCORES", help="The scores (.npz, .csv, .tsv, .parquet), or a training run.", show_default=False
+    ),
+]
+TreeOption = Annotated[
+    Path | None,
+    typer.Option("--tree", metavar="TREE", help="The tree; a training run has its own.", show_default=False),
+]
+DataOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        metavar="PATH",
+        help="New data for the model of a training run: a feature file, or a folder of images.",
+        show_default=False,
+    ),
+]
+LogitsOption = Annotated[
+    bool, typer.Option("--logits", help="The scores are logits of the leaves, not probabilities.")
+]
+FigureOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--figure", metavar="FILE", help="Draw the curves to FILE: .png, .pdf or .svg.", show_default=False
+    ),
+]
+
+
+class Information(StrEnum):
+    """Measures of specificity."""
+
+    leaves = "leaves"
+    depth = "depth"
+
+
+class BelowLabel(StrEnum):
+    """What an answer below its label counts as."""
+
+    label = "label"
+    wrong = "wrong"
+
+
+InformationOption = Annotated[
+    Information,
+    typer.Option(help="How to measure specificity: by the leaves a node rules out, in bits, or by its depth."),
+]
+BelowLabelOption = Annotated[
+    BelowLabel,
+    typer.Option(help="What an answer below its label counts as: 'wrong' for labels that mean \"none of these\"."),
+]
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Write the findings of a verb as JSON."""
+    with atomic_write(path) as file:
+        json.dump(data, file, ensure_ascii=False, indent=2)
+        file.write("\n")
+
+
+def open_any_scores(
+    path: Path, tree: Path | None, tree_format: str | None, data: Path | None, *, logits: bool, labels: bool
+) -> Scores:
+    """Open a score file with its tree; or the model of a training run with new data, or its test data."""
+    from hedgerow.hierarchy import Hierarchy
+    from hedgerow.predictions_io import open_scores
+
+    if (path / "recipe.toml").exists():
+        from hedgerow.training.new_data import RunScores
+        from hedgerow.training.run_folder import RunFolder
+
+        run = RunFolder(path)
+        if data is not None:
+            return RunScores(run, data, labels=labels)
+        run.metrics()  # says so if the run is not finished
+        return open_scores(path / "scores.npz", run.hierarchy(), labels=labels)
+    if data is not None:
+        raise ParameterError(f"--data goes with the folder of a training run, which {path} is not.")
+    if tree is None:
+        raise ParameterError(f"{path} is a score file, which needs a tree: give --tree TREE.")
+    return open_scores(path, Hierarchy.read(tree, tree_format), logits=logits, labels=labels)
+
+
+def require_folders(*files: Path | None) -> None:
+    """Refuse early what could not be written after a long computation."""
+    for path in files:
+        if path is not None and not path.parent.is_dir():
+            raise FileError(f"{path} cannot be written: the folder {path.parent} does not exist. Create it first.")
+
+
+def drawing(path: Path | None) -> Callable[[Sequence[Evaluation]], None]:
+    """Return what draws the figure; without matplotlib, say so and draw nothing."""
+    if path is None:
+        return lambda _: None
+    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise ParameterError(f"{path}: figures are written as .png, .pdf or .svg.")
+    try:
+        from hedgerow.display import OperatingCurveDisplay
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "matplotlib":
+            raise
+        notice = "No figure is drawn: that needs matplotlib. Install it with: pip install 'hedgerow[plot]'"
+        Console(stderr=True).print(notice, style="yellow", markup=False)
+        return lambda _: None
+    return lambda evaluations: OperatingCurveDisplay.from_evaluations(evaluations).save(path)
+
+
+@contextmanager
+def bar(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Show how far long work is, once it has taken a second."""
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    progress = Progress(console=console, transient=True, disable=not console.is_terminal)
+    task = progress.add_task(what, total=total)
+    begun, lock = time.monotonic(), threading.Lock()
+
+    def advance(steps: int) -> None:
+        progress.advance(task, steps)
+        with lock:
+            if not progress.live.is_started and time.monotonic() - begun > 1:
+                progress.start()
+
+    try:
+        yield advance
+    finally:
+        if progress.live.is_started:
+            progress.stop()

@@ -1,0 +1,80 @@
+"""`hedgerow predict`: answer every example."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from hedgerow.cli.app import app
+from hedgerow.cli.options import (
+    DataOption,
+    Information,
+    InformationOption,
+    JsonOption,
+    LogitsOption,
+    ScoresArgument,
+    TreeFormatOption,
+    TreeOption,
+    bar,
+    open_any_scores,
+    require_folders,
+    write_json,
+)
+
+
+class Rule(StrEnum):
+    """Rules that need no threshold."""
+
+    leaf = "leaf"
+    majority = "majority"
+    plurality = "plurality"
+    expected_information = "expected-information"
+
+
+@app.command(
+    epilog="Examples:\n\nhedgerow predict scores.npz --tree tree.csv --tau 0.8 -o answers.csv\n\n"
+    "hedgerow predict scores.parquet --tree tree.csv --rule majority -o answers.parquet\n\n"
+    "hedgerow predict runs/quick --data new.npz --tau 0.8 -o answers.csv"
+)
+def predict(
+    scores: ScoresArgument,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Where to write: .csv, .tsv, .parquet.", show_default=False
+        ),
+    ],
+    tau: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Answer with the most specific node more likely than X, from 0 to 1.",
+            show_default=False,
+        ),
+    ] = None,
+    tree: TreeOption = None,
+    data: DataOption = None,
+    rule: Annotated[
+        Rule | None, typer.Option(help="Answer by a rule that needs no threshold.", show_default=False)
+    ] = None,
+    tree_format: TreeFormatOption = None,
+    json_file: JsonOption = None,
+    logits: LogitsOption = False,
+    information: InformationOption = Information.leaves,
+) -> None:
+    """Answer every example: name, rank or depth, confidence, lineage."""
+    from hedgerow.evaluation import answering_rule
+    from hedgerow.evaluation.words import print_written
+    from hedgerow.predictions_io import write_predictions
+
+    require_folders(json_file)
+    answer = answering_rule(tau, None if rule is None else rule.value.replace("-", "_"), information.value)
+    file = open_any_scores(scores, tree, tree_format, data, logits=logits, labels=False)
+    written = write_predictions(output, file, answer, progress=bar)
+    print_written(written, str(output), file.warnings, Console())
+    if json_file is not None:
+        write_json(json_file, {"output": str(output), "tau": tau, "rule": rule, **written.to_dict()})

@@ -1,0 +1,65 @@
+"""`hedgerow train`: from labelled data to a model."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from hedgerow.cli.app import app
+from hedgerow.cli.options import JsonOption, require_folders, write_json
+
+
+@app.command(
+    epilog="Examples:\n\nhedgerow train glyphs-quick -o runs/quick\n\n"
+    "hedgerow train features-linear --set data.path=features.npz --set method.name=ps-softmax -o runs/ps\n\n"
+    "hedgerow train features-linear --show"
+)
+def train(
+    recipe: Annotated[
+        str,
+        typer.Argument(metavar="RECIPE", help="A recipe that ships, or a .toml file.", show_default=False),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="DIR", help="Folder of the run: new, or empty.", show_default=False
+        ),
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Change the recipe: optimiser.lr=0.05.", show_default=False
+        ),
+    ] = None,
+    devices: Annotated[
+        int | None, typer.Option(min=1, help="Number of devices, as --set run.devices.", show_default=False)
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in DIR.")] = False,
+    show: Annotated[
+        bool, typer.Option("--show", help="Print the recipe, every field explained, and stop.")
+    ] = False,
+    json_file: JsonOption = None,
+) -> None:
+    """Train a model that can answer with any node of the tree.
+
+    Recipes that ship: glyphs-quick, glyphs, features-linear, inat21mini-resnet18, imagenet-resnet50.
+    """
+    from hedgerow.training.recipe import Recipe
+
+    chosen = Recipe.load(recipe, [*(changes or []), *([] if devices is None else [f"run.devices={devices}"])])
+    if show:
+        typer.echo(chosen.explained())
+        return
+    from hedgerow.training.run import train
+    from hedgerow.training.words import print_run
+
+    folder = Path("runs", Path(recipe).stem) if output is None else output
+    require_folders(json_file)
+    run = train(chosen, folder, resume=resume, progress=sys.stderr.isatty())
+    print_run(run, Console())
+    if json_file is not None:
+        write_json(json_file, run.metrics())

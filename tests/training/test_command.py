@@ -1,0 +1,66 @@
+"""The command: train, then evaluate and predict with what was trained."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.testing import CliRunner
+
+from hedgerow.cli import app
+from hedgerow.errors import FileError, ParameterError
+from tests.training.toy import SIZES, TREE, write_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+run = CliRunner()
+
+
+def invoke(*args: object) -> str:
+    result = run.invoke(app, [str(arg) for arg in args], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_train_evaluate_predict(tmp_path: Path) -> None:
+    recipe, folder = write_files(tmp_path, epochs=2), tmp_path / "run"
+    said = invoke("train", recipe, "-o", folder, "--set", "method.name=ps-softmax", "--json", tmp_path / "m.json")
+    assert "ps-softmax on features" in said
+    assert "hedgerow evaluate" in said
+    trained = json.loads((tmp_path / "m.json").read_text())["test"]
+
+    invoke("evaluate", folder, "--json", tmp_path / "e.json")
+    evaluated = json.loads((tmp_path / "e.json").read_text())
+    assert evaluated["examples"] == SIZES["test"]
+    assert evaluated["summary"]["AP"] == pytest.approx(trained["AP"], abs=1e-6)
+
+    invoke("evaluate", folder, "--data", tmp_path / "features.npz", "--json", tmp_path / "e.json")
+    assert json.loads((tmp_path / "e.json").read_text())["examples"] == sum(SIZES.values())
+
+    invoke("predict", folder, "--data", tmp_path / "features.npz", "--tau", 0.5, "-o", tmp_path / "a.csv")
+    with (tmp_path / "a.csv").open(encoding="utf-8", newline="") as file:
+        answers = list(csv.DictReader(file))
+    assert answers[0]["id"] == "train-0"
+    assert {answer["prediction"] for answer in answers} <= set(TREE.names)
+
+
+def test_show_prints_the_recipe_and_trains_nothing(tmp_path: Path) -> None:
+    said = invoke("train", "glyphs", "--set", "optimiser.lr=0.5", "--show")
+    assert "lr = 0.5" in said
+    assert "# Learning rate at the start." in said
+
+
+def test_mistakes(tmp_path: Path) -> None:
+    write_files(tmp_path, epochs=1)
+    with pytest.raises(ParameterError, match="--data goes with the folder of a training run"):
+        invoke("evaluate", tmp_path / "features.npz", "--data", tmp_path / "features.npz")
+    with pytest.raises(ParameterError, match="--tree TREE"):
+        invoke("evaluate", tmp_path / "features.npz")
+    unfinished = tmp_path / "run"
+    unfinished.mkdir()
+    (unfinished / "recipe.toml").write_text("")
+    with pytest.raises(FileError, match="not finished: go on with --resume"):
+        invoke("evaluate", unfinished)
