@@ -123,13 +123,9 @@ class _System:
         self._threshold = events.thresholds(order, self._last, builder.scale)
         self._scale = builder.scale
         self._example = events.example[order]
-        self._label_of = events.distinct_labels[1]
-        self._metrics = {
-            name: (at_root, (after - before)[order])
-            for name, (at_root, before, after) in zip(
-                builder.measures.metrics, builder.measures.values(events), strict=True
-            )
-        }
+        labels, self._label_of, _ = events.distinct_labels
+        at_root, changes = builder.measures.at_root(labels), builder.measures.changes(events, order)
+        self._metrics = dict(zip(builder.measures.metrics, zip(at_root, changes, strict=True), strict=True))
         self._per_example = per_example
         self._summarise = summarise
         self.examples = len(events.label)

@@ -272,19 +272,26 @@ class CurveBuilder:
         if self.bins is not None:
             threshold, sums, examples = self.bins.curve()
         else:
-            events = self.events
-            order, last = events.descending()
-            threshold = events.thresholds(order, last, self.scale)
-            number = events.distinct_labels[2]
-            sums = [
-                np.sum(at_root * number) + np.append(0.0, np.cumsum((after - before)[order])[last])
-                for at_root, before, after in self.measures.values(events)
-            ]
-            examples = len(events.label)
+            threshold, sums, examples = self._exact_sums()
         if not examples:
             raise ScoreError("A curve needs at least one example.")
         values = {name: total / examples for name, total in zip(self.measures.metrics, sums, strict=True)}
         return OperatingCurve(threshold, values, examples, self.scale)
+
+    def _exact_sums(self) -> tuple[NDArray[np.float64], list[NDArray[np.float64]], int]:
+        events = self.events
+        order, last = events.descending()
+        labels, _, number = events.distinct_labels
+        changes = self.measures.changes(events, order)
+        for change in changes:
+            np.cumsum(change, out=change)
+        if len(last) < len(order):
+            changes = changes[:, last]
+        sums = [
+            np.sum(at_root * number) + np.append(0.0, change)
+            for at_root, change in zip(self.measures.at_root(labels), changes, strict=True)
+        ]
+        return events.thresholds(order, last, self.scale), sums, len(events.label)
 
 
 @final
@@ -307,11 +314,12 @@ class Bins:
         """Take in the events of some examples."""
         # An event belongs to the highest edge below its score: the threshold from which it has happened.
         edge = np.searchsorted(self.edges, events.score) - 1
-        number = events.distinct_labels[2]
+        labels, _, number = events.distinct_labels
         self.sums["examples"] += len(events.label)
         self.sums["moves"] += np.bincount(edge, minlength=len(self.edges))
-        for row, (at_root, before, after) in enumerate(measures.values(events)):
+        for row, at_root in enumerate(measures.at_root(labels)):
             self.sums["at_root"][row] += np.sum(_fixed(at_root) * number)
+        for row, (before, after) in enumerate(measures.before_and_after(events)):
             np.add.at(self.sums["change"][row], edge, _fixed(after) - _fixed(before))
 
     def add_sums(self, other: Mapping[str, NDArray[np.int64]]) -> None:
