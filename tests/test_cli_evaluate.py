@@ -13,6 +13,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow import cli, infer
+from hedgerow.cli import options
 from hedgerow.evaluation import Evaluation
 from tests.score_files import LEAVES, H, probabilities, save_npz, save_table
 from tests.test_evaluation import FIGURES
@@ -210,7 +211,7 @@ def test_long_work_shows_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rich.progress.Progress.start", lambda self: begun.append(self.tasks[0].description))
     moments = iter([0.0, 0.5, 2.5])
     monkeypatch.setattr("hedgerow.cli.options.time.monotonic", lambda: next(moments, 3.0))
-    with cli._bar("Reading scores", 3) as advance:
+    with options.bar("Reading scores", 3) as advance:
         advance(1)
         assert begun == []
         advance(1)

@@ -140,13 +140,17 @@ def test_a_trained_model_on_new_data(tmp_path: Path) -> None:
     run = train(recipe(), tmp_path / "run", progress=False, splits=data)
     new = tmp_path / "new.npz"
     np.savez(
-        new, features=data.test.inputs, labels=TREE.names[data.test.labels].astype(np.str_), ids=data.test.ids
+        new,
+        features=np.asarray(data.test.inputs),
+        labels=TREE.names[data.test.labels].astype(np.str_),
+        ids=data.test.ids,
     )
     scores = RunScores(run, new)
     blocks = list(scores)
     assert scores.rows == len(data.test)
     np.testing.assert_array_equal(np.concatenate([block.labels for block in blocks]), data.test.labels)
-    assert [i for block in blocks for i in block.ids] == data.test.ids.tolist()
+    ids = [block.ids for block in blocks if block.ids is not None]
+    np.testing.assert_array_equal(np.concatenate(ids), data.test.ids)
     q = np.concatenate([block.q for block in blocks])
     np.testing.assert_array_equal(
         q, np.concatenate(list(likelihoods(run.classifier(), data.test, torch.device("cpu"))))
