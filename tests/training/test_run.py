@@ -15,7 +15,7 @@ from hedgerow.errors import FileError, ParameterError, ScoreError
 from hedgerow.predictions_io import open_scores
 from hedgerow.training.module import TrainingError, TrainingModule
 from hedgerow.training.new_data import RunScores
-from hedgerow.training.run import train
+from hedgerow.training.run import fit, train
 from hedgerow.training.run_folder import RunFolder, likelihoods
 from tests.training.toy import TREE, recipe, splits
 
@@ -133,6 +133,14 @@ def test_a_gpu_that_is_not_there(tmp_path: Path) -> None:
         pytest.skip("there is one")
     with pytest.raises(ParameterError, match="no GPU"):
         train(recipe("run.accelerator=gpu"), tmp_path / "run", progress=False, splits=splits())
+
+
+def test_fitting_without_a_folder_gives_the_weights_of_the_last_epoch(tmp_path: Path) -> None:
+    run = train(recipe(), tmp_path / "run", progress=False, splits=splits())
+    last = torch.load(run.last, weights_only=True)["state_dict"]
+    fitted = fit(recipe(), splits()).state_dict()
+    assert fitted
+    assert all(torch.equal(fitted[name], last[f"classifier.{name}"]) for name in fitted)
 
 
 def test_a_trained_model_on_new_data(tmp_path: Path) -> None:

@@ -62,17 +62,18 @@ def train(
         run.begin(recipe, splits.hierarchy, resume=resume)
     if run.is_finished:
         return run
-    accelerator = _accelerator(recipe.run)
-    seed_everything(recipe.run.seed, verbose=False)
-    counts = np.bincount(splits.train.labels, minlength=len(splits.hierarchy))
-    classifier = Classifier(recipe, splits.hierarchy, splits.input_shape, counts)
+    classifier, module, batches = _prepared(recipe, splits)
     run.check_space(classifier)
-    module = TrainingModule(
-        classifier, recipe, splits.train.ids.tolist(), compiled=_wants(recipe.run.compile, accelerator == "gpu")
-    )
-    batches = SplitBatches(splits, recipe.optimiser.batch_size, recipe.run.seed, recipe.run.workers)
     with without_noise():
-        trainer = _trainer(recipe, run, accelerator, progress)
+        trainer = Trainer(
+            **_settings(recipe),
+            callbacks=_callbacks(recipe, run, progress),
+            logger=_loggers(run.path / "logs"),
+            plugins=[AtomicCheckpoints()],
+            log_every_n_steps=10,
+            enable_progress_bar=progress,
+            default_root_dir=run.path,
+        )
         trainer.fit(module, batches, ckpt_path=run.last if resume and run.last.exists() else None)
     if trainer.is_global_zero:
         _finish(run, classifier, splits, module.device)
@@ -80,37 +81,68 @@ def train(
     return run
 
 
-def _trainer(recipe: Recipe, run: RunFolder, accelerator: str, progress: bool) -> Trainer:
+def fit(recipe: Recipe, splits: DataSplits) -> Classifier:
+    """Train by a recipe and return the classifier after the last epoch: no files, no validation, one device."""
+    classifier, module, batches = _prepared(recipe, splits)
+    with without_noise():
+        trainer = Trainer(
+            **_settings(recipe),
+            limit_val_batches=0,
+            logger=False,
+            enable_checkpointing=False,
+            enable_progress_bar=False,
+        )
+        trainer.fit(module, batches)
+    return classifier
+
+
+def _prepared(recipe: Recipe, splits: DataSplits) -> tuple[Classifier, TrainingModule, SplitBatches]:
+    """Return the seeded classifier, and what trains it."""
+    seed_everything(recipe.run.seed, verbose=False)
+    counts = np.bincount(splits.train.labels, minlength=len(splits.hierarchy))
+    classifier = Classifier(recipe, splits.hierarchy, splits.input_shape, counts)
+    on_gpu = accelerator(recipe.run) == "gpu"
+    compiled = on_gpu if recipe.run.compile == "auto" else recipe.run.compile == "yes"
+    module = TrainingModule(classifier, recipe, splits.train.ids.tolist(), compiled=compiled)
+    return (
+        classifier,
+        module,
+        SplitBatches(splits, recipe.optimiser.batch_size, recipe.run.seed, recipe.run.workers),
+    )
+
+
+def _settings(recipe: Recipe) -> dict[str, Any]:
+    """Return what every trainer is told."""
+    chosen = accelerator(recipe.run)
     precision = recipe.run.precision
     if precision == "auto":
-        precision = "bf16-mixed" if accelerator == "gpu" else "32"
-    checkpoints = run.path / "checkpoints"
-    common: Any = {"dirpath": checkpoints, "enable_version_counter": False, "save_on_train_epoch_end": False}
+        precision = "bf16-mixed" if chosen == "gpu" else "32"
+    return {
+        "accelerator": chosen,
+        "devices": recipe.run.devices,
+        "strategy": "ddp" if recipe.run.devices > 1 else "auto",
+        "precision": precision,
+        "max_epochs": recipe.optimiser.epochs,
+        "accumulate_grad_batches": recipe.optimiser.accumulate,
+        "gradient_clip_val": recipe.optimiser.clip or None,
+        "use_distributed_sampler": False,  # `Order` deals the examples out
+        "num_sanity_val_steps": 0,
+        "enable_model_summary": False,
+    }
+
+
+def _callbacks(recipe: Recipe, run: RunFolder, progress: bool) -> list[Any]:
+    checkpoints: Any = {
+        "dirpath": run.path / "checkpoints",
+        "enable_version_counter": False,
+        "save_on_train_epoch_end": False,
+    }
     callbacks: list[Any] = [
-        ModelCheckpoint(filename="best", monitor=f"val_{recipe.run.monitor}", mode="max", **common),
-        ModelCheckpoint(filename="last", **common),  # after the best, so that it knows of it
+        ModelCheckpoint(filename="best", monitor=f"val_{recipe.run.monitor}", mode="max", **checkpoints),
+        ModelCheckpoint(filename="last", **checkpoints),  # after the best, so that it knows of it
         LearningRateMonitor("step"),
     ]
-    if progress:
-        callbacks.append(RichProgressBar(leave=True))
-    return Trainer(
-        accelerator=accelerator,
-        devices=recipe.run.devices,
-        strategy="ddp" if recipe.run.devices > 1 else "auto",
-        precision=precision,  # type: ignore[arg-type]
-        max_epochs=recipe.optimiser.epochs,
-        accumulate_grad_batches=recipe.optimiser.accumulate,
-        gradient_clip_val=recipe.optimiser.clip or None,
-        callbacks=callbacks,
-        logger=_loggers(run.path / "logs"),
-        plugins=[AtomicCheckpoints()],
-        use_distributed_sampler=False,  # `Order` deals the examples out
-        num_sanity_val_steps=0,
-        log_every_n_steps=10,
-        enable_model_summary=False,
-        enable_progress_bar=progress,
-        default_root_dir=run.path,
-    )
+    return [*callbacks, RichProgressBar(leave=True)] if progress else callbacks
 
 
 def _loggers(folder: Path) -> list[Any]:
@@ -148,20 +180,17 @@ def _figures(classifier: Classifier, examples: data.Examples, device: torch.devi
     return curve.summary() | {"majority_F1": curve.at(math.log(0.5))["f1"], "leaf_F1": curve.at(-math.inf)["f1"]}
 
 
-def _accelerator(run: Run) -> str:
+def accelerator(run: Run) -> str:
+    """Return "gpu" or "cpu", as asked for and as there is."""
     there = torch.cuda.is_available()
     if run.accelerator == "gpu" and not there:
         raise ParameterError(
             "There is no GPU that torch can use here; leave out run.accelerator or set it to 'cpu'."
         )
-    accelerator = ("gpu" if there else "cpu") if run.accelerator == "auto" else run.accelerator
-    if accelerator == "gpu" and run.devices > torch.cuda.device_count():
+    chosen = ("gpu" if there else "cpu") if run.accelerator == "auto" else run.accelerator
+    if chosen == "gpu" and run.devices > torch.cuda.device_count():
         raise ParameterError(f"run.devices is {run.devices}, and there are {torch.cuda.device_count()} GPUs.")
-    return accelerator
-
-
-def _wants(choice: str, by_default: bool) -> bool:
-    return by_default if choice == "auto" else choice == "yes"
+    return chosen
 
 
 @contextmanager
