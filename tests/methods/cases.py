@@ -116,7 +116,7 @@ CASES = [
     Case(
         "logit-adjusted-conditional-softmax",
         oracle.logit_adjusted,
-        lambda h: {"counts": [counts(h)[name] for name in h.names], "tau": 1.5},
+        lambda h: {"counts": list(counts(h).values()), "tau": 1.5},
         lambda h: {"counts": counts(h), "tau": 1.5},
     ),
 ]

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 import torch
-from torch.nn import functional
 
 from hedgerow import likelihood
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.methods.base import Law, Method
-from hedgerow.methods.paths import NOTHING, PathScores, constant, negative_log_share
+from hedgerow.methods.paths import NOTHING, Ancestry, Paths, constant, negative_log_share
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -54,36 +53,38 @@ class DeepRTC(Method):
         if not 0 <= cut_probability <= 1:
             raise ParameterError(f"cut_probability must lie between 0 and 1, not {cut_probability}.")
         self.cut_probability = cut_probability
-        self.path_scores = PathScores(hierarchy, np.arange(len(hierarchy)))
+        self.paths = Paths(hierarchy)
+        self.ancestry = Ancestry(hierarchy)
         constant(self, "end", hierarchy.end)
         constant(self, "is_leaf", hierarchy.is_leaf)
         constant(self, "inner", 1 + np.flatnonzero(~hierarchy.is_leaf[1:]))
 
     def sample_cut(self, batch: int, generator: Generator | None = None) -> Tensor:
-        """Draw K for every example: bool [batch, nodes]."""
-        device = self.end.device if generator is None else generator.device
-        chance = torch.rand(batch, len(self.inner), generator=generator, device=device).to(self.end.device)
-        cut = torch.zeros(batch, len(self.end), dtype=torch.bool, device=self.end.device)
-        return self._frontier(cut.index_copy(1, self.inner, chance < self.cut_probability))
+        """Draw K for every example: bool [batch, nodes], one node on every path from the root to a leaf."""
+        cut = self._draw(batch, generator)
+        return (cut | self.is_leaf) & ~self.ancestry.any_above(cut)
 
-    def _frontier(self, cut: Tensor) -> Tensor:
-        """Return the cut nodes and leaves without a cut node above them; of such a set, the set itself."""
-        reach = torch.where(cut, self.end, 0).cummax(-1).values  # how far the subtrees cut so far extend
-        reach = functional.pad(reach[:, :-1], (1, 0))
-        return (cut | self.is_leaf) & (reach <= torch.arange(len(self.end), device=cut.device))
+    def _draw(self, batch: int, generator: Generator | None = None) -> Tensor:
+        device = self.inner.device if generator is None else generator.device
+        chance = torch.rand(batch, len(self.inner), generator=generator, device=device).to(self.inner.device)
+        cut = torch.zeros_like(self.is_leaf).repeat(batch, 1)
+        return cut.index_copy(1, self.inner, chance < self.cut_probability)
 
     def loss(self, theta: Tensor, labels: Tensor, cut: Tensor | None = None) -> Tensor:
-        """Return the loss of every example, [B], for a given cut, bool [B, nodes], or for one drawn now."""
+        """Return the loss of every example: [B].
+
+        `cut` is what `sample_cut` drew, or any bool [B, nodes] that marks cut nodes; without it every call draws
+        anew.
+        """
         theta, labels = self.checked(theta, labels)
         if cut is None:
-            cut = self.sample_cut(len(labels))
-        elif cut.shape != (len(labels), len(self.end)) or cut.dtype != torch.bool:
+            cut = self._draw(len(labels))
+        elif cut.shape != (len(labels), len(self.is_leaf)) or cut.dtype != torch.bool:
             raise ScoreError(
-                f"A cut must be bool [{len(labels)}, {len(self.end)}]; it is {cut.dtype} {tuple(cut.shape)}."
+                f"A cut must be bool [{len(labels)}, {len(self.is_leaf)}], not {cut.dtype} {tuple(cut.shape)}."
             )
-        else:
-            cut = self._frontier(cut)
-        beta = torch.where(cut, self.path_scores(theta), NOTHING)
-        node = torch.arange(len(self.end), device=theta.device)
-        related = (node < self.end[labels, None]) & (labels[:, None] < self.end)
-        return negative_log_share(beta, related, labels == 0)
+        # Carried down the path, a score of nothing takes out all that lies below a cut node.
+        below_cut = cut.gather(1, self.ancestry.parent[1:].expand(len(cut), -1))
+        beta = self.ancestry.path_scores(torch.add(theta, below_cut, alpha=NOTHING))
+        beta = torch.add(beta, ~(cut | self.is_leaf), alpha=NOTHING)
+        return negative_log_share(beta, labels, self.end[labels], self.paths(labels))

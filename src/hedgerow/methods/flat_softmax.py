@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, final
 from hedgerow import likelihood
 from hedgerow.errors import ParameterError
 from hedgerow.methods.base import DISTRIBUTION, Law, Method
-from hedgerow.methods.paths import constant, in_slice, negative_log_share
+from hedgerow.methods.paths import constant, negative_log_share
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -58,8 +58,7 @@ class FlatSoftmax(Method):
     def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
         """Return the loss of every example: [B]."""
         theta, labels = self.checked(theta, labels)
-        inside = in_slice(self.first[labels], self.last[labels], self.width)
-        loss = negative_log_share(theta, inside, labels == 0)
+        loss = negative_log_share(theta, self.first[labels], self.last[labels])
         if self.label_smoothing > 0:
             loss = (1 - self.label_smoothing) * loss - self.label_smoothing * theta.log_softmax(-1).mean(-1)
         return loss

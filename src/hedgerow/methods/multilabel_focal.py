@@ -11,7 +11,7 @@ from torch.nn import functional
 from hedgerow import likelihood
 from hedgerow.errors import ParameterError
 from hedgerow.methods.base import Law, Method
-from hedgerow.methods.paths import constant
+from hedgerow.methods.paths import Paths, constant
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -57,6 +57,7 @@ class MultilabelFocal(Method):
         self.gamma = gamma
         if gamma == 0:
             self.laws = self.laws | {"convex"}
+        self.paths = Paths(hierarchy)
         constant(self, "end", hierarchy.end)
 
     def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
@@ -64,9 +65,13 @@ class MultilabelFocal(Method):
         theta, labels = self.checked(theta, labels)
         node = torch.arange(1, self.width + 1, device=theta.device)
         related = (node < self.end[labels, None]) & (labels[:, None] < self.end[1:])
-        positive = related & (node <= labels[:, None])
-        z = torch.where(positive, -theta, theta)
-        log_right = functional.logsigmoid(-z)  # log of the likelihood of what is right; of what is wrong, z more
-        term = -torch.exp(self.gamma * (z + log_right)) * log_right
-        on, off = (1.0, 1.0) if self.alpha is None else (self.alpha, 1 - self.alpha)
-        return torch.where(positive, on * term, torch.where(related, 0.0, off * term)).sum(-1)
+        negative = self._hardness(theta).masked_fill(related, 0.0).sum(1)
+        path = self.paths(labels)[:, 1:]
+        positive = self._hardness(-theta.gather(1, (path - 1).clamp(min=0)))
+        positive = torch.where(self.paths.below_root(labels), positive, 0.0).sum(1)
+        return positive + negative if self.alpha is None else self.alpha * positive + (1 - self.alpha) * negative
+
+    def _hardness(self, z: Tensor) -> Tensor:
+        """Return -p^γ log(1 - p) for p = σ(z), the likelihood of what is wrong."""
+        log_right = functional.logsigmoid(-z)
+        return -torch.exp(self.gamma * (z + log_right)) * log_right

@@ -63,54 +63,50 @@ class Paths(nn.Module):
 
 
 @final
-class PathScores(nn.Module):
-    """β_v = Σ θ_u over the ancestors u of v, itself included and the root not: [B, nodes - 1] -> [B, targets].
+class Ancestry(nn.Module):
+    """Sums over the ancestors of every node, doubling the stride: log2(depth) rounds, no levels and no matrix."""
 
-    Walking in depth-first order, a score is added when its node is met and taken off where its subtree ends: two
-    prefix sums. The transpose, for the gradient, is a sum over the targets below a node: a difference of two
-    entries of one prefix sum. All of them in float64.
-    """
+    above: Tensor
+    parent: Tensor
+    end: Tensor
 
-    target: Tensor
-    by_end: Tensor
-    ended: Tensor
-    first: Tensor
-    last: Tensor
-
-    def __init__(self, h: Hierarchy, targets: NDArray[np.int64]) -> None:
+    def __init__(self, h: Hierarchy) -> None:
         super().__init__()
-        before = np.searchsorted(targets, np.arange(len(h) + 1))
-        constant(self, "target", targets)
-        constant(self, "by_end", np.argsort(h.end[1:], kind="stable"))
-        constant(self, "ended", np.searchsorted(np.sort(h.end[1:]), targets, "right"))
-        constant(self, "first", before[1:-1])
-        constant(self, "last", before[h.end[1:]])
+        above = [np.maximum(h.parent, 0)]
+        while above[-1].any():
+            above.append(above[-1][above[-1]])
+        constant(self, "parent", above[0])
+        constant(self, "above", np.stack(above[:-1]) if len(above) > 1 else np.empty((0, len(h)), dtype=np.int64))
+        constant(self, "end", h.end)
 
-    def forward(self, theta: Tensor) -> Tensor:
-        """Return β at the targets."""
-        scores: Tensor = _PathSum.apply(theta, self.target, self.by_end, self.ended, self.first, self.last)  # type: ignore[no-untyped-call]
+    def path_scores(self, theta: Tensor) -> Tensor:
+        """Return β_v = Σ θ_u over the ancestors u of v, itself included: [B, nodes but the root] -> [B, nodes]."""
+        scores: Tensor = _PathSum.apply(theta, self.above, self.end)  # type: ignore[no-untyped-call]
         return scores
+
+    def any_above(self, mask: Tensor) -> Tensor:
+        """Tell which nodes have a proper ancestor in the mask, which never holds the root: bool [B, nodes]."""
+        for above in self.above:
+            mask = mask | _at(mask, above)
+        return _at(mask, self.parent)
 
 
 class _PathSum(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any, theta: Tensor, target: Tensor, by_end: Tensor, ended: Tensor, first: Tensor, last: Tensor
-    ) -> Tensor:
-        ctx.save_for_backward(first, last)
-        met = _at(_prefix_sums(theta), target)
-        return (met - _at(_prefix_sums(_at(theta, by_end)), ended)).to(theta.dtype)
+    def forward(ctx: Any, theta: Tensor, above: Tensor, end: Tensor) -> Tensor:
+        ctx.save_for_backward(end)
+        scores = functional.pad(theta, (1, 0))
+        for further in above:
+            scores += _at(scores, further)
+        return scores
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        # The transpose sums over descendants, a slice: a difference of prefix sums, the same on every run.
+        (end,) = ctx.saved_tensors
         (grad,) = grads
-        first, last = ctx.saved_tensors
-        sums = _prefix_sums(grad)
-        return (_at(sums, last) - _at(sums, first)).to(grad.dtype), None, None, None, None, None
-
-
-def _prefix_sums(x: Tensor) -> Tensor:
-    return functional.pad(x.cumsum(-1, dtype=torch.float64), (1, 0))
+        sums = grad.cumsum(-1, dtype=torch.float64)
+        return (_at(sums, end[1:] - 1) - sums[:, :-1]).to(grad.dtype), None, None
 
 
 def _at(x: Tensor, columns: Tensor) -> Tensor:
@@ -149,11 +145,32 @@ def in_slice(first: Tensor, last: Tensor, width: int) -> Tensor:
     return (first[..., None] <= column) & (column < last[..., None])
 
 
-def negative_log_share(x: Tensor, inside: Tensor, certain: Tensor) -> Tensor:
-    """Return LSE(x) - LSE(x inside) of every row; exactly 0, with its gradient, where it is certain."""
-    x = x - x.detach().amax(-1, keepdim=True)  # small shares of large scores keep their digits
-    loss = x.logsumexp(-1) - torch.where(inside, x, NOTHING).logsumexp(-1)
-    return torch.where(certain, 0.0, loss)
+def negative_log_share(x: Tensor, first: Tensor, last: Tensor, above: Tensor | None = None) -> Tensor:
+    """Return LSE(x) less LSE of x over the columns ``first .. last - 1`` and those of `above`, for every row.
+
+    Exactly 0, with its gradient, where the slice is the whole row. One definition, two ways to run it: a mask, or
+    a gather of as many columns as the longest slice has.
+
+    As two cross-entropies of the largest score inside, so that small differences of large scores keep their
+    digits; nor does eager torch have a faster log-sum-exp.
+    """
+    width = x.shape[1]
+    if _masks_are_cheap(x, 1):
+        inside = in_slice(first, last, width)
+        part = torch.where(inside if above is None else inside.scatter(1, above, True), x, NOTHING)
+        best = column = part.argmax(1)
+    else:
+        columns = first[:, None] + torch.arange(max((last - first).tolist(), default=1), device=x.device)
+        inside = columns < last[:, None]
+        if above is not None:
+            columns, inside = torch.cat([above, columns], 1), torch.cat([above < first[:, None], inside], 1)
+        part = torch.where(inside, x.gather(1, columns.clamp(max=width - 1)), NOTHING)
+        best = part.argmax(1)
+        column = columns.gather(1, best[:, None])[:, 0]
+    outside = functional.cross_entropy(x, column, reduction="none")
+    return torch.where(
+        last - first == width, 0.0, outside - functional.cross_entropy(part, best, reduction="none")
+    )
 
 
 def slice_log_sums(x: Tensor, first: Tensor, last: Tensor, *, inside: bool) -> Tensor:

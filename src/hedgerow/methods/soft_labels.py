@@ -60,8 +60,9 @@ class SoftLabels(Method):
         """Return the loss of every example: [B]."""
         theta, labels = self.checked(theta, labels)
         path = self.paths(labels)
-        inside = in_slice(self.first[labels], self.last[labels], self.width)
+        first, last = self.first[path], self.last[path]
+        inside = in_slice(first[:, -1], last[:, -1], self.width)
         near = torch.exp(-self.beta * self.height[path]).to(theta.dtype)
-        near = near.gather(1, rings(self.first[path], self.last[path], self.width)).masked_fill(inside, 0.0)
+        near = near.gather(1, rings(first, last, self.width)).masked_fill(inside, 0.0)
         elsewhere = -(near * theta.log_softmax(-1)).sum(1)
-        return (negative_log_share(theta, inside, labels == 0) + elsewhere) / (1 + near.sum(1))
+        return (negative_log_share(theta, first[:, -1], last[:, -1]) + elsewhere) / (1 + near.sum(1))

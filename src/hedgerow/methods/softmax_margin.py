@@ -79,7 +79,7 @@ class SoftmaxMargin(Method):
         inside = in_slice(labels, self.end[labels], self.width)
         raised = theta + torch.where(inside, 0.0, self.alpha * self._margin(labels)).to(theta.dtype)
         if not self.hard:
-            return negative_log_share(raised, inside, labels == 0)
+            return negative_log_share(raised, labels, self.end[labels])
         wrong = torch.where(inside, NOTHING, raised).amax(-1)
         return (wrong - torch.where(inside, theta, NOTHING).amax(-1)).relu()
 

@@ -1,0 +1,162 @@
+"""Methods as torch modules: moving, copying, saving, compiling, half precision, large and deep trees."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from hedgerow import Hierarchy, methods
+from tests.methods.cases import CASES, TREES, Case, every_label, given_cut, ident, scores
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hedgerow.methods import Method
+
+H = TREES["mixed"]
+
+# torch 2.13 makes an instance of Function, which it deprecates, whenever it traces a subclass.
+own_fault_of_torch = pytest.mark.filterwarnings(
+    "ignore:.*Function.* should not be instantiated:DeprecationWarning"
+)
+
+
+def value_and_gradient(method: Method, theta: Tensor) -> tuple[Tensor, Tensor]:
+    labels = every_label(method.hierarchy)
+    theta = theta.detach().clone().requires_grad_()
+    loss = method.loss(theta, labels, **given_cut(method, len(labels)))
+    return loss.detach(), torch.autograd.grad(loss.sum(), theta)[0]
+
+
+@pytest.mark.parametrize("case", CASES, ids=ident)
+def test_copies_and_pickles_behave_alike(case: Case) -> None:
+    method = case.create(H)
+    theta = scores(method, len(H))
+    copies = [copy.deepcopy(method), pickle.loads(pickle.dumps(method))]  # noqa: S301
+    buffer = io.BytesIO()
+    torch.save(method, buffer)
+    buffer.seek(0)
+    copies.append(torch.load(buffer, weights_only=False))
+    for other in copies:
+        torch.testing.assert_close(value_and_gradient(other, theta), value_and_gradient(method, theta))
+        torch.testing.assert_close(other.likelihood(theta), method.likelihood(theta))
+
+
+@pytest.mark.parametrize("case", CASES, ids=ident)
+def test_nothing_is_saved_and_everything_moves(case: Case) -> None:
+    method = case.create(H)
+    assert not method.state_dict()
+    assert not list(method.parameters())
+    moved = case.create(H).to("meta")
+    assert all(buffer.device.type == "meta" for buffer in moved.buffers())
+    in_double = case.create(H).double().half()  # index arrays keep their type
+    theta = scores(method, len(H), dtype=torch.float32)
+    torch.testing.assert_close(
+        value_and_gradient(in_double, theta), value_and_gradient(method, theta), rtol=1e-3, atol=1e-3
+    )
+
+
+@pytest.mark.parametrize("case", CASES, ids=ident)
+def test_no_array_grows_with_the_square_of_the_tree(case: Case) -> None:
+    star = Hierarchy.from_parents([str(i) for i in range(2001)], np.append(-1, np.zeros(2000, dtype=np.int64)))
+    chain = Hierarchy.from_parents([str(i) for i in range(2000)], np.arange(-1, 1999))
+    for h in (star, chain):
+        held = sum(buffer.nbytes for buffer in case.create(h).buffers())
+        assert held <= 8 * len(h) * 20
+
+
+@own_fault_of_torch
+@pytest.mark.parametrize("case", CASES, ids=ident)
+def test_compiled_without_a_break_gives_the_same(case: Case) -> None:
+    torch._dynamo.reset()
+    method = case.create(H)
+    labels = every_label(H)
+    compiled = torch.compile(method.loss, fullgraph=True, backend="aot_eager")
+    theta = scores(method, len(H), dtype=torch.float32).requires_grad_()
+    given = given_cut(method, len(labels))
+    loss = compiled(theta, labels, **given)
+    gradient = torch.autograd.grad(loss.sum(), theta)[0]
+    torch.testing.assert_close((loss, gradient), value_and_gradient(method, theta))
+    assert not loss[0] or getattr(method, "label_smoothing", 0.0) > 0
+
+
+@own_fault_of_torch
+def test_compiled_deep_rtc_draws_its_own_cut() -> None:
+    torch._dynamo.reset()
+    method = methods.create("deep-rtc", H, cut_probability=0.5)
+    compiled = torch.compile(method.loss, fullgraph=True, backend="aot_eager")
+    theta = scores(method, 200, dtype=torch.float32)[:1].repeat(200, 1)
+    labels = torch.full((200,), int(H.leaves[0]))
+    assert len(set(compiled(theta, labels).tolist())) > 5
+
+
+@pytest.mark.parametrize("case", CASES, ids=ident)
+def test_half_precision_scores_have_a_single_precision_loss(case: Case) -> None:
+    method = case.create(H)
+    head = methods.HierarchicalHead(8, method)
+    features = torch.randn(len(H), 8, generator=torch.Generator().manual_seed(0))
+    given = given_cut(method, len(H))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        theta = head(features)
+        assert theta.dtype == torch.bfloat16
+        loss = method.loss(theta, every_label(H), **given)
+    expected = method.loss(theta.float(), every_label(H), **given)
+    assert loss.dtype == torch.float32
+    torch.testing.assert_close(loss, expected)
+    assert method.likelihood(theta).dtype == torch.float32
+    torch.autograd.backward(loss.sum())
+    assert head.linear.weight.grad is not None
+    assert head.linear.weight.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("case", CASES, ids=ident)
+def test_a_head_learns_three_examples(case: Case) -> None:
+    torch.manual_seed(0)
+    h = TREES["comb"]
+    method = case.create(h)
+    head = methods.HierarchicalHead(3, method)
+    labels = torch.tensor(h.indices(["b", "e", "d"]))
+    optimiser = torch.optim.Adam(head.parameters(), lr=0.2)
+    for _ in range(60):
+        optimiser.zero_grad()
+        loss = method(head(torch.eye(3)), labels).mean()
+        torch.autograd.backward(loss)
+        optimiser.step()
+    q = method.likelihood(head(torch.eye(3)))
+    assert q[:, h.leaves.tolist()].argmax(1).tolist() == [h.leaves.tolist().index(y) for y in labels.tolist()]
+
+
+def test_distributed_training_takes_a_head(tmp_path: Path) -> None:
+    torch.distributed.init_process_group("gloo", f"file://{tmp_path}/store", rank=0, world_size=1)
+    try:
+        for name in methods.available():
+            method = methods.create(name, H)
+            model = nn.parallel.DistributedDataParallel(methods.HierarchicalHead(4, method))
+            loss = method.loss(model(torch.randn(len(H), 4)), every_label(H)).mean()
+            torch.autograd.backward(loss)
+            assert all(weight.grad is not None for weight in model.parameters())
+    finally:
+        torch.distributed.destroy_process_group()
+
+
+@pytest.mark.parametrize("case", CASES, ids=ident)
+def test_a_chain_of_ten_thousand_nodes(case: Case) -> None:
+    chain = Hierarchy.from_parents([str(i) for i in range(10_001)], np.arange(-1, 10_000))
+    start = time.perf_counter()
+    method = case.create(chain)
+    labels = torch.tensor([0, 1, 5_000, 10_000])
+    theta = scores(method, 4, dtype=torch.float32).requires_grad_()
+    loss = method.loss(theta, labels)
+    gradient = torch.autograd.grad(loss.sum(), theta)[0]
+    assert loss.isfinite().all()
+    assert gradient.isfinite().all()
+    assert sum(buffer.nbytes for buffer in method.buffers()) < 10 << 20
+    assert time.perf_counter() - start < 15

@@ -1,0 +1,124 @@
+"""Names, parameters and errors."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import torch
+
+from hedgerow import methods
+from hedgerow.errors import HedgerowError, ParameterError, ScoreError
+from tests.methods.cases import CASES, TREES, Case, ident
+
+if TYPE_CHECKING:
+    from hedgerow import Hierarchy
+
+H = TREES["mixed"]
+OF_THE_PAPER = {
+    "flat-softmax": ("leaves", {"label_smoothing": 0.0}),
+    "hxe": ("leaves", {"alpha": 0.1}),
+    "multilabel-focal": ("nodes but the root", {"alpha": 0.9, "gamma": 1.0}),
+    "conditional-softmax": ("nodes but the root", {}),
+    "conditional-sigmoid": ("nodes but the root", {}),
+    "deep-rtc": ("nodes but the root", {"cut_probability": 0.1}),
+    "ps-softmax": ("nodes but the root", {}),
+    "softmax-descendant": ("nodes", {}),
+    "softmax-margin": ("nodes", {"alpha": 5.0, "margin": "correct", "hard": False}),
+}
+
+
+def columns(h: Hierarchy, which: str) -> list[int]:
+    every = list(range(len(h)))
+    if which == "leaves":
+        return [v for v in every if h.is_leaf[v]]
+    return every if which == "nodes" else every[1:]
+
+
+def test_the_nine_methods_of_the_paper_come_first() -> None:
+    assert methods.available()[:9] == list(OF_THE_PAPER)
+
+
+@pytest.mark.parametrize("name", OF_THE_PAPER)
+def test_outputs_and_defaults(name: str) -> None:
+    which, defaults = OF_THE_PAPER[name]
+    method = methods.create(name, H)
+    assert method.outputs.dtype == np.int64
+    assert method.outputs.tolist() == columns(H, which)
+    assert methods.parameters(name) == defaults
+    assert all(getattr(method, key, value) == value for key, value in defaults.items())
+
+
+def test_an_unknown_name_lists_what_there_is() -> None:
+    with pytest.raises(ParameterError, match="no method 'softmax'; there are flat-softmax, hxe, multilabel-focal"):
+        methods.create("softmax", H)
+
+
+def test_an_unknown_parameter_lists_what_there_is() -> None:
+    with pytest.raises(
+        ParameterError, match="'softmax-margin' has no parameter 'beta'; it has alpha, margin, hard"
+    ):
+        methods.create("softmax-margin", H, beta=1.0)
+    with pytest.raises(ParameterError, match="'ps-softmax' has no parameter 'alpha'; it has none"):
+        methods.create("ps-softmax", H, alpha=1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "match"),
+    [
+        ("flat-softmax", {"label_smoothing": 1.5}, "label_smoothing must lie between 0 and 1, not 1.5"),
+        ("hxe", {"alpha": -1.0}, "alpha must be 0 or more"),
+        ("hxe", {"alpha": float("nan")}, "alpha must be 0 or more"),
+        ("multilabel-focal", {"alpha": 2.0}, "alpha must lie between 0 and 1"),
+        ("multilabel-focal", {"gamma": float("inf")}, "gamma must be 0 or more"),
+        ("deep-rtc", {"cut_probability": -0.1}, "cut_probability must lie between 0 and 1"),
+        ("softmax-margin", {"alpha": -5.0}, "alpha must be 0 or more"),
+        ("softmax-margin", {"margin": "edges"}, "margin is 'correct', 'depth', 'information' or a function"),
+        ("softmax-margin", {"margin": lambda lca: lca[:1]}, "one finite value for each"),
+        ("soft-labels", {"beta": -1.0}, "beta must be 0 or more"),
+        ("logit-adjusted-conditional-softmax", {"tau": -1.0}, "tau must be 0 or more"),
+        (
+            "logit-adjusted-conditional-softmax",
+            {"counts": [1.0, 2.0]},
+            "counts needs a number, 0 or more, for each",
+        ),
+        ("logit-adjusted-conditional-softmax", {"counts": -np.ones(len(H))}, "counts needs a number, 0 or more"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(name: str, params: dict[str, Any], match: str) -> None:
+    with pytest.raises(HedgerowError, match=match):
+        methods.create(name, H, **params)
+
+
+@pytest.mark.parametrize("case", CASES, ids=ident)
+def test_wrong_shapes_and_labels_are_refused(case: Case) -> None:
+    method = case.create(H)
+    width = len(method.outputs)
+    theta, labels = torch.zeros(2, width), torch.zeros(2, dtype=torch.int64)
+    with pytest.raises(ScoreError, match=rf"Scores must be \[batch, {width}\], one column for each of the"):
+        method.loss(torch.zeros(2, width + 1), labels)
+    with pytest.raises(ScoreError, match="One label a row is needed; 2 rows came with labels of shape"):
+        method.loss(theta, torch.zeros(3, dtype=torch.int64))
+    with pytest.raises(ScoreError, match="Labels must be integer node indices, not torch"):
+        method.loss(theta, torch.zeros(2))
+    for outside in (-1, len(H)):
+        with pytest.raises(ScoreError, match=f"{outside} is not a node index"):
+            method.loss(theta, torch.tensor([0, outside]))
+    assert method.loss(theta, labels.to(torch.int32)).shape == (2,)
+    assert method.loss(torch.zeros(0, width), labels[:0]).shape == (0,)
+
+
+def test_a_cut_of_the_wrong_kind_is_refused() -> None:
+    method = methods.create("deep-rtc", H)
+    theta, labels = torch.zeros(2, len(method.outputs)), torch.zeros(2, dtype=torch.int64)
+    for cut in (torch.zeros(2, 3, dtype=torch.bool), torch.zeros(2, len(H))):
+        with pytest.raises(ScoreError, match="A cut must be bool"):
+            method.loss(theta, labels, cut)  # type: ignore[call-arg]
+
+
+def test_torch_stays_out_until_methods_are_asked_for() -> None:
+    code = "import sys, hedgerow; assert 'torch' not in sys.modules; from hedgerow import methods; methods.create"
+    subprocess.run([sys.executable, "-c", code], check=True)
