@@ -64,10 +64,11 @@ def _interval_shares(x: Array, first: Array, last: Array, column: Array, mass: C
 
     def work(rows: slice) -> None:
         sums = prefix_sums(mass(rows_of_x[rows]))
-        part = np.empty((len(sums), width + len(first)))
-        np.subtract(sums[:, 1:], sums[:, :-1], out=part[:, :width])
-        np.subtract(np.take(sums, last, axis=-1), np.take(sums, first, axis=-1), out=part[:, width:])
-        share = np.divide(part, sums[:, -1:], out=np.empty(part.shape, x.dtype), casting="same_kind")
+        share = np.empty((len(sums), width + len(first)), dtype=x.dtype)
+        np.subtract(sums[:, 1:], sums[:, :-1], out=share[:, :width], casting="same_kind")
+        upper, lower = np.take(sums, last, axis=-1), np.take(sums, first, axis=-1)
+        np.subtract(upper, lower, out=share[:, width:], casting="same_kind")
+        share /= sums[:, -1:].astype(x.dtype)
         np.take(share, column, axis=-1, out=result[rows], mode="clip")
 
     map_row_blocks(work, len(result), result.itemsize * (width + len(column)))
@@ -101,9 +102,11 @@ def largest_of_rows(x: Array, tables: Sequence[Array]) -> tuple[Array, Array]:
             which.append(np.broadcast_to(members, values.shape))
             largest.append(values)
             continue
-        place = values.reshape(len(x), rows, width).argmax(axis=-1) + np.arange(0, rows * width, width)
-        which.append(members[place])
-        largest.append(np.take_along_axis(values, place, axis=-1))
+        place = values.reshape(-1, width).argmax(axis=-1).reshape(len(x), rows)
+        place += np.arange(0, rows * width, width)
+        which.append(members.take(place))
+        place += np.arange(0, values.size, rows * width)[:, None]
+        largest.append(values.take(place))
     return np.concatenate(which, axis=-1), np.concatenate(largest, axis=-1)
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 BOTTOM: dict[Scale, float] = {"probability": 0.0, "log": -np.inf, "logit": -np.inf}
 """The lowest threshold of each scale; nodes that score no higher are never answers."""
 
-_BYTES_OF_PAIRS = 64  # of what comparing one pair needs in between, about
+_BYTES_OF_PAIRS = 16  # decides how many pairs are compared at once: 65,536
 
 
 @final
