@@ -148,11 +148,10 @@ class TrainingModule(LightningModule):
         curve = self.curve.compute()
         self.curve.reset()
         figures = curve.summary() | {"majority_F1": curve.at(math.log(0.5))["f1"], "examples": curve.examples}
-        # The curve is that of all processes already, so that nothing is left to reduce.
-        self.log_dict(
-            {f"val/{name}": value for name, value in figures.items()}, rank_zero_only=False, sync_dist=False
-        )
-        self.log(f"val_{self._recipe.run.monitor}", figures[self._recipe.run.monitor], prog_bar=True)
+        # The curve is that of all processes already: their mean is the same.
+        self.log_dict({f"val/{name}": float(value) for name, value in figures.items()}, sync_dist=True)
+        monitored = self._recipe.run.monitor
+        self.log(f"val_{monitored}", figures[monitored], prog_bar=True, sync_dist=True)
 
     def configure_optimizers(self) -> Any:
         """Return the optimiser and its schedule."""

@@ -96,6 +96,7 @@ class Run:
         _require(self.seed >= 0, "run.seed", "0 or more", self.seed)
         _require(self.devices >= 1, "run.devices", "1 or more", self.devices)
         _require(self.workers >= 0, "run.workers", "0 or more", self.workers)
+        _one_of("run.monitor", self.monitor, ("AP", "AC", "AC_exact", "R@90C", "R@95C", "majority_F1"))
         _one_of("run.accelerator", self.accelerator, ("auto", "cpu", "gpu"))
         _one_of("run.precision", self.precision, ("auto", "32", "bf16-mixed", "16-mixed"))
         _one_of("run.compile", self.compile, ("auto", "yes", "no"))

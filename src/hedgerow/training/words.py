@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lightning.pytorch.utilities import rank_zero_only
 from rich.table import Table
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 _SHOWN = ("AP", "AC", "R@90C", "R@95C", "majority_F1", "leaf_F1")
 
 
+@rank_zero_only
 def print_run(run: RunFolder, console: Console) -> None:
     """Print the figures of a finished run, and what to do next."""
     recipe, figures = run.recipe(), run.metrics()
