@@ -137,7 +137,8 @@ class Textbook:
 def ordered_pareto_set(x: Floats, y: Floats) -> NDArray[np.int64]:
     order = np.lexsort((-y, -x))
     running = np.maximum.accumulate(y[order])
-    return order[np.append(True, running[:-1] < y[order][1:])]
+    kept: NDArray[np.int64] = order[np.append(True, running[:-1] < y[order][1:])]
+    return kept
 
 
 def from_scores(h: Hierarchy) -> list[Row]:

@@ -71,7 +71,7 @@ def _interval_shares(x: Array, first: Array, last: Array, column: Array, mass: C
         share /= sums[:, -1:].astype(x.dtype)
         np.take(share, column, axis=-1, out=result[rows], mode="clip")
 
-    map_row_blocks(work, len(result), result.itemsize * (width + len(column)))
+    map_row_blocks(work, len(result), result.itemsize * (width + len(column)) + 2 * 8 * width)
     return result.reshape(*x.shape[:-1], len(column))
 
 

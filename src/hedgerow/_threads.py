@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_BLOCK_BYTES = 1 << 20  # so that a block and what is made of it stay in the cache
+_BLOCK_BYTES = 1 << 21  # so that a block and what is made of it stay in the cache
 _WORTH_THREADS = 8  # blocks; with fewer, starting threads costs more than it brings
 
 

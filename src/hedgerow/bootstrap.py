@@ -124,8 +124,10 @@ class _System:
         self._scale = builder.scale
         self._example = events.example[order]
         labels, self._label_of, _ = events.distinct_labels
-        at_root, changes = builder.measures.at_root(labels), builder.measures.changes(events, order)
-        self._metrics = dict(zip(builder.measures.metrics, zip(at_root, changes, strict=True), strict=True))
+        changes = np.empty((len(builder.measures.metrics), len(order)))
+        builder.measures.changes(events, order, changes)
+        by_metric = zip(builder.measures.at_root(labels), changes, strict=True)
+        self._metrics = dict(zip(builder.measures.metrics, by_metric, strict=True))
         self._per_example = per_example
         self._summarise = summarise
         self.examples = len(events.label)

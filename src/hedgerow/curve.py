@@ -275,22 +275,22 @@ class CurveBuilder:
             threshold, sums, examples = self._exact_sums()
         if not examples:
             raise ScoreError("A curve needs at least one example.")
-        values = {name: total / examples for name, total in zip(self.measures.metrics, sums, strict=True)}
+        sums /= examples
+        values = dict(zip(self.measures.metrics, sums, strict=True))
         return OperatingCurve(threshold, values, examples, self.scale)
 
-    def _exact_sums(self) -> tuple[NDArray[np.float64], list[NDArray[np.float64]], int]:
+    def _exact_sums(self) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
         events = self.events
         order, last = events.descending()
         labels, _, number = events.distinct_labels
-        changes = self.measures.changes(events, order)
-        for change in changes:
-            np.cumsum(change, out=change)
+        # One column more than events, for the point before all of them; then everything in place.
+        sums = np.zeros((len(self.measures.metrics), len(order) + 1))
+        self.measures.changes(events, order, sums[:, 1:])
+        for row, at_root in zip(sums, self.measures.at_root(labels), strict=True):
+            np.cumsum(row, out=row)
+            row += np.sum(at_root * number)
         if len(last) < len(order):
-            changes = changes[:, last]
-        sums = [
-            np.sum(at_root * number) + np.append(0.0, change)
-            for at_root, change in zip(self.measures.at_root(labels), changes, strict=True)
-        ]
+            sums = sums[:, np.append(0, last + 1)]
         return events.thresholds(order, last, self.scale), sums, len(events.label)
 
 
@@ -327,12 +327,13 @@ class Bins:
         for name, total in self.sums.items():
             total += other[name]
 
-    def curve(self) -> tuple[NDArray[np.float64], list[NDArray[np.float64]], int]:
+    def curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
         """Return the thresholds, the sum of each metric at each of them, and the number of examples."""
         # The edge above one with events is the lowest at which these have not happened yet.
         kept = np.append(True, self.sums["moves"][:-1] > 0)
         total = self.sums["at_root"][:, None] + np.cumsum(self.sums["change"][:, ::-1], axis=1)[:, ::-1]
-        return self.edges[kept][::-1], list((total * _UNIT)[:, kept][:, ::-1]), int(self.sums["examples"])
+        sums: NDArray[np.float64] = total[:, kept][:, ::-1] * _UNIT
+        return self.edges[kept][::-1], sums, int(self.sums["examples"])
 
 
 def operating_curve(hierarchy: Hierarchy, q: Any, labels: ArrayLike, **options: Any) -> OperatingCurve:

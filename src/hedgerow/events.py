@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 BOTTOM: dict[Scale, float] = {"probability": 0.0, "log": -np.inf, "logit": -np.inf}
 """The lowest threshold of each scale; nodes that score no higher are never answers."""
 
-_BYTES_OF_PAIRS = 16  # decides how many pairs are compared at once: 65,536
+_BYTES_OF_PAIRS = 32  # decides how many pairs are compared at once: 65,536
 
 
 @final
@@ -116,14 +116,16 @@ class Events:
         """
         order = np.argsort(-self.score)
         score = self.score[order]
-        last = np.flatnonzero(np.append(score[1:] != score[:-1], [True] * bool(len(score))))
+        differs = score[1:] != score[:-1]
+        if differs.all():
+            return order, np.arange(len(order))
+        last = np.flatnonzero(np.append(differs, True))
         run = np.diff(last, prepend=-1)
-        if np.any(run > 1):
-            run_of = np.repeat(np.arange(len(run)), run)
-            tied = run[run_of] > 1
-            events = order[tied]
-            keys = (self.node[events], self.before[events], self.label_of_event[events], run_of[tied])
-            order[tied] = events[np.lexsort(keys)]
+        run_of = np.repeat(np.arange(len(run)), run)
+        tied = run[run_of] > 1
+        events = order[tied]
+        keys = (self.node[events], self.before[events], self.label_of_event[events], run_of[tied])
+        order[tied] = events[np.lexsort(keys)]
         return order, last
 
     def thresholds(self, order: Indices, last: Indices, scale: Scale) -> NDArray[np.float64]:
@@ -181,9 +183,8 @@ class Measures:
             before, after = (self._evaluate(name, pairs) for pairs in answers)
             yield before, after
 
-    def changes(self, events: Events, order: Indices) -> NDArray[np.float64]:
-        """Return by how much each event, in some order, changes each metric: [metrics, events]."""
-        result = np.empty((len(self.metrics), len(order)))
+    def changes(self, events: Events, order: Indices, result: NDArray[np.float64]) -> None:
+        """Write down by how much each event, in some order, changes each metric: [metrics, events]."""
         # The answer before is compared anew instead of being looked up among the events: that is more arithmetic,
         # but in blocks that stay in the cache.
         _ = events.label_of_event, events.before  # made once, not by every thread
@@ -193,7 +194,6 @@ class Measures:
                 np.subtract(after, before, out=row[block])
 
         map_row_blocks(work, len(order), _BYTES_OF_PAIRS)
-        return result
 
     def same_as(self, other: Measures) -> bool:
         """Tell whether two curves measure the same."""
