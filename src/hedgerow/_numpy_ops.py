@@ -87,27 +87,33 @@ def running_max(x: Array) -> Array:
     return np.maximum.accumulate(x, axis=-1)
 
 
-def largest_of_rows(x: Array, tables: Sequence[Array]) -> tuple[Array, Array]:
-    """Return, for every row of every table of columns, which column of x is largest, and its value.
+def largest_of_rows(
+    x: Array, members: Array, first: Array, shapes: Sequence[tuple[int, int]]
+) -> tuple[Array, Array]:
+    """Return, for every row of some tables of columns, which column of x is largest, and its value.
 
-    x is [B, columns], each table [rows, width]; both results are [B, rows of all tables]. Of equal columns the
-    one that stands first counts.
+    x is [B, columns]; both results are [B, rows of all tables]. Of equal columns the one that stands first counts.
+
+    Parameters
+    ----------
+    x
+        The values.
+    members
+        The columns in the tables, laid end to end.
+    first
+        Where each row of the tables begins in `members`.
+    shapes
+        The shape of each table.
     """
-    which, largest = [], []
-    for table in tables:
-        rows, width = table.shape
-        members = table.reshape(-1)
-        values = np.take(x, members, axis=-1)
-        if width == 1:
-            which.append(np.broadcast_to(members, values.shape))
-            largest.append(values)
-            continue
-        place = values.reshape(-1, width).argmax(axis=-1).reshape(len(x), rows)
-        place += np.arange(0, rows * width, width)
-        which.append(members.take(place))
-        place += np.arange(0, values.size, rows * width)[:, None]
-        largest.append(values.take(place))
-    return np.concatenate(which, axis=-1), np.concatenate(largest, axis=-1)
+    places, largest, start = [], [], 0
+    for rows, width in shapes:
+        stop = start + rows * width
+        values = np.take(x, members[start:stop], axis=-1)
+        place = values.reshape(-1, width).argmax(axis=-1)
+        largest.append(values.take(place + np.arange(0, values.size, width)).reshape(len(x), rows))
+        places.append(place.reshape(len(x), rows))
+        start = stop
+    return members.take(np.concatenate(places, axis=-1) + first), np.concatenate(largest, axis=-1)
 
 
 def segment_max(x: Array, start: Array, segment: Array) -> Array:  # noqa: ARG001

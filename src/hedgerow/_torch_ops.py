@@ -59,23 +59,20 @@ def running_max(x: Tensor) -> Tensor:
     return x.cummax(-1).values
 
 
-def largest_of_rows(x: Tensor, tables: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """Return, for every row of every table of columns, which column of x is largest, and its value.
+def largest_of_rows(
+    x: Tensor, members: Tensor, first: Tensor, shapes: Sequence[tuple[int, int]]
+) -> tuple[Tensor, Tensor]:
+    """Return, for every row of some tables of columns, which column of x is largest, and its value.
 
-    x is [B, columns], each table [rows, width]; both results are [B, rows of all tables]. Of equal columns the
-    one that stands first counts. All columns are gathered at once: on a GPU few kernels matter.
+    x is [B, columns]; `members` are the columns in the tables, laid end to end, and `first` is where each row of
+    the tables begins there. Of equal columns the one that stands first counts. All columns are gathered at once:
+    on a GPU few kernels matter.
     """
-    members = torch.cat([table.reshape(-1) for table in tables])
     values = x.index_select(-1, members)
-    places, largest, start = [], [], 0
-    for table, part in zip(tables, torch.split(values, [table.numel() for table in tables], -1), strict=True):
-        rows, width = table.shape
-        row_start = torch.arange(start, start + table.numel(), width, device=x.device)
-        start += table.numel()
-        value, place = part.reshape(len(x), rows, width).max(dim=-1)
-        places.append(place + row_start)
-        largest.append(value)
-    return members[torch.cat(places, dim=-1)], torch.cat(largest, dim=-1)
+    tables = torch.split(values, [rows * width for rows, width in shapes], dim=-1)
+    found = [table.reshape(len(x), *shape).max(dim=-1) for table, shape in zip(tables, shapes, strict=True)]
+    place = torch.cat([indices for _, indices in found], dim=-1)
+    return members[place + first], torch.cat([largest for largest, _ in found], dim=-1)
 
 
 def segment_max(x: Tensor, start: Tensor, segment: Tensor) -> Tensor:

@@ -332,7 +332,7 @@ class Bins:
         # The edge above one with events is the lowest at which these have not happened yet.
         kept = np.append(True, self.sums["moves"][:-1] > 0)
         total = self.sums["at_root"][:, None] + np.cumsum(self.sums["change"][:, ::-1], axis=1)[:, ::-1]
-        sums: NDArray[np.float64] = total[:, kept][:, ::-1] * _UNIT
+        sums = np.multiply(total[:, kept][:, ::-1], _UNIT, dtype=np.float64)
         return self.edges[kept][::-1], sums, int(self.sums["examples"])
 
 

@@ -72,18 +72,28 @@ class Candidates:
 
         Of equally likely nodes the one with the lowest index counts.
         """
-        *buckets, rung_order = self._placed(q)
-        node, score = extra_ops(q).largest_of_rows(q, buckets)
+        members, first, rung_order = self._placed(q)
+        shapes = [bucket.shape for bucket in self.buckets]
+        node, score = extra_ops(q).largest_of_rows(q, members, first, shapes)
         xp = namespace(q)
         return xp.take(node, rung_order, axis=-1), xp.take(score, rung_order, axis=-1)
 
     def _placed(self, like: Array) -> list[Array]:
-        """Return the buckets and the order of the rungs where `like` lives; moved there once."""
+        """Return the nodes of all buckets, where each rung begins among them, and the order of the rungs.
+
+        They are moved to where `like` lives once.
+        """
         ops = extra_ops(like)
         device = ops.device_of(like)
         if device not in self._on_device:
-            self._on_device[device] = [ops.constant(a, device) for a in (*self.buckets, self.rung_order)]
+            members = np.concatenate([bucket.reshape(-1) for bucket in self.buckets])
+            width = np.concatenate([np.full(len(bucket), bucket.shape[1]) for bucket in self.buckets])
+            arrays = (members, np.cumsum(width) - width, self.rung_order)
+            self._on_device[device] = [ops.constant(array, device) for array in arrays]
         return self._on_device[device]
+
+    def __reduce__(self) -> tuple[type[Candidates], tuple[Any, ...]]:
+        return Candidates, (self.information, self.buckets, self.rung_order)  # what is on devices stays there
 
 
 @final
