@@ -86,12 +86,8 @@ def lca_by_paths(h: Hierarchy) -> Callable[[Any, Any], NDArray[np.int64]]:
         path[node, : len(lineage)] = lineage
 
     def lca(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
-        result = np.empty_like(a)
-        for low in range(0, len(a), 100_000):
-            block = slice(low, low + 100_000)
-            same = (path[a[block]] == path[b[block]]) & (path[a[block]] >= 0)
-            result[block] = path[a[block], same.sum(axis=1) - 1]
-        return result
+        shared = np.sum((path[a] == path[b]) & (path[a] >= 0), axis=1)
+        return path[a, shared - 1]
 
     return lca
 

@@ -384,32 +384,32 @@ class Hierarchy:
         if low.min(initial=0) < 0 or high.max(initial=0) >= len(self):
             self._checked(np.stack([a, b]))
         apart = high - low
-        same = np.flatnonzero(apart == 0)
         low += first.take(apart, mode="clip")  # nodes are checked; "raise" would be slower
         high += last.take(apart, mode="clip")
         found = minima.take(low, mode="clip")
-        np.minimum(found, minima.take(high, mode="clip"), out=found)
-        found[same] = a[same]
-        return found
+        return np.minimum(found, minima.take(high, mode="clip"), out=found)
 
     @cached_property
     def _parent_minima(self) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[Any]]:
         """Minima of `parent` over runs of 1, 2, 4, ... nodes, and how to find them.
 
         For a < b that are d apart, the longest runs within a+1 .. b are the one that starts at a+1, whose minimum
-        stands at a plus the second array at d, and the one that ends with b, at b plus the third array at d.
+        stands at a plus the second array at d, and the one that ends with b, at b plus the third array at d. The
+        first n entries are the nodes themselves, for pairs that are 0 apart.
         """
         n = len(self)
-        levels = [self.parent.astype(np.int32)]
+        levels = [np.append(self.parent[1:], 0).astype(np.int32)]
         while (1 << len(levels)) < n:
             half = 1 << (len(levels) - 1)
             below = levels[-1]
             levels.append(np.concatenate([np.minimum(below[:-half], below[half:]), below[-half:]]))
-        minima = np.concatenate(levels)
-        k = np.frexp(np.maximum(np.arange(n), 1))[1].astype(np.int64) - 1  # floor(log2(d)), exactly
-        first = k * n + 1
+        minima = np.concatenate([np.arange(n, dtype=np.int32), *levels])
+        apart = np.arange(n)
+        level = np.frexp(apart)[1].astype(np.int64)  # 0 for 0, else 1 + floor(log2), exactly
+        first = level * n
+        last = np.where(apart == 0, 0, first - (1 << np.maximum(level - 1, 0)))
         dtype = np.int32 if len(minima) < np.iinfo(np.int32).max else np.int64
-        return minima, first.astype(dtype), (first - (1 << k)).astype(dtype)
+        return minima, first.astype(dtype), last.astype(dtype)
 
     def lineage(self, node: int) -> Indices:
         """Return the path from the root to a node: root first, the node last."""
