@@ -25,9 +25,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from hedgerow import tree_files
+from hedgerow._common_ancestors import CommonAncestors
+from hedgerow._drawing import draw
+from hedgerow._names import Names, as_names, check_names
 from hedgerow._threads import map_row_blocks
 from hedgerow.errors import ParameterError, ScoreError, TreeError, UnknownNameError
 from hedgerow.parents import (
@@ -46,8 +48,8 @@ if TYPE_CHECKING:
     from os import PathLike
 
     import networkx
+    from numpy.typing import ArrayLike, NDArray
 
-Names = NDArray[np.object_]
 InformationKind = Literal["leaves", "depth"]
 T = TypeVar("T")
 
@@ -98,8 +100,8 @@ class Hierarchy:
 
     def __post_init__(self) -> None:
         parent = np.array(self.parent, dtype=np.int64)
-        names = _as_names(self.names, "names", len(parent))
-        _check_names(names)
+        names = as_names(self.names, "names", len(parent))
+        check_names(names)
         if parent.ndim != 1 or not len(parent) or parent[0] != -1:
             raise TreeError(_NOT_DEPTH_FIRST)
         layout = depth_first(names, parent)
@@ -116,8 +118,8 @@ class Hierarchy:
         self._set("depth", layout.depth)
         self._set("end", layout.end)
         self._set("leaves", np.flatnonzero(layout.end == np.arange(1, count + 1)))
-        self._set("rank", None if rank is None else _as_names(rank, "rank", count))
-        self._set("title", None if title is None else _as_names(title, "title", count))
+        self._set("rank", None if rank is None else as_names(rank, "rank", count))
+        self._set("title", None if title is None else as_names(title, "title", count))
 
     def _set(self, name: str, array: NDArray[Any] | None) -> None:
         if array is not None:
@@ -138,8 +140,8 @@ class Hierarchy:
 
         Siblings keep the order in which they are given.
         """
-        listed = _as_names(names, "names", len(names))
-        _check_names(listed)
+        listed = as_names(names, "names", len(names))
+        check_names(listed)
         table = NodeTable(listed, np.asarray(parent, dtype=np.int64), rank, title)  # type: ignore[arg-type]
         return cls._from_table(table)
 
@@ -149,12 +151,12 @@ class Hierarchy:
         layout = depth_first(table.names, table.parent) if table.layout is None else table.layout
 
         def reordered(values: Any, what: str) -> Names | None:
-            return None if values is None else _as_names(values, what, len(layout.order))[layout.order]
+            return None if values is None else as_names(values, what, len(layout.order))[layout.order]
 
         names = (
             table.names
             if isinstance(table.names, np.ndarray)
-            else _as_names(table.names, "names", len(table.names))
+            else as_names(table.names, "names", len(table.names))
         )
         tree = object.__new__(cls)
         tree._fill(names[layout.order], layout, reordered(table.rank, "rank"), reordered(table.title, "title"))
@@ -295,7 +297,7 @@ class Hierarchy:
         """
         old = [""] * len(self) if self.title is None else self.title.tolist()
         new = [titles.get(name, title) for name, title in zip(self.names.tolist(), old, strict=True)]
-        return Hierarchy(self.names, self.parent, self.rank, _as_names(new, "title", len(self)))
+        return Hierarchy(self.names, self.parent, self.rank, as_names(new, "title", len(self)))
 
     # Names -------------------------------------------------------------------------------------------------
 
@@ -362,54 +364,23 @@ class Hierarchy:
         return np.asarray((a <= b) & (b < self.end[a]))
 
     def lca(self, a: ArrayLike, b: ArrayLike) -> Any:
-        """Return the lowest common ancestor of each pair; the two broadcast.
-
-        In depth-first order the LCA of a < b is the smallest parent among the nodes a+1 .. b: all of these
-        lie below the LCA, and one of them is its child. A table of minima over runs of 1, 2, 4, ... nodes
-        answers that with two look-ups a pair.
-        """
+        """Return the lowest common ancestor of each pair; the two broadcast."""
         a, b = np.broadcast_arrays(_integers(a), _integers(b))
         result = np.empty(a.shape, dtype=np.int64)
         flat_a, flat_b, flat = a.reshape(-1), b.reshape(-1), result.reshape(-1)
 
         def fill(block: slice) -> None:
-            flat[block] = self._lca_of_nodes(flat_a[block], flat_b[block])
+            low, high = np.minimum(flat_a[block], flat_b[block]), np.maximum(flat_a[block], flat_b[block])
+            if low.min(initial=0) < 0 or high.max(initial=0) >= len(self):
+                self._checked(np.stack([low, high]))
+            flat[block] = self._common_ancestors.of(low, high)
 
         map_row_blocks(fill, flat.size, _LCA_ROW_BYTES)
         return result[()]
 
-    def _lca_of_nodes(self, a: Indices, b: Indices) -> NDArray[np.int32]:
-        minima, first, last = self._parent_minima
-        low, high = np.minimum(a, b), np.maximum(a, b)
-        if low.min(initial=0) < 0 or high.max(initial=0) >= len(self):
-            self._checked(np.stack([a, b]))
-        apart = high - low
-        low += first.take(apart, mode="clip")  # nodes are checked; "raise" would be slower
-        high += last.take(apart, mode="clip")
-        found = minima.take(low, mode="clip")
-        return np.minimum(found, minima.take(high, mode="clip"), out=found)
-
     @cached_property
-    def _parent_minima(self) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[Any]]:
-        """Minima of `parent` over runs of 1, 2, 4, ... nodes, and how to find them.
-
-        For a < b that are d apart, the longest runs within a+1 .. b are the one that starts at a+1, whose minimum
-        stands at a plus the second array at d, and the one that ends with b, at b plus the third array at d. The
-        first n entries are the nodes themselves, for pairs that are 0 apart.
-        """
-        n = len(self)
-        levels = [np.append(self.parent[1:], 0).astype(np.int32)]
-        while (1 << len(levels)) < n:
-            half = 1 << (len(levels) - 1)
-            below = levels[-1]
-            levels.append(np.concatenate([np.minimum(below[:-half], below[half:]), below[-half:]]))
-        minima = np.concatenate([np.arange(n, dtype=np.int32), *levels])
-        apart = np.arange(n)
-        level = np.frexp(apart)[1].astype(np.int64)  # 0 for 0, else 1 + floor(log2), exactly
-        first = level * n
-        last = np.where(apart == 0, 0, first - (1 << np.maximum(level - 1, 0)))
-        dtype = np.int32 if len(minima) < np.iinfo(np.int32).max else np.int64
-        return minima, first.astype(dtype), last.astype(dtype)
+    def _common_ancestors(self) -> CommonAncestors:
+        return CommonAncestors(self.parent)
 
     def lineage(self, node: int) -> Indices:
         """Return the path from the root to a node: root first, the node last."""
@@ -658,23 +629,7 @@ class Hierarchy:
         │   └── dog
         └── wolf
         """
-        lines: list[str] = []
-        stack: list[tuple[str, str, int | str]] = [("", "", 0)]
-        while stack:
-            lead, branch, node = stack.pop()
-            if isinstance(node, str):
-                lines.append(lead + branch + node)
-                continue
-            lines.append(lead + branch + self._described(node))
-            below = {"": "", "├── ": "│   ", "└── ": "    "}[branch]
-            shown: list[int | str] = self.children(node).tolist()
-            if self.depth[node] >= max_depth and shown:
-                shown = ["..."]
-            elif len(shown) > max_children:
-                shown = [*shown[: max_children - 1], f"... {len(shown) - max_children + 1:,} more"]
-            branches = ["├── "] * (len(shown) - 1) + ["└── "] * bool(shown)
-            stack.extend(reversed([(lead + below, b, child) for b, child in zip(branches, shown, strict=True)]))
-        return "\n".join(lines)
+        return draw(lambda node: self.children(node).tolist(), self._described, max_depth, max_children)
 
     def label(self, node: int) -> str:
         """Return a node's name with its title, if it has one: "n02084071 (dog)"."""
@@ -708,31 +663,6 @@ def _bits(amount: NDArray[Any]) -> NDArray[np.float64]:
 def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
     array.flags.writeable = False
     return array
-
-
-def _as_names(values: Any, what: str, count: int) -> Names:
-    array = np.empty(count, dtype=object)
-    if len(values) != count:
-        raise TreeError(f"{what} needs one entry a node, {count} in all; got {len(values)}.")
-    array[:] = values
-    return array
-
-
-def _check_names(names: Names) -> None:
-    listed = names.tolist()
-    kinds = set(map(type, listed))
-    if not all(issubclass(kind, str) for kind in kinds):
-        offender = next(name for name in listed if not isinstance(name, str))
-        raise TreeError(f"Names must be strings; {offender!r} is {type(offender).__name__}.")
-    if kinds != {str}:
-        names[:] = list(map(str, listed))  # np.str_ and other subclasses become plain str
-    distinct = set(names.tolist())
-    if "" in distinct:
-        raise TreeError(f"Node {listed.index('')} has an empty name; every class needs one.")
-    if len(distinct) < len(listed):
-        seen: set[str] = set()
-        offender = next(name for name in listed if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise TreeError(f"The name {offender!r} stands for two nodes; names must be distinct.")
 
 
 def _same(a: Names | None, b: Names | None) -> bool:

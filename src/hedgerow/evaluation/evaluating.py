@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.hierarchy import Hierarchy, InformationKind, Names
+    from hedgerow._names import Names
+    from hedgerow.hierarchy import Hierarchy, InformationKind
     from hedgerow.likelihood import Scale
     from hedgerow.metrics import BelowLabel
 

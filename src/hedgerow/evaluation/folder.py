@@ -28,7 +28,7 @@ from hedgerow.tree_files import require_file
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hedgerow.hierarchy import Names
+    from hedgerow._names import Names
 
 JSON, CURVE, EXAMPLES, TREE = "evaluation.json", "curve.npz", "examples.npz", "tree.json"
 FORMAT = 1

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hedgerow._names import Names
     from hedgerow.bootstrap import Interval
     from hedgerow.curve import OperatingCurve
     from hedgerow.events import Events
-    from hedgerow.hierarchy import Hierarchy, InformationKind, Names
+    from hedgerow.hierarchy import Hierarchy, InformationKind
     from hedgerow.likelihood import Scale
     from hedgerow.metrics import BelowLabel
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.hierarchy import Hierarchy, Names
+    from hedgerow._names import Names
+    from hedgerow.hierarchy import Hierarchy
     from hedgerow.parents import Indices
     from hedgerow.predictions_io.source import Source
 

@@ -1,0 +1,39 @@
+"""Names of nodes as arrays of str, and what they must be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.errors import TreeError
+
+Names = NDArray[np.object_]
+
+
+def as_names(values: Any, what: str, count: int) -> Names:
+    """Return a new array of `count` objects."""
+    array = np.empty(count, dtype=object)
+    if len(values) != count:
+        raise TreeError(f"{what} needs one entry a node, {count} in all; got {len(values)}.")
+    array[:] = values
+    return array
+
+
+def check_names(names: Names) -> None:
+    """Refuse names that are not distinct, not empty and str; make subclasses of str plain."""
+    listed = names.tolist()
+    kinds = set(map(type, listed))
+    if not all(issubclass(kind, str) for kind in kinds):
+        offender = next(name for name in listed if not isinstance(name, str))
+        raise TreeError(f"Names must be strings; {offender!r} is {type(offender).__name__}.")
+    if kinds != {str}:
+        names[:] = list(map(str, listed))  # np.str_ and other subclasses become plain str
+    distinct = set(names.tolist())
+    if "" in distinct:
+        raise TreeError(f"Node {listed.index('')} has an empty name; every class needs one.")
+    if len(distinct) < len(listed):
+        seen: set[str] = set()
+        offender = next(name for name in listed if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise TreeError(f"The name {offender!r} stands for two nodes; names must be distinct.")
