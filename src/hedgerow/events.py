@@ -130,7 +130,8 @@ class Events:
 
     def thresholds(self, order: Indices, last: Indices, scale: Scale) -> NDArray[np.float64]:
         """Return the thresholds of a curve: the distinct scores, descending, then the bottom of the scale."""
-        return np.append(self.score[order[last]], BOTTOM[scale])
+        distinct = order if len(last) == len(order) else order[last]
+        return np.append(self.score[distinct], BOTTOM[scale])
 
 
 class CustomMetric(Protocol):

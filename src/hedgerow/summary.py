@@ -29,9 +29,11 @@ def integral(over: ArrayLike, of: ArrayLike) -> float:
     0.7
     """
     over, of = np.asarray(over, dtype=np.float64), np.asarray(of, dtype=np.float64)
-    ascending = np.argsort(over, kind="stable")  # nearly sorted already
-    envelope = np.maximum.accumulate(of[ascending][::-1])[::-1]
-    return float(np.dot(envelope, np.diff(over[ascending], prepend=0.0)))
+    if np.any(over[1:] < over[:-1]):
+        ascending = np.argsort(over)
+        over, of = over[ascending], of[ascending]
+    envelope = np.maximum.accumulate(of[::-1])[::-1]
+    return float(envelope[0] * over[0] + np.dot(envelope[1:], np.diff(over)))
 
 
 def intercept(of: ArrayLike, where: ArrayLike, at_least: float) -> float:
