@@ -60,7 +60,7 @@ class Scaling:
         mean = sum((share[rows] @ X[rows] for rows in blocks), start=np.zeros(X.shape[1]))
         variance = sum((share[rows] @ (X[rows] - mean) ** 2 for rows in blocks), start=np.zeros(X.shape[1]))
         spread = np.sqrt(variance)
-        varies = spread > 1e-7 * np.abs(mean)  # anything less is rounding
+        varies = spread > 10 * np.finfo(X.dtype).eps * np.abs(mean)  # anything less is rounding
         typical = math.sqrt(np.mean(variance, where=varies)) if varies.any() else 1.0
         wanted = np.clip(spread / typical, *RELATIVE_SPREAD)
         return Scaling(mean, np.where(varies, spread / wanted, np.maximum(typical, np.abs(mean))))
@@ -83,16 +83,18 @@ class Examples:
     weight: Tensor
 
     @staticmethod
-    def of(X: Any, scaling: Scaling, label: NDArray[np.int64], weight: Floats, device: torch.device) -> Examples:
+    def of(
+        X: Any, scaling: Scaling, label: NDArray[np.int64], weight: Floats, device: torch.device, dtype: Any
+    ) -> Examples:
         """Scale features and put everything on a device; sparse features stay where they are."""
         if sparse.issparse(X) and scaling.mean is None:
-            features = scaling.apply(X).astype(np.float32)
+            features = scaling.apply(X).astype(dtype)
         else:
-            scaled = np.empty(X.shape, dtype=np.float32)
+            scaled = np.empty(X.shape, dtype=dtype)
             for start in range(0, X.shape[0], _BLOCK):
                 scaled[start : start + _BLOCK] = scaling.apply(X[start : start + _BLOCK])
             features = torch.from_numpy(scaled).to(device)
-        weight = (weight / weight.mean()).astype(np.float32)
+        weight = (weight / weight.mean()).astype(dtype)
         return Examples(features, torch.from_numpy(label).to(device), torch.from_numpy(weight).to(device))
 
     def __len__(self) -> int:
@@ -112,10 +114,10 @@ class Examples:
 class Network(nn.Module):
     """Linear layers with ReLU between them; takes sparse features as well."""
 
-    def __init__(self, layers: Sequence[Layer]) -> None:
+    def __init__(self, layers: Sequence[Layer], dtype: Any) -> None:
         super().__init__()
-        self.weights = nn.ParameterList(torch.from_numpy(w.astype(np.float32)) for w, _ in layers)
-        self.biases = nn.ParameterList(torch.from_numpy(b.astype(np.float32)) for _, b in layers)
+        self.weights = nn.ParameterList(torch.from_numpy(w.astype(dtype)) for w, _ in layers)
+        self.biases = nn.ParameterList(torch.from_numpy(b.astype(dtype)) for _, b in layers)
 
     @staticmethod
     def start(widths: Sequence[int], random: np.random.RandomState) -> list[Layer]:
@@ -199,11 +201,12 @@ class Solver:
 
     def _epoch(self, examples: Examples, epoch: int, batches: int, passes: int) -> float:
         total = torch.zeros((), device=examples.label.device)
+        whole = examples.batch(torch.arange(len(examples))) if batches == 1 else None
         for i in range(passes):
             order = torch.randperm(len(examples)).to(examples.label.device)
             for j, rows in enumerate(order.tensor_split(batches)):
                 share = (epoch + (i + j / batches) / passes) / self.plan.epochs
-                total += self._step(*examples.batch(rows), share)
+                total += self._step(*(whole or examples.batch(rows)), share)
         loss = float(total) / (batches * passes)
         if not math.isfinite(loss):
             raise HedgerowError(

@@ -175,8 +175,10 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows, held_out = self._split(np.flatnonzero(weight), random)
         self._start(X[rows], node[rows], weight[rows], random)
         plan = self._plan(weight[rows].sum())
-        others = self._examples(X, node, weight, held_out) if len(held_out) else None
-        self._run(plan, self._examples(X, node, weight, rows), others)
+        # What fits in one batch is cheap, and then worth double precision: weights act exactly like repetitions.
+        dtype = np.float64 if len(rows) <= self.batch_size else np.float32
+        others = self._examples(X, node, weight, held_out, dtype) if len(held_out) else None
+        self._run(plan, self._examples(X, node, weight, rows, dtype), others, dtype)
         self._adam = None  # what `fit` leaves behind of Adam is the end of its schedule
         return self
 
@@ -203,7 +205,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if first:
             self._start(X[rows], node[rows], weight[rows], check_random_state(self.random_state))
         plan = self._plan(weight.sum(), epochs=1, batch_size=min(self.batch_size, _STREAM_BATCH), anneal=False)
-        self._run(plan, self._examples(X, node, weight, rows), None)
+        self._run(plan, self._examples(X, node, weight, rows, np.float32), None, np.float32)
         return self
 
     def _check_parameters(self) -> None:
@@ -296,13 +298,13 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         seed = self._seed + len(self.loss_curve_)
         return Plan(**usual | changed, penalty=1 / (self.C * self._seen), seed=seed)
 
-    def _examples(self, X: Any, node: Indices, weight: Floats, rows: Indices) -> Examples:
+    def _examples(self, X: Any, node: Indices, weight: Floats, rows: Indices, dtype: Any) -> Examples:
         every = len(rows) == X.shape[0]
         part = X if every else X[rows]
-        return Examples.of(part, self._scaling, node[rows], weight[rows], torch.device(self.device))
+        return Examples.of(part, self._scaling, node[rows], weight[rows], torch.device(self.device), dtype)
 
-    def _run(self, plan: Plan, examples: Examples, held_out: Examples | None) -> None:
-        network = Network(list(zip(self.coefs_, self.intercepts_, strict=True))).to(self.device)
+    def _run(self, plan: Plan, examples: Examples, held_out: Examples | None, dtype: Any) -> None:
+        network = Network(list(zip(self.coefs_, self.intercepts_, strict=True)), dtype).to(self.device)
         solver = Solver(network, self.method_.to(self.device), plan, self._adam)
         with _progress(plan.epochs, self.verbose) as done:
             solver.run(examples, held_out, done)
