@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _BLOCK_BYTES = 1 << 21  # so that a block and what is made of it stay in the cache
-_WORTH_THREADS = 8  # blocks; with fewer, starting threads costs more than it brings
+_WORTH_THREADS = 2  # blocks a thread; with fewer, starting threads costs more than it brings
 
 
 def map_row_blocks(work: Callable[[slice], T], rows: int, row_bytes: int) -> list[T]:
