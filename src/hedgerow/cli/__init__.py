@@ -10,7 +10,7 @@ import sys
 
 from rich.console import Console
 
-from hedgerow.cli import compare, doctor, evaluate, predict, train  # noqa: F401  (importing a verb registers it)
+from hedgerow.cli import compare, doctor, evaluate, predict, study, train  # noqa: F401  (importing a verb registers it)
 from hedgerow.cli.app import app
 from hedgerow.errors import HedgerowError
 

@@ -1,0 +1,97 @@
+"""`hedgerow study`: the paper's experiments, over any recipe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from hedgerow.cli.app import app
+from hedgerow.cli.options import JsonOption, require_folders, write_json
+
+
+@app.command(
+    epilog="Examples:\n\nhedgerow study main glyphs-quick -o studies/quick\n\n"
+    "hedgerow study all glyphs --seeds 3 -o studies/glyphs\n\n"
+    "hedgerow study main inat21mini-resnet18 --set data.path=inat21 --methods hxe,ps-softmax -o studies/inat"
+)
+def study(
+    experiment: Annotated[
+        str,
+        typer.Argument(
+            metavar="EXPERIMENT",
+            help="main, unseen, levels, hyper_parameters, calibration, long_tail, mixed_granularity, "
+            "out_of_scope; several with commas; or all.",
+            show_default=False,
+        ),
+    ],
+    recipe: Annotated[
+        str,
+        typer.Argument(metavar="RECIPE", help="A recipe that ships, or a .toml file.", show_default=False),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", metavar="DIR", help="Folder of records and results.", show_default=False),
+    ],
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds.")] = 1,
+    chosen: Annotated[
+        str | None,
+        typer.Option("--methods", metavar="A,B,...", help="Methods, by default the nine.", show_default=False),
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Change the recipe: optimiser.lr=0.05.", show_default=False
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Cells at the same time; by default half of the cores, 4 on a GPU.", show_default=False
+        ),
+    ] = None,
+    imports: Annotated[
+        list[Path] | None,
+        typer.Option("--import", metavar="FILE", help="Merge records made elsewhere.", show_default=False),
+    ] = None,
+    pack: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write all records to one .zip for --import.", show_default=False),
+    ] = None,
+    limit: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="SECONDS", help="Start no cell after so long.", show_default=False),
+    ] = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Run the paper's experiments: tables, curves, sweeps, levels, unseen classes, and more.
+
+    What is done is kept: the same command goes on where it stopped. Exit status 1 if a cell has failed.
+    """
+    from hedgerow.study.cells import NINE
+    from hedgerow.study.records import Records
+    from hedgerow.study.run import study
+    from hedgerow.study.words import bar, print_report
+    from hedgerow.training.recipe import Recipe
+
+    require_folders(json_file, pack)
+    report = study(
+        experiment.split(","),
+        Recipe.load(recipe, changes or []),
+        output,
+        seeds=seeds,
+        chosen=NINE if chosen is None else [name.strip() for name in chosen.split(",")],
+        jobs=jobs,
+        imports=imports or [],
+        limit=limit,
+        progress=bar,
+    )
+    print_report(report, Console())
+    if json_file is not None:
+        write_json(json_file, report.to_dict())
+    if pack is not None:
+        typer.echo(f"{Records(output / 'records').pack(pack)} records are in {pack}.")
+    if report.failures:
+        raise typer.Exit(1)

@@ -1,0 +1,35 @@
+"""The paper's empirical study, and some experiments beyond it: one file each.
+
+An experiment is a grid of cells, each a training and what is measured of it, over a recipe. A finished cell is one
+small JSON record; tables and figures are made of records alone.
+"""
+
+from __future__ import annotations
+
+from hedgerow.study import (
+    calibration,
+    hyper_parameters,
+    levels,
+    long_tail,
+    main,
+    mixed_granularity,
+    out_of_scope,
+    unseen,
+)
+from hedgerow.study.cells import NINE, Cell, Plan
+from hedgerow.study.experiment import Experiment, Findings
+from hedgerow.study.records import Records
+
+__all__ = ["EXPERIMENTS", "NINE", "Cell", "Experiment", "Findings", "Plan", "Records"]
+
+EXPERIMENTS: dict[str, Experiment] = {
+    "main": main.EXPERIMENT,
+    "unseen": unseen.EXPERIMENT,
+    "levels": levels.EXPERIMENT,
+    "hyper_parameters": hyper_parameters.EXPERIMENT,
+    "calibration": calibration.EXPERIMENT,
+    "long_tail": long_tail.EXPERIMENT,
+    "mixed_granularity": mixed_granularity.EXPERIMENT,
+    "out_of_scope": out_of_scope.EXPERIMENT,
+}
+"""Every experiment by its name, in the order in which `all` runs them."""

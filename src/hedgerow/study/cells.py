@@ -1,0 +1,132 @@
+"""Cells: one training and what is measured of it, the unit of work, of resuming and of exchange."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+from hedgerow import methods
+from hedgerow.training.recipe import Choice, Recipe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hedgerow.data import DataSplits
+
+NINE = (
+    "flat-softmax",
+    "hxe",
+    "multilabel-focal",
+    "conditional-softmax",
+    "conditional-sigmoid",
+    "deep-rtc",
+    "ps-softmax",
+    "softmax-descendant",
+    "softmax-margin",
+)
+"""The methods of the paper, in the order of its table."""
+
+_PLACES = ("path", "tree", "titles")  # where the data lies does not say what it is
+
+
+@final
+@dataclass(frozen=True)
+class Cell:
+    """A training by a recipe, seed included, within a task.
+
+    Experiments that need the same training and measure the same of it share their cells.
+    """
+
+    task: str
+    """The experiment that says what is trained and measured."""
+    recipe: Recipe
+    data: Mapping[str, Any]
+    """What the data is: see `describe_data`."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What else the task needs to know."""
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """All that decides the result, ready for JSON; where and on what the cell runs is no part of it."""
+        recipe = self.recipe
+        return {
+            "task": self.task,
+            "options": dict(self.options),
+            "data": dict(self.data),
+            "model": recipe.model.table(),
+            "method": {"name": recipe.method.name, **_spelt_out(recipe.method)},
+            "optimiser": dataclasses.asdict(recipe.optimiser),
+            "seed": recipe.run.seed,
+        }
+
+    @cached_property
+    def name(self) -> str:
+        """A file name that no other cell has."""
+        digest = hashlib.sha256(canonical(self.identity).encode()).hexdigest()[:12]
+        return f"{self.task}-{self.recipe.method.name}-seed{self.recipe.run.seed}-{digest}"
+
+    @property
+    def title(self) -> str:
+        """What to call the cell in messages."""
+        given = {**self.recipe.method.params, **self.options}
+        settings = "".join(f", {key} {value}" for key, value in given.items())
+        return f"{self.recipe.method.name}{settings}, seed {self.recipe.run.seed}"
+
+
+@final
+@dataclass(frozen=True)
+class Plan:
+    """What a study is to cover."""
+
+    recipe: Recipe
+    splits: DataSplits
+    seeds: int = 1
+    methods: Sequence[str] = NINE
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """What the data is."""
+        return describe_data(self.splits, self.recipe.data)
+
+    def cells(self, task: str, method: str, params: Mapping[str, Any] | None = None, **options: Any) -> list[Cell]:
+        """Return the cells of a method, one a seed; parameters not given are the recipe's, or the defaults."""
+        own = self.recipe.method.params if method == self.recipe.method.name else {}
+        choice = Choice(method, {**own, **(params or {})})
+        first = self.recipe.run.seed
+        return [
+            Cell(
+                task,
+                dataclasses.replace(
+                    self.recipe, method=choice, run=dataclasses.replace(self.recipe.run, seed=seed)
+                ),
+                self.data,
+                options,
+            )
+            for seed in range(first, first + self.seeds)
+        ]
+
+
+def describe_data(splits: DataSplits, choice: Choice) -> dict[str, Any]:
+    """Return what the data is, wherever it lies: its name and parameters, its tree, the numbers of examples."""
+    return {
+        "name": splits.name,
+        "parameters": {key: value for key, value in choice.params.items() if key not in _PLACES},
+        "tree": splits.hierarchy.fingerprint,
+        "examples": [len(splits.train), len(splits.val), len(splits.test)],
+    }
+
+
+def canonical(content: Any) -> str:
+    """Return the one JSON text of some content."""
+    return json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _spelt_out(method: Choice) -> dict[str, Any]:
+    """Return the parameters with their defaults, whole numbers as floats where these are floats."""
+    defaults = {key: value for key, value in methods.parameters(method.name).items() if key != "counts"}
+    given = {**defaults, **method.params}
+    return {key: float(v) if isinstance(defaults.get(key), float) else v for key, v in given.items()}

@@ -1,0 +1,112 @@
+"""What an experiment is: cells to run, the work on each, and what their records add up to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, final
+
+from hedgerow.study.scoring import FROM_PS
+from hedgerow.study.tables import Column, Row, Table, entries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from matplotlib.figure import Figure
+
+    from hedgerow.data import DataSplits
+    from hedgerow.study.cells import Cell, Plan
+    from hedgerow.study.records import Records
+
+NAMES = {
+    "flat-softmax": "Flat softmax",
+    "hxe": "HXE",
+    "multilabel-focal": "Multilabel focal",
+    "conditional-softmax": "Cond softmax",
+    "conditional-sigmoid": "Cond sigmoid",
+    FROM_PS: "Deep RTC (PS weights)",
+    "deep-rtc": "Deep RTC (own cuts)",
+    "ps-softmax": "PS softmax",
+    "softmax-descendant": "Soft-max-descendant",
+    "softmax-margin": "Soft-max-margin",
+}
+"""What tables call each method, in their order."""
+
+FIGURES = {
+    "AP": "AP",
+    "AC": "AC",
+    "R@90C": "R@90C",
+    "R@95C": "R@95C",
+    "Majority F1": "majority_F1",
+    "Leaf F1": "leaf_F1",
+}
+"""The columns of the paper's main table, and the summary figures in them."""
+
+Results = list[dict[str, Any]]
+
+
+@final
+@dataclass(frozen=True)
+class Findings:
+    """What an experiment came to."""
+
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    """By file name, without suffix."""
+    figures: Mapping[str, Callable[[], Figure]] = field(default_factory=dict)
+    """By file name, without suffix; drawn when called."""
+    sentences: tuple[str, ...] = ()
+    """What it shows, computed from the tables."""
+
+
+@final
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment."""
+
+    title: str
+    cells: Callable[[Plan], list[Cell]]
+    work: Callable[[Cell, DataSplits], dict[str, Any]]
+    """Train and measure one cell; return the content of its record."""
+    findings: Callable[[Plan, Records], Findings]
+
+
+def by_method(
+    plan: Plan, records: Records, task: str, *, part: str = "all", way: str = "plain", **options: Any
+) -> dict[str, Results]:
+    """Return the results of every method that has any, one a seed, under the names and in the order of tables."""
+    found: dict[str, Results] = {}
+    for method in plan.methods:
+        for record in records.finished(plan.cells(task, method, **options)):
+            for result in record["results"]:
+                if result["part"] == part and result["way"] == way:
+                    found.setdefault(result["reading"], []).append(result)
+    order = [*NAMES, *(name for name in found if name not in NAMES)]
+    return {NAMES.get(name, name): found[name] for name in order if name in found}
+
+
+def method_table(title: str, systems: Mapping[str, Results], figures: Mapping[str, str] = FIGURES) -> Table:
+    """Return a table with a row a method and a column a figure."""
+    rows = [Row(name, entries(results, figures)) for name, results in systems.items()]
+    return Table(title, [Column(name) for name in figures], rows, notes=notes(systems))
+
+
+def rows_by_column(names: Iterable[str], columns: Mapping[str, tuple[Mapping[str, Results], str]]) -> list[Row]:
+    """Return rows whose columns come from different results: column -> (name of the row -> results, figure)."""
+    rows = []
+    for name in names:
+        found = {
+            column: entries(results[name], {column: figure})[column]
+            for column, (results, figure) in columns.items()
+            if name in results
+        }
+        rows.append(Row(name, found))
+    return rows
+
+
+def notes(systems: Mapping[str, Results]) -> tuple[str, ...]:
+    """Say how many seeds stand behind a table, and what is behind the two rows of Deep RTC."""
+    seeds = sorted({len(results) for results in systems.values()})
+    number = "one seed" if seeds == [1] else f"{' to '.join(map(str, sorted({seeds[0], seeds[-1]})))} seeds"
+    said = [f"Mean ± 2 standard deviations over {number}." if seeds[-1] > 1 else "One seed."] if seeds else []
+    if NAMES[FROM_PS] in systems:
+        said.append(f"{NAMES[FROM_PS]} reads the weights of the PS softmax with σ(β), as the paper does.")
+    return tuple(said)

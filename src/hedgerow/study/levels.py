@@ -1,0 +1,132 @@
+"""Flat classifiers at different levels (the paper's Table 2): trained at level i, tested at every level j <= i.
+
+Level j divides the leaves among the nodes at depth j; a leaf that ends above it stays a class of its own at every
+deeper level. A classifier trained at level i gives each class of level j the sum of the probabilities below it;
+its answer at level j is the largest of these. Test examples labelled above level j, and not with a leaf, say
+nothing about it and are left out.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hedgerow.data import DataSplits
+from hedgerow.study.experiment import Experiment, Findings
+from hedgerow.study.scoring import scores
+from hedgerow.study.tables import Column, Entry, Row, Table
+from hedgerow.study.work import trained
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hedgerow.hierarchy import Hierarchy
+    from hedgerow.study.cells import Cell, Plan
+    from hedgerow.study.records import Records
+
+TASK = "levels"
+METHOD = "flat-softmax"
+
+
+def cells(plan: Plan) -> list[Cell]:
+    """Return a cell for every level and seed."""
+    depth = int(plan.splits.hierarchy.depth.max())
+    return [cell for level in range(1, depth + 1) for cell in plan.cells(TASK, METHOD, level=level)]
+
+
+def at_level(splits: DataSplits, level: int) -> DataSplits:
+    """Return the data with its tree cut at a level, and the labels of training and validation with it."""
+    tree, projection = splits.hierarchy.cut_at_depth(level)
+    train, val, test = (
+        examples.with_labels(projection[examples.labels]) for examples in (splits.train, splits.val, splits.test)
+    )
+    return DataSplits(splits.name, tree, train, val, test)
+
+
+def classes_at(tree: Hierarchy, level: int) -> NDArray[np.int64]:
+    """Return the classes of a level: the nodes at that depth, and the leaves that end above it."""
+    return np.flatnonzero((tree.depth == level) | (tree.is_leaf & (tree.depth < level)))
+
+
+def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
+    """Train at one level, and test there and at those above."""
+    level = int(cell.options["level"])
+    cut = at_level(splits, level)
+    tree = cut.hierarchy
+    classifier, device, seconds = trained(cell, cut)
+    begun = time.perf_counter()
+    classes = {j: classes_at(tree, j) for j in range(1, level + 1)}
+    target = {j: tree.cut_at_depth(j)[1][cut.test.labels] for j in classes}
+    # A cut tree keeps the order of its nodes, so that its leaves stand in the order of the classes.
+    place = {j: _places(tree.cut_at_depth(j)[0]) for j in classes}
+    right, number = dict.fromkeys(classes, 0), dict.fromkeys(classes, 0)
+    for rows, theta in scores(classifier, cut.test, device):
+        log_q = classifier.method.log_likelihood(theta).cpu().numpy()
+        for j, nodes in classes.items():
+            label = place[j][target[j][rows]]
+            known = label >= 0
+            right[j] += int(np.sum(log_q[:, nodes].argmax(axis=1)[known] == label[known]))
+            number[j] += int(known.sum())
+    results = [
+        {"level": j, "classes": len(classes[j]), "examples": number[j], "accuracy": right[j] / max(1, number[j])}
+        for j in classes
+    ]
+    measuring = time.perf_counter() - begun
+    return {
+        "results": results,
+        "seconds": {"train": round(seconds, 3), "measure": round(measuring, 3)},
+        "device": device.type,
+    }
+
+
+def _places(tree: Hierarchy) -> NDArray[np.int64]:
+    """Return the place of every node among the leaves; -1 for those that are none."""
+    place = np.full(len(tree), -1)
+    place[tree.leaves] = np.arange(len(tree.leaves))
+    return place
+
+
+def findings(plan: Plan, records: Records) -> Findings:
+    """Return the table of accuracies, best per column bold, and whether deeper training pays."""
+    depth = int(plan.splits.hierarchy.depth.max())
+    values: dict[int, dict[int, list[float]]] = {}
+    classes: dict[int, int] = {}
+    for level in range(1, depth + 1):
+        for record in records.finished(plan.cells(TASK, METHOD, level=level)):
+            for result in record["results"]:
+                values.setdefault(level, {}).setdefault(result["level"], []).append(result["accuracy"])
+                classes[result["level"]] = result["classes"]
+    if not values:
+        return Findings()
+    columns = {j: f"j = {j} ({classes[j]:,} classes)" for j in sorted(classes)}
+    rows = [
+        Row(f"i = {level}", {columns[j]: Entry(tuple(found)) for j, found in by_level.items()})
+        for level, by_level in values.items()
+    ]
+    table = Table(
+        f"Accuracy at level j when trained at level i, on {plan.splits.name}",
+        [Column(name) for name in columns.values()],
+        rows,
+    )
+    return Findings({"levels": table}, {}, _sentence(values, depth))
+
+
+def _sentence(values: dict[int, dict[int, list[float]]], depth: int) -> tuple[str, ...]:
+    compared = [j for j in range(1, depth) if j in values and depth in values]
+    if not compared:
+        return ()
+    gain = {j: float(np.mean(values[depth][j]) - np.mean(values[j][j])) for j in compared}
+    better = [j for j in compared if gain[j] > 0]
+    mean = 100 * float(np.mean(list(gain.values())))
+    said = (
+        f"The classifier trained at the deepest level is more accurate than the one trained at the level asked "
+        f"about at {len(better)} of {len(compared)} levels, by {mean:+.1f} points on average."
+    )
+    return (said,)
+
+
+EXPERIMENT = Experiment(
+    "Flat classifiers trained at one level of the tree, tested at those above", cells, work, findings
+)

@@ -1,0 +1,87 @@
+"""Long tail: training examples per class fall off as 1 / rank, as they do in the field.
+
+Classes are ranked at random, anew for every seed. The first tenth keeps all its examples; from there the number
+falls as 1 / rank, rounded at random, and is never below one. The test data stays as it is, and is measured by
+thirds of the ranking: head, middle, tail.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hedgerow.data import DataSplits
+from hedgerow.study.experiment import Experiment, Findings, by_method, method_table, notes, rows_by_column
+from hedgerow.study.tables import Column, Table
+from hedgerow.study.work import train_and_test
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hedgerow.study.cells import Cell, Plan
+    from hedgerow.study.records import Records
+
+TASK = "long_tail"
+HEAD = 0.1
+PARTS = ("head", "middle", "tail")
+
+
+def cells(plan: Plan) -> list[Cell]:
+    """Return a cell for every method and seed."""
+    return [cell for method in plan.methods for cell in plan.cells(TASK, method, head=HEAD)]
+
+
+def thinned(labels: NDArray[np.int64], head: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the examples to keep, ascending, and the classes from the most to the least frequent."""
+    rng = np.random.default_rng(seed)
+    classes, which, number = np.unique(labels, return_inverse=True, return_counts=True)
+    ranked = rng.permutation(len(classes))
+    rank = np.empty(len(classes), dtype=np.int64)
+    rank[ranked] = np.arange(1, len(classes) + 1)
+    wanted = number * np.minimum(1.0, head * len(classes) / rank)
+    kept = np.maximum(1, np.floor(wanted + rng.random(len(classes))).astype(np.int64))
+    order = np.lexsort((rng.random(len(labels)), which))
+    position = np.arange(len(labels)) - np.repeat(np.cumsum(number) - number, number)
+    return np.sort(order[position < kept[which[order]]]), classes[ranked]
+
+
+def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
+    """Train on a long tail, and test on head, middle and tail."""
+    chosen, classes = thinned(splits.train.labels, float(cell.options["head"]), cell.recipe.run.seed)
+    rarer = DataSplits(splits.name, splits.hierarchy, splits.train.subset(chosen), splits.val, splits.test)
+    third = np.full(len(splits.hierarchy), len(PARTS) - 1)  # a class without any example is as rare as can be
+    third[classes] = np.arange(len(classes)) * len(PARTS) // len(classes)
+    parts = {name: third[splits.test.labels] == i for i, name in enumerate(PARTS)}
+    return train_and_test(cell, rarer, parts)
+
+
+def findings(plan: Plan, records: Records) -> Findings:
+    """Return the main table, AP and accuracy by frequency, and the curves."""
+    from hedgerow.study.figures import curves
+
+    systems = by_method(plan, records, TASK, head=HEAD)
+    if not systems:
+        return Findings()
+    found = {part: by_method(plan, records, TASK, part=part, head=HEAD) for part in PARTS}
+    columns = {
+        f"{part.capitalize()} {shown}": (found[part], figure)
+        for shown, figure in (("AP", "AP"), ("R@95C", "R@95C"), ("accuracy", "leaf_exact"))
+        for part in PARTS
+    }
+    panels: Any = {part.capitalize(): ("precision-recall", found[part]) for part in PARTS if found[part]}
+    title = f"{plan.splits.name} with a long tail"
+    by_frequency = Table(
+        f"{title}, by frequency",
+        [Column(name) for name in columns],
+        rows_by_column(systems, columns),
+        notes=notes(systems),
+    )
+    return Findings(
+        {"long_tail": method_table(title, systems), "long_tail_by_frequency": by_frequency},
+        {"long_tail": partial(curves, panels, marked=False)},
+    )
+
+
+EXPERIMENT = Experiment("Training examples per class that fall off as 1 / rank", cells, work, findings)

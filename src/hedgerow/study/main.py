@@ -1,0 +1,46 @@
+"""The main experiment: every method on one data set (the paper's Table 1 and Figure 1).
+
+Over a recipe with a linear model it is the paper's Figure 2 right, over one that trains from scratch its Figure 2
+left.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from hedgerow.study.experiment import Experiment, Findings, by_method, method_table
+from hedgerow.study.reading import main_sentences
+from hedgerow.study.work import train_and_test
+
+if TYPE_CHECKING:
+    from hedgerow.data import DataSplits
+    from hedgerow.study.cells import Cell, Plan
+    from hedgerow.study.records import Records
+
+TASK = "main"
+
+
+def cells(plan: Plan) -> list[Cell]:
+    """Return a cell for every method and seed."""
+    return [cell for method in plan.methods for cell in plan.cells(TASK, method)]
+
+
+def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
+    """Train and test, once more with a temperature: the experiment on calibration shares these cells."""
+    return train_and_test(cell, splits, temper=True)
+
+
+def findings(plan: Plan, records: Records) -> Findings:
+    """Return the table, the curves and what they show."""
+    from hedgerow.study.figures import curves
+
+    systems = by_method(plan, records, TASK)
+    if not systems:
+        return Findings()
+    table = method_table(f"Methods on {plan.splits.name}", systems)
+    panels: Any = {"": ("precision-recall", systems), " ": ("correct-exact", systems)}
+    return Findings({"main": table}, {"main": partial(curves, panels)}, main_sentences(table))
+
+
+EXPERIMENT = Experiment("Every method: the trade-off curves and their figures", cells, work, findings)

@@ -1,0 +1,85 @@
+"""Mixed granularity: a share of the training labels is replaced by an ancestor, for want of experts.
+
+Each label that is replaced becomes one of its ancestors between the root and itself, all equally likely; labels
+right below the root stay. Within a seed the same examples keep their labels, whatever the method.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hedgerow.data import DataSplits
+from hedgerow.study import main
+from hedgerow.study.experiment import Experiment, Findings, Results, by_method, notes, rows_by_column
+from hedgerow.study.tables import Column, Table
+from hedgerow.study.work import train_and_test
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hedgerow.hierarchy import Hierarchy
+    from hedgerow.study.cells import Cell, Plan
+    from hedgerow.study.records import Records
+
+TASK = "mixed_granularity"
+SHARES = (0.25, 0.5, 0.75)
+
+
+def cells(plan: Plan) -> list[Cell]:
+    """Return a cell for every method, share and seed; with no label replaced it is that of the main experiment."""
+    coarser = [c for method in plan.methods for s in SHARES for c in plan.cells(TASK, method, share=s)]
+    return [*main.cells(plan), *coarser]
+
+
+def coarsened(h: Hierarchy, labels: NDArray[np.int64], share: float, seed: int) -> NDArray[np.int64]:
+    """Return the labels, a share of them replaced by a proper ancestor other than the root."""
+    rng = np.random.default_rng(seed)
+    depth = h.depth[labels]
+    target = 1 + np.floor(rng.random(len(labels)) * np.maximum(0, depth - 1)).astype(np.int64)
+    chosen = (rng.random(len(labels)) < share) & (depth > 1)
+    result = labels.copy()
+    while (deeper := chosen & (h.depth[result] > target)).any():
+        result[deeper] = h.parent[result[deeper]]
+    return result
+
+
+def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
+    """Train on labels of mixed granularity, and test on those there are."""
+    labels = coarsened(splits.hierarchy, splits.train.labels, float(cell.options["share"]), cell.recipe.run.seed)
+    coarser = DataSplits(splits.name, splits.hierarchy, splits.train.with_labels(labels), splits.val, splits.test)
+    return train_and_test(cell, coarser)
+
+
+def findings(plan: Plan, records: Records) -> Findings:
+    """Return AP and recall at 95 % correct at every share, and the curves at the largest."""
+    from hedgerow.study.figures import curves
+
+    found: dict[float, dict[str, Results]] = {0.0: by_method(plan, records, main.TASK)}
+    for share in SHARES:
+        found[share] = by_method(plan, records, TASK, share=share)
+    names = dict.fromkeys(name for systems in found.values() for name in systems)
+    if not any(found[share] for share in SHARES):
+        return Findings()
+    columns = {
+        f"{figure}, {100 * share:g} %": (found[share], figure)
+        for figure in ("AP", "R@95C")
+        for share in (0.0, *SHARES)
+    }
+    table = Table(
+        f"A share of the training labels of {plan.splits.name} replaced by an ancestor",
+        [Column(name) for name in columns],
+        rows_by_column(names, columns),
+        notes=notes(found[SHARES[-1]]),
+    )
+    panels: Any = {
+        f"{100 * share:g} % of the labels replaced": ("precision-recall", found[share])
+        for share in (SHARES[0], SHARES[-1])
+        if found[share]
+    }
+    return Findings({TASK: table}, {TASK: partial(curves, panels, marked=False)})
+
+
+EXPERIMENT = Experiment("Training labels at any depth of the tree", cells, work, findings)

@@ -1,0 +1,118 @@
+"""Out of scope: test examples that belong to no leaf, whose right answer is high in the tree.
+
+Where the test data has examples labelled with groups, such as the root for queries that nobody foresaw, those are
+out of scope. Otherwise a fifth of the groups at a third of the tree's depth is taken out of tree and training,
+drawn anew for every seed, and the test examples below them are out of scope: their right answer is the nearest
+ancestor left. An answer below its label counts as wrong here: with the root as label every answer would otherwise
+be right.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hedgerow.errors import ParameterError
+from hedgerow.study.experiment import Experiment, Findings, Results, by_method, notes
+from hedgerow.study.tables import Column, Entry, Row, Table, entries
+from hedgerow.study.unseen import without
+from hedgerow.study.work import train_and_test
+from hedgerow.summary import intercept
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hedgerow.data import DataSplits
+    from hedgerow.hierarchy import Hierarchy
+    from hedgerow.study.cells import Cell, Plan
+    from hedgerow.study.records import Records
+
+TASK = "out_of_scope"
+SHARE = 0.2
+PARTS = ("in scope", "out of scope")
+TAUS = (0.5, 0.9)
+
+
+def cells(plan: Plan) -> list[Cell]:
+    """Return a cell for every method and seed."""
+    return [cell for method in plan.methods for cell in plan.cells(TASK, method, share=SHARE)]
+
+
+def groups(h: Hierarchy, share: float, seed: int) -> NDArray[np.int64]:
+    """Draw the groups that are out of scope: nodes at a third of the depth, one at least, never all."""
+    level = np.flatnonzero(h.depth == max(1, int(h.depth.max()) // 3))
+    if len(level) < 2:
+        raise ParameterError(
+            f"The tree has {len(level)} group at a third of its depth: too few to put some out of scope."
+        )
+    number = min(len(level) - 1, max(1, round(share * len(level))))
+    return np.sort(np.random.default_rng(seed).choice(level, number, replace=False))
+
+
+def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
+    """Train on what is in scope, and test on both."""
+    h, labels = splits.hierarchy, splits.test.labels
+    outside = ~h.is_leaf[labels]
+    if not outside.any():
+        splits, left = without(splits, groups(h, float(cell.options["share"]), cell.recipe.run.seed))
+        outside = ~left[labels]
+    return train_and_test(cell, splits, {"in scope": ~outside, "out of scope": outside}, below_label="wrong")
+
+
+def findings(plan: Plan, records: Records) -> Findings:
+    """Return what becomes of examples in and out of scope, and the curves of both."""
+    from hedgerow.study.figures import curves
+
+    everything, inside, outside = (
+        by_method(plan, records, TASK, part=part, share=SHARE) for part in ("all", *PARTS)
+    )
+    if not everything:
+        return Findings()
+    rows = [
+        Row(
+            name,
+            {
+                **entries(results, {"AC, all": "AC", "AP, all": "AP"}),
+                **_at_common_thresholds(inside.get(name, []), outside.get(name, [])),
+            },
+        )
+        for name, results in everything.items()
+    ]
+    explained = (
+        "In: recall of the examples in scope; out: share of right answers to those out of scope, at the "
+        "threshold τ. Last: the largest recall in scope where 90 % of the answers out of scope are right."
+    )
+    columns = ["AC, all", "AP, all", *(f"{side}, τ = {tau:g}" for tau in TAUS for side in ("In", "Out")), _KEPT]
+    table = Table(
+        f"{plan.splits.name} with examples out of scope",
+        [Column(name) for name in columns],
+        rows,
+        notes=(*notes(everything), explained),
+    )
+    panels: Any = {
+        "In scope": ("correct-recall", inside),
+        "In and out of scope": ("correct-recall", everything),
+    }
+    return Findings({TASK: table}, {TASK: partial(curves, panels, marked=False)})
+
+
+def _at_common_thresholds(inside: Results, outside: Results) -> dict[str, Entry]:
+    """Return what one threshold does to both sides, one value a seed."""
+    if not inside or len(inside) != len(outside):
+        return {}
+    found: dict[str, Entry] = {}
+    for tau in TAUS:
+        place = [int(np.searchsorted(-np.array(result["curve"]["tau"]), -tau)) for result in inside]
+        for side, results, metric in (("In", inside, "recall"), ("Out", outside, "correct")):
+            found[f"{side}, τ = {tau:g}"] = Entry(
+                tuple(result["curve"][metric][i] for result, i in zip(results, place, strict=True))
+            )
+    pairs = zip(inside, outside, strict=True)
+    found[_KEPT] = Entry(tuple(intercept(a["curve"]["recall"], b["curve"]["correct"], 0.9) for a, b in pairs))
+    return found
+
+
+_KEPT = "In, 90 % out right"
+EXPERIMENT = Experiment("Examples that belong to no class of the tree", cells, work, findings)

@@ -1,0 +1,208 @@
+"""Cells in parallel processes; one that fails, or whose process dies, stops no other."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import time
+import traceback
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import connection
+from typing import TYPE_CHECKING, Any, final
+
+from hedgerow.study.records import Records
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from multiprocessing.connection import Connection
+    from pathlib import Path
+
+    from hedgerow.data import DataSplits
+    from hedgerow.study.cells import Cell
+
+_PATIENCE = 5.0  # seconds for a process to end by itself
+
+
+@final
+@dataclass(frozen=True)
+class Failure:
+    """A cell that has no record, and why."""
+
+    cell: Cell
+    message: str
+    details: str = ""
+    """The traceback, if there is one."""
+
+
+def run_cells(
+    cells: Sequence[Cell],
+    splits: DataSplits,
+    records: Records,
+    *,
+    jobs: int,
+    threads: int | None = None,
+    limit: float | None = None,
+    done: Callable[[Cell], None] = lambda _: None,
+) -> list[Failure]:
+    """Run cells and write their records; return those that failed.
+
+    Parameters
+    ----------
+    cells
+        What to run, in this order.
+    splits
+        The data of all of them.
+    records
+        Where their records go.
+    jobs
+        Cells at the same time; with one, they run in this process.
+    threads
+        Threads that torch may use in each process.
+    limit
+        Seconds after which no further cell starts, and cells in other processes are stopped.
+    done
+        Told of every cell that ended, well or not.
+    """
+    end = None if limit is None else time.monotonic() + limit
+    if jobs == 1:
+        return _one_by_one(cells, splits, records, end, done)
+    return _Pool(splits, records.folder, threads).run(list(cells), min(jobs, len(cells)), end, done)
+
+
+def _one_by_one(
+    cells: Sequence[Cell], splits: DataSplits, records: Records, end: float | None, done: Callable[[Cell], None]
+) -> list[Failure]:
+    failures = []
+    for cell in cells:
+        if _over(end):
+            failures.append(_not_started(cell))
+            continue
+        try:
+            _run(cell, splits, records)
+        except Exception as error:  # whatever it is, the other cells go on
+            failures.append(Failure(cell, _short(error), traceback.format_exc()))
+        done(cell)
+    return failures
+
+
+def _run(cell: Cell, splits: DataSplits, records: Records) -> None:
+    from hedgerow.study import EXPERIMENTS
+
+    records.write(cell, EXPERIMENTS[cell.task].work(cell, splits))
+
+
+def _work(pipe: Connection, splits: DataSplits, folder: Path, threads: int | None) -> None:
+    """Run the cells that come through a pipe, until it is closed. The main function of a process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process decides what an interrupt means
+    import torch
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    records = Records(folder)
+    while True:
+        try:
+            cell = pipe.recv()
+        except EOFError:
+            return
+        try:
+            _run(cell, splits, records)
+            answer = None
+        except Exception as error:
+            answer = (_short(error), traceback.format_exc())
+        pipe.send(answer)
+
+
+@final
+class _Worker:
+    """A process and the cell that it works on."""
+
+    def __init__(self, context: Any, splits: DataSplits, folder: Path, threads: int | None) -> None:
+        self.pipe, theirs = context.Pipe()
+        # Not a daemon: image files are loaded by processes of its own. It ends when the pipe is closed.
+        self.process = context.Process(target=_work, args=(theirs, splits, folder, threads))
+        self.process.start()
+        theirs.close()
+        self.cell: Cell | None = None
+
+    def stop(self) -> None:
+        self.pipe.close()
+        if self.cell is not None:
+            self.process.terminate()
+        self.process.join(_PATIENCE)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+
+
+@final
+class _Pool:
+    """As many processes as cells may run at the same time; one that dies is replaced."""
+
+    def __init__(self, splits: DataSplits, folder: Path, threads: int | None) -> None:
+        self._context = multiprocessing.get_context("spawn")  # a fork cannot use a GPU
+        self._of_all = (splits, folder, threads)
+
+    def run(
+        self, waiting: list[Cell], size: int, end: float | None, done: Callable[[Cell], None]
+    ) -> list[Failure]:
+        workers: list[_Worker] = []
+        failures: list[Failure] = []
+        try:
+            while not _over(end):
+                while waiting and len(workers) < size:
+                    workers.append(_Worker(self._context, *self._of_all))
+                for worker in workers:
+                    if worker.cell is None and waiting:
+                        worker.cell = waiting.pop(0)
+                        _send(worker, worker.cell)
+                if all(worker.cell is None for worker in workers):
+                    return failures
+                for worker in _ready(workers, end):
+                    failures += self._ended(worker, workers, done)
+            stopped = [worker.cell for worker in workers if worker.cell is not None]
+            failures += [Failure(cell, "it was stopped: the time was over") for cell in stopped]
+            return failures + [_not_started(cell) for cell in waiting]
+        finally:
+            for worker in workers:
+                worker.stop()
+
+    def _ended(self, worker: _Worker, workers: list[_Worker], done: Callable[[Cell], None]) -> list[Failure]:
+        """Take in the answer of a process, or its end."""
+        cell = worker.cell
+        try:
+            answer = worker.pipe.recv()
+            worker.cell = None
+        except (EOFError, OSError):
+            workers.remove(worker)
+            worker.stop()
+            code = worker.process.exitcode
+            answer = (f"its process ended with status {code}, perhaps for want of memory: try fewer --jobs", "")
+        if cell is None:
+            return []
+        done(cell)
+        return [] if answer is None else [Failure(cell, *answer)]
+
+
+def _send(worker: _Worker, cell: Cell) -> None:
+    with suppress(OSError):  # the process is gone: waiting for its answer will show it
+        worker.pipe.send(cell)
+
+
+def _ready(workers: list[_Worker], end: float | None) -> list[_Worker]:
+    """Wait until processes have something to say, or the time is over."""
+    busy = {worker.pipe: worker for worker in workers if worker.cell is not None}
+    timeout = None if end is None else max(0.0, end - time.monotonic())
+    return [busy[pipe] for pipe in connection.wait(list(busy), timeout)]
+
+
+def _over(end: float | None) -> bool:
+    return end is not None and time.monotonic() >= end
+
+
+def _not_started(cell: Cell) -> Failure:
+    return Failure(cell, "it was not started: the time was over")
+
+
+def _short(error: Exception) -> str:
+    return str(error) or type(error).__name__

@@ -1,0 +1,77 @@
+"""What the main table shows, in two sentences that are computed from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hedgerow.study.tables import Entry, Row, Table
+
+_FLAT, _TOP_DOWN = "Flat softmax", ("Cond softmax", "Cond sigmoid")
+_ONE_SEED_NOISE = 0.01  # what two seeds of one method may differ by; a guess, used where there is one seed only
+
+
+def main_sentences(table: Table) -> tuple[str, ...]:
+    """Say which methods lead, and how those that know the tree compare with the flat softmax, which does not.
+
+    One method alone is not compared with anything; without the flat softmax, the best are named only.
+    """
+    rows = {row.name: row for row in table.rows}
+    if len(rows) < 2:
+        return ()
+    overall, careful = (_best(table.rows, column) for column in ("AP", "R@95C"))
+    first = (
+        f"{overall.name} has the best trade-off between being right and being specific "
+        f"(AP {_percent(overall.entries['AP'])}), and "
+        + ("also " if careful is overall else f"{careful.name} ")
+        + f"tells most where 95 % of the answers have to be right (recall {_percent(careful.entries['R@95C'])})."
+    )
+    if _FLAT not in rows:
+        return (first,)
+    flat = rows[_FLAT].entries["AP"]
+    others = [row for row in table.rows if row.name != _FLAT]
+    better = [row for row in others if _beyond(row.entries["AP"], flat)]
+    worse = [row for row in others if _beyond(flat, row.entries["AP"])]
+    second = (
+        f"The flat softmax, which knows nothing of the tree, reaches AP {_percent(flat)}: "
+        f"{_listed(better, 'beats', 'beat')} it by more than the noise, {_listed(worse, 'falls', 'fall')} behind"
+        + _top_down(rows, flat)
+        + "."
+    )
+    return first, second
+
+
+def _top_down(rows: dict[str, Row], flat: Entry) -> str:
+    there = [rows[name].entries["AP"] for name in _TOP_DOWN if name in rows]
+    if not there:
+        return ""
+    gap = flat.mean - max(entry.mean for entry in there)
+    side = "below" if gap > 0 else "above"
+    return f", and the better of the top-down methods is {abs(100 * gap):.1f} points {side} it"
+
+
+def _best(rows: Sequence[Row], column: str) -> Row:
+    return max(rows, key=lambda row: row.entries[column].mean)
+
+
+def _beyond(entry: Entry, other: Entry) -> bool:
+    """Tell whether one figure is larger than another by more than the seeds explain."""
+    noise = max(e.spread if e.spread is not None else _ONE_SEED_NOISE for e in (entry, other))
+    return entry.mean - other.mean > noise
+
+
+def _listed(rows: Sequence[Row], one: str, several: str) -> str:
+    if not rows:
+        return f"no method {one}"
+    if len(rows) > 3:
+        return f"{len(rows)} of the other rows {several}"
+    names = [row.name for row in rows]
+    if len(names) == 1:
+        return f"{names[0]} {one}"
+    return f"{', '.join(names[:-1])} and {names[-1]} {several}"
+
+
+def _percent(entry: Entry) -> str:
+    return f"{100 * entry.mean:.1f} %"

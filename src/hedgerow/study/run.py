@@ -1,0 +1,215 @@
+"""A study from beginning to end: which cells are missing, running them, tables and figures of all there are."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from hedgerow import __version__, data, methods, models
+from hedgerow._atomic import atomic_write
+from hedgerow._threads import available_cores
+from hedgerow.data import ImageFiles
+from hedgerow.errors import ParameterError
+from hedgerow.study import EXPERIMENTS
+from hedgerow.study.cells import NINE, Cell, Plan
+from hedgerow.study.pool import Failure, run_cells
+from hedgerow.study.records import Records
+from hedgerow.tree_files import closest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from os import PathLike
+
+    from hedgerow.data import DataSplits
+    from hedgerow.study.experiment import Findings
+    from hedgerow.training.recipe import Recipe
+
+    Progress = Callable[[int, int], AbstractContextManager[Callable[[Cell], None]]]
+    """Given the numbers of cells and of those to run; told of every one that ended."""
+
+_AT_ONCE_ON_GPU = 4
+_PLACES: dict[str, dict[str, str]] = {
+    "inat21": {"path": "data/inat21"},
+    "imagenet": {"path": "data/imagenet", "tree": "data/imagenet/tree.csv"},
+}
+"""Where a recipe that does not say so looks for its data."""
+
+
+@final
+@dataclass(frozen=True)
+class Report:
+    """What a study came to."""
+
+    plan: Plan
+    folder: Path
+    findings: Mapping[str, Findings]
+    failures: Sequence[Failure]
+    cells: int
+    imported: int = 0
+    files: Sequence[Path] = field(default_factory=tuple)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings ready for JSON."""
+        return {
+            "hedgerow": __version__,
+            "recipe": {k: v for k, v in self.plan.recipe.tables().items() if k != "run"},
+            "data": self.plan.data,
+            "seeds": self.plan.seeds,
+            "cells": self.cells,
+            "failed": [{"cell": f.cell.title, "task": f.cell.task, "why": f.message} for f in self.failures],
+            "experiments": {
+                name: {
+                    "title": EXPERIMENTS[name].title,
+                    "sentences": list(found.sentences),
+                    "tables": {key: table.to_dict() for key, table in found.tables.items()},
+                }
+                for name, found in self.findings.items()
+            },
+        }
+
+
+def study(
+    experiments: Sequence[str],
+    recipe: Recipe,
+    folder: str | PathLike[str],
+    *,
+    seeds: int = 1,
+    chosen: Sequence[str] = NINE,
+    splits: DataSplits | None = None,
+    jobs: int | None = None,
+    imports: Sequence[str | PathLike[str]] = (),
+    limit: float | None = None,
+    progress: Progress = lambda _, __: nullcontext(lambda _: None),
+) -> Report:
+    """Run the cells of experiments that have no record yet, and write tables and figures of all that have.
+
+    Parameters
+    ----------
+    experiments
+        Names in `hedgerow.study.EXPERIMENTS`, or "all".
+    recipe
+        How to train; its method gives parameters, its seed is the first one.
+    folder
+        Where records, tables and figures go; records that are there are not made again.
+    seeds
+        Number of seeds.
+    chosen
+        Names of methods.
+    splits
+        The data, if it is not the recipe's.
+    jobs
+        Cells at the same time: see `default_jobs`.
+    imports
+        Files of records made elsewhere, to be merged first.
+    limit
+        Seconds after which no further cell starts.
+    progress
+        Shows how far the work is.
+    """
+    names = _experiments(experiments)
+    for method in chosen:
+        methods.parameters(method)  # says so if there is none of that name
+    if splits is None:
+        recipe = _with_places(recipe)
+        splits = data.load(recipe.data.name, **recipe.data.params)
+    models.build(recipe.model.name, splits.input_shape, **recipe.model.params)  # better now than in every cell
+    plan = Plan(recipe, splits, seeds, tuple(dict.fromkeys(chosen)))
+    target = Path(folder)
+    records = Records(target / "records")
+    imported = sum(records.merge(path) for path in imports)
+    cells = {cell.name: cell for name in names for cell in EXPERIMENTS[name].cells(plan)}
+    missing = [cell for cell in cells.values() if records.read(cell) is None]
+    with progress(len(cells), len(missing)) as done:
+        failures = _run(missing, plan, records, jobs, limit, done) if missing else []
+    findings = {name: EXPERIMENTS[name].findings(plan, records) for name in names}
+    report = Report(plan, target, findings, failures, len(cells), imported)
+    return dataclasses.replace(report, files=_write(report))
+
+
+def default_jobs(splits: DataSplits, *, gpu: bool) -> int:
+    """Return how many cells run at the same time: several where the data fits in memory, else one."""
+    if isinstance(splits.train.inputs, ImageFiles):
+        return 1  # which has processes of its own to load them
+    return _AT_ONCE_ON_GPU if gpu else max(1, available_cores() // 2)
+
+
+def _run(
+    missing: list[Cell],
+    plan: Plan,
+    records: Records,
+    jobs: int | None,
+    limit: float | None,
+    done: Callable[[Cell], None],
+) -> list[Failure]:
+    import torch
+
+    gpu = plan.recipe.run.accelerator != "cpu" and torch.cuda.is_available()
+    number = jobs or default_jobs(plan.splits, gpu=gpu)
+    if number > 1:  # compiling in many processes costs more than it brings
+        plain = [dataclasses.replace(cell.recipe.run, compile="no") for cell in missing]
+        missing = [
+            dataclasses.replace(cell, recipe=dataclasses.replace(cell.recipe, run=run))
+            for cell, run in zip(missing, plain, strict=True)
+        ]
+    threads = max(1, available_cores() // number)
+    return run_cells(missing, plan.splits, records, jobs=number, threads=threads, limit=limit, done=done)
+
+
+def _experiments(given: Sequence[str]) -> list[str]:
+    names = [name for each in given for name in (EXPERIMENTS if each == "all" else [each.replace("-", "_")])]
+    for name in names:
+        if name not in EXPERIMENTS:
+            raise ParameterError(
+                f"There is no experiment {name!r}. There are {', '.join(EXPERIMENTS)}, and all of them: all."
+                f"{closest([name], EXPERIMENTS)}"
+            )
+    return list(dict.fromkeys(names))
+
+
+def _with_places(recipe: Recipe) -> Recipe:
+    """Fill in where the data of a public set is looked for, so that what is missing can be said by name."""
+    params = {**_PLACES.get(recipe.data.name, {}), **recipe.data.params}
+    return dataclasses.replace(recipe, data=dataclasses.replace(recipe.data, params=params))
+
+
+def _write(report: Report) -> list[Path]:
+    """Write tables, figures and the JSON; return the files, in the order in which to look at them."""
+    from hedgerow.display import save_figure
+
+    pages, files = [], []
+    for name, found in report.findings.items():
+        if not found.tables:
+            continue
+        page = [f"## {EXPERIMENTS[name].title}", *found.sentences]
+        for key, draw in found.figures.items():
+            figure = draw()
+            for suffix in ("png", "pdf"):
+                save_figure(figure, report.folder / f"{key}.{suffix}")
+                files.append(report.folder / f"{key}.{suffix}")
+            page.append(f"![{EXPERIMENTS[name].title}]({key}.png)")
+        for key, table in found.tables.items():
+            page.insert(1, table.markdown())
+            for suffix, text in (("md", table.markdown()), ("csv", table.csv()), ("tex", table.latex())):
+                files.append(_text(report.folder / f"{key}.{suffix}", text))
+        pages.append("\n\n".join(page))
+    title = f"# Study: {report.plan.splits.name}\n\n"
+    summary = _text(report.folder / "study.md", title + "\n\n".join(pages) + "\n")
+    content = json.dumps(report.to_dict(), ensure_ascii=False, indent=2)
+    failed = report.folder / "failed.txt"
+    failed.unlink(missing_ok=True)
+    if report.failures:
+        _text(
+            failed, "\n".join(f"{f.cell.task}: {f.cell.title}: {f.message}\n{f.details}" for f in report.failures)
+        )
+    return [summary, *files, _text(report.folder / "study.json", content + "\n")]
+
+
+def _text(path: Path, text: str) -> Path:
+    with atomic_write(path) as file:
+        file.write(text)
+    return path

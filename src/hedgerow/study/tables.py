@@ -1,0 +1,206 @@
+"""Tables of a study: mean ± two standard deviations over the seeds, best bold, second italic."""
+
+from __future__ import annotations
+
+import csv
+import io
+import statistics
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, final
+
+from rich.table import Table as RichTable
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+Mark = Literal["", "best", "second"]
+
+_LATEX = {
+    **{character: f"\\{character}" for character in "&%_#"},
+    "±": r"$\pm$",
+    "α": r"$\alpha$",
+    "γ": r"$\gamma$",
+    "ε": r"$\varepsilon$",
+    "τ": r"$\tau$",
+}
+
+
+@final
+@dataclass(frozen=True)
+class Column:
+    """A column of figures."""
+
+    name: str
+    better: Literal["higher", "lower", "neither"] = "higher"
+    percent: bool = True
+    """Whether fractions are shown as per cent."""
+
+
+@final
+@dataclass(frozen=True)
+class Entry:
+    """The values of one figure, one a seed."""
+
+    values: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """Mean over the seeds."""
+        return statistics.fmean(self.values)
+
+    @property
+    def spread(self) -> float | None:
+        """Two standard deviations (of a sample: divided by n - 1); None for one seed."""
+        return 2 * statistics.stdev(self.values) if len(self.values) > 1 else None
+
+
+@final
+@dataclass(frozen=True)
+class Row:
+    """A named row; best and second are sought among the rows of a group."""
+
+    name: str
+    entries: Mapping[str, Entry]
+    """By column; a column without an entry stays empty."""
+    group: str = ""
+
+
+@final
+@dataclass(frozen=True)
+class Table:
+    """Figures of several systems."""
+
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    corner: str = "%"
+    """What stands above the names of the rows."""
+    notes: Sequence[str] = field(default_factory=tuple)
+
+    def marks(self, column: Column) -> dict[int, Mark]:
+        """Tell which rows are best and second in a column, of those that differ as shown."""
+        found: dict[int, Mark] = {}
+        for group in dict.fromkeys(row.group for row in self.rows):
+            shown = {
+                i: float(self._numbers(row.entries[column.name], column)[0])
+                for i, row in enumerate(self.rows)
+                if row.group == group and column.name in row.entries
+            }
+            order = sorted(set(shown.values()), reverse=column.better == "higher")
+            if column.better == "neither" or len(order) < 2:
+                continue
+            ranked: tuple[tuple[float, Mark], ...] = ((order[0], "best"), (order[1], "second"))
+            for value, mark in ranked:
+                found.update({i: mark for i, each in shown.items() if each == value})
+        return found
+
+    def cells(self) -> list[list[tuple[str, str, Mark]]]:
+        """Return the rows as (mean, spread, mark), all text; empty where there is no entry."""
+        marks = {column.name: self.marks(column) for column in self.columns}
+        rows = []
+        for i, row in enumerate(self.rows):
+            line: list[tuple[str, str, Mark]] = []
+            for column in self.columns:
+                entry = row.entries.get(column.name)
+                mean, spread = ("", "") if entry is None else self._numbers(entry, column)
+                line.append((mean, spread, marks[column.name].get(i, "")))
+            rows.append(line)
+        return rows
+
+    def _numbers(self, entry: Entry, column: Column) -> tuple[str, str]:
+        scale = 100 if column.percent else 1
+        digits = 2 if any(len(e.values) > 1 for row in self.rows for e in row.entries.values()) else 1
+        digits += not column.percent
+        spread = "" if entry.spread is None else f"±{scale * entry.spread:.{digits}f}"
+        return f"{scale * entry.mean:.{digits}f}", spread
+
+    def markdown(self) -> str:
+        """Return the table as Markdown."""
+        wrap: dict[Mark, str] = {"": "", "best": "**", "second": "*"}
+        lines = [
+            "| " + " | ".join([self.corner, *(column.name for column in self.columns)]) + " |",
+            "|---|" + "---:|" * len(self.columns),
+        ]
+        for row, line in zip(self.rows, self.cells(), strict=True):
+            texts = [f"{wrap[mark]}{mean}{wrap[mark]} {spread}".strip() for mean, spread, mark in line]
+            lines.append("| " + " | ".join([row.name, *texts]) + " |")
+        notes = [f"\n{note}" for note in self.notes]
+        return "\n".join([f"**{self.title}**", "", *lines, *notes]) + "\n"
+
+    def latex(self) -> str:
+        """Return the table as LaTeX; it needs the package booktabs."""
+        wrap: dict[Mark, str] = {"": "{}", "best": r"\textbf{{{}}}", "second": r"\textit{{{}}}"}
+        head = " & ".join(_latex(name) for name in [self.corner, *(column.name for column in self.columns)])
+        lines = [rf"\begin{{tabular}}{{l{'r' * len(self.columns)}}}", r"\toprule", head + r" \\", r"\midrule"]
+        for row, line in zip(self.rows, self.cells(), strict=True):
+            texts = [
+                wrap[mark].format(mean) + (rf" {{\footnotesize {_latex(spread)}}}" if spread else "")
+                if mean
+                else ""
+                for mean, spread, mark in line
+            ]
+            lines.append(" & ".join([_latex(row.name), *texts]) + r" \\")
+        return "\n".join([f"% {self.title}", *lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+    def csv(self) -> str:
+        """Return the table as CSV, fractions in full: mean, two standard deviations and seeds of every figure."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        names = [column.name for column in self.columns]
+        writer.writerow(
+            ["group", "row", "seeds", *(f"{name}{suffix}" for name in names for suffix in ("", " 2sd"))]
+        )
+        for row in self.rows:
+            seeds = max((len(entry.values) for entry in row.entries.values()), default=0)
+            figures: list[str] = []
+            for name in names:
+                entry = row.entries.get(name)
+                spread = None if entry is None else entry.spread
+                figures += [
+                    "" if entry is None else f"{entry.mean:.6f}",
+                    "" if spread is None else f"{spread:.6f}",
+                ]
+            writer.writerow([row.group, row.name, seeds, *figures])
+        return text.getvalue()
+
+    def rich(self) -> RichTable:
+        """Return the table for a terminal."""
+        style: dict[Mark, str] = {"": "", "best": "bold", "second": "italic"}
+        table = RichTable(title=self.title, title_justify="left", title_style="bold")
+        table.add_column(self.corner, no_wrap=True)
+        for column in self.columns:
+            table.add_column(column.name, justify="right", no_wrap=True)
+        for row, line in zip(self.rows, self.cells(), strict=True):
+            texts = [Text(f"{mean} {spread}".strip(), style=style[mark]) for mean, spread, mark in line]
+            table.add_row(Text(row.name), *texts)
+        return table
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table ready for JSON, every value of every seed included."""
+        return {
+            "title": self.title,
+            "columns": [column.name for column in self.columns],
+            "rows": [
+                {
+                    "name": row.name,
+                    "group": row.group,
+                    "figures": {
+                        name: {"mean": entry.mean, "2sd": entry.spread, "values": list(entry.values)}
+                        for name, entry in row.entries.items()
+                    },
+                }
+                for row in self.rows
+            ],
+            "notes": list(self.notes),
+        }
+
+
+def entries(results: Iterable[Mapping[str, Any]], figures: Mapping[str, str]) -> dict[str, Entry]:
+    """Return the entries of a row: column -> the summary figure of that name in every result."""
+    summaries = [result["summary"] for result in results]
+    return {column: Entry(tuple(s[figure] for s in summaries)) for column, figure in figures.items()}
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in text)

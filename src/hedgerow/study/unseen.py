@@ -1,0 +1,96 @@
+"""Unseen classes (the paper's Figure 3): half of the leaves are taken out of data and tree while training.
+
+The leaves are drawn per parent, with random rounding, anew for every seed: a lone child is taken out half of the
+time, and parents without children vanish. Test examples of a class that is gone are labelled with its nearest
+ancestor that is left; information is that of the smaller tree.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hedgerow.data import DataSplits
+from hedgerow.errors import ParameterError
+from hedgerow.study.experiment import Experiment, Findings, by_method, notes, rows_by_column
+from hedgerow.study.tables import Column, Table
+from hedgerow.study.work import train_and_test
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hedgerow.study.cells import Cell, Plan
+    from hedgerow.study.records import Records
+
+TASK = "unseen"
+SHARE = 0.5
+PARTS = ("all", "seen", "unseen")
+
+
+def cells(plan: Plan) -> list[Cell]:
+    """Return a cell for every method and seed."""
+    return [cell for method in plan.methods for cell in plan.cells(TASK, method, share=SHARE)]
+
+
+def without(splits: DataSplits, removed: NDArray[np.int64]) -> tuple[DataSplits, NDArray[np.bool_]]:
+    """Take nodes and all that is below them out of tree and training; return the data, and which nodes are left.
+
+    Test examples stay, with labels projected; so do training and validation examples of nodes that are left.
+    """
+    h = splits.hierarchy
+    inside = np.zeros(len(h) + 1, dtype=np.int64)  # a removed node opens at itself and closes at its end
+    np.add.at(inside, removed, 1)
+    np.add.at(inside, h.end[removed], -1)
+    gone = np.cumsum(inside)[h.leaves] > 0
+    if gone.all():
+        raise ParameterError("Nothing would be left to train on: every leaf of the tree would be taken out.")
+    tree, projection = h.subtree(h.leaves[~gone])
+    left: NDArray[np.bool_] = tree.names[projection] == h.names
+    train, val = (examples.subset(left[examples.labels]) for examples in (splits.train, splits.val))
+    return (
+        DataSplits(
+            splits.name,
+            tree,
+            train.with_labels(projection[train.labels]),
+            val.with_labels(projection[val.labels]),
+            splits.test.with_labels(projection[splits.test.labels]),
+        ),
+        left,
+    )
+
+
+def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
+    """Train without some leaves, and test with all."""
+    removed, _ = splits.hierarchy.split_leaves(float(cell.options["share"]), cell.recipe.run.seed)
+    smaller, left = without(splits, removed)
+    seen = left[splits.test.labels]
+    return train_and_test(cell, smaller, {"seen": seen, "unseen": ~seen})
+
+
+def findings(plan: Plan, records: Records) -> Findings:
+    """Return AP and AC over exact for all, seen and unseen classes, and the curves of the two."""
+    from hedgerow.study.figures import curves
+
+    found = {part: by_method(plan, records, TASK, part=part, share=SHARE) for part in PARTS}
+    if not found["all"]:
+        return Findings()
+    tables = {}
+    for figure, title in (("AP", "AP, precision over recall"), ("AC_exact", "AC, correct over exact")):
+        columns = {part.capitalize(): (found[part], figure) for part in PARTS}
+        tables[f"unseen_{figure}"] = Table(
+            f"{title}, half of the classes of {plan.splits.name} unseen",
+            [Column(name) for name in columns],
+            rows_by_column(found["all"], columns),
+            notes=notes(found["all"]),
+        )
+    panels: Any = {
+        f"{part.capitalize()} classes{' ' * (kind == 'correct-exact')}": (kind, found[part])
+        for kind in ("precision-recall", "correct-exact")
+        for part in PARTS[1:]
+    }
+    return Findings(tables, {"unseen": partial(curves, panels, columns=2, marked=False)})
+
+
+EXPERIMENT = Experiment("Classes that are not there in training", cells, work, findings)
