@@ -18,7 +18,8 @@ from hedgerow._threads import map_row_blocks
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood import Scale, check_likelihoods
 from hedgerow.metrics import Comparison, Metric
-from hedgerow.pareto import Candidates, ordered_pareto_sets
+from hedgerow.pareto import Candidates, ParetoSets, ordered_pareto_sets
+from hedgerow.treeops import as_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -52,14 +53,26 @@ class Events:
     @classmethod
     def of(cls, h: Hierarchy, q: Any, labels: ArrayLike, candidates: Candidates, scale: Scale) -> Events:
         """Find the events of a batch of likelihoods, an array or a tensor [B, nodes]."""
-        q = check_likelihoods(h, q, scale)
+        q = as_rows(q, h)
         label = h.nodes(_to_numpy(labels))
-        if q.ndim != 2 or label.shape != q.shape[:1]:
+        if label.shape != q.shape[:1]:
             raise ScoreError(
                 f"Likelihoods must be [examples, nodes] with one label an example; got shapes {tuple(q.shape)} "
                 f"and {label.shape}."
             )
-        sets = ordered_pareto_sets(h, q, information=candidates, minimum=BOTTOM[scale])
+
+        def find(rows: slice) -> Events:
+            checked = check_likelihoods(h, q[rows], scale, first_row=rows.start)
+            return cls._of_sets(
+                label[rows], ordered_pareto_sets(h, checked, information=candidates, minimum=BOTTOM[scale])
+            )
+
+        if not isinstance(q, np.ndarray) or len(q) == 0:
+            return find(slice(0, len(q)))
+        return cls.join(map_row_blocks(find, len(q), q[:1].nbytes))
+
+    @classmethod
+    def _of_sets(cls, label: Indices, sets: ParetoSets) -> Events:
         count, node, score = (_to_numpy(part) for part in (sets.count, sets.node, sets.score))
         score = score + 0.0  # no -0.0: which of two equal scores names a threshold must not show
         # Every answer begins at the root, so being at the root is no event.

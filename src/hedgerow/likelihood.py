@@ -110,10 +110,11 @@ ROUNDING = 1e-5
 """How far above 1 a likelihood may be, from adding up in single precision; it then counts as 1."""
 
 
-def check_likelihoods(h: Hierarchy, q: Any, scale: Scale = "probability") -> Array:
+def check_likelihoods(h: Hierarchy, q: Any, scale: Scale = "probability", *, first_row: int = 0) -> Array:
     """Return likelihoods as a float array or tensor [examples, nodes], or say what is wrong with them.
 
-    NaN is refused on every scale; on the probability scale so is what lies outside 0 .. 1.
+    NaN is refused on every scale; on the probability scale so is what lies outside 0 .. 1. `first_row` is the
+    number of the first row, where q is a part of something.
 
     >>> from hedgerow import Hierarchy
     >>> h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
@@ -131,20 +132,20 @@ def check_likelihoods(h: Hierarchy, q: Any, scale: Scale = "probability") -> Arr
     lowest, highest = extra_ops(q).extremes(q)
     if scale != "probability":
         if np.isnan(lowest):
-            raise ScoreError(f"Scores must be numbers; {_offender(h, q, namespace(q).isnan(q))}.")
+            raise ScoreError(f"Scores must be numbers; {_offender(h, q, namespace(q).isnan(q), first_row)}.")
         return q
     if not (lowest >= 0 and highest <= 1 + ROUNDING):  # NaN is not
-        what = _offender(h, q, ~((q >= 0) & (q <= 1 + ROUNDING)))
+        what = _offender(h, q, ~((q >= 0) & (q <= 1 + ROUNDING)), first_row)
         advice = "For scores on another scale, say scale='log' or scale='logit'."
         raise ScoreError(f"Likelihoods must lie between 0 and 1; {what}. {advice}")
     return q if highest <= 1 else _at_most(q, 1.0)
 
 
-def _offender(h: Hierarchy, q: Array, bad: Array) -> str:
+def _offender(h: Hierarchy, q: Array, bad: Array, first_row: int) -> str:
     """Describe the first bad entry."""
     xp = namespace(q)
     row, node = divmod(int(xp.argmax(xp.astype(xp.reshape(bad, (-1,)), xp.int8))), len(h))
-    return f"row {row} has {float(q[row, node]):.6g} for {h.names[node]!r}"
+    return f"row {first_row + row} has {float(q[row, node]):.6g} for {h.names[node]!r}"
 
 
 def flat_softmax(h: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
