@@ -35,9 +35,20 @@ class Tree:
     def leaves(self) -> list[str]:
         return [node for node in self.nodes if not self.children[node]]
 
+    @cached_property
+    def paths(self) -> dict[str, list[str]]:
+        """From the root to each node."""
+        found = {self.root: [self.root]}
+        todo = [self.root]
+        while todo:
+            node = todo.pop()
+            for child in self.children[node]:
+                found[child] = [*found[node], child]
+                todo.append(child)
+        return found
+
     def path(self, node: str) -> list[str]:
-        """From the root to a node."""
-        return [node] if node == self.root else [*self.path(self.parent[node]), node]
+        return self.paths[node]
 
     def descendants(self, node: str) -> set[str]:
         return {u for u in self.nodes if node in self.path(u)}
@@ -55,8 +66,14 @@ class Tree:
     def depth(self, node: str) -> int:
         return len(self.path(node)) - 1
 
-    def height(self, node: str) -> int:
-        return max(self.depth(leaf) for leaf in self.leaves_below(node)) - self.depth(node)
+    @cached_property
+    def heights(self) -> dict[str, int]:
+        """Edges down to the deepest leaf."""
+        found = dict.fromkeys(self.nodes, 0)
+        for leaf in self.leaves:
+            for above, node in enumerate(reversed(self.path(leaf))):
+                found[node] = max(found[node], above)
+        return found
 
     def information(self, node: str) -> float:
         return math.log2(len(self.leaves)) - math.log2(len(self.leaves_below(node)))
@@ -172,15 +189,16 @@ def soft_labels(tree: Tree, theta: Theta, y: str, *, beta: float = 10.0) -> floa
     weight = {"label": 1.0}
     log_q = {"label": lse(theta[u] for u in below) - whole}
     for u in tree.leaves:
-        if u not in below:
-            weight["leaf " + u] = math.exp(-beta * tree.height(tree.lca(u, y)) / tree.height(tree.root))
+        if y not in tree.path(u):
+            weight["leaf " + u] = math.exp(-beta * tree.heights[tree.lca(u, y)] / tree.heights[tree.root])
             log_q["leaf " + u] = theta[u] - whole
     return -math.fsum(weight[k] * log_q[k] for k in weight) / math.fsum(weight.values())
 
 
 def logit_adjusted(tree: Tree, theta: Theta, y: str, *, counts: Mapping[str, float], tau: float = 1.0) -> float:
-    def common(node: str) -> float:
-        return math.fsum(counts[u] + (not tree.children[u]) for u in tree.descendants(node))
-
-    adjusted = {v: theta[v] + tau * math.log(common(v) / common(tree.parent[v])) for v in theta}
+    common = dict.fromkeys(tree.nodes, 0.0)
+    for u in tree.nodes:
+        for node in tree.path(u):
+            common[node] += counts[u] + (not tree.children[u])
+    adjusted = {v: theta[v] + tau * math.log(common[v] / common[tree.parent[v]]) for v in theta}
     return conditional_softmax(tree, adjusted, y)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 import torch
+from torch.nn import functional
 
 from hedgerow import likelihood
 from hedgerow.errors import ParameterError, ScoreError
@@ -46,7 +47,7 @@ class DeepRTC(Method):
     laws: frozenset[Law] = frozenset({"convex at leaves"})
     end: Tensor
     is_leaf: Tensor
-    inner: Tensor
+    internal: Tensor
 
     def __init__(self, hierarchy: Hierarchy, *, cut_probability: float = 0.1) -> None:
         super().__init__(hierarchy)
@@ -57,34 +58,38 @@ class DeepRTC(Method):
         self.ancestry = Ancestry(hierarchy)
         constant(self, "end", hierarchy.end)
         constant(self, "is_leaf", hierarchy.is_leaf)
-        constant(self, "inner", 1 + np.flatnonzero(~hierarchy.is_leaf[1:]))
+        constant(self, "internal", np.flatnonzero(~hierarchy.is_leaf))
 
     def sample_cut(self, batch: int, generator: Generator | None = None) -> Tensor:
         """Draw K for every example: bool [batch, nodes], one node on every path from the root to a leaf."""
         cut = self._draw(batch, generator)
-        return (cut | self.is_leaf) & ~self.ancestry.any_above(cut)
+        nodes = self.is_leaf.repeat(batch, 1).index_copy(1, self.ancestry.inner, cut)
+        return nodes & ~self.ancestry.any_above(cut)
 
     def _draw(self, batch: int, generator: Generator | None = None) -> Tensor:
-        device = self.inner.device if generator is None else generator.device
-        chance = torch.rand(batch, len(self.inner), generator=generator, device=device).to(self.inner.device)
-        cut = torch.zeros_like(self.is_leaf).repeat(batch, 1)
-        return cut.index_copy(1, self.inner, chance < self.cut_probability)
+        """Cut internal nodes at random: bool [batch, inner]."""
+        inner = self.ancestry.inner
+        device = inner.device if generator is None else generator.device
+        chance = torch.rand(batch, len(inner), generator=generator, device=device).to(inner.device)
+        return chance < self.cut_probability
 
     def loss(self, theta: Tensor, labels: Tensor, cut: Tensor | None = None) -> Tensor:
         """Return the loss of every example: [B].
 
-        `cut` is what `sample_cut` drew, or any bool [B, nodes] that marks cut nodes; without it every call draws
-        anew.
+        `cut` is what `sample_cut` drew, or any bool [B, nodes] that marks cut nodes (root and leaves
+        are ignored); without it every call draws anew.
         """
         theta, labels = self.checked(theta, labels)
         if cut is None:
             cut = self._draw(len(labels))
-        elif cut.shape != (len(labels), len(self.is_leaf)) or cut.dtype != torch.bool:
+        elif cut.shape != (len(labels), len(self.end)) or cut.dtype != torch.bool:
             raise ScoreError(
-                f"A cut must be bool [{len(labels)}, {len(self.is_leaf)}], not {cut.dtype} {tuple(cut.shape)}."
+                f"A cut must be bool [{len(labels)}, {len(self.end)}], not {cut.dtype} {tuple(cut.shape)}."
             )
-        # Carried down the path, a score of nothing takes out all that lies below a cut node.
-        below_cut = cut.gather(1, self.ancestry.parent[1:].expand(len(cut), -1))
-        beta = self.ancestry.path_scores(torch.add(theta, below_cut, alpha=NOTHING))
-        beta = torch.add(beta, ~(cut | self.is_leaf), alpha=NOTHING)
+        else:
+            cut = cut.index_select(1, self.ancestry.inner)
+        # What lies below a cut node vanishes, and so does an internal node that is not cut, the root among them.
+        beta = self.ancestry.path_scores(theta, NOTHING * cut)
+        uncut = functional.pad(NOTHING * ~cut, (1, 0), value=NOTHING)
+        beta = beta.index_add(1, self.internal, uncut.to(beta.dtype))
         return negative_log_share(beta, labels, self.end[labels], self.paths(labels))

@@ -73,5 +73,6 @@ class MultilabelFocal(Method):
 
     def _hardness(self, z: Tensor) -> Tensor:
         """Return -p^γ log(1 - p) for p = σ(z), the likelihood of what is wrong."""
-        log_right = functional.logsigmoid(-z)
-        return -torch.exp(self.gamma * (z + log_right)) * log_right
+        surprise = functional.softplus(z, threshold=50)
+        # A logarithm keeps small p^γ, and its gradient, finite; the usual γ = 1 needs none.
+        return surprise * (z.sigmoid() if self.gamma == 1 else torch.exp(self.gamma * (z - surprise)))

@@ -64,49 +64,72 @@ class Paths(nn.Module):
 
 @final
 class Ancestry(nn.Module):
-    """Sums over the ancestors of every node, doubling the stride: log2(depth) rounds, no levels and no matrix."""
+    """Sums over the ancestors of every node, doubling the stride: log2(depth) rounds, no levels and no matrix.
 
+    Only internal nodes pass anything down: they stand in slots 1, 2, ..., and slot 0, the root, passes nothing.
+    """
+
+    inner: Tensor
+    slot: Tensor
     above: Tensor
-    parent: Tensor
     end: Tensor
 
     def __init__(self, h: Hierarchy) -> None:
         super().__init__()
-        above = [np.maximum(h.parent, 0)]
+        inner = 1 + np.flatnonzero(~h.is_leaf[1:])
+        own_slot = np.zeros(len(h), dtype=np.int64)
+        own_slot[inner] = np.arange(1, len(inner) + 1)
+        slot = own_slot[np.maximum(h.parent, 0)]
+        above = [np.append(0, slot[inner])]
         while above[-1].any():
             above.append(above[-1][above[-1]])
-        constant(self, "parent", above[0])
-        constant(self, "above", np.stack(above[:-1]) if len(above) > 1 else np.empty((0, len(h)), dtype=np.int64))
-        constant(self, "end", h.end)
+        constant(self, "inner", inner)
+        constant(self, "slot", slot)  # that of the parent
+        constant(self, "above", np.stack(above))
+        constant(self, "end", h.end[inner])
 
-    def path_scores(self, theta: Tensor) -> Tensor:
-        """Return β_v = Σ θ_u over the ancestors u of v, itself included: [B, nodes but the root] -> [B, nodes]."""
-        scores: Tensor = _PathSum.apply(theta, self.above, self.end)  # type: ignore[no-untyped-call]
+    def path_scores(self, theta: Tensor, passed: Tensor | None = None) -> Tensor:
+        """Return β_v = Σ θ_u over the ancestors u of v, itself included: [B, nodes but the root] -> [B, nodes].
+
+        `passed`, [B, inner], is added to what internal nodes pass down, but not to their own β.
+        """
+        scores: Tensor = _PathSum.apply(theta, passed, self.inner, self.slot, self.above, self.end)  # type: ignore[no-untyped-call]
         return scores
 
     def any_above(self, mask: Tensor) -> Tensor:
-        """Tell which nodes have a proper ancestor in the mask, which never holds the root: bool [B, nodes]."""
-        for above in self.above:
-            mask = mask | _at(mask, above)
-        return _at(mask, self.parent)
+        """Tell which nodes have a proper ancestor in the mask: bool [B, inner] -> [B, nodes]."""
+        passed = functional.pad(mask, (1, 0))
+        for further in self.above:
+            passed = passed | _at(passed, further)
+        return _at(passed, self.slot)
 
 
 class _PathSum(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, theta: Tensor, above: Tensor, end: Tensor) -> Tensor:
-        ctx.save_for_backward(end)
-        scores = functional.pad(theta, (1, 0))
+    def forward(
+        ctx: Any,
+        theta: Tensor,
+        passed: Tensor | None,
+        inner: Tensor,
+        slot: Tensor,
+        above: Tensor,
+        end: Tensor,
+    ) -> Tensor:
+        ctx.save_for_backward(inner, end)
+        down = _at(theta, inner - 1)
+        down = functional.pad(down if passed is None else down + passed, (1, 0))
         for further in above:
-            scores += _at(scores, further)
-        return scores
+            down = down + _at(down, further)
+        return functional.pad(theta, (1, 0)) + _at(down, slot)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         # The transpose sums over descendants, a slice: a difference of prefix sums, the same on every run.
-        (end,) = ctx.saved_tensors
+        inner, end = ctx.saved_tensors
         (grad,) = grads
         sums = grad.cumsum(-1, dtype=torch.float64)
-        return (_at(sums, end[1:] - 1) - sums[:, :-1]).to(grad.dtype), None, None
+        below = (_at(sums, end - 1) - _at(sums, inner)).to(grad.dtype)
+        return grad[:, 1:].index_add(1, inner - 1, below), None, None, None, None, None
 
 
 def _at(x: Tensor, columns: Tensor) -> Tensor:
