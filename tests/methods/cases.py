@@ -90,7 +90,9 @@ CASES = [
     Case("ps-softmax", oracle.ps_softmax),
     Case("softmax-descendant", oracle.softmax_descendant),
     Case("softmax-margin", oracle.softmax_margin),
-    Case("softmax-margin", oracle.softmax_margin, lambda _: {"hard": True}, id="softmax-margin, hard"),
+    Case(
+        "softmax-margin", oracle.softmax_margin, lambda _: {"hard": True, "alpha": 0.3}, id="softmax-margin, hard"
+    ),
     Case(
         "softmax-margin",
         oracle.softmax_margin,

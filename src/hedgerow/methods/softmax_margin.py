@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal, final
+from typing import TYPE_CHECKING, final
 
-import numpy as np
 import torch
 
 from hedgerow import likelihood
-from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.errors import ParameterError
 from hedgerow.methods.base import NESTED, Law, Method
+from hedgerow.methods.margins import margin_parts
 from hedgerow.methods.paths import NOTHING, Paths, constant, in_slice, negative_log_share, rings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike, NDArray
     from torch import Tensor
 
     from hedgerow.hierarchy import Hierarchy
-
-Margin = Literal["correct", "depth", "information"]
+    from hedgerow.methods.margins import Margin
 
 
 @final
@@ -57,7 +53,7 @@ class SoftmaxMargin(Method):
         hierarchy: Hierarchy,
         *,
         alpha: float = 5.0,
-        margin: Margin | Callable[[NDArray[np.int64]], ArrayLike] = "correct",
+        margin: Margin = "correct",
         hard: bool = False,
     ) -> None:
         super().__init__(hierarchy)
@@ -69,43 +65,26 @@ class SoftmaxMargin(Method):
         constant(self, "end", hierarchy.end)
         if not self.unless_related:
             self.paths = Paths(hierarchy)
-            own, shared = _parts(hierarchy, margin)
+            own, shared = margin_parts(hierarchy, margin)
             constant(self, "own", own)
             constant(self, "shared", shared)
 
     def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
         """Return the loss of every example: [B]."""
         theta, labels = self.checked(theta, labels)
-        inside = in_slice(labels, self.end[labels], self.width)
-        raised = theta + torch.where(inside, 0.0, self.alpha * self._margin(labels)).to(theta.dtype)
+        raised = theta + self.alpha * self._margin(labels).to(theta.dtype)
         if not self.hard:
             return negative_log_share(raised, labels, self.end[labels])
+        inside = in_slice(labels, self.end[labels], self.width)
         wrong = torch.where(inside, NOTHING, raised).amax(-1)
         return (wrong - torch.where(inside, theta, NOTHING).amax(-1)).relu()
 
     def _margin(self, labels: Tensor) -> Tensor:
-        """Return C(y, v) of every node v, as it is outside the label's subtree."""
+        """Return C(y, v) for every node v: [B, nodes]."""
         if self.unless_related:
-            return (torch.arange(self.width, device=labels.device) > labels[:, None]) | (
-                self.end <= labels[:, None]
-            )
+            node = torch.arange(self.width, device=labels.device)
+            return (self.end <= labels[:, None]) | (self.end[labels, None] <= node)
         path = self.paths(labels)
         lca_depth = rings(path, self.end[path], self.width)
-        return self.own[labels, None] + self.own + self.shared[path].gather(1, lca_depth)
-
-
-def _parts(
-    h: Hierarchy, margin: str | Callable[[NDArray[np.int64]], ArrayLike]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Split a margin: C(y, v) = own(y) + own(v) + shared(lca)."""
-    if callable(margin):
-        shared = np.asarray(margin(np.arange(len(h))), dtype=np.float64)
-        if shared.shape != (len(h),) or not np.isfinite(shared).all():
-            raise ScoreError("A margin function must return one finite value for each of an array of nodes.")
-        return np.zeros(len(h)), shared
-    if margin not in ("depth", "information"):
-        raise ParameterError(
-            f"margin is 'correct', 'depth', 'information' or a function of the lca, not {margin!r}."
-        )
-    own = h.information("depth" if margin == "depth" else "leaves")
-    return own, -2 * own
+        margin = self.own[labels, None] + self.own + self.shared[path].gather(1, lca_depth)
+        return margin.masked_fill(in_slice(labels, self.end[labels], self.width), 0.0)
