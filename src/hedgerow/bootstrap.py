@@ -46,7 +46,7 @@ class Difference:
     low: float
     high: float
     p_value: float
-    """Two-sided: twice the share of replicates that lie beyond 0."""
+    """Two-sided: twice the share of replicates that lie beyond 0, the sample itself counted as one: never 0."""
 
 
 def intervals(
@@ -104,10 +104,11 @@ def differences(
     drawn = _replicates(systems, replicates, seed, progress)
     difference = drawn[:, 0] - drawn[:, 1]
     low, high = _percentiles(difference, confidence)
-    beyond = np.minimum((difference <= 0).mean(axis=0), (difference >= 0).mean(axis=0))
+    beyond = np.minimum((difference <= 0).sum(axis=0), (difference >= 0).sum(axis=0))
+    p_value = np.minimum(1.0, 2 * (beyond + 1) / (replicates + 1))
     a, b = (system.figures() for system in systems)
     return {
-        name: Difference(a[name] - b[name], low[i], high[i], min(1.0, 2 * float(beyond[i])))
+        name: Difference(a[name] - b[name], low[i], high[i], float(p_value[i]))
         for i, name in enumerate(a)
     }
 
