@@ -25,7 +25,7 @@ def findings(plan: Plan, records: Records) -> Findings:
     fitted: dict[str, list[dict[str, float]]] = {}
     for method in plan.methods:
         for record in records.finished(plan.cells(main.TASK, method)):
-            for reading, each in record["temperature"].items():
+            for reading, each in record.get("temperature", {}).items():
                 fitted.setdefault(NAMES.get(reading, reading), []).append(each)
     rows = []
     for name in after:

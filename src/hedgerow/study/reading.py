@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from hedgerow.study.tables import Entry, Row, Table
 
 _FLAT, _TOP_DOWN = "Flat softmax", ("Cond softmax", "Cond sigmoid")
-_ONE_SEED_NOISE = 0.01  # what two seeds of one method may differ by; a guess, used where there is one seed only
+_ONE_SEED_NOISE = 0.01  # what differs by less is not told apart where there is one seed only
 
 
 def main_sentences(table: Table) -> tuple[str, ...]:
@@ -36,9 +36,8 @@ def main_sentences(table: Table) -> tuple[str, ...]:
     worse = [row for row in others if _beyond(flat, row.entries["AP"])]
     second = (
         f"The flat softmax, which knows nothing of the tree, reaches AP {_percent(flat)}: "
-        f"{_listed(better, 'beats', 'beat')} it by more than the noise, {_listed(worse, 'falls', 'fall')} behind"
-        + _top_down(rows, flat)
-        + "."
+        f"{_listed(better, 'beats', 'beat')} it by more than {_noise(table)}, "
+        f"{_listed(worse, 'falls', 'fall')} behind" + _top_down(rows, flat) + "."
     )
     return first, second
 
@@ -60,6 +59,11 @@ def _beyond(entry: Entry, other: Entry) -> bool:
     """Tell whether one figure is larger than another by more than the seeds explain."""
     noise = max(e.spread if e.spread is not None else _ONE_SEED_NOISE for e in (entry, other))
     return entry.mean - other.mean > noise
+
+
+def _noise(table: Table) -> str:
+    several = any(entry.spread is not None for row in table.rows for entry in row.entries.values())
+    return "two standard deviations" if several else f"{100 * _ONE_SEED_NOISE:g} point"
 
 
 def _listed(rows: Sequence[Row], one: str, several: str) -> str:

@@ -84,6 +84,7 @@ def study(
     jobs: int | None = None,
     imports: Sequence[str | PathLike[str]] = (),
     limit: float | None = None,
+    draw: bool = True,
     progress: Progress = lambda _, __: nullcontext(lambda _: None),
 ) -> Report:
     """Run the cells of experiments that have no record yet, and write tables and figures of all that have.
@@ -108,6 +109,8 @@ def study(
         Files of records made elsewhere, to be merged first.
     limit
         Seconds after which no further cell starts.
+    draw
+        Whether to draw the figures.
     progress
         Shows how far the work is.
     """
@@ -128,7 +131,7 @@ def study(
         failures = _run(missing, plan, records, jobs, limit, done) if missing else []
     findings = {name: EXPERIMENTS[name].findings(plan, records) for name in names}
     report = Report(plan, target, findings, failures, len(cells), imported)
-    return dataclasses.replace(report, files=_write(report))
+    return dataclasses.replace(report, files=_write(report, draw=draw))
 
 
 def default_jobs(splits: DataSplits, *, gpu: bool) -> int:
@@ -177,7 +180,7 @@ def _with_places(recipe: Recipe) -> Recipe:
     return dataclasses.replace(recipe, data=dataclasses.replace(recipe.data, params=params))
 
 
-def _write(report: Report) -> list[Path]:
+def _write(report: Report, *, draw: bool) -> list[Path]:
     """Write tables, figures and the JSON; return the files, in the order in which to look at them."""
     from hedgerow.display import save_figure
 
@@ -186,8 +189,8 @@ def _write(report: Report) -> list[Path]:
         if not found.tables:
             continue
         page = [f"## {EXPERIMENTS[name].title}", *found.sentences]
-        for key, draw in found.figures.items():
-            figure = draw()
+        for key, make in found.figures.items() if draw else ():
+            figure = make()
             for suffix in ("png", "pdf"):
                 save_figure(figure, report.folder / f"{key}.{suffix}")
                 files.append(report.folder / f"{key}.{suffix}")

@@ -54,13 +54,14 @@ def train_and_test(
     below_label
         What an answer below its label counts as.
     temper
-        Measure once more with the scores divided by a temperature that is fitted to the validation data.
+        Measure once more with the scores divided by a temperature that is fitted to the validation data, if
+        there is any.
     """
     classifier, device, training = trained(cell, splits)
     begun = time.perf_counter()
     ways = {"plain": readings(classifier.method, cell.recipe.method.name)}
     temperatures = {}
-    if temper:
+    if temper and len(splits.val):
         fitted = {each.name: _temperature(classifier, splits.val, device, each, cell) for each in ways["plain"]}
         ways["tempered"] = [
             dataclasses.replace(each, temperature=fitted[each.name]["value"]) for each in ways["plain"]

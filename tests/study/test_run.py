@@ -1,0 +1,184 @@
+"""The engine: resume, failures, processes, imports, the command."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from hedgerow import study
+from hedgerow.cli import app
+from hedgerow.errors import FileError, ParameterError
+from hedgerow.study.pool import run_cells
+from hedgerow.study.run import default_jobs
+from tests.study.small import TWO, recipe, run, splits
+from tests.training.toy import write_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hedgerow.data import DataSplits
+    from hedgerow.study import Cell
+
+command = CliRunner()
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Count the cells that the main experiment works on."""
+    worked: list[str] = []
+    original = study.EXPERIMENTS["main"]
+
+    def work(cell: Cell, data: DataSplits) -> dict[str, Any]:
+        worked.append(cell.title)
+        return original.work(cell, data)
+
+    counting = study.Experiment(original.title, original.cells, work, original.findings)
+    monkeypatch.setitem(study.EXPERIMENTS, "main", counting)
+    return worked
+
+
+def test_what_is_done_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    worked = counted(monkeypatch)
+    first = run(tmp_path, seeds=2)
+    assert len(worked) == 4
+    assert first.failures == []
+    again = run(tmp_path, seeds=2)
+    assert len(worked) == 4
+    assert again.to_dict() == first.to_dict()
+    run(tmp_path, "calibration", seeds=2)
+    assert len(worked) == 4  # the same cells
+    run(tmp_path, seeds=3)
+    assert len(worked) == 6
+
+
+def test_a_damaged_record_is_done_again_to_the_same_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = run(tmp_path).to_dict()
+    worked = counted(monkeypatch)
+    record = next((tmp_path / "records").glob("main-flat*"))
+    record.write_text(record.read_text()[:1000])
+    (tmp_path / "records" / ".main-half-written.json.tmp").write_text("{")
+    assert run(tmp_path).to_dict() == first
+    assert worked == ["flat-softmax, seed 0"]
+
+
+def test_outputs(tmp_path: Path) -> None:
+    report = run(tmp_path, "main", "calibration", "unseen", seeds=2, draw=True)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert {"main.md", "main.csv", "main.tex", "main.png", "main.pdf", "study.md", "study.json"} <= names
+    assert {"unseen.png", "calibration_change.csv"} <= names
+    assert "failed.txt" not in names
+    content = json.loads((tmp_path / "study.json").read_text())
+    assert content["seeds"] == 2
+    rows = {row["name"]: row["figures"] for row in content["experiments"]["main"]["tables"]["main"]["rows"]}
+    assert list(rows) == ["Flat softmax", "Deep RTC (PS weights)", "PS softmax"]
+    assert len(rows["Flat softmax"]["AP"]["values"]) == 2
+    assert len(content["experiments"]["main"]["sentences"]) == 2
+    assert "![" in (tmp_path / "study.md").read_text()
+    record = json.loads(next((tmp_path / "records").glob("main-ps*")).read_text())
+    assert record["seconds"]["train"] > 0
+    assert report.files[0].name == "study.md"
+
+
+def test_a_failing_cell_stops_no_other(tmp_path: Path) -> None:
+    bad = recipe("method.name=ps-softmax", "method.nonsense=1")
+    report = run(tmp_path, recipe=bad)
+    assert [failure.cell.recipe.method.name for failure in report.failures] == ["ps-softmax"]
+    assert "nonsense" in report.failures[0].message
+    assert "Traceback" in (tmp_path / "failed.txt").read_text()
+    assert [row.name for row in report.findings["main"].tables["main"].rows] == ["Flat softmax"]
+    assert run(tmp_path).failures == []
+    assert not (tmp_path / "failed.txt").exists()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system cannot kill a process")
+def test_processes_work_like_one_and_one_that_dies_takes_only_its_cell_with_it(tmp_path: Path) -> None:
+    deadly = study.Plan(recipe("model.name=tests.study.deadly:build"), splits())
+    cells = [
+        *deadly.cells("main", "flat-softmax"),
+        *study.Plan(recipe(), splits()).cells("main", "flat-softmax"),
+        *study.Plan(recipe(), splits()).cells("no such task", "flat-softmax"),
+    ]
+    records, ended = study.Records(tmp_path / "pool"), list[study.Cell]()
+    failures = run_cells(cells, splits(), records, jobs=2, done=ended.append)
+    assert {failure.cell.name for failure in failures} == {cells[0].name, cells[2].name}
+    assert "its process ended with status -9" in {f.cell.name: f.message for f in failures}[cells[0].name]
+    assert len(ended) == 3
+    run(tmp_path / "alone", chosen=["flat-softmax"])
+    together, alone = records.read(cells[1]), study.Records(tmp_path / "alone" / "records").read(cells[1])
+    assert together is not None
+    assert alone is not None
+    assert together["results"] == alone["results"]
+
+
+def test_no_cell_starts_after_the_limit(tmp_path: Path) -> None:
+    for jobs in (1, 2):
+        report = run(tmp_path, limit=0.0, jobs=jobs)
+        assert [failure.message for failure in report.failures] == ["it was not started: the time was over"] * 2
+        assert report.findings["main"].tables == {}
+
+
+def test_records_made_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(tmp_path / "there")
+    study.Records(tmp_path / "there" / "records").pack(tmp_path / "all.zip")
+    worked = counted(monkeypatch)
+    report = run(tmp_path / "here", imports=[tmp_path / "all.zip"])
+    assert report.imported == 2
+    assert worked == []
+
+
+def test_mistakes_are_told_before_any_work(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"There is no experiment 'mian'.*main"):
+        run(tmp_path, "mian")
+    with pytest.raises(ParameterError, match="There is no method 'flat'"):
+        run(tmp_path, chosen=["flat"])
+    with pytest.raises(ParameterError, match="model 'resnet0'"):
+        run(tmp_path, recipe=recipe("model.name=resnet0"))
+    assert not (tmp_path / "records").exists()
+
+
+def test_jobs_by_default() -> None:
+    assert default_jobs(splits(), gpu=True) > 1
+    assert default_jobs(splits(), gpu=False) >= 1
+
+
+def invoke(*args: object) -> Any:
+    return command.invoke(app, ["study", *map(str, args)])
+
+
+def test_command(tmp_path: Path) -> None:
+    toml, out = write_files(tmp_path, epochs=1), tmp_path / "out"
+    common = ("--methods", ",".join(TWO), "--jobs", 1, "-o", out)
+    packed, found = tmp_path / "all.zip", tmp_path / "found.json"
+    result = invoke("main", toml, *common, "--pack", packed, "--json", found)
+    assert result.exit_code == 0, result.output
+    for said in ("Flat softmax", "has the best trade-off", "study.md", "2 records"):
+        assert said in result.output
+    assert json.loads(found.read_text()) == json.loads((out / "study.json").read_text())
+    again = invoke("main", toml, *common, "--import", packed)
+    assert again.exit_code == 0
+    failing = invoke("main", toml, *common, "--set", "method.name=ps-softmax", "--set", "method.wrong=1")
+    assert failing.exit_code == 1
+    assert "1 of 2 cells have no record" in failing.output
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("inat21mini-resnet18", r"Download train_mini\.json\.tar\.gz .* unpack both in data.inat21"),
+        ("imagenet-resnet50", r"Download ILSVRC2012_img_train\.tar .* unpack them into data.imagenet"),
+    ],
+)
+def test_missing_data_says_what_to_download(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = invoke("main", name, "-o", "out")
+    assert isinstance(result.exception, FileError)
+    with pytest.raises(FileError, match=said):
+        raise result.exception
+    assert not (tmp_path / "out").exists()
