@@ -1,8 +1,8 @@
 """What the losses share: paths to the labels, and log-sum-exps over nested parts of a row of scores.
 
 In depth-first order the nodes below u are the slice ``u .. end[u] - 1``, so the nodes on the path to a label own
-nested slices of the row. Nothing here builds a node-by-node matrix, steps through levels, or depends on the
-values of the labels for a shape; all of it compiles into one graph.
+nested slices of the row. Nothing here builds a node-by-node matrix or steps through levels, and all of it compiles
+into one graph.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Paths(nn.Module):
         self.length = int(h.depth.max()) + 1
 
     def forward(self, labels: Tensor) -> Tensor:
-        """Return the paths; `on_path` tells the padding from the rest."""
+        """Return the paths; `below_root` tells the padding from the rest."""
         level = torch.arange(self.length, device=labels.device).minimum(self.depth[labels, None])
         place = torch.searchsorted(self.by_level, level * self.nodes + labels[:, None], right=True) - 1
         return self.by_level[place] - level * self.nodes
