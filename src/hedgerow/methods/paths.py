@@ -85,7 +85,7 @@ class Ancestry(nn.Module):
             above.append(above[-1][above[-1]])
         constant(self, "inner", inner)
         constant(self, "slot", slot)  # that of the parent
-        constant(self, "above", np.stack(above))
+        constant(self, "above", np.stack(above)[:-1])  # the last leads to the root from everywhere
         constant(self, "end", h.end[inner])
 
     def path_scores(self, theta: Tensor, passed: Tensor | None = None) -> Tensor:
