@@ -116,6 +116,19 @@ def largest_of_rows(
     return members.take(np.concatenate(places, axis=-1) + first), np.concatenate(largest, axis=-1)
 
 
+def records(node: Array, score: Array, minimum: float | None) -> tuple[Array, Array, Array]:
+    """Keep the entries of each row that are larger than all to their right, and larger than `minimum`.
+
+    Returns how many each row keeps, and the nodes and scores kept, row after row.
+    """
+    kept = np.ones(score.shape, dtype=bool)
+    np.greater(score[:, :-1], np.maximum.accumulate(score[:, :0:-1], axis=-1)[:, ::-1], out=kept[:, :-1])
+    if minimum is not None:
+        kept &= score > minimum
+    at = np.flatnonzero(kept)
+    return kept.sum(axis=-1), node.take(at), score.take(at)
+
+
 def segment_max(x: Array, start: Array, segment: Array) -> Array:  # noqa: ARG001
     """Return the largest entry of each segment of the last axis; segments begin at `start`, none is empty."""
     return np.maximum.reduceat(x, start, axis=-1)

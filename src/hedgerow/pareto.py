@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow._threads import map_row_blocks
-from hedgerow.treeops import Array, as_rows, extra_ops, namespace, rounded_down
+from hedgerow.treeops import Array, as_rows, extra_ops, rounded_down
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -75,8 +75,7 @@ class Candidates:
         members, first, rung_order = self._placed(q)
         shapes = [bucket.shape for bucket in self.buckets]
         node, score = extra_ops(q).largest_of_rows(q, members, first, shapes)
-        xp = namespace(q)
-        return xp.take(node, rung_order, axis=-1), xp.take(score, rung_order, axis=-1)
+        return node[:, rung_order], score[:, rung_order]
 
     def _placed(self, like: Array) -> list[Array]:
         """Return the nodes of all buckets, where each rung begins among them, and the order of the rungs.
@@ -149,12 +148,6 @@ def ordered_pareto_sets(
 
 
 def _sets_of_batch(candidates: Candidates, q: Array, minimum: float | None) -> ParetoSets:
-    xp = namespace(q)
     node, score = candidates.best(q)
-    more_specific = xp.flip(extra_ops(q).running_max(xp.flip(score, axis=-1)), axis=-1)[..., 1:]
-    beaten = xp.concat([more_specific >= score[..., :-1], xp.zeros_like(score[..., :1], dtype=xp.bool)], axis=-1)
-    kept = ~beaten
-    if minimum is not None:
-        kept &= score > float(rounded_down(minimum, q))
-    at = xp.nonzero(xp.reshape(kept, (-1,)))[0]
-    return ParetoSets(xp.sum(kept, axis=-1), *(xp.take(xp.reshape(part, (-1,)), at) for part in (node, score)))
+    least = None if minimum is None else float(rounded_down(minimum, q))
+    return ParetoSets(*extra_ops(q).records(node, score, least))
