@@ -60,7 +60,7 @@ def test_main_measures_what_the_library_measures_and_reads_ps_weights_twice(tmp_
         assert found["rules"]["crm"]["correct"] == pytest.approx(metrics.correct(h, test.labels, crm).mean())
         for i in range(0, len(TAU), 25):
             point = curve.at(math.log(TAU[i]) if TAU[i] else -math.inf)
-            assert found["curve"]["recall"][i] == pytest.approx(point["recall"], abs=1e-6)
+            assert found["curve"]["recall"][i] == pytest.approx(point["recall"], abs=1e-5)
         assert found["curve"]["correct"][0] == 1  # every answer the root
         assert found["curve"]["tau"][len(TAU) // 2] == 0.5
         assert np.all(np.diff(TAU) < 0)
@@ -213,7 +213,7 @@ def test_out_of_scope_takes_groups_out_or_takes_labels_as_they_are(tmp_path: Pat
     smaller, _ = unseen.without(splits(), np.array([group]))
     q = likelihood.flat_softmax(smaller.hierarchy, theta_of(fit(cell.recipe, smaller), smaller.test))[outside]
     at_half = found["curve"]["correct"][len(TAU) // 2]
-    assert at_half == pytest.approx(np.mean(infer.threshold(smaller.hierarchy, q, 0.5) == 0))
+    assert at_half == pytest.approx(np.mean(infer.threshold(smaller.hierarchy, q, 0.5) == 0), abs=1e-5)
 
     labels = splits().test.labels.copy()
     labels[:10] = 0

@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 
 from hedgerow.curve import OperatingCurve
 from hedgerow.display import COLOURS, FILLS, KINDS, MARKERS, OperatingCurveDisplay, System
+from hedgerow.study.experiment import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,6 +51,7 @@ def curves(
     figure = Figure(
         figsize=(0.4 + 3.8 * across, 3.3 * down + 0.9), layout=ConstrainedLayoutEngine(wspace=0.04, hspace=0.04)
     )
+    panels = {title: (kind, _ordered(systems)) for title, (kind, systems) in panels.items()}
     axes: list[Axes] = list(np.ravel(figure.subplots(down, across)))
     common = len({tuple(systems) for _, systems in panels.values()}) == 1
     for ax, (title, (kind, systems)) in zip(axes, panels.items(), strict=False):
@@ -77,6 +79,14 @@ def _panel(
     if legend:
         entries = [_name_entry(i, each.name, marked=marked) for i, each in enumerate(drawn)]
         ax.legend(handles=entries, fontsize="x-small", framealpha=0.85, edgecolor="none", loc="best")
+
+
+def _ordered(systems: Mapping[str, Results]) -> dict[str, Results]:
+    """Where colours run out, put last the system that shares one with the first: they lie far apart."""
+    last = NAMES["deep-rtc"]
+    if len(systems) <= len(COLOURS) or last not in systems:
+        return dict(systems)
+    return {**{name: results for name, results in systems.items() if name != last}, last: systems[last]}
 
 
 def _look(number: int) -> tuple[str, str]:

@@ -39,7 +39,10 @@ def findings(plan: Plan, records: Records) -> Findings:
     if not systems:
         return Findings()
     table = method_table(f"Methods on {plan.splits.name}", systems)
-    panels: Any = {"": ("precision-recall", systems), " ": ("correct-exact", systems)}
+    panels: Any = {
+        "Precision and recall": ("precision-recall", systems),
+        "Correct and exact": ("correct-exact", systems),
+    }
     return Findings({"main": table}, {"main": partial(curves, panels)}, main_sentences(table))
 
 

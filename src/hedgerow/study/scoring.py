@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 FROM_PS = "deep-rtc-from-ps"
 """Deep RTC as the paper shows it: the weights of the PS softmax, read with σ(β)."""
 
-_STEPS = 400
+_STEPS = 600
 _LOGITS = 33 * np.sinh(3 * np.linspace(1, -1, _STEPS + 1)) / np.sinh(3)  # dense around 0; beyond 33 σ is 0 or 1
 TAU: NDArray[np.float64] = np.concatenate([[1.0], special.expit(_LOGITS), [0.0]])
 """The thresholds at which every record states its curve, as probabilities, from 1 down to 0."""
@@ -206,7 +206,7 @@ class Tally:
             "rules": rules,
             "curve": {
                 "tau": TAU.tolist(),
-                **{name: np.round(value[at], 6).tolist() for name, value in curve.values.items()},
+                **{name: np.round(value[at], 5).tolist() for name, value in curve.values.items()},
             },
         }
 

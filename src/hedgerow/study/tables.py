@@ -169,9 +169,11 @@ class Table:
         style: dict[Mark, str] = {"": "", "best": "bold", "second": "italic"}
         table = RichTable(title=self.title, title_justify="left", title_style="bold")
         table.add_column(self.corner, no_wrap=True)
-        for column in self.columns:
-            table.add_column(column.name, justify="right", no_wrap=True)
-        for row, line in zip(self.rows, self.cells(), strict=True):
+        cells = self.cells()
+        for i, column in enumerate(self.columns):
+            widest = max((len(f"{line[i][0]} {line[i][1]}".strip()) for line in cells), default=0)
+            table.add_column(column.name, justify="right", min_width=widest)
+        for row, line in zip(self.rows, cells, strict=True):
             texts = [Text(f"{mean} {spread}".strip(), style=style[mark]) for mean, spread, mark in line]
             table.add_row(Text(row.name), *texts)
         return table

@@ -86,7 +86,7 @@ def findings(plan: Plan, records: Records) -> Findings:
             notes=notes(found["all"]),
         )
     panels: Any = {
-        f"{part.capitalize()} classes{' ' * (kind == 'correct-exact')}": (kind, found[part])
+        f"{part.capitalize()} classes: {kind.replace('-', ' and ')}": (kind, found[part])
         for kind in ("precision-recall", "correct-exact")
         for part in PARTS[1:]
     }
