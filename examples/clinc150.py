@@ -1,6 +1,6 @@
 """CLINC150, 150 intents in 10 domains: the main experiment, and queries that are out of scope.
 
-    python examples/clinc150.py FOLDER -o studies/clinc150 [--seeds 3]
+    python examples/clinc150.py FOLDER [-o studies/clinc150] [--seeds 3]
 
 FOLDER holds `clinc150_pca128.npz` (sentence features `X`, `intent`, -1 for out of scope, `split` 0 train, 1 val,
 2 test, 3 to 5 the same for queries out of scope, `intent_names`) and `hierarchy.csv` (parent,child). The features
@@ -46,13 +46,16 @@ def load(folder: Path, *, out_of_scope: bool) -> DataSplits:
 def main() -> int:
     """Run the two experiments, each in a folder of its own; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("-o", "--output", type=Path, default=Path("studies/clinc150"))
     parser.add_argument("--methods", default=",".join(NINE), help="with commas; default: the nine")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--set", dest="changes", action="append", default=[], metavar="KEY=VALUE")
     given = parser.parse_args()
+    if given.folder is None:
+        parser.print_help()
+        return 0
     failed = False
     try:
         # The features are short vectors, on which a linear model wants large steps: on the validation data, flat

@@ -1,6 +1,6 @@
 """Omniglot, 1,623 characters of 50 alphabets: the main experiment, and unseen characters.
 
-    python examples/omniglot.py FOLDER -o studies/omniglot [--seeds 3]
+    python examples/omniglot.py FOLDER [-o studies/omniglot] [--seeds 3]
 
 FOLDER holds `omniglot28.npz` (images uint8 [N, 28, 28] from 0 to 15, `character`, `split` 0 train, 1 val, 2 test,
 `character_names`) and `hierarchy.csv` (parent,child).
@@ -40,14 +40,17 @@ def load(folder: Path) -> DataSplits:
 def main() -> int:
     """Run the experiments; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("-o", "--output", type=Path, default=Path("studies/omniglot"))
     parser.add_argument("--experiments", default="main,unseen", help="with commas; default: %(default)s")
     parser.add_argument("--methods", default=",".join(NINE), help="with commas; default: the nine")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--set", dest="changes", action="append", default=[], metavar="KEY=VALUE")
     given = parser.parse_args()
+    if given.folder is None:
+        parser.print_help()
+        return 0
     longer = (
         "optimiser.epochs=20",
         "model.dropout=0.2",
