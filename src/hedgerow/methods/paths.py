@@ -157,7 +157,10 @@ class PathChildren(nn.Module):
         """Return nodes [B, width], and the depth of their parent; past the last, the length of the path less 1."""
         before = self.before[path]
         slot = torch.arange(self.width, device=path.device).repeat(len(path), 1)
-        step = torch.searchsorted(before, slot, right=True) - 1
+        if _masks_are_cheap(path, path.shape[1]):  # inductor cannot compile a search in several rows
+            step = (before[:, None] <= slot[..., None]).sum(-1) - 1
+        else:
+            step = torch.searchsorted(before, slot, right=True) - 1
         child = self.first_child[path].gather(1, step) + slot - before.gather(1, step)
         return self.by_parent[child.clamp(max=len(self.by_parent) - 1)], step
 
@@ -199,12 +202,15 @@ def negative_log_share(x: Tensor, first: Tensor, last: Tensor, above: Tensor | N
 def slice_log_sums(x: Tensor, first: Tensor, last: Tensor, *, inside: bool) -> Tensor:
     """Return log-sum-exps of the rows of x inside, or outside, nested slices, outermost first: [B, K].
 
-    One definition, two ways to run it: a mask a slice, which a GPU reduces in one kernel; or one segmented
-    log-sum-exp over the rings between slices and a running one across them, which touches each score once.
+    The outermost slice is the whole row. One definition, two ways to run it: a mask a slice, which a GPU reduces
+    in one kernel; or one segmented log-sum-exp over the rings between slices and a running one across them, which
+    touches each score once.
     """
     if _masks_are_cheap(x, first.shape[1]):
-        within = in_slice(first, last, x.shape[1])
-        return torch.where(within if inside else ~within, x[:, None], NOTHING).logsumexp(-1)
+        within = in_slice(first[:, 1:], last[:, 1:], x.shape[1])
+        parts = torch.where(within if inside else ~within, x[:, None], NOTHING).logsumexp(-1)
+        whole = x.logsumexp(-1, keepdim=True) if inside else x.new_full((len(x), 1), NOTHING)
+        return torch.cat([whole, parts], 1)
     ring = segment_log_sums(x, rings(first, last, x.shape[1]), first.shape[1])
     if inside:
         return ring.flip(1).logcumsumexp(1).flip(1)
@@ -221,12 +227,15 @@ def rings(first: Tensor, last: Tensor, width: int) -> Tensor:
 
 def segment_log_sums(x: Tensor, segment: Tensor, count: int) -> Tensor:
     """Return log-sum-exps over the columns of each segment, `NOTHING` over none: [B, M], [B, M] -> [B, count]."""
+    nothing = x.new_full((len(x), count), NOTHING)
     if _masks_are_cheap(x, count):
         mask = segment[:, None] == torch.arange(count, device=x.device)[:, None]
-        return torch.where(mask, x[:, None], NOTHING).logsumexp(-1)
-    nothing = x.new_full((len(x), count), NOTHING)
-    largest = nothing.scatter_reduce(1, segment, x.detach(), "amax")
-    mass = (nothing - largest).exp().scatter_add(1, segment, (x - largest.gather(1, segment)).exp())
+        largest = torch.where(mask, x.detach()[:, None], NOTHING).amax(-1)
+        share = (x - largest.gather(1, segment)).exp()
+        mass = (nothing - largest).exp() + torch.where(mask, share[:, None], 0.0).sum(-1)
+    else:
+        largest = nothing.scatter_reduce(1, segment, x.detach(), "amax")
+        mass = (nothing - largest).exp().scatter_add(1, segment, (x - largest.gather(1, segment)).exp())
     return mass.log() + largest
 
 
