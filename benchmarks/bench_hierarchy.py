@@ -87,7 +87,8 @@ def lca_by_paths(h: Hierarchy) -> Callable[[Any, Any], NDArray[np.int64]]:
 
     def lca(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
         shared = np.sum((path[a] == path[b]) & (path[a] >= 0), axis=1)
-        return path[a, shared - 1]
+        found: NDArray[np.int64] = path[a, shared - 1]
+        return found
 
     return lca
 

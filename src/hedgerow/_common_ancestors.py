@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -35,13 +35,15 @@ class CommonAncestors:
         level = np.frexp(apart)[1].astype(np.int64)  # 0 for 0, else 1 + floor(log2), exactly
         from_low = level * n
         from_high = np.where(apart == 0, 0, from_low - (1 << np.maximum(level - 1, 0)))
-        dtype = np.int32 if len(self._minima) < np.iinfo(np.int32).max else np.int64
-        self._from_low, self._from_high = from_low.astype(dtype), from_high.astype(dtype)
+        dtype: Any = np.int32 if len(self._minima) < np.iinfo(np.int32).max else np.int64
+        self._from_low: Indices = from_low.astype(dtype)
+        self._from_high: Indices = from_high.astype(dtype)
 
     def of(self, low: Indices, high: Indices) -> NDArray[np.int32]:
         """Return the lowest common ancestors of nodes low <= high that are known to be in range."""
-        apart = high - low
+        apart: Indices = high - low
         # mode="clip" because "raise" would look at every index once more.
-        found = self._minima.take(low + self._from_low.take(apart, mode="clip"), mode="clip")
+        found: NDArray[np.int32] = self._minima.take(low + self._from_low.take(apart, mode="clip"), mode="clip")
         other = self._minima.take(high + self._from_high.take(apart, mode="clip"), mode="clip")
-        return np.minimum(found, other, out=found)
+        np.minimum(found, other, out=found)
+        return found
