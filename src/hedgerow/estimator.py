@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 _LINEAR_RATE, _HIDDEN_RATE = 0.3, 0.03
+_USUAL_C, _FEW_SHOT_C = 20.0, 300.0  # the second at one example a label
 _STREAM_BATCH = 64  # what arrives in pieces is learnt in smaller steps, since each piece is seen once
 _BLOCK_ENTRIES = 1 << 22  # likelihoods held at a time where only answers are wanted
 
@@ -55,7 +56,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Widths of hidden layers; none is a linear model.
     C
         Inverse strength of the L2 penalty, as in scikit-learn's LogisticRegression on features whose mean squared
-        norm is 1.
+        norm is 1. None chooses 20, or 300 / examples a label if that is more.
     class_weight
         "balanced", or a weight for each label as it stands in `y` (1 for those not named).
     operating_point
@@ -117,11 +118,11 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         method: str = "softmax-margin",
         method_params: Mapping[str, Any] | None = None,
         hidden: Sequence[int] = (),
-        C: float = 10.0,
+        C: float | None = None,
         class_weight: str | Mapping[Any, float] | None = None,
         operating_point: Any = None,
-        epochs: int = 20,
-        batch_size: int = 256,
+        epochs: int = 15,
+        batch_size: int = 512,
         learning_rate: float | None = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -174,7 +175,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         random = check_random_state(self.random_state)
         rows, held_out = self._split(np.flatnonzero(weight), random)
         self._start(X[rows], node[rows], weight[rows], random)
-        plan = self._plan(weight[rows].sum())
+        plan = self._plan(node[rows], weight[rows])
         # What fits in one batch is cheap, and then worth double precision: weights act exactly like repetitions.
         dtype = np.float64 if len(rows) <= self.batch_size else np.float32
         others = self._examples(X, node, weight, held_out, dtype) if len(held_out) else None
@@ -204,7 +205,8 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = np.flatnonzero(weight)
         if first:
             self._start(X[rows], node[rows], weight[rows], check_random_state(self.random_state))
-        plan = self._plan(weight.sum(), epochs=1, batch_size=min(self.batch_size, _STREAM_BATCH), anneal=False)
+        size = min(self.batch_size, _STREAM_BATCH)
+        plan = self._plan(node, weight, epochs=1, batch_size=size, anneal=False, least_steps=1)
         self._run(plan, self._examples(X, node, weight, rows, np.float32), None, np.float32)
         return self
 
@@ -218,11 +220,8 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ParameterError(f"hidden must be widths of layers, such as (512,), not {self.hidden!r}.")
         for name in ("C", "learning_rate"):
             value = getattr(self, name)
-            if not (isinstance(value, Real) and 0 < float(value) < np.inf) and (value, name) != (
-                None,
-                "learning_rate",
-            ):
-                raise ParameterError(f"{name} must be a positive number, not {value!r}.")
+            if value is not None and not (isinstance(value, Real) and 0 < float(value) < np.inf):
+                raise ParameterError(f"{name} must be a positive number or None, not {value!r}.")
         if not 0 < self.validation_fraction < 1:
             raise ParameterError(f"validation_fraction is between 0 and 1; got {self.validation_fraction!r}.")
         _check_point(self.operating_point)
@@ -287,16 +286,21 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         layers = Network.start([X.shape[1], *self.hidden, len(self.method_.outputs)], random)
         self.coefs_, self.intercepts_ = map(list, zip(*layers, strict=True))
         self.loss_curve_: list[float] = []
-        self._seen = 0.0
+        self._seen = np.zeros(len(self.hierarchy_))
         self._adam = None
 
-    def _plan(self, weight: float, **changed: Any) -> Plan:
-        self._seen += weight
+    def _plan(self, node: Indices, weight: Floats, **changed: Any) -> Plan:
+        self._seen = self._seen + np.bincount(node, weight, minlength=len(self._seen))
+        labels, total = np.count_nonzero(self._seen), self._seen.sum()
+        C = self.C or max(_USUAL_C, _FEW_SHOT_C * labels / total)
         rate = self.learning_rate or (_HIDDEN_RATE if len(self.hidden) else _LINEAR_RATE)
         usual = {"epochs": self.epochs, "batch_size": self.batch_size, "learning_rate": rate}
+        settings = usual | changed
+        # With many classes an example of each is rare: what it taught should last until the next few.
+        memory = float(np.clip(7 * labels / settings["batch_size"], 10, 50))
         # Every piece of a stream is shuffled differently.
         seed = self._seed + len(self.loss_curve_)
-        return Plan(**usual | changed, penalty=1 / (self.C * self._seen), seed=seed)
+        return Plan(**settings, penalty=1 / (C * total), memory=memory, seed=seed)
 
     def _examples(self, X: Any, node: Indices, weight: Floats, rows: Indices, dtype: Any) -> Examples:
         every = len(rows) == X.shape[0]
