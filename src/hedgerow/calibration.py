@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Judge = Literal["label", "nodes"]
 
-_LOWEST, _HIGHEST, _COARSE = math.log(0.05), math.log(20.0), 9
+_LOWEST, _HIGHEST, _COARSE = math.log(0.05), math.log(1000.0), 12
 _BLOCK_VALUES = 1 << 22  # likelihoods looked at together
 _TINY = 1e-30
 

@@ -14,7 +14,7 @@ from hedgerow import Hierarchy, infer, likelihood, metrics, operating_curve
 from hedgerow.data import DataSplits, Examples
 from hedgerow.errors import ParameterError
 from hedgerow.study import EXPERIMENTS, Plan, Records, levels, long_tail, mixed_granularity, out_of_scope, unseen
-from hedgerow.study.scoring import FROM_PS, TAU, scores
+from hedgerow.study.scoring import FROM_PS, TAU, Tally, scores
 from hedgerow.training.run import fit
 from tests.study.small import recipe, run, splits
 
@@ -72,6 +72,17 @@ def _record(tmp_path: Path, method: str) -> dict[str, Any]:
     record = Records(tmp_path / "records").read(Plan(recipe(), splits()).cells("main", method)[0])
     assert record is not None
     return record
+
+
+def test_tensors_are_measured_as_arrays_are() -> None:
+    h, labels = splits().hierarchy, splits().test.labels
+    theta = torch.randn(len(labels), len(h), generator=torch.Generator().manual_seed(0))
+    log_q = likelihood.softmax_over_nodes(h, theta, scale="log")
+    of_array, of_tensor = Tally(h), Tally(h)
+    of_array.add(log_q.numpy(), labels)
+    for rows in (slice(0, 20), slice(20, None)):
+        of_tensor.add(log_q[rows], labels[rows])
+    assert of_array.result() == of_tensor.result()
 
 
 def test_a_temperature_makes_held_out_labels_likelier(tmp_path: Path) -> None:

@@ -120,7 +120,8 @@ def score(
                 for part, mask in masks.items():
                     chosen = np.flatnonzero(mask[rows])
                     if len(chosen):
-                        tallies[way, reading, part].add(q[chosen], examples.labels[rows][chosen])
+                        place: Any = torch.from_numpy(chosen).to(q.device) if log_q.is_cuda else chosen
+                        tallies[way, reading, part].add(q[place], examples.labels[rows][chosen])
     results = []
     for way, listed in ways.items():
         for reading in listed:
@@ -164,10 +165,7 @@ class Tally:
             values = [metric.of(pairs) for metric in STANDARD_METRICS]
             self._sums[rule] += [value.sum() for value in values]
             if rule == "leaf":
-                chosen = log_q[np.arange(len(labels)), nodes]
-                self._sure.append(
-                    np.exp(np.asarray(chosen.cpu() if hasattr(chosen, "cpu") else chosen, dtype=np.float64))
-                )
+                self._sure.append(_at(log_q, nodes))
                 self._right.append(values[0])
         self.examples += len(labels)
 
@@ -209,6 +207,14 @@ class Tally:
                 **{name: np.round(value[at], 5).tolist() for name, value in curve.values.items()},
             },
         }
+
+
+def _at(log_q: Any, nodes: Any) -> NDArray[np.float64]:
+    """Return the likelihood of one node of each row."""
+    if isinstance(log_q, np.ndarray):
+        return np.exp(np.take_along_axis(log_q, nodes[:, None], axis=1)[:, 0].astype(np.float64))
+    likelihoods: NDArray[np.float64] = log_q.gather(1, nodes[:, None])[:, 0].double().exp().cpu().numpy()
+    return likelihoods
 
 
 def _rounded(value: float) -> float:
