@@ -11,6 +11,19 @@ from rich.console import Console
 from hedgerow.cli.app import app
 from hedgerow.cli.options import JsonOption, require_folders, write_json
 
+ImportOption = Annotated[
+    list[Path] | None,
+    typer.Option("--import", metavar="FILE", help="Merge records made elsewhere.", show_default=False),
+]
+PackOption = Annotated[
+    Path | None,
+    typer.Option("--pack", metavar="FILE", help="Write all records to one .zip for --import.", show_default=False),
+]
+LimitOption = Annotated[
+    float | None,
+    typer.Option("--limit", min=0, metavar="SECONDS", help="Start no cell after so long.", show_default=False),
+]
+
 
 @app.command(
     epilog="Examples:\n\nhedgerow study main glyphs-quick -o studies/quick\n\n"
@@ -52,18 +65,9 @@ def study(
             min=1, help="Cells at the same time; by default half of the cores, 4 on a GPU.", show_default=False
         ),
     ] = None,
-    imports: Annotated[
-        list[Path] | None,
-        typer.Option("--import", metavar="FILE", help="Merge records made elsewhere.", show_default=False),
-    ] = None,
-    pack: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write all records to one .zip for --import.", show_default=False),
-    ] = None,
-    limit: Annotated[
-        float | None,
-        typer.Option(min=0, metavar="SECONDS", help="Start no cell after so long.", show_default=False),
-    ] = None,
+    imports: ImportOption = None,
+    pack: PackOption = None,
+    limit: LimitOption = None,
     json_file: JsonOption = None,
 ) -> None:
     """Run the paper's experiments: tables, curves, sweeps, levels, unseen classes, and more.
