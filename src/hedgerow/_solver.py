@@ -53,7 +53,7 @@ class Scaling:
     def of(X: Any, weight: Floats) -> Scaling:
         """Measure features: their scale, and their mean unless they are sparse."""
         share = weight / weight.sum()
-        if sparse.issparse(X):
+        if _is_sparse(X):
             square = np.asarray(X.multiply(X).T @ share).ravel()
             return Scaling(None, np.full(X.shape[1], math.sqrt(square.mean()) or 1.0))
         blocks = [slice(i, i + _BLOCK) for i in range(0, len(X), _BLOCK)]
@@ -67,7 +67,7 @@ class Scaling:
 
     def apply(self, X: Any) -> Any:
         """Return scaled features in double precision; sparse ones stay so unless they are centred."""
-        if sparse.issparse(X):
+        if _is_sparse(X):
             if self.mean is None:
                 return X.multiply(1 / self.scale).tocsr()
             X = X.toarray()
@@ -180,7 +180,8 @@ class Solver:
         passes = math.ceil(self.plan.least_steps / batches)
         best, best_weights, best_epoch = math.inf, None, 0
         work = self.plan.batch_size * sum(map(torch.numel, self.network.weights))
-        unchecked = torch.sparse.check_sparse_tensor_invariants(enable=False)  # said aloud, or torch warns
+        # Said aloud, or torch warns.
+        unchecked = torch.sparse.check_sparse_tensor_invariants(enable=False)  # type: ignore[no-untyped-call]
         with _seeded(self.plan.seed, examples.label.device), _threads_for(work), unchecked:
             for epoch in range(self.plan.epochs):
                 self.losses.append(self._epoch(examples, epoch, batches, passes))
@@ -234,10 +235,15 @@ class Solver:
     @torch.no_grad()
     def _loss(self, examples: Examples) -> float:
         total = 0.0
-        for rows in torch.arange(len(examples), device=examples.label.device).split(self.plan.batch_size):
+        every = torch.arange(len(examples), device=examples.label.device)
+        for rows in every.split(self.plan.batch_size):  # type: ignore[no-untyped-call]
             x, label, weight = examples.batch(rows)
             total += float((weight * self.method.loss(self.network(x), label)).sum())
         return total / len(examples)
+
+
+def _is_sparse(X: Any) -> bool:
+    return bool(sparse.issparse(X))
 
 
 def _group(parameter: Tensor, rate: float) -> dict[str, Any]:
