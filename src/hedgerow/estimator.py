@@ -103,7 +103,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> h = Hierarchy.from_edges([("animal", "bird"), ("animal", "fish"), ("bird", "robin"), ("bird", "wren")])
     >>> X = np.array([[0, 0], [0, 1], [0, 0.1], [0, 0.9], [5, 0], [5, 0.1]])
     >>> clf = HedgedClassifier(h, random_state=0).fit(X, ["robin", "wren", "robin", "wren", "fish", "fish"])
-    >>> clf.predict([[0, 0.02], [0, 0.48], [5, 0.3]]).tolist()
+    >>> clf.predict([[0, 0.02], [0, 0.5], [5, 0.3]]).tolist()
     ['robin', 'bird', 'fish']
     >>> clf.classes_.tolist()
     ['robin', 'wren', 'fish']
