@@ -107,10 +107,7 @@ def differences(
     beyond = np.minimum((difference <= 0).sum(axis=0), (difference >= 0).sum(axis=0))
     p_value = np.minimum(1.0, 2 * (beyond + 1) / (replicates + 1))
     a, b = (system.figures() for system in systems)
-    return {
-        name: Difference(a[name] - b[name], low[i], high[i], float(p_value[i]))
-        for i, name in enumerate(a)
-    }
+    return {name: Difference(a[name] - b[name], low[i], high[i], float(p_value[i])) for i, name in enumerate(a)}
 
 
 class _System:
