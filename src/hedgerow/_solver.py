@@ -9,6 +9,7 @@ smaller or larger than the others are brought nearer to them. An L2 penalty then
 from __future__ import annotations
 
 import math
+import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -181,8 +182,7 @@ class Solver:
         best, best_weights, best_epoch = math.inf, None, 0
         work = self.plan.batch_size * sum(map(torch.numel, self.network.weights))
         # Said aloud, or torch warns.
-        unchecked = torch.sparse.check_sparse_tensor_invariants(enable=False)  # type: ignore[no-untyped-call]
-        with _seeded(self.plan.seed, examples.label.device), _threads_for(work), unchecked:
+        with _seeded(self.plan.seed, examples.label.device), _threads_for(work), _quiet_about_sparsity():
             for epoch in range(self.plan.epochs):
                 self.losses.append(self._epoch(examples, epoch, batches, passes))
                 done(self.losses[-1])
@@ -268,3 +268,11 @@ def _threads_for(work: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def _quiet_about_sparsity() -> Iterator[None]:
+    """Drop a warning that torch before 2.13 gives although it was told not to check sparse tensors."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse invariant checks are implicitly disabled", UserWarning)
+        yield
