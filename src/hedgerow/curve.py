@@ -14,7 +14,8 @@ from scipy import special
 from hedgerow import metrics
 from hedgerow._atomic import atomic_write
 from hedgerow.errors import FileError, ParameterError, ScoreError
-from hedgerow.events import BOTTOM, CustomMetric, Events, Measures
+from hedgerow.events import CustomMetric, Events, Measures
+from hedgerow.likelihood import BOTTOM
 from hedgerow.pareto import Candidates
 from hedgerow.summary import CORRECT_LEVELS, summarise
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from hedgerow._threads import map_row_blocks
 from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.likelihood import Scale, check_likelihoods
+from hedgerow.likelihood import BOTTOM, Scale, check_likelihoods
 from hedgerow.metrics import Comparison, Metric
 from hedgerow.pareto import Candidates, ParetoSets, ordered_pareto_sets
 from hedgerow.treeops import as_rows
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from hedgerow.hierarchy import Hierarchy, InformationKind
     from hedgerow.metrics import BelowLabel
     from hedgerow.parents import Indices
-
-BOTTOM: dict[Scale, float] = {"probability": 0.0, "log": -np.inf, "logit": -np.inf}
-"""The lowest threshold of each scale; nodes that score no higher are never answers."""
 
 _BYTES_OF_PAIRS = 32  # decides how many pairs are compared at once: 65,536
 

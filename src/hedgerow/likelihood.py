@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 Scale = Literal["probability", "log", "logit"]
 
+BOTTOM: dict[Scale, float] = {"probability": 0.0, "log": -np.inf, "logit": -np.inf}
+"""The lowest threshold of each scale; nodes that score no higher are never answers."""
+
 SUM_TOLERANCE = {"float16": 2e-2, "bfloat16": 2e-2}
 """How far a row of probabilities may be from summing to 1, by type; 1e-3 for all others."""
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from hedgerow._threads import map_row_blocks
 from hedgerow.errors import ParameterError
+from hedgerow.likelihood import BOTTOM
 from hedgerow.pareto import Candidates
 from hedgerow.treeops import Array, Layout, extra_ops, namespace, rounded_down, without_trivial
 
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
     from hedgerow.hierarchy import Hierarchy, InformationKind
     from hedgerow.likelihood import Scale
-
-NOTHING = {"probability": 0.0, "log": -np.inf, "logit": -np.inf}
-"""The bottom of each scale: what has this likelihood is never an answer."""
 
 
 def first(nodes: Array, passing: Array, keys: Sequence[Array]) -> Array:
@@ -100,7 +98,7 @@ def cut_at(q: Array, tau: ArrayLike | Array, scale: Scale) -> Array:
         )
     if np.isnan(given).any():
         raise ParameterError("tau must be a number, not NaN.")
-    cut = rounded_down(np.maximum(given, NOTHING[scale]), q)
+    cut = rounded_down(np.maximum(given, BOTTOM[scale]), q)
     return placed(np.broadcast_to(cut.reshape(-1, 1), (q.shape[0], 1)), q)
 
 

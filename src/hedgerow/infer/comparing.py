@@ -8,7 +8,6 @@ import numpy as np
 
 from hedgerow.errors import ParameterError
 from hedgerow.infer.choice import (
-    NOTHING,
     best_rung,
     by_rows,
     cut_at,
@@ -18,7 +17,7 @@ from hedgerow.infer.choice import (
     nontrivial,
     placed,
 )
-from hedgerow.likelihood import check_likelihoods
+from hedgerow.likelihood import BOTTOM, check_likelihoods
 from hedgerow.pareto import Candidates
 from hedgerow.treeops import Array, Layout, extra_ops, max_unrelated, namespace, sum_ancestors, without_trivial
 
@@ -44,7 +43,7 @@ def leaf(h: Hierarchy, q: Any, *, scale: Scale = "probability") -> Array:
 
     def rule(q: Array, _: slice) -> Array:
         p = namespace(q).take(q, leaves, axis=-1)
-        return first(leaves, p > NOTHING[scale], (p,))
+        return first(leaves, p > BOTTOM[scale], (p,))
 
     return by_rows(q, rule)
 
@@ -123,7 +122,7 @@ def plurality(
 
     def rule(q: Array, _: slice) -> Array:
         p = nontrivial(h, q)
-        qualified = (p > max_unrelated(without_trivial(h), p)) & (p > NOTHING[scale])
+        qualified = (p > max_unrelated(without_trivial(h), p)) & (p > BOTTOM[scale])
         return first(Layout.of(h, q).nontrivial, qualified, (value, p))
 
     return by_rows(q, rule)
@@ -152,7 +151,7 @@ def information_threshold(
     largest = float(Candidates.of(h, information).information[-1])
     if not zeta <= largest:
         raise ParameterError(f"zeta is {zeta}, but no node has information above {largest:.6g}.")
-    return best_rung(h, q, information, lambda p, value, _: ((value >= zeta) & (p > NOTHING[scale]), p, value))
+    return best_rung(h, q, information, lambda p, value, _: ((value >= zeta) & (p > BOTTOM[scale]), p, value))
 
 
 def climbing(h: Hierarchy, q: Any, tau: ArrayLike | Array, *, scale: Scale = "probability") -> Array:
