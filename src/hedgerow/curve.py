@@ -161,7 +161,8 @@ class OperatingCurve:
             if scale not in BOTTOM or any(a.shape != arrays["threshold"].shape for a in values.values()):
                 raise ValueError("its parts do not fit together")
         except (OSError, ValueError, TypeError, KeyError, EOFError, BadZipFile, zlib.error) as error:
-            raise FileError(f"{path} is not a curve that hedgerow saved: {error}.") from error
+            reason = getattr(error, "strerror", None) or "it is damaged, or of another kind"
+            raise FileError(f"{path} cannot be read as a curve that hedgerow saved: {reason}.") from error
         return cls(arrays["threshold"], values, examples, scale)
 
     def __repr__(self) -> str:

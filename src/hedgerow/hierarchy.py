@@ -651,7 +651,7 @@ _NOT_DEPTH_FIRST = (
 def _integers(nodes: ArrayLike) -> Indices:
     array = np.asarray(nodes)
     if array.size and array.dtype.kind not in "iu":
-        raise ScoreError(f"Nodes are given by name or by integer index, not as {array.dtype}.")
+        raise ScoreError(f"Nodes are given by integer index, not as {array.dtype}; index() finds that of a name.")
     return array.astype(np.int64, copy=False)
 
 

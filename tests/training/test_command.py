@@ -53,6 +53,33 @@ def test_show_prints_the_recipe_and_trains_nothing(tmp_path: Path) -> None:
     assert "# Learning rate at the start." in said
 
 
+def test_outputs_never_replace_inputs(tmp_path: Path) -> None:
+    write_files(tmp_path, epochs=1)
+    scores, tree = tmp_path / "scores.csv", tmp_path / "tree.csv"
+    leaves = TREE.names[TREE.leaves].tolist()
+    scores.write_text(
+        ",".join([*leaves, "label"]) + "\n" + ",".join(["1"] + ["0"] * (len(leaves) - 1) + ["c00"]) + "\n"
+    )
+    before = scores.read_bytes(), tree.read_bytes()
+    for args in (
+        ("predict", scores, "--tree", tree, "--tau", 0.5, "-o", scores),
+        ("predict", scores, "--tree", tree, "--tau", 0.5, "-o", tree),
+        ("evaluate", scores, "--tree", tree, "--json", scores),
+        ("doctor", tree, "--json", tree),
+        ("compare", scores, scores, "--tree", tree, "--json", scores),
+    ):
+        with pytest.raises(FileError, match="would overwrite"):
+            invoke(*args)
+    assert (scores.read_bytes(), tree.read_bytes()) == before
+
+
+def test_a_parameter_of_the_wrong_type_leaves_no_folder(tmp_path: Path) -> None:
+    recipe, folder = write_files(tmp_path, epochs=1), tmp_path / "run"
+    with pytest.raises(ParameterError, match="alpha of 'hxe' must be a number, not 'x'"):
+        invoke("train", recipe, "-o", folder, "--set", "method.name=hxe", "--set", "method.alpha=x")
+    assert not folder.exists()
+
+
 def test_mistakes(tmp_path: Path) -> None:
     write_files(tmp_path, epochs=1)
     with pytest.raises(ParameterError, match="--data goes with the folder of a training run"):

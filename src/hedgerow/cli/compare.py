@@ -20,8 +20,8 @@ from hedgerow.cli.options import (
     LogitsOption,
     TreeFormatOption,
     bar,
+    check_outputs,
     drawing,
-    require_folders,
     write_json,
 )
 
@@ -65,7 +65,7 @@ def compare(
     from hedgerow.evaluation.words import print_comparison
     from hedgerow.hierarchy import Hierarchy
 
-    require_folders(json_file, figure)
+    check_outputs(json_file, figure, inputs=(*systems, tree))
     draw = drawing(figure)
     hierarchy = None if tree is None else Hierarchy.read(tree, tree_format)
     options: dict[str, Any] = {"information": information.value, "below_label": below_label.value}

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import JsonOption, TreeFormatOption, write_json
+from hedgerow.cli.options import JsonOption, TreeFormatOption, check_outputs, write_json
 
 
 @app.command(
@@ -43,6 +43,7 @@ def doctor(
     """
     from hedgerow.doctor import examine
 
+    check_outputs(json_file, inputs=(tree, scores, labels, titles))
     diagnosis = examine(tree, tree_format, scores=scores, labels=labels, titles=titles)
     diagnosis.print(Console())
     if json_file is not None:

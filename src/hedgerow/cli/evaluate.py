@@ -22,9 +22,9 @@ from hedgerow.cli.options import (
     TreeFormatOption,
     TreeOption,
     bar,
+    check_outputs,
     drawing,
     open_any_scores,
-    require_folders,
     write_json,
 )
 
@@ -57,7 +57,7 @@ def evaluate(
     from hedgerow import evaluation
     from hedgerow.evaluation.words import print_evaluation
 
-    require_folders(json_file, figure)
+    check_outputs(json_file, figure, inputs=(scores, tree, data))
     draw = drawing(figure)
     opened = open_any_scores(scores, tree, tree_format, data, logits=logits, labels=True)
     found = evaluation.evaluate(

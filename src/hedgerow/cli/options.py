@@ -120,11 +120,18 @@ def open_any_scores(
     return open_scores(path, Hierarchy.read(tree, tree_format), logits=logits, labels=labels)
 
 
-def require_folders(*files: Path | None) -> None:
-    """Refuse early what could not be written after a long computation."""
-    for path in files:
-        if path is not None and not path.parent.is_dir():
+def check_outputs(*outputs: Path | None, inputs: Sequence[Path | None]) -> None:
+    """Refuse early what could not be written after a long computation, or would overwrite what is read."""
+    for path in outputs:
+        if path is None:
+            continue
+        if not path.parent.is_dir():
             raise FileError(f"{path} cannot be written: the folder {path.parent} does not exist. Create it first.")
+        for given in inputs:
+            if given is not None and path.exists() and given.exists() and path.samefile(given):
+                raise FileError(
+                    f"{path} would overwrite {given}, which is read. Give another name for the output."
+                )
 
 
 def drawing(path: Path | None) -> Callable[[Sequence[Evaluation]], None]:

@@ -20,8 +20,8 @@ from hedgerow.cli.options import (
     TreeFormatOption,
     TreeOption,
     bar,
+    check_outputs,
     open_any_scores,
-    require_folders,
     write_json,
 )
 
@@ -71,7 +71,7 @@ def predict(
     from hedgerow.evaluation.words import print_written
     from hedgerow.predictions_io import write_predictions
 
-    require_folders(json_file)
+    check_outputs(output, json_file, inputs=(scores, tree, data))
     answer = answering_rule(tau, None if rule is None else rule.value.replace("-", "_"), information.value)
     file = open_any_scores(scores, tree, tree_format, data, logits=logits, labels=False)
     written = write_predictions(output, file, answer, progress=bar)

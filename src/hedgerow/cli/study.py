@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import JsonOption, require_folders, write_json
+from hedgerow.cli.options import JsonOption, check_outputs, write_json
 
 ImportOption = Annotated[
     list[Path] | None,
@@ -80,7 +80,7 @@ def study(
     from hedgerow.study.words import bar, print_report
     from hedgerow.training.recipe import Recipe
 
-    require_folders(json_file, pack)
+    check_outputs(json_file, pack, inputs=())
     report = study(
         experiment.split(","),
         Recipe.load(recipe, changes or []),

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import JsonOption, require_folders, write_json
+from hedgerow.cli.options import JsonOption, check_outputs, write_json
 
 
 @app.command(
@@ -58,7 +58,7 @@ def train(
     from hedgerow.training.words import print_run
 
     folder = Path("runs", Path(recipe).stem) if output is None else output
-    require_folders(json_file)
+    check_outputs(json_file, inputs=(Path(recipe),))
     run = train(chosen, folder, resume=resume, progress=sys.stderr.isatty())
     print_run(run, Console())
     if json_file is not None:

@@ -155,6 +155,6 @@ def _advice(diagnosis: Diagnosis) -> str:
     if diagnosis.scores is None:
         return f"see whether your model's scores fit the tree:\n  {command} --scores FILE"
     return (
-        f"tree, labels and scores fit together; evaluate them:\n"
+        f"the names in tree, labels and scores fit together; look at the scores themselves:\n"
         f"  hedgerow evaluate {diagnosis.scores.source} --tree {diagnosis.source}"
     )

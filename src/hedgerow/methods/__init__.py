@@ -88,8 +88,10 @@ def create(name: str, hierarchy: Hierarchy, **params: Any) -> Method:
     hedgerow.errors.ParameterError: 'hxe' has no parameter 'beta'; it has alpha.
     """
     known = parameters(name)
-    for key in params:
+    for key, value in params.items():
         if key not in known:
             there = f"it has {', '.join(known)}" if known else "it has none"
             raise ParameterError(f"{name!r} has no parameter {key!r}; {there}.")
+        if isinstance(known[key], float) and isinstance(value, bool | str | list | dict):
+            raise ParameterError(f"{key} of {name!r} must be a number, not {value!r}.")
     return METHODS[name](hierarchy, **params)

@@ -96,6 +96,11 @@ class Columns:
         good = np.isfinite(scores.max(axis=1))  # -inf means probability 0, unless all are; NaN is the max if there
         if not good.all():
             row = int(np.argmin(good))
+            if np.all(scores[row] == -np.inf):
+                raise ScoreError(
+                    f"{self.source}: row {start + row} (counted from 0) has -inf for every class, which is no "
+                    f"distribution. Remove the row, or compute its logits again."
+                )
             self._refuse(scores, ~(scores[row] < np.inf), row, start, "Logits must be finite (or -inf)", "")
 
     def _check_leaves(self, scores: NDArray[Any], start: int) -> None:

@@ -206,7 +206,9 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"The recipe {path} cannot be read: {error}.") from error
+        raise FileError(
+            f"The recipe {path} cannot be read: {getattr(error, 'strerror', None) or error}."
+        ) from error
 
 
 def _choice(section: str, table: dict[str, Any], where: str) -> Choice:

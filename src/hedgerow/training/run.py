@@ -58,11 +58,11 @@ def train(
     """
     run = RunFolder(Path(folder))
     splits = splits or data.load(recipe.data.name, **recipe.data.params)
+    classifier, module, batches = _prepared(recipe, splits)
     if rank_zero_only.rank == 0:  # type: ignore[attr-defined]  # the other processes of DDP come later
         run.begin(recipe, splits.hierarchy, resume=resume)
     if run.is_finished:
         return run
-    classifier, module, batches = _prepared(recipe, splits)
     run.check_space(classifier)
     with without_noise():
         trainer = Trainer(
