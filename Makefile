@@ -18,7 +18,7 @@ help: ## Show this list
 
 setup: $(READY) ## Make .venv with the package, its training half and the developers' tools
 
-demo: $(READY) ## Train all nine methods on glyphs and compare them: three minutes on two cores
+demo: $(READY) ## Train all nine methods on glyphs and compare them: some minutes on two cores
 	$(BIN)/hedgerow study main glyphs-quick --jobs 2 -o demo
 	@echo 'Try next: $(BIN)/hedgerow study unseen,levels glyphs-quick --jobs 2 -o demo'
 	@echo '          $(BIN)/hedgerow train glyphs-quick --set method.name=softmax-margin -o runs/quick'

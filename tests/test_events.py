@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow import Hierarchy
 from hedgerow.errors import ScoreError
-from hedgerow.events import BOTTOM, Events
+from hedgerow.events import Events
+from hedgerow.likelihood import BOTTOM
 from hedgerow.pareto import Candidates
 from tests import oracle, oracle_curve
 from tests.backends import BACKENDS, Backend, make

@@ -732,3 +732,10 @@ def test_near_names_among_very_many_are_found_quickly() -> None:
 def test_readers_never_need_pickle(folder: Path) -> None:
     write("tree.csv", b"\x80\x04\x95\x00\x00")
     refused(lambda: read_edges("tree.csv"), "not UTF-8", error=FileError)
+
+
+def test_a_lineage_table_read_as_edges_is_recognised(tmp_path: Path) -> None:
+    path = tmp_path / "tree.csv"
+    path.write_text("class,order,species\nbirds,owls,barn owl\nbirds,owls,tawny owl\n")
+    with pytest.raises(TreeError, match=r"3 columns on every line.*--tree-format lineages"):
+        read_edges(path)

@@ -37,6 +37,10 @@ def test_train_evaluate_predict(tmp_path: Path) -> None:
     assert evaluated["examples"] == SIZES["test"]
     assert evaluated["summary"]["AP"] == pytest.approx(trained["AP"], abs=1e-6)
 
+    with pytest.raises(ParameterError, match="its own tree"):
+        invoke("evaluate", folder, "--tree", tmp_path / "tree.csv")
+    assert "0.0" in invoke("compare", folder, folder, "--bootstrap", 10)
+
     invoke("evaluate", folder, "--data", tmp_path / "features.npz", "--json", tmp_path / "e.json")
     assert json.loads((tmp_path / "e.json").read_text())["examples"] == sum(SIZES.values())
 
@@ -86,6 +90,8 @@ def test_mistakes(tmp_path: Path) -> None:
         invoke("evaluate", tmp_path / "features.npz", "--data", tmp_path / "features.npz")
     with pytest.raises(ParameterError, match="--tree TREE"):
         invoke("evaluate", tmp_path / "features.npz")
+    with pytest.raises(FileError, match="does not exist"):
+        invoke("evaluate", tmp_path / "nope")
     unfinished = tmp_path / "run"
     unfinished.mkdir()
     (unfinished / "recipe.toml").write_text("")

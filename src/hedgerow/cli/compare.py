@@ -22,6 +22,8 @@ from hedgerow.cli.options import (
     bar,
     check_outputs,
     drawing,
+    is_run,
+    open_any_scores,
     write_json,
 )
 
@@ -41,7 +43,9 @@ def compare(
     systems: Annotated[
         list[Path],
         typer.Argument(
-            metavar="A B [C ...]", help="Evaluation folders, or score files with --tree.", show_default=False
+            metavar="A B [C ...]",
+            help="Evaluation folders, training runs, or score files with --tree.",
+            show_default=False,
         ),
     ],
     tree: Annotated[
@@ -61,16 +65,27 @@ def compare(
     ] = 1000,
 ) -> None:
     """Set several models side by side, and say whether their differences are real."""
-    from hedgerow.evaluation import compare, read_or_evaluate
+    from hedgerow.evaluation import Evaluation, compare, evaluate, read_or_evaluate
     from hedgerow.evaluation.words import print_comparison
     from hedgerow.hierarchy import Hierarchy
 
     check_outputs(json_file, figure, inputs=(*systems, tree))
     draw = drawing(figure)
     hierarchy = None if tree is None else Hierarchy.read(tree, tree_format)
-    options: dict[str, Any] = {"information": information.value, "below_label": below_label.value}
+    options: dict[str, Any] = {
+        "information": information.value,
+        "below_label": below_label.value,
+        "progress": bar,
+    }
+
+    def evaluation(path: Path) -> Evaluation:
+        if not is_run(path):
+            return read_or_evaluate(path, hierarchy, logits=logits, **options)
+        opened = open_any_scores(path, None, None, None, logits=False, labels=True)
+        return evaluate(opened.hierarchy, opened, name=path.name, **options)
+
     found = compare(
-        [read_or_evaluate(path, hierarchy, logits=logits, progress=bar, **options) for path in systems],
+        [evaluation(path) for path in systems],
         reference="best" if against is Against.best else 0,
         replicates=bootstrap,
         progress=bar,

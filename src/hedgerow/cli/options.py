@@ -104,20 +104,29 @@ def open_any_scores(
     from hedgerow.hierarchy import Hierarchy
     from hedgerow.predictions_io import open_scores
 
-    if (path / "recipe.toml").exists():
+    if is_run(path):
         from hedgerow.training.new_data import RunScores
         from hedgerow.training.run_folder import RunFolder
 
+        if tree is not None:
+            raise ParameterError(f"{path} is a training run, which has its own tree: leave out --tree.")
         run = RunFolder(path)
         if data is not None:
             return RunScores(run, data, labels=labels)
         run.metrics()  # says so if the run is not finished
         return open_scores(path / "scores.npz", run.hierarchy(), labels=labels)
+    if not path.exists():
+        raise FileError(f"{path} does not exist. Give a score file, or the folder of a training run.")
     if data is not None:
         raise ParameterError(f"--data goes with the folder of a training run, which {path} is not.")
     if tree is None:
         raise ParameterError(f"{path} is a score file, which needs a tree: give --tree TREE.")
     return open_scores(path, Hierarchy.read(tree, tree_format), logits=logits, labels=labels)
+
+
+def is_run(path: Path) -> bool:
+    """Tell whether a path is the folder of a training run."""
+    return (path / "recipe.toml").exists()
 
 
 def check_outputs(*outputs: Path | None, inputs: Sequence[Path | None]) -> None:

@@ -68,7 +68,7 @@ def load(name: str, **params: Any) -> DataSplits:
     missing = [key for key, default in known.items() if default is inspect.Parameter.empty and key not in params]
     if missing:
         raise ParameterError(
-            f"Data {name!r} needs the parameter {missing[0]!r}: see hedgerow.data.LOADERS[{name!r}]."
+            f"Data {name!r} needs the parameter {missing[0]!r}; for a recipe: --set data.{missing[0]}=..."
         )
     return LOADERS[name](**params)
 

@@ -152,6 +152,10 @@ def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> 
     origin
         Where the rows come from.
     """
+    rows = list(rows)
+    widths = {len(row) for _, row in rows}
+    if len(rows) > 1 and len(widths) == 1 and min(widths) > 2:
+        return [_lineages(widths.pop(), origin)]
     problems: list[Problem] = []
     places: dict[tuple[str, str], list[int]] = defaultdict(list)
     for line, row in rows:
@@ -195,6 +199,15 @@ def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> 
             )
         )
     return problems
+
+
+def _lineages(columns: int, origin: Origin) -> Problem:
+    return Problem(
+        "columns",
+        f"{origin.label} has {columns} columns on every line, not 2: it looks like a table of whole lineages.",
+        "If it is one, with the names of the ranks on its first line, say so: --tree-format lineages "
+        "(Hierarchy.from_lineages). An edge list reads parent,child.",
+    )
 
 
 def _misspelt(tops: Sequence[str], children: Iterable[str]) -> str:
