@@ -286,7 +286,8 @@ class OperatingCurveDisplay:
         for rule in rules:
             if rule in system.rules:
                 point = system.rules[rule]
-                ax.plot(point[along], point[up], linestyle="", **look.marker(FILLS[rule]), zorder=3)
+                marker = look.marker(FILLS[rule])
+                ax.plot(point[along], point[up], linestyle="", **marker, zorder=3, clip_on=False)
 
     def _dress(self, ax: Axes, along: str, up: str) -> None:
         lowest = min(float(curve.values[up].min()) for system in self.systems for curve in system.curves)
