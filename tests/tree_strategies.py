@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from hedgerow import Hierarchy
+from hedgerow._names import CONTROL
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
@@ -51,9 +52,9 @@ def plain_names(count: int) -> list[str]:
     return [letters[i] if i < 26 else letters[i // 26 - 1] + letters[i % 26] for i in range(count)]
 
 
-# Everything that UTF-8 can hold, and often what formats treat specially.
-_SPECIAL = st.sampled_from([*"\"',;:()[]{}_/\\|<>&#%\t\r\n =-", "''", '""', "\r\n", "\u2028", "\ufeff", "\x00"])
-_ANY = st.characters(codec="utf-8")
+# Everything that UTF-8 can hold and a name may, and often what formats treat specially.
+_SPECIAL = st.sampled_from([*"\"',;:()[]{}_/\\|<>&#%\t\r\n =-", "''", '""', "\r\n", "\u2028", "\ufeff"])
+_ANY = st.characters(codec="utf-8", exclude_characters=CONTROL)
 odd_names: SearchStrategy[str] = (
     st.lists(st.one_of(_SPECIAL, _ANY), min_size=1, max_size=6)
     .map("".join)

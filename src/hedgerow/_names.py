@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.errors import TreeError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
 Names = NDArray[np.object_]
+
+CONTROL = "".join(map(chr, {*range(0x20), 0x7F} - {*b"\t\n\r"}))
+"""What no name may hold: NumPy drops a NUL at the end of text, and an escape can rewrite what a terminal shows."""
+_CONTROL = re.compile(f"[{re.escape(CONTROL)}]")
 
 
 def as_names(values: Any, what: str, count: int) -> Names:
@@ -21,6 +29,13 @@ def as_names(values: Any, what: str, count: int) -> Names:
     return array
 
 
+def with_control(names: Iterable[str]) -> Iterator[str]:
+    """Yield the names that hold control characters. Tabs and line ends may stand: every format can quote them."""
+    listed = list(names)
+    if not "".join(listed).isprintable():
+        yield from filter(_CONTROL.search, listed)
+
+
 def check_names(names: Names) -> None:
     """Refuse names that are not distinct, not empty and str; make subclasses of str plain."""
     listed = names.tolist()
@@ -30,6 +45,9 @@ def check_names(names: Names) -> None:
         raise TreeError(f"Names must be strings; {offender!r} is {type(offender).__name__}.")
     if kinds != {str}:
         names[:] = list(map(str, listed))  # np.str_ and other subclasses become plain str
+    offender = next(with_control(names.tolist()), None)
+    if offender is not None:
+        raise TreeError(f"The name {offender!r} holds a control character. Remove it, or write a blank instead.")
     distinct = set(names.tolist())
     if "" in distinct:
         raise TreeError(f"Node {listed.index('')} has an empty name; every class needs one.")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow._atomic import atomic_write
+from hedgerow._names import CONTROL, with_control
 from hedgerow.errors import FileError
 from hedgerow.parents import order_of
 from hedgerow.tree_files.large_edges import LARGE, read_large_edges
@@ -22,6 +23,7 @@ from hedgerow.tree_files.table import (
     NodeTable,
     Origin,
     Problem,
+    control_character,
     decode,
     is_path,
     no_edges,
@@ -51,7 +53,7 @@ def read_edges(source: str | PathLike[str] | Iterable[tuple[str, str]]) -> NodeT
     path = os.fspath(source)  # type: ignore[arg-type]
     data = read_bytes(path)
     delimiter = delimiter_of(path)
-    if len(data) > LARGE:
+    if len(data) > LARGE and len(data.translate(None, CONTROL.encode())) == len(data):
         data = data.removeprefix(b"\xef\xbb\xbf")
         first = data[: data.find(b"\n")].decode("utf-8", "replace").rstrip("\r")
         table = read_large_edges(data, delimiter, header=_is_header(first.split(delimiter)))
@@ -134,6 +136,8 @@ def _connected(rows: Sequence[Sequence[str]]) -> NodeTable | None:
     parent = np.fromiter(map(index.get, parents, repeat(0)), dtype=np.int64, count=len(parents))
     tops = {parents[i] for i in np.flatnonzero(parent == 0).tolist()}
     if len(tops) != 1 or not (root := tops.pop()).strip():
+        return None
+    if any(with_control([root, *children])):
         return None
     parent = np.concatenate([[-1], parent])
     layout = order_of(parent)
@@ -236,6 +240,8 @@ def _row_problem(line: int, row: Sequence[str], origin: Origin) -> Problem | Non
             f"{origin.at(line)} has an empty {which}: {row[0]!r}, {row[1]!r}.",
             "Every class needs a name: fill it in, or delete the line.",
         )
+    for name in with_control(row):
+        return control_character(name, origin.at(line))
     if row[0] == row[1]:
         return Problem(
             "self-loop",

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hedgerow._names import with_control
 from hedgerow.errors import FileError, ParameterError
 from hedgerow.tree_files.edges import delimiter_of, numbered_rows
 from hedgerow.tree_files.table import (
     NodeTable,
     Origin,
     Problem,
+    control_character,
     is_path,
     no_edges,
     read_text,
@@ -199,7 +201,7 @@ class _Forest:
         several_tops = self._parent.count(_TOP) > 1
         if disambiguate:
             names = self._distinct_names(root if several_tops else None)
-        self.problems += self._ambiguities(names)
+        self.problems += self._ambiguities(names) + self._control_characters()
         if several_tops:
             if not root.strip():
                 raise ParameterError("The root needs a name: root='...'.")
@@ -246,6 +248,14 @@ class _Forest:
                 "disambiguate=True.",
             )
             for name, nodes in self._nodes_by_name(names).items()
+        ]
+
+    def _control_characters(self) -> list[Problem]:
+        flawed = set(with_control(self._names))
+        return [
+            control_character(name, self.origin.at(line))
+            for name, line in zip(self._names, self._line, strict=True)
+            if name in flawed
         ]
 
     def _distinct_names(self, root: str | None) -> list[str]:

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow._atomic import atomic_write
+from hedgerow._names import with_control
 from hedgerow.errors import FileError
 from hedgerow.tree_files import deep_json
 from hedgerow.tree_files.table import (
     NodeTable,
     Origin,
     Problem,
+    control_character,
     is_path,
     line_of,
     no_edges,
@@ -129,6 +131,10 @@ class _Walk:
             stack.extend((here, child) for child in reversed(children))
         if len(set(self.names)) < len(self.names):
             self._report_duplicates()
+        for name in with_control(self.names):
+            lines = [] if self.text is None else _lines_of(name, self.text)
+            where = self.origin.at(*lines[:5]) if lines else self.origin.label
+            self.problems.append(control_character(name, where))
         if self.problems:
             refuse(self.problems, self.origin)
         rank, title = (values if any(values) else None for values in self.extras.values())
@@ -244,9 +250,14 @@ def _from_saved(data: dict[str, Any], origin: Origin) -> NodeTable:
             f"{origin.label} is damaged: names, parent, rank and title must be lists of the same length, parent "
             f"one of whole numbers. Save the tree again."
         )
-    if not all(isinstance(name, str) and name.strip() for name in names) or len(set(names)) < len(names):
+    if (
+        not all(isinstance(name, str) and name.strip() for name in names)
+        or len(set(names)) < len(names)
+        or any(with_control(names))
+    ):
         raise FileError(
-            f"{origin.label} is damaged: its names are not distinct, filled strings. Save the tree again."
+            f"{origin.label} is damaged: its names are not distinct, filled strings without control characters. "
+            f"Save the tree again."
         )
     try:
         return NodeTable(names, np.array(parent, dtype=np.int64), data.get("rank"), data.get("title"))

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hedgerow._atomic import atomic_write
+from hedgerow._names import with_control
 from hedgerow.errors import FileError
 from hedgerow.tree_files.table import (
     NodeTable,
     Origin,
     Problem,
+    control_character,
     line_of,
     no_edges,
     read_text,
@@ -148,7 +150,7 @@ class _Parser:
 
     def _checked(self, names: list[str | None], position: list[int]) -> list[str]:
         named = [name for name in names if name is not None and name.strip()]
-        if len(set(named)) < len(names):
+        if len(set(named)) < len(names) or any(with_control(named)):
             refuse(self._name_problems(names, position), self.origin)
         return named
 
@@ -167,7 +169,10 @@ class _Parser:
                         "Every class needs a name: write it behind the closing bracket, (robin,wren)bird.",
                     )
                 )
-            elif len(places) > 1:
+                continue
+            if any(with_control([name])):
+                problems.append(control_character(name, self._place(places[0])))
+            if len(places) > 1:
                 listed = "; ".join(map(self._place, places[:5]))
                 problems.append(
                     Problem(

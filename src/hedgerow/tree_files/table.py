@@ -172,6 +172,15 @@ def require_edges(table: NodeTable, origin: Origin) -> NodeTable:
     return table
 
 
+def control_character(name: str, where: str) -> Problem:
+    """Describe a name that would be cut short or misread further on."""
+    return Problem(
+        "control character",
+        f"{where}: the name {name!r} holds a control character.",
+        "Remove it, or write a blank instead.",
+    )
+
+
 def no_edges(origin: Origin, only: str = "") -> Problem:
     """Describe a tree without a class below its root."""
     what = f"has only one node{only}" if only else "is empty: it names no classes"
