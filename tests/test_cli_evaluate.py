@@ -56,7 +56,7 @@ def test_evaluate_explains_its_figures(place: Path, capsys: pytest.CaptureFixtur
     assert "average precision" in out
     assert "95% interval" in out
     assert re.search(r"majority +[\d.]+ +[\d.]+", out)
-    tau = re.search(r"Next: hedgerow predict SCORES --tree TREE --tau ([\d.]+) -o answers.csv", out)
+    tau = re.search(r"hedgerow predict a.npz --tree tree.csv --tau ([\d.]+) -o answers.csv\n", out)
     assert tau is not None
     assert 0 <= float(tau[1]) <= 1
 

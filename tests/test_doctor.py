@@ -142,7 +142,9 @@ def test_unreadable_content_is_a_problem(tree: str, name: str, content: bytes, p
 
 
 def test_absent_files_are_errors(tree: str) -> None:
-    for options in ({"path": "x.csv"}, {"path": tree, "labels": "x.txt"}, {"path": tree, "scores": "x.npz"}):
+    given: list[dict[str, Any]]
+    given = [{"path": "x.csv"}, {"path": tree, "labels": "x.txt"}, {"path": tree, "scores": "x.npz"}]
+    for options in given:
         with pytest.raises(FileError, match=r"x\.\w+ does not exist"):
             examine(**options)
     with pytest.raises(FileError, match=r"x\.parquet does not exist"):

@@ -642,7 +642,7 @@ def test_files_that_cannot_be_read(folder: Path, read: Callable[[Any], Hierarchy
 
 def test_the_format_is_given_or_follows_from_the_extension(folder: Path) -> None:
     write("tree.dat", "a,b\n")
-    refused(lambda: read_tree("tree.dat"), "tree.dat", "--tree-format", "lineages", error=FileError)
+    refused(lambda: read_tree("tree.dat"), "tree.dat", "format='edges'", "lineages", error=FileError)
     assert list(read_tree("tree.dat", "edges").names) == ["a", "b"]
     refused(lambda: read_tree("tree.dat", "xml"), "no tree format 'xml'", "newick", error=ParameterError)
 
@@ -737,5 +737,5 @@ def test_readers_never_need_pickle(folder: Path) -> None:
 def test_a_lineage_table_read_as_edges_is_recognised(tmp_path: Path) -> None:
     path = tmp_path / "tree.csv"
     path.write_text("class,order,species\nbirds,owls,barn owl\nbirds,owls,tawny owl\n")
-    with pytest.raises(TreeError, match=r"3 columns on every line.*--tree-format lineages"):
+    with pytest.raises(TreeError, match=r"3 columns on every line.*Hierarchy.from_lineages"):
         read_edges(path)

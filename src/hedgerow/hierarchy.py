@@ -237,7 +237,15 @@ class Hierarchy:
         return cls._from_table(tree_files.read_networkx(graph))
 
     @classmethod
-    def read(cls, path: str | PathLike[str], format: str | None = None, *, root: str = "root") -> Self:  # noqa: A002
+    def read(
+        cls,
+        path: str | PathLike[str],
+        format: str | None = None,  # noqa: A002
+        *,
+        root: str = "root",
+        separator: str | None = None,
+        disambiguate: bool = False,
+    ) -> Self:
         """Read a tree file of any format, decided by its extension unless given.
 
         Parameters
@@ -249,8 +257,10 @@ class Hierarchy:
             "edges", "lineages", "paths", "json" or "newick".
         root
             Name of the root that is added above several tops.
+        separator, disambiguate
+            See `from_paths` and `from_lineages`.
         """
-        return cls._from_table(tree_files.read_tree(path, format, root))
+        return cls._from_table(tree_files.read_tree(path, format, root, separator, disambiguate))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:

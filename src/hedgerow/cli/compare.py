@@ -13,11 +13,15 @@ from hedgerow.cli.app import app
 from hedgerow.cli.options import (
     BelowLabel,
     BelowLabelOption,
+    DisambiguateOption,
     FigureOption,
     Information,
     InformationOption,
     JsonOption,
     LogitsOption,
+    RootOption,
+    SeparatorOption,
+    TreeFile,
     TreeFormatOption,
     bar,
     check_outputs,
@@ -52,6 +56,9 @@ def compare(
         Path | None, typer.Option("--tree", metavar="TREE", help="The tree, for score files.", show_default=False)
     ] = None,
     tree_format: TreeFormatOption = None,
+    root: RootOption = "root",
+    separator: SeparatorOption = None,
+    disambiguate: DisambiguateOption = False,
     json_file: JsonOption = None,
     figure: FigureOption = None,
     logits: LogitsOption = False,
@@ -67,11 +74,11 @@ def compare(
     """Set several models side by side, and say whether their differences are real."""
     from hedgerow.evaluation import Evaluation, compare, evaluate, read_or_evaluate
     from hedgerow.evaluation.words import print_comparison
-    from hedgerow.hierarchy import Hierarchy
 
     check_outputs(json_file, figure, inputs=(*systems, tree))
     draw = drawing(figure)
-    hierarchy = None if tree is None else Hierarchy.read(tree, tree_format)
+    tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate)
+    hierarchy = None if tree_file is None else tree_file.read()
     options: dict[str, Any] = {
         "information": information.value,
         "below_label": below_label.value,
@@ -81,7 +88,7 @@ def compare(
     def evaluation(path: Path) -> Evaluation:
         if not is_run(path):
             return read_or_evaluate(path, hierarchy, logits=logits, **options)
-        opened = open_any_scores(path, None, None, None, logits=False, labels=True)
+        opened = open_any_scores(path, None, None, logits=False, labels=True)
         return evaluate(opened.hierarchy, opened, name=path.name, **options)
 
     found = compare(

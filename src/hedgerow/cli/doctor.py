@@ -9,7 +9,16 @@ import typer
 from rich.console import Console
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import JsonOption, TreeFormatOption, check_outputs, write_json
+from hedgerow.cli.options import (
+    DisambiguateOption,
+    JsonOption,
+    RootOption,
+    SeparatorOption,
+    TreeFormatOption,
+    check_outputs,
+    write_json,
+)
+from hedgerow.tree_files import as_options
 
 
 @app.command(
@@ -35,6 +44,9 @@ def doctor(
         typer.Option(metavar="FILE", help='Display names to show: a JSON object {"n02084071": "dog"}.'),
     ] = None,
     tree_format: TreeFormatOption = None,
+    root: RootOption = "root",
+    separator: SeparatorOption = None,
+    disambiguate: DisambiguateOption = False,
     json_file: JsonOption = None,
 ) -> None:
     """Explain a tree in plain words, and everything that is wrong with it.
@@ -44,7 +56,17 @@ def doctor(
     from hedgerow.doctor import examine
 
     check_outputs(json_file, inputs=(tree, scores, labels, titles))
-    diagnosis = examine(tree, tree_format, scores=scores, labels=labels, titles=titles)
+    with as_options():
+        diagnosis = examine(
+            tree,
+            tree_format,
+            scores,
+            labels,
+            titles,
+            root=root,
+            separator=separator,
+            disambiguate=disambiguate,
+        )
     diagnosis.print(Console())
     if json_file is not None:
         write_json(json_file, diagnosis.to_dict())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -13,12 +14,16 @@ from hedgerow.cli.options import (
     BelowLabel,
     BelowLabelOption,
     DataOption,
+    DisambiguateOption,
     FigureOption,
     Information,
     InformationOption,
     JsonOption,
     LogitsOption,
+    RootOption,
     ScoresArgument,
+    SeparatorOption,
+    TreeFile,
     TreeFormatOption,
     TreeOption,
     bar,
@@ -40,6 +45,9 @@ def evaluate(
     tree: TreeOption = None,
     data: DataOption = None,
     tree_format: TreeFormatOption = None,
+    root: RootOption = "root",
+    separator: SeparatorOption = None,
+    disambiguate: DisambiguateOption = False,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="DIR", help="Save the evaluation in DIR.", show_default=False),
@@ -59,7 +67,8 @@ def evaluate(
 
     check_outputs(json_file, figure, inputs=(scores, tree, data))
     draw = drawing(figure)
-    opened = open_any_scores(scores, tree, tree_format, data, logits=logits, labels=True)
+    tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate)
+    opened = open_any_scores(scores, tree_file, data, logits=logits, labels=True)
     found = evaluation.evaluate(
         opened.hierarchy,
         opened,
@@ -69,7 +78,17 @@ def evaluate(
         replicates=bootstrap,
         progress=bar,
     )
-    print_evaluation(found, Console())
+    again = [
+        *([] if tree_file is None else tree_file.arguments),
+        *(["--logits"] if logits else []),
+        *([] if information is Information.leaves else ["--information", information.value]),
+    ]
+    print_evaluation(
+        found,
+        Console(),
+        predict=shlex.join([str(scores), *([] if data is None else ["--data", str(data)]), *again]),
+        compare=shlex.join([str(scores), "OTHER", *again] if output is None else [str(output), "OTHER"]),
+    )
     if output is not None:
         found.save(output)
     if json_file is not None:

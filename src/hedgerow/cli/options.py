@@ -6,21 +6,23 @@ import json
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, final
 
 import typer
 from rich.console import Console
 
 from hedgerow._atomic import atomic_write
 from hedgerow.errors import FileError, ParameterError
-from hedgerow.tree_files import FORMATS
+from hedgerow.tree_files import FORMATS, as_options, options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from hedgerow.evaluation import Evaluation
+    from hedgerow.hierarchy import Hierarchy
     from hedgerow.predictions_io import Scores
 
 TreeFormatOption = Annotated[
@@ -31,6 +33,23 @@ TreeFormatOption = Annotated[
         help=f"Format of the tree: {', '.join(FORMATS)}. By default by extension (.csv, .tsv: edges).",
         show_default=False,
     ),
+]
+RootOption = Annotated[
+    str,
+    typer.Option("--root", metavar="NAME", help="Name of the root that is added above several tops."),
+]
+SeparatorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--separator",
+        metavar="TEXT",
+        help="What stands between the names of paths; by default / or ;, as found.",
+        show_default=False,
+    ),
+]
+DisambiguateOption = Annotated[
+    bool,
+    typer.Option("--disambiguate", help="Call classes of lineages or paths that share a name 'parent/name'."),
 ]
 JsonOption = Annotated[
     Path | None,
@@ -90,6 +109,40 @@ BelowLabelOption = Annotated[
 ]
 
 
+@final
+@dataclass(frozen=True)
+class TreeFile:
+    """A tree as the options describe it."""
+
+    path: Path
+    format: str | None = None
+    root: str = "root"
+    separator: str | None = None
+    disambiguate: bool = False
+
+    @classmethod
+    def given(cls, path: Path | None, *options: Any) -> TreeFile | None:
+        """Return the tree, or None where none is given."""
+        return None if path is None else cls(path, *options)
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """The arguments of `Hierarchy.read` beside the path."""
+        return {name: value for name, value in vars(self).items() if name != "path"}
+
+    def read(self) -> Hierarchy:
+        """Read the tree; messages name options."""
+        from hedgerow.hierarchy import Hierarchy
+
+        with as_options():
+            return Hierarchy.read(self.path, **self.reading)
+
+    @property
+    def arguments(self) -> list[str]:
+        """What to write on the command line to give this tree again."""
+        return ["--tree", str(self.path), *options(**self.reading)]
+
+
 def write_json(path: Path, data: Any) -> None:
     """Write the findings of a verb as JSON."""
     with atomic_write(path) as file:
@@ -97,11 +150,8 @@ def write_json(path: Path, data: Any) -> None:
         file.write("\n")
 
 
-def open_any_scores(
-    path: Path, tree: Path | None, tree_format: str | None, data: Path | None, *, logits: bool, labels: bool
-) -> Scores:
+def open_any_scores(path: Path, tree: TreeFile | None, data: Path | None, *, logits: bool, labels: bool) -> Scores:
     """Open a score file with its tree; or the model of a training run with new data, or its test data."""
-    from hedgerow.hierarchy import Hierarchy
     from hedgerow.predictions_io import open_scores
 
     if is_run(path):
@@ -121,7 +171,7 @@ def open_any_scores(
         raise ParameterError(f"--data goes with the folder of a training run, which {path} is not.")
     if tree is None:
         raise ParameterError(f"{path} is a score file, which needs a tree: give --tree TREE.")
-    return open_scores(path, Hierarchy.read(tree, tree_format), logits=logits, labels=labels)
+    return open_scores(path, tree.read(), logits=logits, labels=labels)
 
 
 def is_run(path: Path) -> bool:

@@ -12,11 +12,15 @@ from rich.console import Console
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
     DataOption,
+    DisambiguateOption,
     Information,
     InformationOption,
     JsonOption,
     LogitsOption,
+    RootOption,
     ScoresArgument,
+    SeparatorOption,
+    TreeFile,
     TreeFormatOption,
     TreeOption,
     bar,
@@ -62,6 +66,9 @@ def predict(
         Rule | None, typer.Option(help="Answer by a rule that needs no threshold.", show_default=False)
     ] = None,
     tree_format: TreeFormatOption = None,
+    root: RootOption = "root",
+    separator: SeparatorOption = None,
+    disambiguate: DisambiguateOption = False,
     json_file: JsonOption = None,
     logits: LogitsOption = False,
     information: InformationOption = Information.leaves,
@@ -73,7 +80,8 @@ def predict(
 
     check_outputs(output, json_file, inputs=(scores, tree, data))
     answer = answering_rule(tau, None if rule is None else rule.value.replace("-", "_"), information.value)
-    file = open_any_scores(scores, tree, tree_format, data, logits=logits, labels=False)
+    tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate)
+    file = open_any_scores(scores, tree_file, data, logits=logits, labels=False)
     written = write_predictions(output, file, answer, progress=bar)
     print_written(written, str(output), file.warnings, Console())
     if json_file is not None:

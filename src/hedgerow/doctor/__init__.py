@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hedgerow import tree_files
 from hedgerow.doctor.data import LabelFacts, ScoreFacts, label_facts, label_problems, score_facts, score_problems
 from hedgerow.doctor.tree import Level, TreeFacts, remarks, tree_facts
-from hedgerow.errors import HedgerowError
+from hedgerow.errors import HedgerowError, ParameterError
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.tree_files import FlawedTreeError, Problem
 
@@ -33,6 +33,8 @@ class Diagnosis:
     """None if the tree has problems."""
     labels: LabelFacts | None = None
     scores: ScoreFacts | None = None
+    reading: dict[str, str | bool | None] = field(default_factory=dict)
+    """How the tree was read: the arguments of `Hierarchy.read`."""
 
     @property
     def ok(self) -> bool:
@@ -56,6 +58,10 @@ def examine(
     scores: str | os.PathLike[str] | None = None,
     labels: str | os.PathLike[str] | None = None,
     titles: str | os.PathLike[str] | None = None,
+    *,
+    root: str = "root",
+    separator: str | None = None,
+    disambiguate: bool = False,
 ) -> Diagnosis:
     """Read a tree and say what it is like and what is wrong with it, or with the data that should fit it.
 
@@ -72,6 +78,8 @@ def examine(
         A file of labels: `.txt` with one label a line, or `.csv`, `.tsv`, `.parquet` with a column `label`.
     titles
         A JSON file of display names, ``{"n02084071": "dog", ...}``.
+    root, separator, disambiguate
+        As for `Hierarchy.read`.
 
     Raises
     ------
@@ -82,7 +90,9 @@ def examine(
     kind = tree_files.format_of(path, format)
     tree_files.read_bytes(path)
     try:
-        hierarchy = Hierarchy.read(path, format)
+        hierarchy = Hierarchy.read(path, format, root=root, separator=separator, disambiguate=disambiguate)
+    except ParameterError:
+        raise
     except FlawedTreeError as error:
         return Diagnosis(shown, kind, list(error.problems))
     except HedgerowError as error:
@@ -93,4 +103,5 @@ def examine(
     score = None if scores is None else score_facts(hierarchy, os.fspath(scores))
     label = label_facts(hierarchy, labels, scores)
     problems = score_problems(score, hierarchy) + label_problems(label)
-    return Diagnosis(shown, kind, problems, remarks(facts), facts, label, score)
+    reading = {"format": format, "root": root, "separator": separator, "disambiguate": disambiguate}
+    return Diagnosis(shown, kind, problems, remarks(facts), facts, label, score, reading)

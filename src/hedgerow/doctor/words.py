@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from hedgerow.tree_files import counted, some
+from hedgerow.tree_files import counted, options, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -147,14 +148,12 @@ def _advice(diagnosis: Diagnosis) -> str:
         return f"correct {diagnosis.source}, then ask the doctor again."
     if diagnosis.problems:
         return "make the names in the data agree with the tree, then ask the doctor again."
-    command = f"hedgerow doctor {diagnosis.source}"
-    if diagnosis.format == "lineages":
-        command += " --tree-format lineages"
+    tree = shlex.join([diagnosis.source, *options(**diagnosis.reading)])
     if diagnosis.labels is None:
-        return f"see whether your labels fit the tree:\n  {command} --labels FILE"
+        return f"see whether your labels fit the tree:\n  hedgerow doctor {tree} --labels FILE"
     if diagnosis.scores is None:
-        return f"see whether your model's scores fit the tree:\n  {command} --scores FILE"
+        return f"see whether your model's scores fit the tree:\n  hedgerow doctor {tree} --scores FILE"
     return (
         f"the names in tree, labels and scores fit together; look at the scores themselves:\n"
-        f"  hedgerow evaluate {diagnosis.scores.source} --tree {diagnosis.source}"
+        f"  hedgerow evaluate {shlex.quote(diagnosis.scores.source)} --tree {tree}"
     )

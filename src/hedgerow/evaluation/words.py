@@ -42,8 +42,22 @@ _DIFFERENCES = ("AP", "R@95C", "majority_F1", "leaf_exact")
 _VERDICTS = {None: (" ", ""), "better": ("▲", "green"), "worse": ("▼", "red"), "unclear": ("≈", "dim")}
 
 
-def print_evaluation(evaluation: Evaluation, console: Console) -> None:
-    """Print the figures of an evaluation, what they mean, and what to do next."""
+def print_evaluation(
+    evaluation: Evaluation,
+    console: Console,
+    *,
+    predict: str = "SCORES --tree TREE",
+    compare: str = "THIS OTHER",
+) -> None:
+    """Print the figures of an evaluation, what they mean, and what to do next.
+
+    Parameters
+    ----------
+    evaluation, console
+        What to print, and where.
+    predict, compare
+        What to give to these verbs to go on, as a shell takes it.
+    """
     h = evaluation.hierarchy
     examples = counted(len(evaluation), "example", "examples")
     leaves = counted(len(h.leaves), "leaf", "leaves")
@@ -52,7 +66,19 @@ def print_evaluation(evaluation: Evaluation, console: Console) -> None:
     console.print(_rule_table(evaluation), "")
     for warning in evaluation.warnings:
         console.print(Text(f"Warning: {warning}\n", style="yellow"))
-    console.print(_operating_advice(evaluation))
+    tau = _safe_threshold(evaluation)
+    if tau is None:
+        step = f"compare with another model:\n  hedgerow compare {compare}"
+    else:
+        there = evaluation.curve.at(tau)
+        said = (
+            f"With the threshold {tau:g}, {there['correct']:.1%} of these answers are right, and they hold "
+            f"{there['recall']:.1%} of the labels' information. On new examples both will differ somewhat.\n"
+        )
+        console.print(Text(said))
+        step = f"answer with this threshold:\n  hedgerow predict {predict} --tau {tau:g} -o answers.csv"
+    # Not wrapped: the command is left whole on its line, to be copied.
+    console.print(Text(f"Next: {step}", style="bold"), soft_wrap=True)
 
 
 def print_comparison(comparison: SystemComparison, console: Console) -> None:
@@ -124,17 +150,12 @@ def _rule_table(evaluation: Evaluation) -> Table:
     return table
 
 
-def _operating_advice(evaluation: Evaluation) -> Text:
+def _safe_threshold(evaluation: Evaluation) -> float | None:
+    """Return the threshold at which 95 % of the answers are right, in few digits; None if there is none."""
     point = evaluation.points.get("R@95C")
     if point is None or evaluation.scale != "probability" or point["recall"] == 0:
-        return Text("Next: compare with another model: hedgerow compare THIS OTHER", style="bold")
-    tau = math.ceil(point["threshold"] * 1e4) / 1e4  # up, to the safe side
-    there = evaluation.curve.at(tau)
-    text = Text(
-        f"With the threshold {tau:g}, {there['correct']:.1%} of these answers are right, and they hold "
-        f"{there['recall']:.1%} of the labels' information. On new examples both will differ somewhat.\n\n"
-    )
-    return text.append(f"Next: hedgerow predict SCORES --tree TREE --tau {tau:g} -o answers.csv", "bold")
+        return None
+    return math.ceil(point["threshold"] * 1e4) / 1e4  # up, to the safe side
 
 
 def _comparison_table(comparison: SystemComparison) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from lightning.pytorch.utilities import rank_zero_only
@@ -26,9 +27,8 @@ def print_run(run: RunFolder, console: Console) -> None:
     for split, values in figures.items():
         table.add_row(split, *(f"{100 * values[name]:.1f}" for name in _SHOWN))
     console.print(table)
-    steps = [
-        f"look at every operating point of the test data:\n  hedgerow evaluate {run.path} --figure curves.png"
-    ]
+    path = shlex.quote(str(run.path))
+    steps = [f"look at every operating point of the test data:\n  hedgerow evaluate {path} --figure curves.png"]
     if recipe.data.name != "glyphs":  # which nobody has new ones of
-        steps.append(f"answer for new data:\n  hedgerow predict {run.path} --data FILE --tau 0.8 -o answers.csv")
+        steps.append(f"answer for new data:\n  hedgerow predict {path} --data FILE --tau 0.8 -o answers.csv")
     console.print("Next: " + "\nOr ".join(steps), markup=False, highlight=False, soft_wrap=True)

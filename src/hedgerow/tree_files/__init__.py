@@ -29,6 +29,7 @@ from hedgerow.tree_files.table import (
     require_file,
     some,
 )
+from hedgerow.tree_files.wording import argument, as_options, options
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -40,10 +41,12 @@ __all__ = [
     "Origin",
     "Problem",
     "TreeFormat",
+    "as_options",
     "closest",
     "counted",
     "format_of",
     "nearest",
+    "options",
     "read_bytes",
     "read_edges",
     "read_header",
@@ -87,17 +90,23 @@ def format_of(path: str | PathLike[str], format: str | None = None) -> TreeForma
             if format == known:
                 return known
         raise ParameterError(f"There is no tree format {format!r}. Known formats: {', '.join(FORMATS)}.")
-    extension = PurePath(path).suffix.lower()
-    found = _BY_EXTENSION.get(extension)
+    shown = os.fspath(path)
+    found = _BY_EXTENSION.get(PurePath(path).suffix.lower())
     if found is None:
         raise FileError(
-            f"The extension of {os.fspath(path)} does not tell what kind of tree it holds. Name the format (on "
-            f"the command line: --tree-format): {', '.join(FORMATS)}."
+            f"The extension of {shown} does not tell what kind of tree it holds. Name the format, such as "
+            f"{argument('format', 'edges')}; there are {', '.join(FORMATS)}."
         )
     return found
 
 
-def read_tree(path: str | PathLike[str], format: str | None = None, root: str = "root") -> NodeTable:  # noqa: A002
+def read_tree(
+    path: str | PathLike[str],
+    format: str | None = None,  # noqa: A002
+    root: str = "root",
+    separator: str | None = None,
+    disambiguate: bool = False,
+) -> NodeTable:
     """Read a tree file of any format.
 
     Parameters
@@ -109,14 +118,25 @@ def read_tree(path: str | PathLike[str], format: str | None = None, root: str = 
         JSON or a saved tree, `.nwk`, `.newick`, `.tree` Newick. Lineage tables must be asked for.
     root
         Name of the root that is added above several tops (edge lists must have one root).
+    separator
+        What stands between the names of paths; by default "/" or ";", as found.
+    disambiguate
+        Call nodes of lineages or paths that share a name "parent/name" instead of refusing them.
     """
-    match format_of(path, format):
+    kind, shown = format_of(path, format), os.fspath(path)
+    if separator is not None and kind != "paths":
+        raise ParameterError(f"{argument('separator', separator)} goes with paths; {shown} holds {kind}.")
+    if disambiguate and kind not in ("lineages", "paths"):
+        raise ParameterError(
+            f"{argument('disambiguate', True)} goes with lineages and paths; {shown} holds {kind}."
+        )
+    match kind:
         case "edges":
             return read_edges(path)
         case "lineages":
-            return read_lineages(path, root)
+            return read_lineages(path, root, disambiguate)
         case "paths":
-            return read_paths(path, root)
+            return read_paths(path, root, separator, disambiguate)
         case "json":
             return read_json(path, root)
         case "newick":

@@ -32,6 +32,7 @@ from hedgerow.tree_files.table import (
     require_file,
     some,
 )
+from hedgerow.tree_files.wording import argument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -209,8 +210,9 @@ def _lineages(columns: int, origin: Origin) -> Problem:
     return Problem(
         "columns",
         f"{origin.label} has {columns} columns on every line, not 2: it looks like a table of whole lineages.",
-        "If it is one, with the names of the ranks on its first line, say so: --tree-format lineages "
-        "(Hierarchy.from_lineages). An edge list reads parent,child.",
+        "If it is one, with the names of the ranks on its first line, read it as such: "
+        + argument("format", "lineages", python="Hierarchy.from_lineages")
+        + ". An edge list reads parent,child.",
     )
 
 

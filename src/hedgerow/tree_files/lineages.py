@@ -21,7 +21,9 @@ from hedgerow.tree_files.table import (
     read_text,
     refuse,
     require_edges,
+    root_taken,
 )
+from hedgerow.tree_files.wording import argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -80,7 +82,7 @@ def _check_ranks(ranks: list[str], line: int, forest: _Forest) -> None:
 def _table_rows(source: Any) -> tuple[Iterator[tuple[int, Sequence[str]]], Origin]:
     if is_path(source):
         path = os.fspath(source)
-        origin = Origin(path)
+        origin = Origin(path, format="lineages")
         return numbered_rows(read_text(path), delimiter_of(path), origin), origin
     if hasattr(source, "itertuples"):
         source = [tuple(source.columns), *source.itertuples(index=False, name=None)]
@@ -147,7 +149,8 @@ def _found_separator(lines: list[tuple[int, str]], origin: Origin) -> str:
         found = [separator for separator in _SEPARATORS if separator in path]
         if len(found) > 1:
             raise FileError(
-                f"{origin.at(line)} holds both '/' and ';': {path!r}. Say which separates: separator=';'."
+                f"{origin.at(line)} holds both '/' and ';': {path!r}. Say which separates: "
+                f"{argument('separator', ';')}."
             )
         if found:
             return found[0]
@@ -204,16 +207,10 @@ class _Forest:
         self.problems += self._ambiguities(names) + self._control_characters()
         if several_tops:
             if not root.strip():
-                raise ParameterError("The root needs a name: root='...'.")
+                raise ParameterError(f"The root needs a name: {argument('root', 'NAME')}.")
             if root in set(names):
-                self.problems.append(
-                    Problem(
-                        "root",
-                        f"There are {self._parent.count(_TOP):,} tops, to be put under a root named {root!r}, but "
-                        f"a class has that name already ({self.origin.at(self._line[names.index(root)])}).",
-                        "Choose another name for the root: root='...'.",
-                    )
-                )
+                why = f"There are {self._parent.count(_TOP):,} tops"
+                self.problems.append(root_taken(root, why, self.origin.at(self._line[names.index(root)])))
             names, parent = [root, *names], np.concatenate([[_TOP], parent + 1])
             rank = None if rank is None else ["", *rank]
         if self.problems:
@@ -244,8 +241,8 @@ class _Forest:
                 f"{name!r} stands under {len(nodes)} parents: "
                 + "; ".join(f"{self._lineage(node)} ({self.origin.at(self._line[node])})" for node in nodes[:5])
                 + ".",
-                "Correct the lineage that is wrong, or ask for names of the form 'parent/name' with "
-                "disambiguate=True.",
+                "Correct the lineage that is wrong, or ask for names of the form 'parent/name': "
+                f"{argument('disambiguate', True)}.",
             )
             for name, nodes in self._nodes_by_name(names).items()
         ]

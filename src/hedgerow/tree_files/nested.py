@@ -25,6 +25,7 @@ from hedgerow.tree_files.table import (
     read_text,
     refuse,
     require_edges,
+    root_taken,
 )
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ class _Walk:
             here = len(self.names) - 1
             stack.extend((here, child) for child in reversed(children))
         if len(set(self.names)) < len(self.names):
-            self._report_duplicates()
+            self._report_duplicates(len(tops))
         for name in with_control(self.names):
             lines = [] if self.text is None else _lines_of(name, self.text)
             where = self.origin.at(*lines[:5]) if lines else self.origin.label
@@ -181,8 +182,13 @@ class _Walk:
         )
         return []
 
-    def _report_duplicates(self) -> None:
+    def _report_duplicates(self, tops: int) -> None:
         counts = Counter(self.names)
+        if tops > 1 and counts[self.root] == 2:  # the one that was added, and one of the file
+            lines = [] if self.text is None else _lines_of(self.root, self.text)
+            where = self.origin.at(lines[0]) if lines else self.origin.label
+            self.problems.append(root_taken(self.root, f"There are {tops:,} tops", where))
+            del counts[self.root]
         self.problems += [_duplicate(name, self.text, self.origin) for name, count in counts.items() if count > 1]
 
 

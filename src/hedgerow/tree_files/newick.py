@@ -22,6 +22,7 @@ from hedgerow.tree_files.table import (
     read_text,
     refuse,
     require_edges,
+    root_taken,
 )
 
 if TYPE_CHECKING:
@@ -110,6 +111,9 @@ class _Parser:
             )
         if names[0] is None:
             names[0] = self.root
+            if self.root in names[1:]:
+                where = self._place(position[names.index(self.root, 1)])
+                refuse([root_taken(self.root, "The root has no name", where)], self.origin)
         return NodeTable(self._checked(names, position), np.array(parent, dtype=np.int64))
 
     def _tokens(self) -> Iterator[tuple[str, str, int]]:

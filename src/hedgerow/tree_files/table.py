@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from itertools import islice
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from hedgerow.errors import FileError, TreeError
+from hedgerow.tree_files.wording import argument, options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -65,13 +67,13 @@ class Problem:
 class FlawedTreeError(TreeError):
     """A `TreeError` that shows the first problem and carries all of them, for the doctor."""
 
-    def __init__(self, problems: Sequence[Problem], source: str | None = None) -> None:
+    def __init__(self, problems: Sequence[Problem], doctor: str | None = None) -> None:
         self.problems = tuple(problems)
         message = str(problems[0])
         if len(problems) > 1:
             more = len(problems) - 1
             message += f" There {'is 1 more problem' if more == 1 else f'are {more:,} more problems'}"
-            message += f"; `hedgerow doctor {source}` lists them all." if source else "."
+            message += f"; `{doctor}` lists them all." if doctor else "."
         super().__init__(message)
 
 
@@ -83,6 +85,8 @@ class Origin:
     """The file as the user wrote it; None for data in memory."""
     unit: str = "line"
     """What its parts are called: "line", "pair", "row"."""
+    format: str | None = None
+    """Its format, where the extension does not tell it."""
 
     def at(self, *places: int) -> str:
         """Return "tree.csv, line 7", "tree.csv, lines 7 and 9" or, in memory, "pair 7"."""
@@ -95,6 +99,15 @@ class Origin:
     def label(self) -> str:
         """How to call the whole."""
         return "The tree" if self.name is None else self.name
+
+    @property
+    def doctor(self) -> str | None:
+        """The command that explains the file."""
+        return (
+            None
+            if self.name is None
+            else shlex.join(["hedgerow", "doctor", self.name, *options(format=self.format)])
+        )
 
 
 def is_path(source: Any) -> bool:
@@ -168,7 +181,7 @@ def require_edges(table: NodeTable, origin: Origin) -> NodeTable:
     """Refuse a tree of one node."""
     if len(table.names) < 2:
         only = f" ({table.names[0]!r})" if table.names else ""
-        raise FlawedTreeError([no_edges(origin, only)], origin.name)
+        refuse([no_edges(origin, only)], origin)
     return table
 
 
@@ -181,6 +194,15 @@ def control_character(name: str, where: str) -> Problem:
     )
 
 
+def root_taken(root: str, why: str, where: str) -> Problem:
+    """Describe a root that is to be added under a name that a class has."""
+    return Problem(
+        "root",
+        f"{why}, so that a root named {root!r} is to be added, but a class has that name already ({where}).",
+        f"Choose another name for the root: {argument('root', 'NAME')}.",
+    )
+
+
 def no_edges(origin: Origin, only: str = "") -> Problem:
     """Describe a tree without a class below its root."""
     what = f"has only one node{only}" if only else "is empty: it names no classes"
@@ -189,7 +211,7 @@ def no_edges(origin: Origin, only: str = "") -> Problem:
 
 def refuse(problems: Sequence[Problem], origin: Origin) -> NoReturn:
     """Raise the first problem, with all of them attached."""
-    raise FlawedTreeError(problems, origin.name)
+    raise FlawedTreeError(problems, origin.doctor)
 
 
 def require_file(path: str | os.PathLike[str]) -> None:
