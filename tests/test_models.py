@@ -85,7 +85,9 @@ def test_what_does_not_fit_is_explained(
 
 def test_without_torchvision_its_models_are_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torchvision", None)
-    with pytest.raises(ParameterError, match=r"no model 'resnet18' among linear, mlp, cnn\..*hedgerow\[vision\]"):
+    with pytest.raises(
+        ParameterError, match=r"no model 'resnet18'. There are linear, mlp, cnn\..*hedgerow\[vision\]"
+    ):
         models.build("resnet18", (3, 32, 32))
     with pytest.raises(ParameterError, match="Did you mean 'cnn'"):
         models.build("cnn2", (3, 32, 32))

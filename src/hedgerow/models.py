@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from hedgerow.errors import ParameterError
-from hedgerow.tree_files import closest
+from hedgerow.tree_files import closest, no_such
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,11 +46,14 @@ def build(model: str | nn.Module, input_shape: Shape, **params: Any) -> nn.Modul
         if params:
             raise ParameterError(f"A model that is built already takes no parameters; got {', '.join(params)}.")
         return _with_features(model, type(model).__name__)
-    if ":" in model:
-        return _with_features(_called(model, _imported(model), input_shape, params), model)
-    if model in MODELS:
-        return _with_features(_called(model, MODELS[model], input_shape, params), model)
-    return _torchvision(model, input_shape, **params)
+    return _with_features(_called(model, find(model), input_shape, params), model)
+
+
+def find(name: str) -> Callable[..., Any]:
+    """Return what makes a model from the input shape and its parameters; an unknown name is an error."""
+    if ":" in name:
+        return _imported(name)
+    return MODELS[name] if name in MODELS else _from_torchvision(name)
 
 
 class Linear(nn.Module):
@@ -139,14 +142,14 @@ MODELS: dict[str, Callable[..., nn.Module]] = {"linear": Linear, "mlp": MLP, "cn
 """Our own models by name."""
 
 
-def _torchvision(name: str, input_shape: Shape, *, pretrained: bool = False, **params: Any) -> nn.Module:
-    """Take the classifying layer off a torchvision model."""
+def _from_torchvision(name: str) -> Callable[..., nn.Module]:
+    """Return what makes a torchvision model without its classifying layer."""
     try:
         from torchvision import models as vision
     except (ImportError, RuntimeError) as error:  # a build for another torch raises a RuntimeError
         raise ParameterError(
-            f"There is no model {name!r} among {', '.join(MODELS)}.{closest([name], MODELS)} Names of torchvision "
-            f"models need torchvision: pip install 'hedgerow[vision]' ({error})."
+            f"{no_such('model', name, MODELS)} Names of torchvision models need torchvision: pip install "
+            f"'hedgerow[vision]' ({error})."
         ) from None
     known = vision.list_models(module=vision)
     if name not in known:
@@ -154,11 +157,15 @@ def _torchvision(name: str, input_shape: Shape, *, pretrained: bool = False, **p
             f"There is no model {name!r}, neither among {', '.join(MODELS)} nor in torchvision."
             f"{closest([name], [*MODELS, *known])}"
         )
-    _require_image(name, input_shape, 1)
-    if input_shape[0] != 3:
-        raise ParameterError(f"Model {name!r} takes images of 3 channels; these have {input_shape[0]}.")
-    network: nn.Module = vision.get_model(name, weights="DEFAULT" if pretrained else None, **params)
-    return _beheaded(name, network)
+
+    def make(input_shape: Shape, *, pretrained: bool = False, **params: Any) -> nn.Module:
+        _require_image(name, input_shape, 1)
+        if input_shape[0] != 3:
+            raise ParameterError(f"Model {name!r} takes images of 3 channels; these have {input_shape[0]}.")
+        network: nn.Module = vision.get_model(name, weights="DEFAULT" if pretrained else None, **params)
+        return _beheaded(name, network)
+
+    return make
 
 
 def _beheaded(name: str, network: nn.Module) -> nn.Module:

@@ -186,7 +186,7 @@ def test_holding_out_is_class_by_class_and_seeded() -> None:
         (
             "glyph",
             {},
-            "no data set 'glyph'. Known: glyphs, features, images, inat21, imagenet. Did you mean 'glyphs'?",
+            "no data set 'glyph'. There are glyphs, features, images, inat21, imagenet. Did you mean 'glyphs'?",
         ),
         ("glyphs", {"sise": "quick"}, "no parameter 'sise'. Parameters: size, draws, pixels, seed, progress."),
         ("inat21", {"mini": True}, "needs the parameter 'path'"),

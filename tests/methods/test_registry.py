@@ -53,7 +53,9 @@ def test_outputs_and_defaults(name: str) -> None:
 
 
 def test_an_unknown_name_lists_what_there_is() -> None:
-    with pytest.raises(ParameterError, match="no method 'softmax'; there are flat-softmax, hxe, multilabel-focal"):
+    with pytest.raises(
+        ParameterError, match=r"no method 'softmax'. There are flat-softmax, hxe, multilabel-focal"
+    ):
         methods.create("softmax", H)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
+from hedgerow import data
 from hedgerow.cli import app
 from hedgerow.errors import FileError, ParameterError
 from tests.training.toy import SIZES, TREE, write_files
@@ -49,6 +50,27 @@ def test_train_evaluate_predict(tmp_path: Path) -> None:
         answers = list(csv.DictReader(file))
     assert answers[0]["id"] == "train-0"
     assert {answer["prediction"] for answer in answers} <= set(TREE.names)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            "method.name=softmax",
+            r"no method 'softmax'. There are flat-softmax, .*Did you mean 'ps-softmax', 'flat-softmax' or ",
+        ),
+        ("method.name=hex", r"Did you mean 'hxe'\?"),
+        ("model.name=cn", r"no model 'cn'.*linear, mlp, cnn.*Did you mean 'cnn'"),
+        ("data.name=glyph", r"no data set 'glyph'. There are glyphs, .*Did you mean 'glyphs'\?"),
+    ],
+)
+def test_an_unknown_name_is_said_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, said: str
+) -> None:
+    monkeypatch.setitem(data.LOADERS, "glyphs", lambda: pytest.fail("the data was made first"))
+    with pytest.raises(ParameterError, match=said):
+        invoke("train", "glyphs-quick", "--set", change, "-o", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_show_prints_the_recipe_and_trains_nothing(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from hedgerow.data.imagenet import load_imagenet
 from hedgerow.data.images import load_images
 from hedgerow.data.inat21 import load_inat21
 from hedgerow.errors import ParameterError
-from hedgerow.tree_files import closest
+from hedgerow.tree_files import closest, no_such
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,7 +76,5 @@ def load(name: str, **params: Any) -> DataSplits:
 def parameters(name: str) -> dict[str, Any]:
     """Return the parameters of a data set with their defaults (`inspect.Parameter.empty` where there is none)."""
     if name not in LOADERS:
-        raise ParameterError(
-            f"There is no data set {name!r}. Known: {', '.join(LOADERS)}.{closest([name], LOADERS)}"
-        )
+        raise ParameterError(no_such("data set", name, LOADERS))
     return {key: each.default for key, each in inspect.signature(LOADERS[name]).parameters.items()}

@@ -29,6 +29,7 @@ from hedgerow.methods.ps_softmax import PSSoftmax
 from hedgerow.methods.soft_labels import SoftLabels
 from hedgerow.methods.softmax_descendant import SoftmaxDescendant
 from hedgerow.methods.softmax_margin import SoftmaxMargin
+from hedgerow.tree_files import no_such
 
 if TYPE_CHECKING:
     from hedgerow.hierarchy import Hierarchy
@@ -63,7 +64,7 @@ def parameters(name: str) -> dict[str, Any]:
     {'alpha': 0.9, 'gamma': 1.0}
     """
     if name not in METHODS:
-        raise ParameterError(f"There is no method {name!r}; there are {', '.join(METHODS)}.")
+        raise ParameterError(no_such("method", name, METHODS))
     given = inspect.signature(METHODS[name]).parameters
     return {key: value.default for key, value in given.items() if key != "hierarchy"}
 

@@ -17,7 +17,7 @@ from lightning.pytorch.callbacks import LearningRateMonitor, ModelCheckpoint, Ri
 from lightning.pytorch.loggers import CSVLogger
 from lightning.pytorch.utilities import rank_zero_only
 
-from hedgerow import data
+from hedgerow import data, methods, models
 from hedgerow.curve import CurveBuilder
 from hedgerow.errors import ParameterError
 from hedgerow.training.batches import SplitBatches
@@ -57,6 +57,8 @@ def train(
         The data, if it is loaded already.
     """
     run = RunFolder(Path(folder))
+    methods.parameters(recipe.method.name)  # an unknown name is better found before the data is made
+    models.find(recipe.model.name)
     splits = splits or data.load(recipe.data.name, **recipe.data.params)
     classifier, module, batches = _prepared(recipe, splits)
     if rank_zero_only.rank == 0:  # type: ignore[attr-defined]  # the other processes of DDP come later

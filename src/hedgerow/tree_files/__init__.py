@@ -17,7 +17,7 @@ from hedgerow.tree_files.graphs import read_networkx, to_networkx
 from hedgerow.tree_files.lineages import read_lineages, read_paths
 from hedgerow.tree_files.nested import read_json, read_saved, read_titles, write_json, write_saved
 from hedgerow.tree_files.newick import read_newick, write_newick
-from hedgerow.tree_files.spelling import closest, nearest
+from hedgerow.tree_files.spelling import closest, nearest, no_such
 from hedgerow.tree_files.table import (
     FlawedTreeError,
     NodeTable,
@@ -46,6 +46,7 @@ __all__ = [
     "counted",
     "format_of",
     "nearest",
+    "no_such",
     "options",
     "read_bytes",
     "read_edges",

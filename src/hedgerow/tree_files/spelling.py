@@ -67,6 +67,17 @@ def closest(names: Iterable[str], known: Iterable[str]) -> str:
     return _did_you_mean([f"{near[0]!r} for {name!r}" for name in asked if (near := nearest(name, pool, 1))], ", ")
 
 
+def no_such(what: str, name: str, choices: Iterable[str]) -> str:
+    """Say that something is none of a few choices, what these are, and which may be meant.
+
+    >>> no_such("method", "softmax", ["hxe", "ps-softmax"])
+    "There is no method 'softmax'. There are hxe, ps-softmax. Did you mean 'ps-softmax'?"
+    """
+    spellings = {_folded(choice): choice for choice in choices}
+    near = [repr(spellings[match]) for match in get_close_matches(_folded(name), spellings)]
+    return f"There is no {what} {name!r}. There are {', '.join(spellings.values())}.{_did_you_mean(near)}"
+
+
 def _did_you_mean(suggestions: list[str], last: str = " or ") -> str:
     if not suggestions:
         return ""
