@@ -152,6 +152,24 @@ def test_predict_at_a_threshold(suffix: str, place: Path, capsys: pytest.Capture
     assert found["by_depth"] == np.bincount(H.depth[expected], minlength=3).tolist()
 
 
+def test_predict_sums_up_by_rank(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("ranks.csv").write_text("class,order,species\nbirds,,robin\nbirds,owls,barn owl\nfish,,cod\n,,moss\n")
+    h = hr.Hierarchy.from_lineages("ranks.csv")
+    save_table(Path("s.csv"), np.eye(4), columns=h.names[h.leaves].tolist())
+    given = ("--tree", "ranks.csv", "--tree-format", "lineages", "-o", "p.csv")
+    out, _ = hedgerow(capsys, "predict", "s.csv", *given, "--tau", "0.5", "--json", "p.json")
+    assert [line.split() for line in out.splitlines()[-5:]] == [
+        ["rank", "answers", "%"],
+        ["the", "root:", "no", "answer", "0", "0.0"],
+        ["class", "0", "0.0"],
+        ["order", "0", "0.0"],
+        ["species", "4", "100.0"],
+    ]
+    found = json.loads(Path("p.json").read_text(encoding="utf-8"))
+    assert found["by_rank"] == {"class": 0, "order": 0, "species": 4}
+    assert sum(found["by_depth"]) == 4
+
+
 def test_predict_needs_no_labels(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save_table(place / "new.csv", probabilities(5))
     hedgerow(capsys, "predict", "new.csv", "--tree", "tree.csv", "--rule", "expected-information", "-o", "out.csv")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -225,8 +226,14 @@ def test_folders_that_are_not_evaluations(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="is a file"):
         full_evaluation().save(file)
     full_evaluation().save(tmp_path)
-    (tmp_path / "examples.npz").write_bytes(b"PK")
-    with pytest.raises(FileError, match="not a sound evaluation"):
+    junk: list[bytes] = [b"PK", b"", b"junk", b"\x93NUMPY", pickle.dumps([1])]
+    for content in junk:
+        (tmp_path / "examples.npz").write_bytes(content)
+        with pytest.raises(FileError, match=r"examples\.npz is not as hedgerow saved it: it is damaged") as caught:
+            Evaluation.load(tmp_path)
+        assert "pickle" not in str(caught.value)
+    np.savez(tmp_path / "examples.npz", labels=np.array([None]))
+    with pytest.raises(FileError, match=r"examples\.npz is not as hedgerow saved it: it is damaged"):
         Evaluation.load(tmp_path)
     about = json.loads((tmp_path / "evaluation.json").read_text(encoding="utf-8"))
     for change, said in (({"format": 99}, "another version"), ({"tree": {"fingerprint": "x"}}, "not the tree")):

@@ -88,7 +88,8 @@ def _from_npz(path: str) -> FeatureFile:
                 f"{path} holds an array of Python objects, which is never unpickled. Save names as text: "
                 f"np.array(names, dtype=str)."
             ) from None
-        raise FileError(f"{path} cannot be read as .npz: {error}.") from None
+        why = "it is not an archive that np.savez wrote" if "allow_pickle" in str(error) else error
+        raise FileError(f"{path} cannot be read as .npz: {why}.") from None
     features = arrays.get("features", arrays.get("X"))
     if features is None:
         raise FileError(

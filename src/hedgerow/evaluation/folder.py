@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 import shutil
+import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,38 +76,36 @@ def load(folder: str | os.PathLike[str]) -> Evaluation:
     if not (place / JSON).is_file():
         missing = "is not there" if not place.exists() else f"holds no {JSON}"
         raise FileError(f"{shown} {missing}. Make it with: hedgerow evaluate SCORES --tree TREE -o {shown}")
+    reading = JSON
     try:
         about = json.loads((place / JSON).read_text(encoding="utf-8"))
         if about.get("format") != FORMAT:
             raise FileError(f"{shown} was written by another version of hedgerow. Evaluate the scores again.")
+        fingerprint, examples, information = about["tree"]["fingerprint"], about["examples"], about["information"]
+        settings = {key: about[key] for key in ("name", "below_label", "confidence", "replicates")}
+        settings["warnings"] = tuple(about["warnings"])
+        settings["intervals"] = {name: Interval(**interval) for name, interval in about["intervals"].items()}
         h = Hierarchy.load(place / TREE)
-        if h.fingerprint != about["tree"]["fingerprint"]:
+        if h.fingerprint != fingerprint:
             raise FileError(
                 f"{shown}: {TREE} is not the tree that {JSON} was made with. Evaluate the scores again."
             )
+        curve = OperatingCurve.load(place / CURVE)
+        reading = EXAMPLES
         with np.load(place / EXAMPLES, allow_pickle=False) as members:
             arrays = {key: members[key] for key in members.files}
         events = Events(*(arrays[key] for key in ("labels", "event_count", "event_node", "event_score")))
-        if len(events.label) != about["examples"] or events.count.sum() != len(events.node):
+        if len(events.label) != examples or events.count.sum() != len(events.node):
             raise FileError(f"{shown}: {EXAMPLES} and {JSON} do not belong together. Evaluate the scores again.")
-        return Evaluation(
-            h,
-            events,
-            OperatingCurve.load(place / CURVE),
-            _examples(arrays),
-            name=about["name"],
-            information=arrays["information"] if about["information"] == "custom" else about["information"],
-            below_label=about["below_label"],
-            warnings=tuple(about["warnings"]),
-            intervals={name: Interval(**interval) for name, interval in about["intervals"].items()},
-            confidence=about["confidence"],
-            replicates=about["replicates"],
-        )
+        information = arrays["information"] if information == "custom" else information
+        return Evaluation(h, events, curve, _examples(arrays), information=information, **settings)
     except HedgerowError:
         raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, BadZipFile) as error:
-        what = f"{type(error).__name__} {error}"
-        raise FileError(f"{shown} is not a sound evaluation: {what}. Evaluate the scores again.") from error
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, BadZipFile, zlib.error) as error:
+        why = getattr(error, "strerror", None) or "it is damaged, or something else wrote it"
+        raise FileError(
+            f"{place / reading} is not as hedgerow saved it: {why}. Evaluate the scores again."
+        ) from error
 
 
 def read_or_evaluate(

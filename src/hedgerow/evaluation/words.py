@@ -106,16 +106,20 @@ def print_comparison(comparison: SystemComparison, console: Console) -> None:
 
 
 def print_written(written: Written, output: str, warnings: Sequence[str], console: Console) -> None:
-    """Print how many answers were written, and how deep in the tree they are."""
+    """Print how many answers were written, and of which rank, or how deep in the tree, they are."""
     answers = counted(written.examples, "answer", "answers")
     sure = f"with a mean confidence of {written.mean_confidence:.1%}"
     console.print(Text(f"{answers} written to {output}, {sure}.\n", style="bold"))
     table = _table()
-    table.add_column("depth", justify="right")
+    rows = [("the root: no answer", written.by_depth[0])]
+    if written.by_rank is None:
+        rows += [(str(depth), number) for depth, number in enumerate(written.by_depth) if depth]
+    else:
+        rows += [(rank or "no rank", number) for rank, number in written.by_rank.items()]
+    table.add_column("depth" if written.by_rank is None else "rank")
     table.add_column("answers", justify="right")
     table.add_column("%", justify="right")
-    for depth, number in enumerate(written.by_depth):
-        named = "0 (the root: no answer)" if depth == 0 else str(depth)
+    for named, number in rows:
         table.add_row(named, f"{number:,}", _percent(number / written.examples))
     console.print(table)
     for warning in warnings:

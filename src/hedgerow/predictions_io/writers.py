@@ -141,15 +141,33 @@ class Written:
     examples: int
     by_depth: tuple[int, ...]
     """Number of answers at each depth of the tree."""
+    by_rank: dict[str, int] | None
+    """Number of answers at each rank, the root apart, coarsest first; None if the tree has no ranks."""
     mean_confidence: float
+
+    @classmethod
+    def of(cls, h: Hierarchy, answers: NDArray[np.int64], mean_confidence: float) -> Written:
+        """Sum up the number of answers at each node."""
+        by_depth = np.bincount(h.depth, answers).astype(np.int64)
+        return cls(int(answers.sum()), tuple(by_depth.tolist()), _by_rank(h, answers), mean_confidence)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures ready for JSON."""
         return {
             "examples": self.examples,
             "by_depth": list(self.by_depth),
+            "by_rank": self.by_rank,
             "mean_confidence": self.mean_confidence,
         }
+
+
+def _by_rank(h: Hierarchy, answers: NDArray[np.int64]) -> dict[str, int] | None:
+    if h.rank is None:
+        return None
+    ranks, place = np.unique(h.rank[1:].astype(str), return_inverse=True)
+    depth = np.bincount(place, h.depth[1:]) / np.bincount(place)
+    count = np.bincount(place, answers[1:])
+    return {str(ranks[i]): int(count[i]) for i in np.argsort(depth, kind="stable")}
 
 
 def write_predictions(
@@ -173,7 +191,7 @@ def write_predictions(
         Told how far the work is.
     """
     h = scores.hierarchy
-    by_depth = np.zeros(int(h.depth.max()) + 1, dtype=np.int64)
+    answers = np.zeros(len(h), dtype=np.int64)
     total = 0.0
     with (
         prediction_writer(path, h, ids=scores.has_ids) as write,
@@ -183,8 +201,7 @@ def write_predictions(
             nodes = np.asarray(rule(h, block.q))
             confidence = block.q[np.arange(len(nodes)), nodes]
             write(nodes, confidence, block.ids)
-            by_depth += np.bincount(h.depth[nodes], minlength=len(by_depth))
+            answers += np.bincount(nodes, minlength=len(h))
             total += float(confidence.sum(dtype=np.float64))
             advance(len(nodes))
-    examples = int(by_depth.sum())
-    return Written(examples, tuple(by_depth.tolist()), total / examples)
+    return Written.of(h, answers, total / answers.sum())
