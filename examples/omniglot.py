@@ -51,10 +51,8 @@ def main() -> int:
     if given.folder is None:
         parser.print_help()
         return 0
-    longer = (
-        "optimiser.epochs=20",
-        "model.dropout=0.2",
-    )  # twelve drawings of each character are soon learnt by heart
+    # Twelve drawings of each character are soon learnt by heart.
+    longer = ("optimiser.epochs=30", "model.dropout=0.4")
     try:
         recipe = Recipe.load("glyphs", [*longer, *given.changes])
         report = study(

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Literal, final
 
+import array_api_compat
 import numpy as np
 from scipy import optimize
 
 from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.treeops import Layout, namespace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.hierarchy import Hierarchy
+    from hedgerow.treeops import Array
 
 Judge = Literal["label", "nodes"]
 
@@ -44,9 +47,9 @@ class Temperature:
 
 def fit_temperature(
     hierarchy: Hierarchy,
-    theta: NDArray[Any],
+    theta: Array,
     labels: ArrayLike,
-    log_likelihood: Callable[[NDArray[Any]], NDArray[Any]],
+    log_likelihood: Callable[[Array], Array],
     *,
     judge: Judge = "label",
 ) -> Temperature:
@@ -57,7 +60,7 @@ def fit_temperature(
     hierarchy
         The tree.
     theta
-        Scores [examples, outputs] of any method.
+        Scores [examples, outputs] of any method, an array or a tensor.
     labels
         Node indices, any nodes; one at the root tells nothing.
     log_likelihood
@@ -80,19 +83,20 @@ def fit_temperature(
     """
     if judge not in ("label", "nodes"):
         raise ParameterError(f"judge is 'label' or 'nodes', not {judge!r}.")
-    theta, nodes = np.asarray(theta), hierarchy.nodes(labels)
+    theta = theta if array_api_compat.is_array_api_obj(theta) else np.asarray(theta)
+    nodes = hierarchy.nodes(labels)
     if theta.ndim != 2 or nodes.shape != theta.shape[:1] or not len(nodes):
         raise ScoreError(
             f"Scores must be [examples, outputs] with one label an example, and one example at least; got shapes "
-            f"{theta.shape} and {nodes.shape}."
+            f"{tuple(theta.shape)} and {nodes.shape}."
         )
     rows = max(1, _BLOCK_VALUES // len(hierarchy))
-    blocks = [slice(start, start + rows) for start in range(0, len(theta), rows)]
+    blocks = [slice(start, start + rows) for start in range(0, len(nodes), rows)]
 
     def loss(log_temperature: float) -> float:
-        scaled = (theta[block] / theta.dtype.type(math.exp(log_temperature)) for block in blocks)
+        scaled = (theta[block] / math.exp(log_temperature) for block in blocks)
         pairs = zip(scaled, blocks, strict=True)
-        return sum(_loss(hierarchy, log_likelihood(t), nodes[rows], judge) for t, rows in pairs) / len(theta)
+        return sum(_loss(hierarchy, log_likelihood(t), nodes[rows], judge) for t, rows in pairs) / len(nodes)
 
     coarse = np.linspace(_LOWEST, _HIGHEST, _COARSE)
     best = int(np.argmin([loss(point) for point in coarse]))
@@ -106,17 +110,18 @@ def fit_temperature(
     return Temperature(math.exp(float(found.x)), before, after)
 
 
-def _loss(h: Hierarchy, log_q: NDArray[Any], labels: NDArray[np.int64], judge: Judge) -> float:
+def _loss(h: Hierarchy, log_q: Array, labels: NDArray[np.int64], judge: Judge) -> float:
     """Return the summed loss of some examples."""
+    xp, at = namespace(log_q), Layout.of(h, log_q)
+    label = xp.asarray(labels, device=array_api_compat.device(log_q))[:, None]
     if judge == "label":
-        return -float(np.take_along_axis(log_q, labels[:, None], axis=1).sum(dtype=np.float64))
-    node, label = np.arange(len(h)), labels[:, None]
-    above = (node <= label) & (label < h.end)
-    below = (label < node) & (node < h.end[label])
-    log_q = np.minimum(log_q, -_TINY)  # a likelihood of exactly 1 that is wrong costs much, not everything
-    log_not = np.log(-np.expm1(log_q))
-    log_right = np.where(above, log_q, np.where(below, 0, log_not))
-    return -float((log_right[:, 1:].sum(axis=1, dtype=np.float64) / (len(h) - 1)).sum())
+        return -float(xp.sum(xp.take_along_axis(log_q, label, axis=1), dtype=xp.float64))
+    above = (at.nodes <= label) & (label < at.end)
+    below = (label < at.nodes) & (at.nodes < at.end[label])
+    log_q = xp.clip(log_q, max=-_TINY)  # a likelihood of exactly 1 that is wrong costs much, not everything
+    log_not = xp.log(-xp.expm1(log_q))
+    log_right = xp.where(above, log_q, xp.where(below, xp.zeros_like(log_q), log_not))
+    return -float(xp.sum(log_right[:, 1:], dtype=xp.float64)) / (len(h) - 1)
 
 
 def calibration_error(confidence: ArrayLike, right: ArrayLike, bins: int = 15) -> float:

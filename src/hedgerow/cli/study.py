@@ -68,6 +68,7 @@ def study(
     imports: ImportOption = None,
     pack: PackOption = None,
     limit: LimitOption = None,
+    figures: Annotated[bool, typer.Option(help="Draw the figures too.")] = True,
     json_file: JsonOption = None,
 ) -> None:
     """Run the paper's experiments: tables, curves, sweeps, levels, unseen classes, and more.
@@ -90,6 +91,7 @@ def study(
         jobs=jobs,
         imports=imports or [],
         limit=limit,
+        draw=figures,
         progress=bar,
     )
     print_report(report, Console())

@@ -92,16 +92,19 @@ def _run(cell: Cell, splits: DataSplits, records: Records) -> None:
     records.write(cell, EXPERIMENTS[cell.task].work(cell, splits))
 
 
-def _work(pipe: Connection, splits: DataSplits, folder: Path, threads: int | None) -> None:
-    """Run the cells that come through a pipe, until it is closed. The main function of a process."""
+def _work(pipe: Connection, folder: Path, threads: int | None) -> None:
+    """Run the cells that come through a pipe after the data, until it is closed: what a process does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process decides what an interrupt means
     import torch
 
     if threads is not None:
         torch.set_num_threads(threads)
     records = Records(folder)
+    splits: DataSplits | None = None
     while True:
         try:
+            if splits is None:
+                splits = pipe.recv()
             cell = pipe.recv()
         except EOFError:
             return
@@ -117,10 +120,10 @@ def _work(pipe: Connection, splits: DataSplits, folder: Path, threads: int | Non
 class _Worker:
     """A process and the cell that it works on."""
 
-    def __init__(self, context: Any, splits: DataSplits, folder: Path, threads: int | None) -> None:
+    def __init__(self, context: Any, folder: Path, threads: int | None) -> None:
         self.pipe, theirs = context.Pipe()
         # Not a daemon: image files are loaded by processes of its own. It ends when the pipe is closed.
-        self.process = context.Process(target=_work, args=(theirs, splits, folder, threads))
+        self.process = context.Process(target=_work, args=(theirs, folder, threads))
         self.process.start()
         theirs.close()
         self.cell: Cell | None = None
@@ -141,7 +144,8 @@ class _Pool:
 
     def __init__(self, splits: DataSplits, folder: Path, threads: int | None) -> None:
         self._context = multiprocessing.get_context("spawn")  # a fork cannot use a GPU
-        self._of_all = (splits, folder, threads)
+        self._splits = splits
+        self._of_all = (folder, threads)
 
     def run(
         self, waiting: list[Cell], size: int, end: float | None, done: Callable[[Cell], None]
@@ -150,8 +154,11 @@ class _Pool:
         failures: list[Failure] = []
         try:
             while not _over(end):
-                while waiting and len(workers) < size:
-                    workers.append(_Worker(self._context, *self._of_all))
+                wanted = size - len(workers) if waiting else 0
+                fresh = [_Worker(self._context, *self._of_all) for _ in range(wanted)]
+                workers += fresh
+                for worker in fresh:  # now that all have started: each takes its data once it has imported all
+                    _send(worker, self._splits)
                 for worker in workers:
                     if worker.cell is None and waiting:
                         worker.cell = waiting.pop(0)
@@ -184,9 +191,9 @@ class _Pool:
         return [] if answer is None else [Failure(cell, *answer)]
 
 
-def _send(worker: _Worker, cell: Cell) -> None:
+def _send(worker: _Worker, what: DataSplits | Cell) -> None:
     with suppress(OSError):  # the process is gone: waiting for its answer will show it
-        worker.pipe.send(cell)
+        worker.pipe.send(what)
 
 
 def _ready(workers: list[_Worker], end: float | None) -> list[_Worker]:

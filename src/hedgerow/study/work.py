@@ -75,6 +75,7 @@ def train_and_test(
     return {"results": results, "seconds": seconds, "device": device.type, **temperatures}
 
 
+@torch.inference_mode()
 def _temperature(
     classifier: Classifier, held_out: Examples, device: torch.device, reading: Reading, cell: Cell
 ) -> dict[str, float]:
@@ -82,11 +83,6 @@ def _temperature(
     if len(held_out) > _ENOUGH:
         chosen = np.random.default_rng(cell.recipe.run.seed).choice(len(held_out), _ENOUGH, replace=False)
         held_out = held_out.subset(np.sort(chosen))
-    theta = np.concatenate([block.cpu().numpy() for _, block in scores(classifier, held_out, device)])
-
-    def log_likelihood(scaled: NDArray[Any]) -> NDArray[Any]:
-        log_q: NDArray[Any] = reading.link(torch.from_numpy(scaled).to(device)).cpu().numpy()
-        return log_q
-
+    theta = torch.cat([block for _, block in scores(classifier, held_out, device)])
     tree = classifier.method.hierarchy
-    return dataclasses.asdict(fit_temperature(tree, theta, held_out.labels, log_likelihood, judge=reading.judge))
+    return dataclasses.asdict(fit_temperature(tree, theta, held_out.labels, reading.link, judge=reading.judge))

@@ -45,7 +45,7 @@ class Order(Sampler[list[int]]):
     def __init__(
         self, examples: int, batch_size: int, seed: int | None = None, rank: int = 0, world: int = 1
     ) -> None:
-        self._examples, self._batch, self._seed = examples, batch_size, seed
+        self._examples, self.batch_size, self._seed = examples, batch_size, seed
         self._rank, self._world = rank, world
         self._epoch = 0
 
@@ -59,16 +59,16 @@ class Order(Sampler[list[int]]):
             return np.arange(self._rank, self._examples, self._world)
         shuffled = np.random.default_rng([self._seed, self._epoch]).permutation(self._examples)
         own = self._examples // self._world
-        full = own - own % self._batch if own >= self._batch else own
+        full = own - own % self.batch_size if own >= self.batch_size else own
         return shuffled[self._rank :: self._world][:full]
 
     def __len__(self) -> int:
-        return -(-len(self.numbers()) // self._batch)
+        return -(-len(self.numbers()) // self.batch_size)
 
     def __iter__(self) -> Iterator[list[int]]:
         numbers = self.numbers()
-        for start in range(0, len(numbers), self._batch):
-            yield numbers[start : start + self._batch].tolist()
+        for start in range(0, len(numbers), self.batch_size):
+            yield numbers[start : start + self.batch_size].tolist()
 
 
 @final
@@ -83,8 +83,10 @@ class MemoryBatches:
         return len(self.batch_sampler)
 
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        for numbers in self.batch_sampler:
-            chosen = torch.tensor(numbers, device=self._inputs.device)
+        order = self.batch_sampler
+        # All of the epoch at once: on a GPU, every copy from the host is waited for.
+        numbers = torch.from_numpy(order.numbers()).to(self._inputs.device)
+        for chosen in torch.split(numbers, order.batch_size):
             yield self._inputs[chosen], self._labels[chosen], chosen
 
 
