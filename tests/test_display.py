@@ -72,6 +72,39 @@ def test_dashes_begin_at_one_half() -> None:
     )
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("count", [40, 3_000])  # steps, and a line smoothed for the dashes
+def test_dashes_begin_where_the_solid_line_ends(kind: Any, count: int) -> None:
+    curves = [hr.operating_curve(H, *sample(count, seed)) for seed in range(3)]
+    for given in (curves[0], {"seeds": curves}):
+        solid, dashed = lines(OperatingCurveDisplay.from_curves(given).plot(kind))
+        assert np.asarray(solid.get_xydata())[-1].tolist() == np.asarray(dashed.get_xydata())[0].tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("strength", [0, 2, 4, 8])
+def test_axes_hide_nothing_and_say_where_they_start(kind: Any, strength: float) -> None:
+    evaluations = [model(LABELS, strength, seed=seed) for seed in range(3)]
+    low = {"leaf": dict.fromkeys(hr.metrics.METRICS, 0.04)}
+    systems = [
+        System("one", (evaluations[0].curve,), evaluations[0].rules),
+        System("three", tuple(e.curve for e in evaluations), low if strength == 2 else {}),
+    ]
+    ax = OperatingCurveDisplay(systems).plot(kind)
+    drawn = np.concatenate(
+        [np.asarray(line.get_xydata()) for line in ax.lines] + [np.asarray(patch.get_xy()) for patch in ax.patches]  # type: ignore[attr-defined]
+    )
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    assert left <= drawn[:, 0].min()
+    assert drawn[:, 0].max() <= right
+    assert bottom <= drawn[:, 1].min()
+    assert drawn[:, 1].max() <= top
+    ticks = np.asarray(ax.get_yticks())
+    assert ticks[0] == pytest.approx(bottom)
+    assert ticks[-1] == pytest.approx(1)
+    assert 3 <= len(ticks) <= 9
+
+
 def test_dashes_on_another_scale() -> None:
     q, labels = sample(40)
     with np.errstate(divide="ignore"):

@@ -55,7 +55,9 @@ _HALF = {"probability": 0.5, "log": math.log(0.5), "logit": 0.0}
 _GRID = 4096  # cells per unit of either axis: points of a line that share a cell are drawn as one
 _DASHED_STEP = 0.01  # of the height or width: along a dashed line smaller steps are smoothed, or dashes are lost
 _BAND_POINTS = 400
-_DASHES = (0, (2.4, 1.3))
+_DASHES = (1.2, (2.4, 1.3))  # out of phase, so that a whole dash shows beside a marker where the dashes begin
+_TICK_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
+_TICKS = 7
 _AXIS_NAMES = {
     "recall": "Recall",
     "precision": "Precision",
@@ -113,6 +115,15 @@ class System:
             np.concatenate([y - 2 * dy, (y + 2 * dy)[::-1]]),
         )
         return np.clip(outline[0], 0, 1), np.clip(outline[1], 0, 1)
+
+    def extent(self, along: str, up: str, rules: Sequence[str]) -> tuple[float, float]:
+        """Return how far along, and how low, anything of this system is drawn."""
+        outline = self.band(along, up) or tuple(self.curves[0].values[name] for name in (along, up))
+        points = [self.rules[rule] for rule in rules if rule in self.rules]
+        return (
+            max([float(outline[0].max()), *(point[along] for point in points)]),
+            min([float(outline[1].min()), *(point[up] for point in points)]),
+        )
 
     def _spread(
         self, along: str, up: str
@@ -234,7 +245,7 @@ class OperatingCurveDisplay:
 
             ax = plt.subplots(figsize=(6.6 if legend else 4.8, 4.2), layout="constrained")[1]
         along, up = KINDS[kind]
-        self._dress(ax, along, up)
+        self._dress(ax, along, up, rules)
         for number, system in enumerate(self.systems):
             self._draw(ax, system, _Look.of(number), along, up, rules)
         if legend:
@@ -289,12 +300,15 @@ class OperatingCurveDisplay:
                 marker = look.marker(FILLS[rule])
                 ax.plot(point[along], point[up], linestyle="", **marker, zorder=3, clip_on=False)
 
-    def _dress(self, ax: Axes, along: str, up: str) -> None:
-        lowest = min(float(curve.values[up].min()) for system in self.systems for curve in system.curves)
-        farthest = max(float(curve.values[along].max()) for system in self.systems for curve in system.curves)
-        bottom = max(0.0, math.floor((lowest - 0.02) * 20) / 20)
+    def _dress(self, ax: Axes, along: str, up: str, rules: Sequence[str]) -> None:
+        """Set up the axes: up from the round number below all that is drawn, which bears a tick of its own."""
+        extents = [system.extent(along, up, rules) for system in self.systems]
+        farthest, lowest = max(far for far, _ in extents), min(low for _, low in extents) - 0.02
+        step = next((step for step in _TICK_STEPS if 1 - lowest <= _TICKS * step), _TICK_STEPS[-1])
+        first = max(0, math.floor(lowest / step))
+        ax.set_yticks(np.arange(first, round(1 / step) + 1) * step)
         ax.set_xlim(0, 1.0 if farthest > 0.7 else math.ceil((farthest + 0.02) * 10) / 10)
-        ax.set_ylim(bottom, 1 + 0.02 * (1 - bottom))
+        ax.set_ylim(first * step, 1 + 0.02 * (1 - first * step))
         ax.set_xlabel(_AXIS_NAMES[along])
         ax.set_ylabel(_AXIS_NAMES[up])
         ax.grid(color="0.9", linewidth=0.6)
