@@ -142,6 +142,27 @@ def test_a_parent_never_has_less_than_its_child(h: Hierarchy, seed: int) -> None
         assert np.all(share[:, 1:] <= share[:, h.parent[1:]])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("spread", [1, 30])
+def test_wide_trees_and_many_rows(dtype: Any, spread: float) -> None:
+    random = np.random.default_rng(0)
+    parent = np.concatenate([[-1], [random.integers(max(0, i - 200), i) for i in range(1, 4000)]])
+    h = Hierarchy.from_parents([f"n{i}" for i in range(len(parent))], parent)
+    assert len(h.leaves) > 1000
+    theta = (spread * random.standard_normal((300, len(h.leaves)))).astype(dtype)
+    theta[7, 5] = np.nan
+    found = treeops.leaf_softmax(h, theta)
+    assert np.isnan(found[7]).all()
+    good = np.delete(np.arange(300), 7)
+    assert np.all(found[good, 0] == 1)
+    assert np.all(found[good][:, h.parent[1:]] >= found[good, 1:])
+    for row in (0, 150, 299):  # alone, as among others; and as its leaves add up
+        assert np.array_equal(treeops.leaf_softmax(h, theta[row]), found[row])
+        p = np.exp(theta[row].astype(np.float64) - theta[row].max())
+        expected = [math.fsum(p[(h.leaves >= v) & (h.leaves < h.end[v])]) / math.fsum(p) for v in range(len(h))]
+        np.testing.assert_allclose(found[row], expected, rtol=0, atol=1e-6 if dtype == np.float32 else 1e-13)
+
+
 def test_scores_may_be_lists_integers_and_half_precision() -> None:
     assert treeops.as_scores([[1, 2]], 2, "node").dtype == np.float64
     assert treeops.as_scores(np.ones(2, dtype=np.float16), 2, "node").dtype == np.float32

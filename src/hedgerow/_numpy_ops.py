@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
+_LONG_ROW = 1000  # entries from which it pays to add up row by row
+
 
 def device_of(x: Array) -> str:  # noqa: ARG001  (tensors live in several places)
     """Return where `x` lives."""
@@ -28,9 +30,16 @@ def constant(array: Array, device: str) -> Array:  # noqa: ARG001
 
 def prefix_sums(x: Array) -> Array:
     """Return float64 sums of the first 0, 1, 2, ... entries along the last axis."""
-    sums = np.empty((*x.shape[:-1], x.shape[-1] + 1))
+    width = x.shape[-1]
+    sums = np.empty((*x.shape[:-1], width + 1))
     sums[..., 0] = 0
-    np.cumsum(x, axis=-1, dtype=np.float64, out=sums[..., 1:])
+    if width < _LONG_ROW:
+        np.cumsum(x, axis=-1, dtype=np.float64, out=sums[..., 1:])
+        return sums
+    # NumPy lets other threads run while it adds up one row of one type, but not while it adds up several.
+    entries = x.astype(np.float64, copy=False).reshape(-1, width)
+    for row, result in zip(entries, sums.reshape(-1, width + 1), strict=True):
+        np.add.accumulate(row, out=result[1:])
     return sums
 
 
@@ -71,7 +80,7 @@ def _interval_shares(x: Array, first: Array, last: Array, column: Array, mass: C
         share /= sums[:, -1:].astype(x.dtype)
         np.take(share, column, axis=-1, out=result[rows], mode="clip")
 
-    map_row_blocks(work, len(result), result.itemsize * (width + len(column)) + 2 * 8 * width)
+    map_row_blocks(work, len(result), result.itemsize * (width + len(column)))
     return result.reshape(*x.shape[:-1], len(column))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from threading import Thread
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -13,17 +13,47 @@ T = TypeVar("T")
 
 _BLOCK_BYTES = 1 << 21  # so that a block and what is made of it stay in the cache
 _WORTH_THREADS = 2  # blocks a thread; with fewer, starting threads costs more than it brings
+_EVEN = 4  # more than a few blocks are made a multiple of this, for two or four threads to end together
 
 
 def map_row_blocks(work: Callable[[slice], T], rows: int, row_bytes: int) -> list[T]:
-    """Call `work` on consecutive slices of rows, some at the same time; return the results in order."""
+    """Call `work` on consecutive slices of rows, some at the same time; return the results in order.
+
+    Where several fail, the error of the first is raised. The slices do not depend on the number of cores, so that
+    sums over them do not either.
+    """
     size = max(1, _BLOCK_BYTES // max(1, row_bytes))
-    blocks = [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
-    workers = min(available_cores(), len(blocks) // _WORTH_THREADS)
+    count = -(-rows // size)
+    if count > _WORTH_THREADS:
+        count = min(rows, -(-count // _EVEN) * _EVEN)
+    blocks = [slice(rows * i // count, rows * (i + 1) // count) for i in range(count)]
+    workers = min(available_cores(), count // _WORTH_THREADS)
     if workers < 2:
         return [work(block) for block in blocks]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(work, blocks))
+
+    # This thread works too, and all take the next block when they are done with one. A pool would wake its threads
+    # for every block, which takes as long as a small block itself.
+    todo = iter(enumerate(blocks))
+    results: dict[int, T] = {}
+    failures: dict[int, BaseException] = {}
+
+    def take_blocks() -> None:
+        for i, block in todo:
+            try:
+                results[i] = work(block)
+            except BaseException as error:
+                failures[i] = error
+                break
+
+    threads = [Thread(target=take_blocks) for _ in range(workers - 1)]
+    for thread in threads:
+        thread.start()
+    take_blocks()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[min(failures)]
+    return [results[i] for i in range(count)]
 
 
 def available_cores() -> int:

@@ -18,7 +18,7 @@ from hedgerow._threads import map_row_blocks
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood import BOTTOM, Scale, check_likelihoods
 from hedgerow.metrics import Comparison, Metric
-from hedgerow.pareto import Candidates, ParetoSets, ordered_pareto_sets
+from hedgerow.pareto import Candidates, ParetoSets
 from hedgerow.treeops import as_rows
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from hedgerow.hierarchy import Hierarchy, InformationKind
     from hedgerow.metrics import BelowLabel
     from hedgerow.parents import Indices
+    from hedgerow.treeops import Array
 
 _BYTES_OF_PAIRS = 32  # decides how many pairs are compared at once: 65,536
 
@@ -58,15 +59,15 @@ class Events:
                 f"and {label.shape}."
             )
 
-        def find(rows: slice) -> Events:
-            checked = check_likelihoods(h, q[rows], scale, first_row=rows.start)
-            return cls._of_sets(
-                label[rows], ordered_pareto_sets(h, checked, information=candidates, minimum=BOTTOM[scale])
-            )
+        def best(rows: slice) -> tuple[Array, Array]:
+            return candidates.best(check_likelihoods(h, q[rows], scale, first_row=rows.start))
 
         if not isinstance(q, np.ndarray) or len(q) == 0:
-            return find(slice(0, len(q)))
-        return cls.join(map_row_blocks(find, len(q), q[:1].nbytes))
+            node, score = best(slice(0, len(q)))
+        else:
+            parts = map_row_blocks(best, len(q), q[:1].nbytes)
+            node, score = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return cls._of_sets(label, ParetoSets.among(node, score, BOTTOM[scale]))
 
     @classmethod
     def _of_sets(cls, label: Indices, sets: ParetoSets) -> Events:

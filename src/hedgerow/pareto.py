@@ -107,6 +107,15 @@ class ParetoSets:
     score: Array
     """Their likelihoods: strictly decreasing along a set."""
 
+    @staticmethod
+    def among(node: Array, score: Array, minimum: float | None) -> ParetoSets:
+        """Keep, of the best node of every rung and its likelihood, those that beat all more specific ones.
+
+        Both are [B, rungs]: see `Candidates.best`. Only likelihoods above `minimum` are kept, if that is given.
+        """
+        least = None if minimum is None else float(rounded_down(minimum, score))
+        return ParetoSets(*extra_ops(score).records(node, score, least))
+
 
 def ordered_pareto_sets(
     h: Hierarchy,
@@ -142,12 +151,7 @@ def ordered_pareto_sets(
     q = as_rows(q, h)
     candidates = information if isinstance(information, Candidates) else Candidates.of(h, information)
     if not isinstance(q, np.ndarray) or len(q) == 0:
-        return _sets_of_batch(candidates, q, minimum)
-    parts = map_row_blocks(lambda rows: _sets_of_batch(candidates, q[rows], minimum), len(q), q[:1].nbytes)
-    return ParetoSets(*(np.concatenate([getattr(part, f) for part in parts]) for f in ("count", "node", "score")))
-
-
-def _sets_of_batch(candidates: Candidates, q: Array, minimum: float | None) -> ParetoSets:
-    node, score = candidates.best(q)
-    least = None if minimum is None else float(rounded_down(minimum, q))
-    return ParetoSets(*extra_ops(q).records(node, score, least))
+        return ParetoSets.among(*candidates.best(q), minimum)
+    parts = map_row_blocks(lambda rows: candidates.best(q[rows]), len(q), q[:1].nbytes)
+    node, score = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return ParetoSets.among(node, score, minimum)
