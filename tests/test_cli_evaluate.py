@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -224,16 +225,15 @@ def test_help_has_examples(verb: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert "--json" in out
 
 
-def test_long_work_shows_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_work_shows_a_bar_and_short_work_none(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[str] = []
     monkeypatch.setattr("rich.progress.Progress.start", lambda self: begun.append(self.tasks[0].description))
-    moments = iter([0.0, 0.5, 2.5])
-    monkeypatch.setattr("hedgerow.cli.options.time.monotonic", lambda: next(moments, 3.0))
     with options.bar("Reading scores", 3) as advance:
         advance(1)
-        assert begun == []
-        advance(1)
-        assert begun == ["Reading scores"]
+    assert begun == []
+    with options.bar("Saving", None):
+        time.sleep(1.2)  # though no step is done
+    assert begun == ["Saving"]
 
 
 def test_the_example_that_ships_with_the_sources(capsys: pytest.CaptureFixture[str]) -> None:

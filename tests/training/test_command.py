@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,6 +31,9 @@ def test_train_evaluate_predict(tmp_path: Path) -> None:
     recipe, folder = write_files(tmp_path, epochs=2), tmp_path / "run"
     said = invoke("train", recipe, "-o", folder, "--set", "method.name=ps-softmax", "--json", tmp_path / "m.json")
     assert "ps-softmax on features" in said
+    lines = [line for line in said.splitlines() if line.startswith("epoch ")]
+    assert [line.split(":")[0] for line in lines] == ["epoch 1/2", "epoch 2/2"]
+    assert all(re.fullmatch(r".*: loss [\d.]+, validation AP [\d.]+%, \d+ s", line) for line in lines)
     assert "hedgerow evaluate" in said
     trained = json.loads((tmp_path / "m.json").read_text())["test"]
 

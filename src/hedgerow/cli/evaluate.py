@@ -90,7 +90,8 @@ def evaluate(
         compare=shlex.join([str(scores), "OTHER", *again] if output is None else [str(output), "OTHER"]),
     )
     if output is not None:
-        found.save(output)
+        with bar("Saving", None):
+            found.save(output)
     if json_file is not None:
         write_json(json_file, found.to_dict())
     draw([found])

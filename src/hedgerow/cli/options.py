@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -213,21 +212,15 @@ def drawing(path: Path | None) -> Callable[[Sequence[Evaluation]], None]:
 @contextmanager
 def bar(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
     """Show how far long work is, once it has taken a second."""
-    from rich.progress import Progress
+    from hedgerow._bar import live_bar
 
-    console = Console(stderr=True)
-    progress = Progress(console=console, transient=True, disable=not console.is_terminal)
+    progress = live_bar(Console(stderr=True))
     task = progress.add_task(what, total=total)
-    begun, lock = time.monotonic(), threading.Lock()
-
-    def advance(steps: int) -> None:
-        progress.advance(task, steps)
-        with lock:
-            if not progress.live.is_started and time.monotonic() - begun > 1:
-                progress.start()
-
+    waiting = threading.Timer(1, progress.start)
+    waiting.start()
     try:
-        yield advance
+        yield lambda steps: progress.advance(task, steps)
     finally:
-        if progress.live.is_started:
-            progress.stop()
+        waiting.cancel()
+        waiting.join()
+        progress.stop()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -59,7 +58,7 @@ def train(
 
     folder = Path("runs", Path(recipe).stem) if output is None else output
     check_outputs(json_file, inputs=(Path(recipe),))
-    run = train(chosen, folder, resume=resume, progress=sys.stderr.isatty())
+    run = train(chosen, folder, resume=resume)
     print_run(run, Console())
     if json_file is not None:
         write_json(json_file, run.metrics())

@@ -136,12 +136,14 @@ def evaluate(
             kept.add(hierarchy, block, information, scale)
             advance(len(block))
     examples = kept.examples()
+    with progress("Drawing the curve", None):
+        curve = builder.compute()
     named = isinstance(information, str)
     found = [*getattr(scores, "warnings", ()), *_doubts(hierarchy, builder.events.label, examples, scale)]
     evaluation = Evaluation(
         hierarchy,
         builder.events,
-        builder.compute(),
+        curve,
         examples,
         name=name,
         information=cast("InformationKind", information) if named else builder.measures.information,

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+
+from hedgerow._bar import live_bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,30 +20,21 @@ if TYPE_CHECKING:
 
 @contextmanager
 def bar(cells: int, missing: int) -> Iterator[Callable[[Cell], None]]:
-    """Show how many cells are done and the time left; where nobody watches, a line a cell."""
-    console = Console(stderr=True, highlight=False)
+    """Print a line a cell on the standard output; where somebody watches, show a bar with the time left."""
+    out = Console(highlight=False, markup=False, soft_wrap=True)
     if missing < cells:
-        console.print(f"{cells - missing} of {cells} cells have their record already.")
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
-    )
-    progress = Progress(*columns, console=console, disable=not console.is_terminal)
-    task = progress.add_task(f"Training {missing} cells", total=missing)
-    ended = 0
+        out.print(f"{cells - missing} of {cells} cells have their record already.")
+    begun, ended = time.monotonic(), 0
+    with live_bar(out if out.is_terminal else Console(stderr=True), counted=True) as progress:
+        task = progress.add_task("Training", total=missing)
 
-    def done(cell: Cell) -> None:
-        nonlocal ended
-        ended += 1
-        progress.update(task, advance=1, description=cell.title)
-        if not console.is_terminal:
-            console.print(f"[{ended}/{missing}] {cell.task}: {cell.title}", markup=False)
+        def done(cell: Cell) -> None:
+            nonlocal ended
+            ended += 1
+            passed = timedelta(seconds=round(time.monotonic() - begun))
+            out.print(f"[{ended}/{missing}] {passed} {cell.task}: {cell.title}")
+            progress.advance(task)
 
-    with progress:
         yield done
 
 

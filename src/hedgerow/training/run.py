@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from lightning.pytorch import Trainer, seed_everything
-from lightning.pytorch.callbacks import LearningRateMonitor, ModelCheckpoint, RichProgressBar
+from lightning.pytorch.callbacks import LearningRateMonitor, ModelCheckpoint
 from lightning.pytorch.loggers import CSVLogger
 from lightning.pytorch.utilities import rank_zero_only
 
@@ -22,6 +22,7 @@ from hedgerow.curve import CurveBuilder
 from hedgerow.errors import ParameterError
 from hedgerow.training.batches import SplitBatches
 from hedgerow.training.module import Classifier, TrainingModule
+from hedgerow.training.progress import EpochReport
 from hedgerow.training.run_folder import AtomicCheckpoints, RunFolder, likelihoods
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def train(
         Go on from the last checkpoint in the folder. On a CPU the weights end up bit-identical to those of an
         unbroken run.
     progress
-        Show a progress bar.
+        Print a line an epoch and, in a terminal, show a bar.
     splits
         The data, if it is loaded already.
     """
@@ -73,7 +74,7 @@ def train(
             logger=_loggers(run.path / "logs"),
             plugins=[AtomicCheckpoints()],
             log_every_n_steps=10,
-            enable_progress_bar=progress,
+            enable_progress_bar=False,  # `EpochReport` is ours
             default_root_dir=run.path,
         )
         trainer.fit(module, batches, ckpt_path=run.last if resume and run.last.exists() else None)
@@ -144,7 +145,7 @@ def _callbacks(recipe: Recipe, run: RunFolder, progress: bool) -> list[Any]:
         ModelCheckpoint(filename="last", **checkpoints),  # after the best, so that it knows of it
         LearningRateMonitor("step"),
     ]
-    return [*callbacks, RichProgressBar(leave=True)] if progress else callbacks
+    return [*callbacks, EpochReport(recipe.run.monitor)] if progress else callbacks
 
 
 def _loggers(folder: Path) -> list[Any]:

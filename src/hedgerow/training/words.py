@@ -23,7 +23,7 @@ def print_run(run: RunFolder, console: Console) -> None:
     table = Table(title=f"{recipe.method.name} on {recipe.data.name}, in %", title_justify="left")
     table.add_column("split")
     for name in _SHOWN:
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", overflow="fold")
     for split, values in figures.items():
         table.add_row(split, *(f"{100 * values[name]:.1f}" for name in _SHOWN))
     console.print(table)
