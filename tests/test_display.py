@@ -148,14 +148,14 @@ def test_several_seeds_are_a_mean_with_a_band() -> None:
         assert np.abs(outline - corner).sum(axis=1).min() < 1e-9
 
 
-def test_nine_systems_differ_in_colour_and_shape() -> None:
+def test_ten_systems_differ_in_colour_and_shape() -> None:
     curve = hr.operating_curve(H, *sample(40))
     rules = {f"s{i}": {"leaf": curve.at(0)} for i in range(12)}
     ax = OperatingCurveDisplay.from_curves({f"s{i}": curve for i in range(12)}, rules=rules).plot()
     looks = [(line.get_markeredgecolor(), line.get_marker()) for line in markers(ax)]
     assert len(set(looks)) == 12
-    assert len({colour for colour, _ in looks[:9]}) == len({shape for _, shape in looks[:9]}) == 9
-    assert len(COLOURS) == len(MARKERS) == 9
+    assert len({colour for colour, _ in looks[:10]}) == len({shape for _, shape in looks[:10]}) == 10
+    assert len(COLOURS) == len(MARKERS) == 10
 
 
 def _lab(rgb: Any) -> Any:

@@ -37,10 +37,13 @@ KINDS: dict[Kind, tuple[str, str]] = {
 }
 """The metrics on the two axes of each kind of plot: along, up."""
 
-COLOURS = ("#3f90da", "#bd1f01", "#ffa90e", "#832db6", "#000000", "#a96b59", "#e76300", "#717581", "#b9ac70")
-"""Nine colours that stay apart for colour-blind readers (after Petroff, 2021)."""
+COLOURS = (
+    *("#3f90da", "#bd1f01", "#ffa90e", "#832db6", "#000000"),
+    *("#a96b59", "#e76300", "#717581", "#b9ac70", "#92dadd"),
+)
+"""Ten colours that stay apart for colour-blind readers (after Petroff, 2021)."""
 
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
 """One shape per system, so that colour is never the only difference."""
 
 FILLS: dict[str, FillStyleType] = {
@@ -341,7 +344,7 @@ class _Look:
 
     @staticmethod
     def of(number: int) -> _Look:
-        """Return the look of a system; after nine, shapes shift against colours, so that looks stay distinct."""
+        """Return the look of a system; after ten, shapes shift against colours, so that looks stay distinct."""
         around, place = divmod(number, len(COLOURS))
         return _Look(COLOURS[place], MARKERS[(place + around) % len(MARKERS)])
 

@@ -12,7 +12,6 @@ from matplotlib.lines import Line2D
 
 from hedgerow.curve import OperatingCurve
 from hedgerow.display import COLOURS, FILLS, KINDS, MARKERS, OperatingCurveDisplay, System
-from hedgerow.study.experiment import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,7 +50,6 @@ def curves(
     figure = Figure(
         figsize=(0.4 + 3.8 * across, 3.3 * down + 0.9), layout=ConstrainedLayoutEngine(wspace=0.04, hspace=0.04)
     )
-    panels = {title: (kind, _ordered(systems)) for title, (kind, systems) in panels.items()}
     axes: list[Axes] = list(np.ravel(figure.subplots(down, across)))
     common = len({tuple(systems) for _, systems in panels.values()}) == 1
     for ax, (title, (kind, systems)) in zip(axes, panels.items(), strict=False):
@@ -71,22 +69,19 @@ def _panel(
     rules: Sequence[str] = tuple(FILLS) if marked else ()
     OperatingCurveDisplay(drawn).plot(kind, ax, rules=rules, legend=False)
     along, up = KINDS[kind]
+    below = []
     for number, each in enumerate(drawn):
         if marked and "crm" in each.rules:
             point = each.rules["crm"]
             ax.plot(point[along], point[up], linestyle="", color=_look(number)[0], zorder=3, **_CRM)
+            if point[up] < ax.get_ylim()[0]:
+                below.append(f"{each.name}: {point[up]:.2f}")
+    if below:  # room for them would squeeze all curves into the top
+        ax.text(0.02, 0.02, "\n".join(["CRM below the axis", *below]), transform=ax.transAxes, fontsize="x-small")
     ax.set_title(title, fontsize="medium")
     if legend:
         entries = [_name_entry(i, each.name, marked=marked) for i, each in enumerate(drawn)]
         ax.legend(handles=entries, fontsize="x-small", framealpha=0.85, edgecolor="none", loc="best")
-
-
-def _ordered(systems: Mapping[str, Results]) -> dict[str, Results]:
-    """Where colours run out, put last the system that shares one with the first: they lie far apart."""
-    last = NAMES["deep-rtc"]
-    if len(systems) <= len(COLOURS) or last not in systems:
-        return dict(systems)
-    return {**{name: results for name, results in systems.items() if name != last}, last: systems[last]}
 
 
 def _look(number: int) -> tuple[str, str]:
