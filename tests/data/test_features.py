@@ -140,6 +140,13 @@ def test_other_files_are_refused(tmp_path: Path, tree: Path) -> None:
         read_features(tmp_path / "absent.npz")
 
 
+def test_what_is_no_archive_is_said_in_plain_words(tmp_path: Path) -> None:
+    path = tmp_path / "features.npz"
+    path.write_bytes(b"junk that looks like a pickle")
+    with pytest.raises(FileError, match=r"cannot be read as \.npz: it is not an archive that np\.savez wrote\.$"):
+        read_features(path)
+
+
 def test_columns_that_are_no_features_are_named(tmp_path: Path) -> None:
     path = tmp_path / "f.parquet"
     pd.DataFrame({"x": [1.0], "place": ["here"], "label": ["a"]}).to_parquet(path)

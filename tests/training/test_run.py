@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from safetensors.torch import load_file
 
 from hedgerow import methods, operating_curve
-from hedgerow.data import DataSplits
+from hedgerow.data import DataSplits, Examples
 from hedgerow.errors import FileError, ParameterError, ScoreError
 from hedgerow.predictions_io import open_scores
 from hedgerow.training.module import TrainingError, TrainingModule
@@ -171,6 +172,47 @@ def test_a_trained_model_on_new_data(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="holds no labels"):
         RunScores(run, new)
     assert [block.labels for block in RunScores(run, new, labels=False)] == [None]
+
+
+def test_a_model_of_grey_images_on_a_folder_of_new_ones(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+
+    def grey(examples: Examples) -> Examples:
+        noise = rng.integers(100, size=(len(examples), 12, 12))
+        return Examples((noise + 10 * examples.labels[:, None, None]).astype(np.uint8), examples.labels)
+
+    given = splits()
+    data = DataSplits("grey", TREE, grey(given.train), grey(given.val), grey(given.test))
+    run = train(recipe("model.name=linear"), tmp_path / "run", progress=False, splits=data)
+    expected = np.concatenate(list(likelihoods(run.classifier(), data.test, torch.device("cpu"))))
+
+    folder = tmp_path / "new"
+    for i, (pixels, label) in enumerate(zip(np.asarray(data.test.inputs), data.test.labels, strict=True)):
+        place = folder / str(TREE.names[label])
+        place.mkdir(parents=True, exist_ok=True)
+        image = Image.fromarray(pixels)
+        (image.convert("RGB") if i % 2 else image).save(place / f"{i:04}.png")
+    scores = RunScores(run, folder)
+    number = [int(name[-8:-4]) for block in scores if block.ids is not None for name in block.ids.tolist()]
+    q = np.concatenate([block.q for block in scores])
+    np.testing.assert_allclose(q, expected[number], atol=1e-6)
+    labels = np.concatenate([block.labels for block in scores])
+    np.testing.assert_array_equal(labels, data.test.labels[number])
+
+    large = tmp_path / "large"
+    large.mkdir()
+    Image.new("RGB", (640, 480), "white").save(large / "a.png")
+    (block,) = RunScores(run, large, labels=False)
+    white = Examples(np.full((1, 12, 12), 255, np.uint8), [0])
+    np.testing.assert_allclose(
+        block.q, next(iter(likelihoods(run.classifier(), white, torch.device("cpu")))), atol=1e-6
+    )
+
+
+def test_a_model_of_features_takes_no_folder(tmp_path: Path) -> None:
+    run = train(recipe(), tmp_path / "run", progress=False, splits=splits())
+    with pytest.raises(ScoreError, match=r"is a folder.*trained on 8 features\. Give a feature file"):
+        RunScores(run, tmp_path)
 
 
 def test_what_is_no_run_folder(tmp_path: Path) -> None:

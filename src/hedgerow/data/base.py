@@ -77,7 +77,7 @@ class Examples:
     def input_shape(self) -> tuple[int, ...]:
         """Shape of one example as a model sees it: (d,) or (channels, height, width)."""
         if isinstance(self.inputs, ImageFiles):
-            return 3, self.inputs.size, self.inputs.size
+            return self.inputs.channels, self.inputs.size, self.inputs.size
         shape = self.inputs.shape[1:]
         if len(shape) == 1:
             return shape

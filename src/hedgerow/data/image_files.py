@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -39,53 +39,65 @@ class ImageFiles:
         One file name an example, such as "train/robin/0001.jpg"; kept as UTF-8 bytes, since there may be millions.
     size
         Height and width of what is read, in pixels.
+    channels
+        3 for colours, 1 for grey.
     """
 
     root: Path
     names: NDArray[np.bytes_]
     size: int = 224
+    channels: int = 3
 
     def __post_init__(self) -> None:
+        if self.channels not in (1, 3):
+            raise ParameterError(f"channels={self.channels}: images are read with 3 channels, or 1.")
         if self.size < 1:
             raise ParameterError(f"size={self.size}: images need at least 1 pixel a side.")
 
     @classmethod
     def of(
-        cls, names: Sequence[str | PathLike[str]], root: str | PathLike[str] = "", size: int = 224
+        cls,
+        names: Sequence[str | PathLike[str]],
+        root: str | PathLike[str] = "",
+        size: int = 224,
+        channels: int = 3,
     ) -> ImageFiles:
         """Make one from strings or paths."""
         encoded = [str(name).encode("utf-8", "surrogateescape") for name in names]
-        return cls(Path(root), np.array(encoded, dtype=np.bytes_), size)
+        return cls(Path(root), np.array(encoded, dtype=np.bytes_), size, channels)
 
     def __len__(self) -> int:
         return len(self.names)
 
     def __getitem__(self, indices: NDArray[np.int64]) -> ImageFiles:
-        return ImageFiles(self.root, self.names[indices], self.size)
+        return replace(self, names=self.names[indices])
 
     def path(self, index: int) -> Path:
         """Return the path of one image."""
         return self.root / bytes(self.names[index]).decode("utf-8", "surrogateescape")
 
     def read(self, index: int, rng: np.random.Generator | None = None) -> NDArray[np.uint8]:
-        """Return one image as [size, size, 3].
+        """Return one image as [size, size, 3], or [size, size] if grey.
 
         Without `rng` the short side is scaled and the centre cut out; with it, a part of random area and
-        proportions is cut out, scaled, and mirrored half of the time.
+        proportions is cut out, scaled, and mirrored half of the time. Grey images are scaled whole: those that
+        models learn from are held in memory, and never cut.
         """
         from PIL import Image
 
         path = self.path(index)
         try:
             with Image.open(path) as image:
-                rgb = image.convert("RGB")
+                pixels = image.convert("RGB" if self.channels == 3 else "L")
         except FileNotFoundError:
             raise FileError(f"{path} does not exist; the data set lists it. Was it unpacked whole?") from None
         except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
             raise FileError(
                 f"{path} cannot be read as an image: {error}. Unpack it again, or remove it."
             ) from None
-        return _centre(rgb, self.size) if rng is None else _random_part(rgb, self.size, rng)
+        if self.channels == 1:
+            return _cut(pixels, (0, 0, *pixels.size), self.size)
+        return _centre(pixels, self.size) if rng is None else _random_part(pixels, self.size, rng)
 
 
 def _centre(image: Image.Image, size: int) -> NDArray[np.uint8]:

@@ -86,6 +86,11 @@ def _features(path: Path, h: Hierarchy, _: tuple[int, ...], labelled: bool) -> E
 
 
 def _images(path: Path, h: Hierarchy, shape: tuple[int, ...], labelled: bool) -> Examples:
+    if len(shape) != 3:
+        raise ScoreError(
+            f"{path} is a folder, and images would be read from it; the model was trained on {shape[0]} features. "
+            f"Give a feature file."
+        )
     names = sorted(
         file.relative_to(path).as_posix() for file in path.rglob("*") if file.suffix.lower() in EXTENSIONS
     )
@@ -94,4 +99,4 @@ def _images(path: Path, h: Hierarchy, shape: tuple[int, ...], labelled: bool) ->
     labels = np.zeros(len(names), dtype=np.int64)
     if labelled:
         labels = h.indices([Path(path, name).parent.name for name in names])
-    return Examples(ImageFiles.of(names, path, shape[-1]), labels, names)
+    return Examples(ImageFiles.of(names, path, shape[-1], shape[0]), labels, names)

@@ -29,6 +29,6 @@ def print_run(run: RunFolder, console: Console) -> None:
     console.print(table)
     path = shlex.quote(str(run.path))
     steps = [f"look at every operating point of the test data:\n  hedgerow evaluate {path} --figure curves.png"]
-    if recipe.data.name != "glyphs":  # which nobody has new ones of
-        steps.append(f"answer for new data:\n  hedgerow predict {path} --data FILE --tau 0.8 -o answers.csv")
+    given = "FILE" if recipe.data.name == "features" else "FOLDER"
+    steps.append(f"answer for new data:\n  hedgerow predict {path} --data {given} --tau 0.8 -o answers.csv")
     console.print("Next: " + "\nOr ".join(steps), markup=False, highlight=False, soft_wrap=True)
