@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import sys
 import time
 from pathlib import Path
@@ -234,6 +235,23 @@ def test_long_work_shows_a_bar_and_short_work_none(monkeypatch: pytest.MonkeyPat
     with options.bar("Saving", None):
         time.sleep(1.2)  # though no step is done
     assert begun == ["Saving"]
+
+
+def test_the_two_models_of_the_examples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    examples = Path(__file__).parents[1] / "examples"
+    if not examples.is_dir():
+        pytest.skip("the examples ship with the sources only")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    runpy.run_path(str(examples / "two_models.py"))
+    capsys.readouterr()
+    tree = ("--tree", str(examples / "garden.csv"), "--tree-format", "lineages")
+    out, _ = hedgerow(capsys, "compare", "keen.csv", "careful.csv", *tree)
+    shown = (examples.parent / "docs" / "cli.md").read_text(encoding="utf-8")
+    rows = [line.rstrip() for line in out.splitlines() if line.startswith(("system", "keen", "careful"))]
+    assert "\n".join(rows[:3]) in shown
 
 
 def test_the_example_that_ships_with_the_sources(capsys: pytest.CaptureFixture[str]) -> None:
