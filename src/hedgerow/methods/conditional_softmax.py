@@ -44,9 +44,16 @@ class ConditionalSoftmax(Method):
     def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
         """Return the loss of every example: [B]."""
         theta, labels = self.checked(theta, labels)
+        return self.loss_among_siblings(theta, labels)
+
+    def loss_among_siblings(self, theta: Tensor, labels: Tensor, added: Tensor | None = None) -> Tensor:
+        """Return the loss with something added to the scores of every example: [nodes but the root]."""
         path = self.paths(labels)
         child, step = self.path_children(path)
         right = torch.cat([path[:, 1:], path[:, -1:]], 1).gather(1, step)  # the sibling on the path
-        ahead = theta.gather(1, child - 1) - theta.gather(1, (right - 1).clamp(min=0))
+        child, right = child - 1, (right - 1).clamp(min=0)
+        ahead = theta.gather(1, child) - theta.gather(1, right)
+        if added is not None:
+            ahead = ahead + (added[child] - added[right]).to(theta.dtype)
         log_mass = segment_log_sums(ahead, step, self.paths.length)[:, :-1]
         return torch.where(self.paths.below_root(labels), log_mass, 0.0).sum(1)

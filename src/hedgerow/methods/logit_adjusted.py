@@ -66,4 +66,4 @@ class LogitAdjustedConditionalSoftmax(Method):
     def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
         """Return the loss of every example: [B]."""
         theta, labels = self.checked(theta, labels)
-        return self.conditional.loss(theta + self.adjustment.to(theta.dtype), labels)
+        return self.conditional.loss_among_siblings(theta, labels, self.adjustment)

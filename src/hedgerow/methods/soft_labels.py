@@ -10,7 +10,7 @@ import torch
 from hedgerow import likelihood
 from hedgerow.errors import ParameterError
 from hedgerow.methods.base import DISTRIBUTION, Law, Method
-from hedgerow.methods.paths import Paths, constant, in_slice, negative_log_share, rings
+from hedgerow.methods.paths import Paths, constant, innermost, negative_log_share
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -61,8 +61,8 @@ class SoftLabels(Method):
         theta, labels = self.checked(theta, labels)
         path = self.paths(labels)
         first, last = self.first[path], self.last[path]
-        inside = in_slice(first[:, -1], last[:, -1], self.width)
-        near = torch.exp(-self.beta * self.height[path]).to(theta.dtype)
-        near = near.gather(1, rings(first, last, self.width)).masked_fill(inside, 0.0)
+        weight = torch.exp(-self.beta * self.height[path]).to(theta.dtype)
+        weight = torch.where(path == labels[:, None], 0.0, weight)
+        near = innermost(weight, first, last, self.width)
         elsewhere = -(near * theta.log_softmax(-1)).sum(1)
         return (negative_log_share(theta, first[:, -1], last[:, -1]) + elsewhere) / (1 + near.sum(1))
