@@ -149,6 +149,17 @@ def test_many_rows_in_blocks_equal_one_by_one() -> None:
     assert raw(single.compute()) == raw(hr.operating_curve(h, q, labels))
 
 
+def test_many_events_in_parts_equal_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(0)
+    q = np.sort(random.random((3000, 5)).round(3), axis=1)[:, [4, 3, 2, 1, 0]]
+    labels = random.integers(5, size=len(q))
+    whole = hr.operating_curve(PETS, q, labels)
+    monkeypatch.setattr("hedgerow.events._SORTED_AT_ONCE", 100)
+    monkeypatch.setattr("hedgerow.curve._ADDED_AT_ONCE", 7)
+    shuffled = random.permutation(len(q))
+    assert raw(hr.operating_curve(PETS, q[shuffled], labels[shuffled])) == raw(whole)
+
+
 # Metrics --------------------------------------------------------------------------------------------------
 
 

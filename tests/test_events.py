@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,13 +86,44 @@ def test_what_events_know_of_one_another(problem: Problem) -> None:
     events = events_of(problem, problem.q)
     assert events.example.tolist() == [i for i, n in enumerate(events.count) for _ in range(n)]
     before = [node for steps in moves(events) for node, _ in [(0, math.inf), *steps][: len(steps)]]
-    assert events.before.tolist() == before
-    order, last = events.descending()
+    label = [int(events.label[i]) for i in events.example]
+    assert events.moves.tolist() == [list(move) for move in zip(label, before, events.node.tolist(), strict=True)]
+    labels, number = events.distinct_labels
+    assert dict(zip(labels.tolist(), number.tolist(), strict=True)) == Counter(problem.labels.tolist())
+
+
+@given(problems(max_rows=8), st.sampled_from([1, 2, 3, 7, 1 << 18]))
+@QUICK
+def test_events_from_the_highest_score_down(problem: Problem, at_once: int) -> None:
+    events = events_of(problem, problem.q)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hedgerow.events._SORTED_AT_ONCE", at_once)
+        order, last, thresholds = events.descending("probability")
     assert sorted(order.tolist()) == list(range(len(events.node)))
-    assert np.all(np.diff(events.score[order]) <= 0)
-    assert events.score[order[last]].tolist() == sorted(set(events.score.tolist()), reverse=True)
-    thresholds = events.thresholds(order, last, "probability")
-    assert thresholds.tolist() == [*sorted(set(events.score.tolist()), reverse=True), 0.0]
+    keys = [(-score, *move) for score, move in zip(events.score.tolist(), events.moves.tolist(), strict=True)]
+    assert [keys[i] for i in order] == sorted(keys)
+    distinct = sorted(set(events.score.tolist()), reverse=True)
+    assert events.score[order[last]].tolist() == distinct
+    assert thresholds.tolist() == [*distinct, 0.0]
+
+
+@pytest.mark.parametrize("decimals", [None, 2])
+def test_many_events_from_the_highest_score_down(decimals: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hedgerow.events._SORTED_AT_ONCE", 1000)
+    random = np.random.default_rng(0)
+    count = random.integers(0, 4, 200_000)
+    score = random.beta(8, 1, count.sum())
+    score = score if decimals is None else np.maximum(score.round(decimals), 0.01)
+    found = Events.of_arrays(
+        random.choice([2, 3, 4], len(count)), count, random.integers(1, 5, count.sum()), score
+    )
+    order, last, thresholds = found.descending("probability")
+    label, before, after = found.moves.T
+    assert np.array_equal(found.score[order], np.sort(score)[::-1])
+    best = np.lexsort((after, before, label, -score))
+    assert np.array_equal(found.moves[order], found.moves[best])
+    assert np.array_equal(thresholds, np.append(np.unique(score)[::-1], 0.0))
+    assert np.array_equal(found.score[order][last], thresholds[:-1])
 
 
 def test_half_precision() -> None:

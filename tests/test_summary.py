@@ -29,10 +29,13 @@ def points(draw: st.DrawFn) -> Points:
     return draw(array).tolist(), draw(array).tolist()
 
 
-@given(points())
+@given(points(), st.sampled_from([1, 2, 5, 100]))
 @QUICK
-def test_integral(found: Points) -> None:
+def test_integral(found: Points, at_once: int) -> None:
     over, of = found
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(summary, "_POINTS_AT_ONCE", at_once)
+        assert summary.integral(over, of) == pytest.approx(oracle_curve.integral(over, of), abs=1e-12)
     assert summary.integral(over, of) == pytest.approx(oracle_curve.integral(over, of), abs=1e-12)
 
 

@@ -117,11 +117,11 @@ class _System:
         events = builder.events
         if not len(events.label):
             raise ScoreError("An interval needs at least one example.")
-        order, self._last = events.descending()
-        self._threshold = events.thresholds(order, self._last, builder.scale)
+        order, self._last, self._threshold = events.descending(builder.scale)
         self._scale = builder.scale
         self._example = events.example[order]
-        labels, self._label_of, _ = events.distinct_labels
+        labels, _ = events.distinct_labels
+        self._label_of = np.searchsorted(labels, events.label)
         changes = np.empty((len(builder.measures.metrics), len(order)))
         builder.measures.changes(events, order, changes)
         by_metric = zip(builder.measures.at_root(labels), changes, strict=True)

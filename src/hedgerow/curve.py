@@ -13,6 +13,7 @@ from scipy import special
 
 from hedgerow import metrics
 from hedgerow._atomic import atomic_write
+from hedgerow._threads import map_row_blocks
 from hedgerow.errors import FileError, ParameterError, ScoreError
 from hedgerow.events import CustomMetric, Events, Measures
 from hedgerow.likelihood import BOTTOM
@@ -40,6 +41,7 @@ STANDARD_METRICS = (
 """What every curve holds."""
 
 _UNIT = 2.0**-32  # of the fixed-point sums of a binned curve: they add up the same in any order
+_ADDED_AT_ONCE = 1 << 16
 _TOP_LOGIT = 37.0  # 1 - σ(37) is below double precision
 
 
@@ -283,17 +285,16 @@ class CurveBuilder:
 
     def _exact_sums(self) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
         events = self.events
-        order, last = events.descending()
-        labels, _, number = events.distinct_labels
+        order, last, threshold = events.descending(self.scale)
+        labels, number = events.distinct_labels
         # One column more than events, for the point before all of them; then everything in place.
-        sums = np.zeros((len(self.measures.metrics), len(order) + 1))
+        sums = np.empty((len(self.measures.metrics), len(order) + 1))
+        sums[:, 0] = [np.sum(at_root * number) for at_root in self.measures.at_root(labels)]
         self.measures.changes(events, order, sums[:, 1:])
-        for row, at_root in zip(sums, self.measures.at_root(labels), strict=True):
-            np.cumsum(row, out=row)
-            row += np.sum(at_root * number)
-        if len(last) < len(order):
+        map_row_blocks(lambda rows: _add_up(sums[rows]), len(sums), sums[:1].nbytes)
+        if isinstance(last, np.ndarray):
             sums = sums[:, np.append(0, last + 1)]
-        return events.thresholds(order, last, self.scale), sums, len(events.label)
+        return threshold, sums, len(events.label)
 
 
 @final
@@ -316,12 +317,12 @@ class Bins:
         """Take in the events of some examples."""
         # An event belongs to the highest edge below its score: the threshold from which it has happened.
         edge = np.searchsorted(self.edges, events.score) - 1
-        labels, _, number = events.distinct_labels
+        labels, number = events.distinct_labels
         self.sums["examples"] += len(events.label)
         self.sums["moves"] += np.bincount(edge, minlength=len(self.edges))
         for row, at_root in enumerate(measures.at_root(labels)):
             self.sums["at_root"][row] += np.sum(_fixed(at_root) * number)
-        for row, (before, after) in enumerate(measures.before_and_after(events)):
+        for row, (before, after) in enumerate(measures.before_and_after(events.moves)):
             np.add.at(self.sums["change"][row], edge, _fixed(after) - _fixed(before))
 
     def add_sums(self, other: Mapping[str, NDArray[np.int64]]) -> None:
@@ -352,6 +353,14 @@ def operating_curve(hierarchy: Hierarchy, q: Any, labels: ArrayLike, **options: 
     builder = CurveBuilder(hierarchy, **options)
     builder.update(q, labels)
     return builder.compute()
+
+
+def _add_up(rows: NDArray[np.float64]) -> None:
+    """Replace the entries of each row by the sums of all up to them; in parts, to need no other memory."""
+    for row in rows:
+        for start in range(0, len(row) - 1, _ADDED_AT_ONCE):
+            part = row[start : start + _ADDED_AT_ONCE + 1]  # it begins with the end of the part before
+            part[:] = np.cumsum(part)
 
 
 def _fixed(value: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from hedgerow.treeops import Array
 
 _BYTES_OF_PAIRS = 32  # decides how many pairs are compared at once: 65,536
+_SORTED_AT_ONCE = 1 << 18  # about how many events are sorted at once
+_SAMPLE = 32  # how many scores are looked at to choose where a range of scores ends
 
 
 @final
@@ -102,47 +104,92 @@ class Events:
         return np.repeat(np.arange(len(self.label)), self.count)
 
     @cached_property
-    def label_of_event(self) -> NDArray[np.int32]:
-        """The label of each event's example."""
-        return np.repeat(self.label, self.count)
+    def moves(self) -> NDArray[np.int32]:
+        """The label, the answer before and the answer after each event, [events, 3].
+
+        The answer before is that of the event before, the root for the first of an example.
+        """
+        moves = np.empty((len(self.node), 3), dtype=np.int32)
+        moves[:, 0] = np.repeat(self.label, self.count)
+        moves[1:, 1] = self.node[:-1]
+        moves[(np.cumsum(self.count) - self.count)[self.count > 0], 1] = 0
+        moves[:, 2] = self.node
+        return moves
 
     @cached_property
-    def distinct_labels(self) -> tuple[NDArray[np.int32], Indices, Indices]:
-        """The labels that occur, which of them each example has, and how many examples have each."""
-        return np.unique(self.label, return_inverse=True, return_counts=True)
+    def distinct_labels(self) -> tuple[Indices, Indices]:
+        """The labels that occur, and how many examples have each."""
+        number = np.bincount(self.label)
+        labels = np.flatnonzero(number)
+        return labels, number[labels]
 
-    @cached_property
-    def before(self) -> NDArray[np.int32]:
-        """The answer before each event: that of the event before it, the root before the first of an example."""
-        before = np.empty_like(self.node)
-        before[1:] = self.node[:-1]
-        before[(np.cumsum(self.count) - self.count)[self.count > 0]] = 0
-        return before
-
-    def descending(self) -> tuple[Indices, Indices]:
-        """Return the events from the highest score down, and where each distinct score ends in that order.
+    def descending(self, scale: Scale) -> tuple[Indices, Indices | slice, NDArray[np.float64]]:
+        """Return the events from the highest score down, where each distinct score ends there, and the thresholds.
 
         Events of equal score are ordered by what they are (label, answer before, answer after), not by when they
-        came, so that sums over them do not depend on how the data was split into batches.
+        came, so that sums over them do not depend on how the data was split into batches. If no two are equal, a
+        slice stands for all places. The thresholds are the distinct scores, then the bottom of the scale.
         """
-        order = np.argsort(-self.score)
-        score = self.score[order]
-        differs = score[1:] != score[:-1]
-        if differs.all():
-            return order, np.arange(len(order))
-        last = np.flatnonzero(np.append(differs, True))
-        run = np.diff(last, prepend=-1)
-        run_of = np.repeat(np.arange(len(run)), run)
-        tied = run[run_of] > 1
-        events = order[tied]
-        keys = (self.node[events], self.before[events], self.label_of_event[events], run_of[tied])
-        order[tied] = events[np.lexsort(keys)]
-        return order, last
+        count = len(self.score)
+        order = np.empty(count, dtype=_index_type(count))
+        threshold = np.empty(count + 1)
+        threshold[-1] = BOTTOM[scale]
+        ranges, ends = _ranges(self.score)
+        _ = self.moves  # made once, not by every thread
 
-    def thresholds(self, order: Indices, last: Indices, scale: Scale) -> NDArray[np.float64]:
-        """Return the thresholds of a curve: the distinct scores, descending, then the bottom of the scale."""
-        distinct = order if len(last) == len(order) else order[last]
-        return np.append(self.score[distinct], BOTTOM[scale])
+        def sort(block: slice) -> None:
+            for pieces, end in zip(ranges[block], ends[block], strict=True):
+                events = np.concatenate(pieces)
+                place = slice(end - len(events), end)
+                order[place], threshold[place] = self._sorted(events)
+
+        map_row_blocks(sort, len(ranges), _SORTED_AT_ONCE * self.score.itemsize)
+        differs = threshold[1:] != threshold[:-1]
+        if differs.all():
+            return order, slice(None), threshold
+        last = np.flatnonzero(differs)
+        return order, last, threshold[np.append(last, count)]
+
+    def _sorted(self, events: Indices) -> tuple[Indices, NDArray[np.float64]]:
+        """Return some events from the highest score down, and their scores."""
+        score = self.score[events]
+        order = np.argsort(-score)
+        events, score = events[order], score[order]
+        equal = score[1:] == score[:-1]
+        if equal.any():
+            tied = np.append(equal, False) | np.append(False, equal)
+            which = events[tied]
+            label, before, after = self.moves[which].T
+            events[tied] = which[np.lexsort((after, before, label, -score[tied]))]
+        return events, score
+
+
+def _ranges(score: NDArray[np.float64]) -> tuple[list[tuple[Indices, ...]], Indices]:
+    """Share out scores among ranges, from the highest down, each small enough to be sorted in the cache.
+
+    A range is given by the numbers of its scores, in pieces, and by how many scores there are up to its end. Equal
+    scores are in one. To sort all at once would mean to fetch scores from all over the memory, again and again.
+    """
+    count = len(score) // _SORTED_AT_ONCE
+    if count == 0:
+        return [(np.arange(len(score)),)], np.array([len(score)])
+    sample = score[np.random.default_rng(0).integers(len(score), size=count * _SAMPLE)]
+    limit = np.unique(np.sort(-sample)[_SAMPLE // 2 :: _SAMPLE])
+    numbers = np.empty(len(score), dtype=_index_type(len(score)))
+
+    def share_out(block: slice) -> tuple[list[Indices], Indices]:
+        place = np.searchsorted(limit, -score[block])
+        numbers[block] = np.argsort(place.astype(np.uint16), kind="stable")  # linear, for so short a type
+        numbers[block] += block.start
+        size = np.bincount(place, minlength=len(limit) + 1)
+        return np.split(numbers[block], np.cumsum(size)[:-1]), size
+
+    pieces, sizes = zip(*map_row_blocks(share_out, len(score), score.itemsize), strict=True)
+    return list(zip(*pieces, strict=True)), np.cumsum(np.sum(sizes, axis=0))
+
+
+def _index_type(count: int) -> type[np.signedinteger[Any]]:
+    return np.int32 if count <= np.iinfo(np.int32).max else np.int64
 
 
 class CustomMetric(Protocol):
@@ -186,23 +233,24 @@ class Measures:
         return [self._evaluate(name, pairs) for name in self.metrics]
 
     def before_and_after(
-        self, events: Events, which: Any = slice(None)
+        self, moves: NDArray[np.int32]
     ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """Yield the values of each metric before and after some events."""
-        label = events.label_of_event[which]
-        answers = (self._compare(label, events.before[which]), self._compare(label, events.node[which]))
+        """Yield the values of each metric before and after some moves: see `Events.moves`."""
+        label, before, after = np.ascontiguousarray(moves.T, dtype=np.int64)
+        answers = (self._compare(label, before), self._compare(label, after))
         for name in self.metrics:
-            before, after = (self._evaluate(name, pairs) for pairs in answers)
-            yield before, after
+            old, new = (self._evaluate(name, pairs) for pairs in answers)
+            yield old, new
 
     def changes(self, events: Events, order: Indices, result: NDArray[np.float64]) -> None:
         """Write down by how much each event, in some order, changes each metric: [metrics, events]."""
         # The answer before is compared anew instead of being looked up among the events: that is more arithmetic,
         # but in blocks that stay in the cache.
-        _ = events.label_of_event, events.before  # made once, not by every thread
+        moves = events.moves
 
         def work(block: slice) -> None:
-            for row, (before, after) in zip(result, self.before_and_after(events, order[block]), strict=True):
+            values = self.before_and_after(np.take(moves, order[block], axis=0))
+            for row, (before, after) in zip(result, values, strict=True):
                 np.subtract(after, before, out=row[block])
 
         map_row_blocks(work, len(order), _BYTES_OF_PAIRS)

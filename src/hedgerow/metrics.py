@@ -72,6 +72,16 @@ class Comparison:
         """Lowest common ancestor of label and prediction."""
         return np.asarray(self.hierarchy.lca(self.label, self.prediction))
 
+    @cached_property
+    def precision(self) -> Values:
+        """Share of the answer's information that is right."""
+        return _precision(self, self.information)
+
+    @cached_property
+    def recall(self) -> Values:
+        """Share of the label's information that is found."""
+        return _recall(self, self.information)
+
     @property
     def depth(self) -> Values:
         """Depth of each node of the tree, as numbers to divide."""
@@ -190,13 +200,13 @@ exact = Metric("exact", True, lambda c: c.prediction == c.label)
 strictly_exact = Metric("strictly_exact", True, lambda c: c.answer == c.label)
 """Is the answer the label, an answer below the label counting as wrong?"""
 
-precision = Metric("precision", True, lambda c: _precision(c, c.information))
+precision = Metric("precision", True, lambda c: c.precision)
 """Share of the answer's information that is right: ``I(lca) / I(prediction)``."""
 
-recall = Metric("recall", True, lambda c: _recall(c, c.information))
+recall = Metric("recall", True, lambda c: c.recall)
 """Share of the label's information that is found: ``I(lca) / I(label)``."""
 
-f1 = Metric("f1", True, lambda c: _f1(_precision(c, c.information), _recall(c, c.information)))
+f1 = Metric("f1", True, lambda c: _f1(c.precision, c.recall))
 """Harmonic mean of `precision` and `recall`, per example; 0 where both are 0."""
 
 depth_precision = Metric("depth_precision", True, lambda c: _precision(c, c.depth))
