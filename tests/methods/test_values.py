@@ -17,9 +17,7 @@ from tests.strategies import trees
 @pytest.fixture(params=["segments", "masks"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The two ways to run one definition."""
-    masks = request.param == "masks"
-    monkeypatch.setattr(paths, "masks_are_cheap", lambda *_: masks)
-    monkeypatch.setattr(paths.Ancestry, "goes_by_level", property(lambda self: masks and self.is_shallow))
+    monkeypatch.setattr(paths, "_masks_are_cheap", lambda *_: request.param == "masks")
     return str(request.param)
 
 

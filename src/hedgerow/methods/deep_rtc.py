@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
+import numpy as np
 import torch
+from torch.nn import functional
 
 from hedgerow import likelihood
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.methods.base import Law, Method
-from hedgerow.methods.paths import NOTHING, Ancestry, Paths, constant, negative_log_share_of_kin
+from hedgerow.methods.paths import NOTHING, Ancestry, Paths, constant, negative_log_share
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -45,7 +47,7 @@ class DeepRTC(Method):
     laws: frozenset[Law] = frozenset({"convex at leaves"})
     end: Tensor
     is_leaf: Tensor
-    is_inner: Tensor
+    internal: Tensor
 
     def __init__(self, hierarchy: Hierarchy, *, cut_probability: float = 0.1) -> None:
         super().__init__(hierarchy)
@@ -56,21 +58,20 @@ class DeepRTC(Method):
         self.ancestry = Ancestry(hierarchy)
         constant(self, "end", hierarchy.end)
         constant(self, "is_leaf", hierarchy.is_leaf)
-        constant(self, "is_inner", ~hierarchy.is_leaf & (hierarchy.parent >= 0))
+        constant(self, "internal", np.flatnonzero(~hierarchy.is_leaf))
 
     def sample_cut(self, batch: int, generator: Generator | None = None) -> Tensor:
         """Draw K for every example: bool [batch, nodes], one node on every path from the root to a leaf."""
         cut = self._draw(batch, generator)
-        above = self.ancestry.any_above(cut.index_select(1, self.ancestry.inner))
-        return (cut | self.is_leaf) & ~above
+        nodes = self.is_leaf.repeat(batch, 1).index_copy(1, self.ancestry.inner, cut)
+        return nodes & ~self.ancestry.any_above(cut)
 
     def _draw(self, batch: int, generator: Generator | None = None) -> Tensor:
-        """Cut internal nodes at random: bool [batch, nodes]."""
+        """Cut internal nodes at random: bool [batch, inner]."""
         inner = self.ancestry.inner
         device = inner.device if generator is None else generator.device
         chance = torch.rand(batch, len(inner), generator=generator, device=device).to(inner.device)
-        nothing = torch.zeros(batch, len(self.end), dtype=torch.bool, device=inner.device)
-        return nothing.index_copy(1, inner, chance < self.cut_probability)
+        return chance < self.cut_probability
 
     def loss(self, theta: Tensor, labels: Tensor, cut: Tensor | None = None) -> Tensor:
         """Return the loss of every example: [B].
@@ -86,6 +87,9 @@ class DeepRTC(Method):
                 f"A cut must be bool [{len(labels)}, {len(self.end)}], not {cut.dtype} {tuple(cut.shape)}."
             )
         else:
-            cut = cut & self.is_inner
-        beta = torch.where(cut | self.is_leaf, self.ancestry.path_scores(theta, cut), NOTHING)
-        return negative_log_share_of_kin(beta, labels, self.end, self.paths)
+            cut = cut.index_select(1, self.ancestry.inner)
+        # What lies below a cut node vanishes, and so does an internal node that is not cut, the root among them.
+        beta = self.ancestry.path_scores(theta, NOTHING * cut)
+        uncut = functional.pad(NOTHING * ~cut, (1, 0), value=NOTHING)
+        beta = beta.index_add(1, self.internal, uncut.to(beta.dtype))
+        return negative_log_share(beta, labels, self.end[labels], self.paths(labels))

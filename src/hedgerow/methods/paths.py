@@ -27,8 +27,6 @@ NOTHING = -1e30
 MOST_MASKS = 64
 """Longer paths than this are never reduced one mask a node."""
 
-_MOST_LEVELS = 16  # that are gathered one by one
-
 
 def constant(module: nn.Module, name: str, values: NDArray[Any]) -> None:
     """Register an array that follows from the tree: it moves with the module and is not saved with it."""
@@ -66,42 +64,18 @@ class Paths(nn.Module):
 
 @final
 class Ancestry(nn.Module):
-    """Sums over the ancestors of nodes, without a node-by-node matrix.
+    """Sums over the ancestors of every node, doubling the stride: log2(depth) rounds, no levels and no matrix.
 
-    One definition, two ways to run it: a gather for every level, if there are few, of which a compiler makes one
-    kernel; or doubling the stride, in log2(depth) rounds. There, only internal nodes pass anything down: they
-    stand in slots 1, 2, ..., and slot 0, the root, passes nothing.
-
-    Parameters
-    ----------
-    h
-        The tree.
-    nodes
-        Whose ancestors are summed, ascending; by default all.
+    Only internal nodes pass anything down: they stand in slots 1, 2, ..., and slot 0, the root, passes nothing.
     """
 
-    nodes: Tensor
-    level: Tensor
-    first: Tensor
-    last: Tensor
     inner: Tensor
     slot: Tensor
     above: Tensor
     end: Tensor
 
-    def __init__(self, h: Hierarchy, nodes: NDArray[np.int64] | None = None) -> None:
+    def __init__(self, h: Hierarchy) -> None:
         super().__init__()
-        self.takes_all = nodes is None
-        nodes = np.arange(len(h)) if nodes is None else nodes
-        levels = [nodes]
-        while levels[-1].any() and len(levels) <= _MOST_LEVELS:
-            levels.append(np.maximum(h.parent[levels[-1]], 0))
-        self.is_shallow = not levels[-1].any()
-        constant(self, "nodes", nodes)
-        if self.is_shallow:
-            constant(self, "level", np.stack(levels[1:]))  # those of the parents, and so on; last, the root
-            constant(self, "first", np.searchsorted(nodes, np.arange(1, len(h))))
-            constant(self, "last", np.searchsorted(nodes, h.end[1:]))
         inner = 1 + np.flatnonzero(~h.is_leaf[1:])
         own_slot = np.zeros(len(h), dtype=np.int64)
         own_slot[inner] = np.arange(1, len(inner) + 1)
@@ -114,62 +88,23 @@ class Ancestry(nn.Module):
         constant(self, "above", np.stack(above)[:-1])  # the last leads to the root from everywhere
         constant(self, "end", h.end[inner])
 
-    def path_scores(self, theta: Tensor, cut: Tensor | None = None) -> Tensor:
-        """Return β_v = Σ θ_u over v and its ancestors u: [B, nodes of h but the root] -> [B, nodes].
+    def path_scores(self, theta: Tensor, passed: Tensor | None = None) -> Tensor:
+        """Return β_v = Σ θ_u over the ancestors u of v, itself included: [B, nodes but the root] -> [B, nodes].
 
-        Below the internal nodes in `cut`, bool [B, nodes of h], nothing is left: `NOTHING`, or less.
+        `passed`, [B, inner], is added to what internal nodes pass down, but not to their own β.
         """
-        scores: Tensor
-        if self.goes_by_level:
-            beta = self._by_level(theta.detach(), cut)
-            scores = _WithGradient.apply(theta, beta, self.first, self.last)  # type: ignore[no-untyped-call]
-            return scores
-        passed = None if cut is None else NOTHING * cut.index_select(1, self.inner)
-        scores = _PathSum.apply(theta, passed, self.inner, self.slot, self.above, self.end)  # type: ignore[no-untyped-call]
-        return scores if self.takes_all else scores.index_select(1, self.nodes)
-
-    @property
-    def goes_by_level(self) -> bool:
-        """Whether to gather level by level."""
-        return self.is_shallow and torch.compiler.is_compiling()
-
-    def _by_level(self, theta: Tensor, cut: Tensor | None) -> Tensor:
-        total = torch.where(self.nodes > 0, _at(theta, (self.nodes - 1).clamp(min=0)), 0.0)
-        for u in self.level[:-1]:
-            passed = _at(theta, (u - 1).clamp(min=0))
-            if cut is not None:
-                passed = torch.where(_at(cut, u), NOTHING, passed)
-            total = total + torch.where(u > 0, passed, 0.0)
-        return total
+        scores: Tensor = _PathSum.apply(theta, passed, self.inner, self.slot, self.above, self.end)  # type: ignore[no-untyped-call]
+        return scores
 
     def any_above(self, mask: Tensor) -> Tensor:
-        """Tell which nodes of h have a proper ancestor in the mask: bool [B, inner] -> [B, nodes of h]."""
+        """Tell which nodes have a proper ancestor in the mask: bool [B, inner] -> [B, nodes]."""
         passed = functional.pad(mask, (1, 0))
         for further in self.above:
             passed = passed | _at(passed, further)
         return _at(passed, self.slot)
 
 
-class _WithGradient(torch.autograd.Function):
-    """Path scores that are there already, and the gradient that goes with them."""
-
-    @staticmethod
-    def forward(ctx: Any, _: Tensor, beta: Tensor, first: Tensor, last: Tensor) -> Tensor:
-        ctx.save_for_backward(first, last)
-        return beta.view_as(beta)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        # The transpose sums over descendants, a slice: a difference of prefix sums, the same on every run.
-        first, last = ctx.saved_tensors
-        (grad,) = grads
-        sums = functional.pad(grad.cumsum(-1, dtype=torch.float64), (1, 0))
-        return (_at(sums, last) - _at(sums, first)).to(grad.dtype), None, None, None
-
-
 class _PathSum(torch.autograd.Function):
-    """Path scores of all nodes; `passed` is added to what internal nodes pass down, but not to their own β."""
-
     @staticmethod
     def forward(
         ctx: Any,
@@ -189,7 +124,7 @@ class _PathSum(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        # As above; a leaf has no descendants.
+        # The transpose sums over descendants, a slice: a difference of prefix sums, the same on every run.
         inner, end = ctx.saved_tensors
         (grad,) = grads
         sums = grad.cumsum(-1, dtype=torch.float64)
@@ -222,7 +157,7 @@ class PathChildren(nn.Module):
         """Return nodes [B, width], and the depth of their parent; past the last, the length of the path less 1."""
         before = self.before[path]
         slot = torch.arange(self.width, device=path.device).repeat(len(path), 1)
-        if masks_are_cheap(path, path.shape[1]):  # inductor cannot compile a search in several rows
+        if _masks_are_cheap(path, path.shape[1]):  # inductor cannot compile a search in several rows
             step = (before[:, None] <= slot[..., None]).sum(-1) - 1
         else:
             step = torch.searchsorted(before, slot, right=True) - 1
@@ -236,63 +171,32 @@ def in_slice(first: Tensor, last: Tensor, width: int) -> Tensor:
     return (first[..., None] <= column) & (column < last[..., None])
 
 
-def negative_log_share(x: Tensor, first: Tensor, last: Tensor) -> Tensor:
-    """Return LSE(x) less LSE of x over the columns ``first .. last - 1``, for every row.
+def negative_log_share(x: Tensor, first: Tensor, last: Tensor, above: Tensor | None = None) -> Tensor:
+    """Return LSE(x) less LSE of x over the columns ``first .. last - 1`` and those of `above`, for every row.
 
     Exactly 0, with its gradient, where the slice is the whole row. One definition, two ways to run it: a mask, or
     a gather of as many columns as the longest slice has.
-    """
-    width = x.shape[1]
-    if masks_are_cheap(x, 1):
-        share = _share_of_mask(x, in_slice(first, last, width))
-    else:
-        share = _share_of_columns(x, *_slice_columns(first, last))
-    return torch.where(last - first == width, 0.0, share)
-
-
-def negative_log_share_of_kin(x: Tensor, labels: Tensor, end: Tensor, paths: Paths) -> Tensor:
-    """Return LSE(x) less LSE of x over the ancestors and descendants of a label, for every row of all nodes.
-
-    Exactly 0, with its gradient, where the label is the root. Two ways to run it, as above.
-    """
-    if masks_are_cheap(x, 1):
-        node, label = torch.arange(len(end), device=x.device), labels[:, None]
-        is_above = (node <= label) & (label < end)
-        share = _share_of_mask(x, is_above | in_slice(labels, end[labels], len(end)))
-    else:
-        path = paths(labels)
-        columns, inside = _slice_columns(labels, end[labels])
-        kin = torch.cat([path < labels[:, None], inside], 1)
-        share = _share_of_columns(x, torch.cat([path, columns], 1), kin)
-    return torch.where(labels == 0, 0.0, share)
-
-
-def _share_of_mask(x: Tensor, inside: Tensor) -> Tensor:
-    """Return LSE(x) less LSE of x where `inside`, for every row.
 
     As two cross-entropies of the largest score inside, so that small differences of large scores keep their
     digits; nor does eager torch have a faster log-sum-exp.
     """
-    part = torch.where(inside, x, NOTHING)
-    best = part.argmax(1)
-    return _loss_of(x, best) - _loss_of(part, best)
-
-
-def _share_of_columns(x: Tensor, columns: Tensor, inside: Tensor) -> Tensor:
-    """Return LSE(x) less LSE of x over some columns, those that are `inside`: [B, M], [B, K], [B, K] -> [B]."""
-    part = torch.where(inside, x.gather(1, columns.clamp(max=x.shape[1] - 1)), NOTHING)
-    best = part.argmax(1)
-    return _loss_of(x, columns.gather(1, best[:, None])[:, 0]) - _loss_of(part, best)
-
-
-def _slice_columns(first: Tensor, last: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the columns of slices, as many as the longest has, and which of them are inside: two [B, K]."""
-    columns = first[:, None] + torch.arange(max((last - first).tolist(), default=1), device=first.device)
-    return columns, columns < last[:, None]
-
-
-def _loss_of(x: Tensor, column: Tensor) -> Tensor:
-    return functional.cross_entropy(x, column, reduction="none")
+    width = x.shape[1]
+    if _masks_are_cheap(x, 1):
+        inside = in_slice(first, last, width)
+        part = torch.where(inside if above is None else inside.scatter(1, above, True), x, NOTHING)
+        best = column = part.argmax(1)
+    else:
+        columns = first[:, None] + torch.arange(max((last - first).tolist(), default=1), device=x.device)
+        inside = columns < last[:, None]
+        if above is not None:
+            columns, inside = torch.cat([above, columns], 1), torch.cat([above < first[:, None], inside], 1)
+        part = torch.where(inside, x.gather(1, columns.clamp(max=width - 1)), NOTHING)
+        best = part.argmax(1)
+        column = columns.gather(1, best[:, None])[:, 0]
+    outside = functional.cross_entropy(x, column, reduction="none")
+    return torch.where(
+        last - first == width, 0.0, outside - functional.cross_entropy(part, best, reduction="none")
+    )
 
 
 def slice_log_sums(x: Tensor, first: Tensor, last: Tensor, *, inside: bool) -> Tensor:
@@ -302,7 +206,7 @@ def slice_log_sums(x: Tensor, first: Tensor, last: Tensor, *, inside: bool) -> T
     in one kernel; or one segmented log-sum-exp over the rings between slices and a running one across them, which
     touches each score once.
     """
-    if masks_are_cheap(x, first.shape[1]):
+    if _masks_are_cheap(x, first.shape[1]):
         within = in_slice(first[:, 1:], last[:, 1:], x.shape[1])
         parts = torch.where(within if inside else ~within, x[:, None], NOTHING).logsumexp(-1)
         whole = x.logsumexp(-1, keepdim=True) if inside else x.new_full((len(x), 1), NOTHING)
@@ -318,7 +222,7 @@ def innermost(values: Tensor, first: Tensor, last: Tensor, width: int) -> Tensor
 
     The outermost slice is the whole row. One definition, two ways to run it, as above.
     """
-    if not masks_are_cheap(values, values.shape[1]):
+    if not _masks_are_cheap(values, values.shape[1]):
         return values.gather(1, rings(first, last, width))
     given = values[:, :1].expand(-1, width)
     for k in range(1, values.shape[1]):
@@ -337,7 +241,7 @@ def rings(first: Tensor, last: Tensor, width: int) -> Tensor:
 def segment_log_sums(x: Tensor, segment: Tensor, count: int) -> Tensor:
     """Return log-sum-exps over the columns of each segment, `NOTHING` over none: [B, M], [B, M] -> [B, count]."""
     nothing = x.new_full((len(x), count), NOTHING)
-    if masks_are_cheap(x, count):
+    if _masks_are_cheap(x, count):
         mask = segment[:, None] == torch.arange(count, device=x.device)[:, None]
         largest = torch.where(mask, x.detach()[:, None], NOTHING).amax(-1)
         share = (x - largest.gather(1, segment)).exp()
@@ -348,6 +252,5 @@ def segment_log_sums(x: Tensor, segment: Tensor, count: int) -> Tensor:
     return mass.log() + largest
 
 
-def masks_are_cheap(x: Tensor, count: int) -> bool:
-    """Tell whether so many masks over whole rows cost little: where they become part of one kernel."""
+def _masks_are_cheap(x: Tensor, count: int) -> bool:
     return count <= MOST_MASKS and (x.is_cuda or torch.compiler.is_compiling())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, final
 from hedgerow import likelihood
 from hedgerow.methods.base import DISTRIBUTION, Law, Method
 from hedgerow.methods.flat_softmax import FlatSoftmax
-from hedgerow.methods.paths import Ancestry
+from hedgerow.methods.paths import Ancestry, constant
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -35,13 +35,15 @@ class PSSoftmax(Method):
     scores = "nodes but the root"
     link = staticmethod(likelihood.ps_softmax)
     laws: frozenset[Law] = DISTRIBUTION | {"loss is -log q", "convex at leaves"}
+    leaves: Tensor
 
     def __init__(self, hierarchy: Hierarchy) -> None:
         super().__init__(hierarchy)
-        self.ancestry = Ancestry(hierarchy, hierarchy.leaves)
+        self.ancestry = Ancestry(hierarchy)
         self.over_leaves = FlatSoftmax(hierarchy)
+        constant(self, "leaves", hierarchy.leaves)
 
     def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
         """Return the loss of every example: [B]."""
         theta, labels = self.checked(theta, labels)
-        return self.over_leaves.loss(self.ancestry.path_scores(theta), labels)
+        return self.over_leaves.loss(self.ancestry.path_scores(theta).index_select(1, self.leaves), labels)
