@@ -38,8 +38,8 @@ def findings(plan: Plan, records: Records) -> Findings:
         rows.append(Row(name, {**held_out, **error, **now}))
     columns = [
         Column("T", "neither", percent=False),
-        Column("NLL", "lower", percent=False),
-        Column("NLL at T", "lower", percent=False),
+        Column("NLL", "neither", percent=False),  # two measures: softmaxes and sigmoids are not to be compared
+        Column("NLL at T", "neither", percent=False),
         Column("ECE", "lower"),
         Column("ECE at T", "lower"),
         *(Column(name) for name in ("AP", "AP at T", "R@95C", "R@95C at T")),
