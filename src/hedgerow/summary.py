@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-_POINTS_AT_ONCE = 1 << 13
+_POINTS_AT_ONCE = 10_000
 
 CORRECT_LEVELS = (0.9, 0.95)
 """The shares of correct answers at which summaries state recall, unless asked for others."""
@@ -36,11 +36,13 @@ def integral(over: ArrayLike, of: ArrayLike) -> float:
         over, of = over[ascending], of[ascending]
     total, best = 0.0, -np.inf
     for end in range(len(over), 0, -_POINTS_AT_ONCE):  # from the last point on, in parts that stay in the cache
-        part = slice(max(0, end - _POINTS_AT_ONCE), end)
-        envelope = np.maximum.accumulate(np.append(best, of[part][::-1]))[:0:-1]
-        total += np.dot(envelope, np.diff(over[part], prepend=over[part.start - 1] if part.start else 0.0))
-        best = envelope[0]
-    return float(total)
+        start = max(0, end - _POINTS_AT_ONCE)
+        envelope = np.maximum.accumulate(of[start:end][::-1])
+        np.maximum(envelope, best, out=envelope)
+        best = envelope[-1]
+        back = over[max(0, start - 1) : end][::-1]
+        total += np.dot(envelope[: len(back) - 1], back[:-1] - back[1:])
+    return float(total + best * over[0])
 
 
 def intercept(of: ArrayLike, where: ArrayLike, at_least: float) -> float:
@@ -49,7 +51,7 @@ def intercept(of: ArrayLike, where: ArrayLike, at_least: float) -> float:
     >>> intercept(of=[0.0, 0.5, 0.8], where=[1.0, 0.96, 0.9], at_least=0.95)
     0.5
     """
-    return float(np.max(np.asarray(of)[np.asarray(where) >= at_least], initial=0.0))
+    return float(np.max(np.asarray(of), initial=0.0, where=np.asarray(where) >= at_least))
 
 
 def summarise(
