@@ -141,9 +141,15 @@ def test_mistakes_are_told_before_any_work(tmp_path: Path) -> None:
     assert not (tmp_path / "records").exists()
 
 
-def test_jobs_by_default() -> None:
+def test_as_many_jobs_as_cores_or_as_the_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     assert default_jobs(splits(), gpu=True) > 1
-    assert default_jobs(splits(), gpu=False) >= 1
+    monkeypatch.setattr("hedgerow.study.run.available_cores", lambda: 64)
+    monkeypatch.setattr("hedgerow.study.run._memory", lambda: 1 << 40)
+    assert default_jobs(splits(), gpu=False) == 64
+    monkeypatch.setattr("hedgerow.study.run._memory", lambda: 7 << 30)
+    assert default_jobs(splits(), gpu=False) == 3
+    monkeypatch.setattr("hedgerow.study.run._memory", lambda: 1 << 20)
+    assert default_jobs(splits(), gpu=False) == 1
 
 
 def invoke(*args: object) -> Any:

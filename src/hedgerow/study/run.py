@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     """Given the numbers of cells and of those to run; told of every one that ended."""
 
 _AT_ONCE_ON_GPU = 4
+_BYTES_OF_A_PROCESS = 1 << 30
 _PLACES: dict[str, dict[str, str]] = {
     "inat21": {"path": "data/inat21"},
     "imagenet": {"path": "data/imagenet", "tree": "data/imagenet/tree.csv"},
@@ -135,10 +137,20 @@ def study(
 
 
 def default_jobs(splits: DataSplits, *, gpu: bool) -> int:
-    """Return how many cells run at the same time: several where the data fits in memory, else one."""
+    """Return how many cells run at the same time: several where the data is in memory, and fits there as often.
+
+    Models for such data are small: cells side by side use the cores better than one cell on all of them.
+    """
     if isinstance(splits.train.inputs, ImageFiles):
         return 1  # which has processes of its own to load them
-    return _AT_ONCE_ON_GPU if gpu else max(1, available_cores() // 2)
+    held = [part.inputs for part in (splits.train, splits.val, splits.test)]
+    each = _BYTES_OF_A_PROCESS + 4 * sum(x.nbytes for x in held if not isinstance(x, ImageFiles))
+    return max(1, min(_AT_ONCE_ON_GPU if gpu else available_cores(), _memory() // (2 * each)))
+
+
+def _memory() -> int:
+    """Return the bytes of memory of this machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _run(
