@@ -150,16 +150,15 @@ class Hierarchy:
         """Build from what a reader made: names that are distinct and not empty."""
         layout = depth_first(table.names, table.parent) if table.layout is None else table.layout
 
-        def reordered(values: Any, what: str) -> Names | None:
-            return None if values is None else as_names(values, what, len(layout.order))[layout.order]
+        def ordered(values: Any, what: str) -> Any:
+            if values is None or table.layout is not None:
+                return values
+            return as_names(values, what, len(layout.order))[layout.order]
 
-        names = (
-            table.names
-            if isinstance(table.names, np.ndarray)
-            else as_names(table.names, "names", len(table.names))
-        )
         tree = object.__new__(cls)
-        tree._fill(names[layout.order], layout, reordered(table.rank, "rank"), reordered(table.title, "title"))
+        tree._fill(
+            ordered(table.names, "names"), layout, ordered(table.rank, "rank"), ordered(table.title, "title")
+        )
         return tree
 
     @classmethod

@@ -57,76 +57,98 @@ def order_of(parent: Indices) -> DepthFirst | None:
     if not count or parent.min() != -1 or parent.max() >= count:
         return None
     # Sorting one number that holds both is much quicker than a stable sort of positions by parent.
-    keys = (parent << 32) | np.arange(count)
+    keys = parent << 32
+    keys |= np.arange(count)
     keys.sort()
     if count > 1 and keys[1] < 0:
         return None
-    by_parent = keys & 0xFFFFFFFF  # positions, the root first, siblings side by side
-    child_count = np.bincount(parent + 1, minlength=count + 1)[1:]
-    first_child = np.cumsum(child_count)
-    first_child -= child_count - 1  # the root takes place 0
+    by_parent = keys.astype(np.int32)  # the lower half: positions, the root first, siblings side by side
+    keys >>= 32
+    eldest = np.flatnonzero(keys[1:] != keys[:-1]) + 1
+    parents = keys[eldest]
+    first_child, child_count = np.zeros((2, count), dtype=np.int32)
+    first_child[parents] = eldest
+    child_count[parents] = np.diff(eldest, append=count)
     levels = _breadth_first(by_parent, first_child, child_count)
-    return _walked(by_parent, first_child, child_count) if levels is None else _from_levels(*levels)
+    return _walked(by_parent, first_child, child_count) if levels is None else _from_levels(levels)
+
+
+@dataclass(frozen=True)
+class _Levels:
+    """The nodes of a tree level by level, families (the children of one node) side by side."""
+
+    nodes: NDArray[np.int32]
+    """Positions in the input."""
+    above: NDArray[np.int32]
+    """The place of each one's parent among `nodes`; 0 for the root."""
+    start: list[int]
+    """Where the levels start, and where the last ends."""
+    families: list[tuple[Indices, Indices]]
+    """For each level but the root's, the places of the parents and, within the level, where their families end."""
 
 
 def _breadth_first(
-    by_parent: Indices, first_child: Indices, child_count: Indices
-) -> tuple[Indices, Indices, list[int]] | None:
-    """Return nodes level by level, the place of each one's parent among them, and where levels start."""
-    nodes, above = np.empty_like(by_parent), np.empty_like(by_parent)
-    nodes[0], above[0] = by_parent[0], -1
+    by_parent: NDArray[np.int32], first_child: NDArray[np.int32], child_count: NDArray[np.int32]
+) -> _Levels | None:
+    nodes, above = np.empty_like(by_parent), np.zeros_like(by_parent)
+    nodes[0] = by_parent[0]
     start = [0, 1]
-    while start[-2] < start[-1]:
+    families: list[tuple[Indices, Indices]] = []
+    while True:
         if len(start) > _DEEP:
             return None
         low, high = start[-2:]
-        sizes = child_count[nodes[low:high]]
-        inner = np.flatnonzero(sizes)
-        sizes = sizes[inner]
-        ends = np.cumsum(sizes)
-        below = int(ends[-1]) if len(ends) else 0
-        inner += low
-        shift = first_child[nodes[inner]]
-        shift -= ends - sizes
-        place = np.repeat(shift, sizes)
-        place += np.arange(below)
-        by_parent.take(place, out=nodes[high : high + below], mode="clip")  # "raise" would take a copy
-        above[high : high + below] = np.repeat(inner, sizes)
-        start.append(high + below)
-    reached = start[-1]
-    return nodes[:reached], above[:reached], start[:-1]
+        # mode="clip" because "raise" would look at every index once more.
+        sizes = child_count.take(nodes[low:high], mode="clip")
+        parents = np.flatnonzero(sizes)
+        if not len(parents):
+            return _Levels(nodes[:high], above[:high], start, families)
+        sizes = sizes[parents]
+        parents += low
+        ends = np.cumsum(sizes, dtype=np.int64)
+        shift = first_child.take(nodes[parents], mode="clip") - (ends - sizes)
+        family = np.repeat(np.arange(len(parents)), sizes)
+        place = shift[family]
+        place += np.arange(len(family))
+        level = slice(high, high + len(family))
+        by_parent.take(place, out=nodes[level], mode="clip")
+        above[level] = parents[family]
+        start.append(level.stop)
+        families.append((parents, ends))
 
 
-def _from_levels(nodes: Indices, above: Indices, start: list[int]) -> DepthFirst:
-    count = len(nodes)
-    # Families, that is the children of one node, stand side by side; so do their parents, level by level.
-    eldest = np.flatnonzero(above[1:] != above[:-1]) + 1
-    parents = above[eldest]
-    family_start = np.searchsorted(eldest, start)
-    size = np.ones(count, dtype=np.int64)
-    for level in range(len(start) - 2, 0, -1):
-        low, high = start[level], start[level + 1]
-        family = slice(family_start[level], family_start[level + 1])
-        size[parents[family]] += np.add.reduceat(size[low:high], eldest[family] - low)
+def _from_levels(levels: _Levels) -> DepthFirst:
+    count = len(levels.nodes)
+    spans = [slice(low, high) for low, high in pairwise(levels.start)][1:]
+    size, before, skipped = np.ones((3, count), dtype=np.int32)
+    for level, (parents, ends) in zip(reversed(spans), reversed(levels.families), strict=True):
+        # `before` counts nodes below older nodes of the level, `skipped` those of them that are of older families.
+        upto = np.cumsum(size[level], dtype=np.int32)
+        np.subtract(upto, size[level], out=before[level])
+        total = upto[ends - 1]
+        skipped[parents] = np.concatenate([[0], total[:-1]])
+        size[parents] += total - skipped[parents]
     # A node stands one place behind its parent, plus the sizes of the siblings before it.
-    step = np.cumsum(size)
-    step -= size
-    step[1:] -= np.repeat(step[eldest] - 1, np.diff(eldest, append=count))
-    position = np.zeros(count, dtype=np.int64)
-    for low, high in pairwise(start[1:]):
-        position[low:high] = position[above[low:high]]
-        position[low:high] += step[low:high]
+    position = np.zeros(count, dtype=np.int32)
+    for level, (parents, _) in zip(spans, levels.families, strict=True):
+        mine = slice(parents[0], parents[-1] + 1)
+        first = position[mine] - skipped[mine] + 1
+        np.add(first.take(levels.above[level] - mine.start, mode="clip"), before[level], out=position[level])
     inverse = np.empty(count, dtype=np.int64)
-    inverse[position] = np.arange(count)
-    new_parent = position[above]
-    new_parent[0] = -1
-    depth = np.repeat(np.arange(len(start) - 1), np.diff(start))
-    end = size[inverse]
-    end += np.arange(count)
-    return DepthFirst(nodes[inverse], new_parent[inverse], depth[inverse], end)
+    inverse[position.astype(np.int64)] = np.arange(count)  # NumPy is slow with indices of 32 bits
+    parent = position.take(levels.above, mode="clip")
+    parent[0] = -1
+    depth = np.repeat(np.arange(len(spans) + 1, dtype=np.int32), np.diff(levels.start))
+
+    def ordered(values: NDArray[np.int32]) -> Indices:
+        return values.take(inverse, mode="clip").astype(np.int64)
+
+    return DepthFirst(ordered(levels.nodes), ordered(parent), ordered(depth), ordered(size) + np.arange(count))
 
 
-def _walked(by_parent: Indices, first_child: Indices, child_count: Indices) -> DepthFirst:
+def _walked(
+    by_parent: NDArray[np.int32], first_child: NDArray[np.int32], child_count: NDArray[np.int32]
+) -> DepthFirst:
     """Walk the tree node by node."""
     listed, first, counts = by_parent.tolist(), first_child.tolist(), child_count.tolist()
     order: list[int] = []

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow._atomic import atomic_write
-from hedgerow._names import CONTROL, with_control
+from hedgerow._names import as_names, with_control
 from hedgerow.errors import FileError
 from hedgerow.parents import order_of
 from hedgerow.tree_files.large_edges import LARGE, read_large_edges
@@ -54,7 +54,7 @@ def read_edges(source: str | PathLike[str] | Iterable[tuple[str, str]]) -> NodeT
     path = os.fspath(source)  # type: ignore[arg-type]
     data = read_bytes(path)
     delimiter = delimiter_of(path)
-    if len(data) > LARGE and len(data.translate(None, CONTROL.encode())) == len(data):
+    if len(data) > LARGE:
         data = data.removeprefix(b"\xef\xbb\xbf")
         first = data[: data.find(b"\n")].decode("utf-8", "replace").rstrip("\r")
         table = read_large_edges(data, delimiter, header=_is_header(first.split(delimiter)))
@@ -144,7 +144,8 @@ def _connected(rows: Sequence[Sequence[str]]) -> NodeTable | None:
     layout = order_of(parent)
     if layout is None or len(layout.order) < len(parent):
         return None  # some nodes are on a cycle, or below one
-    return NodeTable([root, *children], parent, layout=layout)
+    names = as_names([root, *children], "names", len(parent))[layout.order]
+    return NodeTable(names, layout.parent, layout=layout)
 
 
 def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> list[Problem]:

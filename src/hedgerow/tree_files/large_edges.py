@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
 LARGE = 1 << 20
 """Bytes from which on the short cut is worth loading Arrow."""
-_FIRST_PLAIN_BYTES = (0x21, 0x7F)  # a name that begins with one of these is not all blanks
+_BLANK, _DELETE = 0x20, 0x7F  # a name that begins with a byte between these two is not all blanks
+_NAMES_AT_ONCE = 1 << 15
 
 
 def read_large_edges(data: bytes, delimiter: str, *, header: bool) -> NodeTable | None:
     """Read an edge list, or return None where it takes the patient reader: for quotes, or anything wrong."""
-    if b'"' in data:
+    if b'"' in data or _DELETE in data:
         return None
     try:
         import pyarrow as pa
@@ -35,47 +36,45 @@ def read_large_edges(data: bytes, delimiter: str, *, header: bool) -> NodeTable 
             csv.ParseOptions(delimiter=delimiter, quote_char=False),
             csv.ConvertOptions(column_types={"parent": pa.string(), "child": pa.string()}),
         )
-    except pa.ArrowInvalid:
+        parents, children = (Strings.from_arrow(table[name].chunks) for name in ("parent", "child"))
+    except pa.ArrowInvalid:  # also for names of more than 2 GiB in all
         return None
-    parents, children = (pa.concat_arrays(table[name].chunks) for name in ("parent", "child"))
     del table
-    if not len(children):
-        return None
-    with ThreadPoolExecutor(1) as pool:
-        # Making a million str holds the interpreter lock, hashing does not.
-        listing = pool.submit(_as_names, children)
-        parent = _parents(Strings.from_arrow(parents), Strings.from_arrow(children))
-        layout = None if parent is None else order_of(parent)
-        names = listing.result()
-    if parent is None or layout is None or len(layout.order) < len(parent):
-        return None
-    names[-1] = parents[int(np.argmax(parent == len(children)))].as_py()
-    return NodeTable(names, parent, layout=layout) if names[-1].strip() else None
-
-
-def _as_names(children: Any) -> NDArray[np.object_]:
-    """Return the children's names, and a place for the root."""
-    names = np.empty(len(children) + 1, dtype=object)
-    names[:-1] = children.to_numpy(zero_copy_only=False)
-    return names
-
-
-def _parents(parents: Strings, children: Strings) -> Positions | None:
-    """Return the position of each child's parent among the children; the root comes last."""
-    if _any_blank(children):
+    if not len(children) or _any_control(parents) or _any_control(children) or _any_blank(children):
         return None
     parent = match(children, parents)
     if parent is None:
         return None
     top = np.flatnonzero(parent < 0)
-    if not len(top) or not parents.same(top):
+    roots = parents.distinct(top)
+    if len(roots) != 1 or not roots[0].strip():
         return None
-    parent[top] = len(children)
-    return np.append(parent, -1)
+    parent[top] = len(children)  # the root comes last
+    layout = order_of(np.append(parent, -1))
+    if layout is None or len(layout.order) <= len(children):
+        return None
+    return NodeTable(_in_order(children, layout.order, roots[0]), layout.parent, layout=layout)
+
+
+def _any_control(names: Strings) -> bool:
+    """Tell whether there are control characters; tabs are left to the patient reader as well."""
+    return bool(names.data.min() < _BLANK)
 
 
 def _any_blank(names: Strings) -> bool:
-    first = names.data[names.start]
-    low, high = _FIRST_PLAIN_BYTES
-    doubtful = np.flatnonzero((first < low) | (first > high) | (names.size == 0))
+    first = names.data[names.offset[:-1]]
+    doubtful = np.flatnonzero((first <= _BLANK) | (first > _DELETE) | (np.diff(names.offset) == 0))
     return any(not names.text(row).strip() for row in doubtful.tolist())
+
+
+def _in_order(children: Strings, order: Positions, root: str) -> NDArray[np.object_]:
+    """Return the names in depth-first order, the root's first."""
+    names = np.empty(len(order), dtype=object)
+    blocks = [slice(start, start + _NAMES_AT_ONCE) for start in range(0, len(order), _NAMES_AT_ONCE)]
+    with ThreadPoolExecutor(1) as pool:
+        # Making str holds the interpreter lock; gathering the bytes of the next ones meanwhile does not.
+        gathered = pool.map(lambda block: children.take(order[block]), blocks)
+        for block, strings in zip(blocks, gathered, strict=True):
+            names[block] = strings.to_numpy(zero_copy_only=False)
+    names[0] = root
+    return names

@@ -35,7 +35,7 @@ class NodeTable:
     rank, title
         Optional rank and display name of each node, "" where it has none.
     layout
-        The depth-first order, where the reader has found it already.
+        The depth-first order, where the reader has found it already: the table is then in that order.
     """
 
     names: Sequence[str] | NDArray[np.object_]
