@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow._threads import map_row_blocks
 from hedgerow.errors import TreeError
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 # Trees with more levels than this are walked node by node: work on whole levels would then be mostly overhead.
 _DEEP = 1_000
+_ROW_BYTES = 64  # what a node takes while it is worked on
 
 
 @dataclass(frozen=True)
@@ -139,11 +141,18 @@ def _from_levels(levels: _Levels) -> DepthFirst:
     parent = position.take(levels.above, mode="clip")
     parent[0] = -1
     depth = np.repeat(np.arange(len(spans) + 1, dtype=np.int32), np.diff(levels.start))
+    end = position + size
+    result = DepthFirst(*(np.empty(count, dtype=np.int64) for _ in range(4)))
 
-    def ordered(values: NDArray[np.int32]) -> Indices:
-        return values.take(inverse, mode="clip").astype(np.int64)
+    def fill(block: slice) -> None:
+        place = inverse[block]
+        result.order[block] = levels.nodes.take(place, mode="clip")
+        result.parent[block] = parent.take(place, mode="clip")
+        result.depth[block] = depth.take(place, mode="clip")
+        result.end[block] = end.take(place, mode="clip")
 
-    return DepthFirst(ordered(levels.nodes), ordered(parent), ordered(depth), ordered(size) + np.arange(count))
+    map_row_blocks(fill, count, _ROW_BYTES)
+    return result
 
 
 def _walked(

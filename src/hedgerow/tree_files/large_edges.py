@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hedgerow._threads import map_row_blocks
 from hedgerow.parents import order_of
 from hedgerow.tree_files.string_match import Positions, Strings, match
 from hedgerow.tree_files.table import NodeTable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LARGE = 1 << 20
 """Bytes from which on the short cut is worth loading Arrow."""
 _BLANK, _DELETE = 0x20, 0x7F  # a name that begins with a byte between these two is not all blanks
-_NAMES_AT_ONCE = 1 << 15
+_ROW_BYTES = 64  # about what a name takes
 
 
 def read_large_edges(data: bytes, delimiter: str, *, header: bool) -> NodeTable | None:
@@ -69,12 +69,10 @@ def _any_blank(names: Strings) -> bool:
 
 def _in_order(children: Strings, order: Positions, root: str) -> NDArray[np.object_]:
     """Return the names in depth-first order, the root's first."""
-    names = np.empty(len(order), dtype=object)
-    blocks = [slice(start, start + _NAMES_AT_ONCE) for start in range(0, len(order), _NAMES_AT_ONCE)]
-    with ThreadPoolExecutor(1) as pool:
-        # Making str holds the interpreter lock; gathering the bytes of the next ones meanwhile does not.
-        gathered = pool.map(lambda block: children.take(order[block]), blocks)
-        for block, strings in zip(blocks, gathered, strict=True):
-            names[block] = strings.to_numpy(zero_copy_only=False)
+    import pyarrow as pa
+
+    # Gathering the bytes first, on all cores, is quicker than moving a str for each name.
+    gathered = map_row_blocks(lambda block: children.take(order[block]), len(order), _ROW_BYTES)
+    names: NDArray[np.object_] = pa.chunked_array(gathered).to_numpy()
     names[0] = root
     return names
