@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from hedgerow.parents import Indices
 
 
@@ -39,11 +37,10 @@ class CommonAncestors:
         self._from_low: Indices = from_low.astype(dtype)
         self._from_high: Indices = from_high.astype(dtype)
 
-    def of(self, low: Indices, high: Indices) -> NDArray[np.int32]:
-        """Return the lowest common ancestors of nodes low <= high that are known to be in range."""
-        apart: Indices = high - low
+    def write(self, low: Indices, high: Indices, out: Indices) -> None:
+        """Write the lowest common ancestors of nodes low <= high, known to be in range; these are overwritten."""
+        apart = high - low
         # mode="clip" because "raise" would look at every index once more.
-        found: NDArray[np.int32] = self._minima.take(low + self._from_low.take(apart, mode="clip"), mode="clip")
-        other = self._minima.take(high + self._from_high.take(apart, mode="clip"), mode="clip")
-        np.minimum(found, other, out=found)
-        return found
+        low += self._from_low.take(apart, mode="clip")
+        high += self._from_high.take(apart, mode="clip")
+        np.minimum(self._minima.take(low, mode="clip"), self._minima.take(high, mode="clip"), out=out)

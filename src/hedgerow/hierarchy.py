@@ -382,7 +382,7 @@ class Hierarchy:
             low, high = np.minimum(flat_a[block], flat_b[block]), np.maximum(flat_a[block], flat_b[block])
             if low.min(initial=0) < 0 or high.max(initial=0) >= len(self):
                 self._checked(np.stack([low, high]))
-            flat[block] = self._common_ancestors.of(low, high)
+            self._common_ancestors.write(low, high, out=flat[block])
 
         map_row_blocks(fill, flat.size, _LCA_ROW_BYTES)
         return result[()]
