@@ -9,7 +9,7 @@ import pytest
 from scipy import special
 
 from hedgerow import Hierarchy, likelihood
-from hedgerow.calibration import calibration_error, fit_temperature
+from hedgerow.calibration import Temperature, calibration_error, fit_temperature
 from hedgerow.errors import ParameterError, ScoreError
 
 Array = np.ndarray[Any, Any]
@@ -52,6 +52,26 @@ def test_nodes_below_the_label_and_certain_mistakes() -> None:
     terms = [np.log(q[0]), *(np.log1p(-q[i]) for i in (4, 5, 6)), special.log_expit(-50.0)]  # b, c say nothing
     assert fitted.before == pytest.approx(-sum(terms) / 7, rel=1e-3)
     assert fitted.value > 1
+
+
+@pytest.mark.parametrize("judge", ["label", "nodes"])
+def test_blocks_and_tensors_give_the_same(monkeypatch: pytest.MonkeyPatch, judge: Any) -> None:
+    theta, labels = drawn(3.0)
+
+    def fitted(scores: Any) -> Temperature:
+        return fit_temperature(
+            TREE, scores, labels, lambda t: likelihood.flat_softmax(TREE, t, scale="log"), judge=judge
+        )
+
+    whole = fitted(theta)
+    monkeypatch.setattr("hedgerow.calibration._BLOCK_VALUES", 1700 * len(TREE))  # the last block is shorter
+    in_blocks = fitted(theta)
+    assert in_blocks.value == pytest.approx(whole.value, rel=1e-6)
+    assert in_blocks.after == pytest.approx(whole.after, rel=1e-9)
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    tensor = fitted(torch.tensor(theta, requires_grad=True))
+    assert tensor.value == pytest.approx(whole.value, rel=1e-6)
+    assert tensor.after == pytest.approx(whole.after, rel=1e-9)
 
 
 def test_bad_input() -> None:

@@ -84,6 +84,7 @@ def fit_temperature(
     if judge not in ("label", "nodes"):
         raise ParameterError(f"judge is 'label' or 'nodes', not {judge!r}.")
     theta = theta if array_api_compat.is_array_api_obj(theta) else np.asarray(theta)
+    theta = theta.detach() if array_api_compat.is_torch_array(theta) else theta
     nodes = hierarchy.nodes(labels)
     if theta.ndim != 2 or nodes.shape != theta.shape[:1] or not len(nodes):
         raise ScoreError(
@@ -94,9 +95,11 @@ def fit_temperature(
     blocks = [slice(start, start + rows) for start in range(0, len(nodes), rows)]
 
     def loss(log_temperature: float) -> float:
-        scaled = (theta[block] / math.exp(log_temperature) for block in blocks)
-        pairs = zip(scaled, blocks, strict=True)
-        return sum(_loss(hierarchy, log_likelihood(t), nodes[rows], judge) for t, rows in pairs) / len(nodes)
+        total = 0.0
+        for block in blocks:
+            log_q = log_likelihood(theta[block] / math.exp(log_temperature))
+            total += _loss(hierarchy, log_q, nodes[block], judge)
+        return total / len(nodes)
 
     coarse = np.linspace(_LOWEST, _HIGHEST, _COARSE)
     best = int(np.argmin([loss(point) for point in coarse]))
