@@ -142,14 +142,20 @@ def test_mistakes_are_told_before_any_work(tmp_path: Path) -> None:
 
 
 def test_as_many_jobs_as_cores_or_as_the_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert default_jobs(splits(), gpu=True) > 1
     monkeypatch.setattr("hedgerow.study.run.available_cores", lambda: 64)
     monkeypatch.setattr("hedgerow.study.run._memory", lambda: 1 << 40)
+    assert default_jobs(splits(), gpu=True) == 4
     assert default_jobs(splits(), gpu=False) == 64
     monkeypatch.setattr("hedgerow.study.run._memory", lambda: 7 << 30)
     assert default_jobs(splits(), gpu=False) == 3
     monkeypatch.setattr("hedgerow.study.run._memory", lambda: 1 << 20)
     assert default_jobs(splits(), gpu=False) == 1
+
+
+def test_jobs_where_memory_cannot_be_asked_as_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hedgerow.study.run.available_cores", lambda: 64)
+    monkeypatch.delattr("os.sysconf")
+    assert 1 <= default_jobs(splits(), gpu=False) < 64
 
 
 def invoke(*args: object) -> Any:

@@ -62,7 +62,9 @@ def study(
     jobs: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Cells at the same time; by default one a core, or 4 on a GPU.", show_default=False
+            min=1,
+            help="Cells at the same time; by default one a core, or 4 on a GPU, as far as memory goes.",
+            show_default=False,
         ),
     ] = None,
     imports: ImportOption = None,

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE_ON_GPU = 4
 _BYTES_OF_A_PROCESS = 1 << 30
+_BYTES_IF_UNKNOWN = 8 << 30
 _PLACES: dict[str, dict[str, str]] = {
     "inat21": {"path": "data/inat21"},
     "imagenet": {"path": "data/imagenet", "tree": "data/imagenet/tree.csv"},
@@ -149,7 +150,9 @@ def default_jobs(splits: DataSplits, *, gpu: bool) -> int:
 
 
 def _memory() -> int:
-    """Return the bytes of memory of this machine."""
+    """Return the bytes of memory of this machine; where that cannot be asked, what most have at least."""
+    if not hasattr(os, "sysconf"):  # Windows
+        return _BYTES_IF_UNKNOWN
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
