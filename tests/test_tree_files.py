@@ -165,6 +165,11 @@ def test_any_edges_give_a_tree_or_all_problems(data: st.DataObject) -> None:
             Hierarchy.from_edges(edges)
 
 
+@pytest.mark.parametrize("parent", [None, 1, float("nan"), ["x"]])
+def test_a_parent_that_is_no_name(parent: Any) -> None:
+    refused(lambda: Hierarchy.from_edges([(parent, "a")]), "pair 1", "Names must be strings")
+
+
 # Large edge lists --------------------------------------------------------------------------------------------
 
 
@@ -215,12 +220,48 @@ def test_the_short_cut_is_taken() -> None:
         "a\x1b,b\na\x1b,c\n",
         "a,b\na,c\x7f\n",
         "a,b\na,c\td\n",
+        "a,b\na,c\x9b\n",
         "\n",
         "",
     ],
 )
 def test_the_short_cut_leaves_what_is_wrong_to_the_patient_reader(content: str) -> None:
     assert large_edges.read_large_edges(content.encode(), ",", header=False) is None
+
+
+def test_names_of_blanks_alone_and_names_that_only_begin_with_one() -> None:
+    blanks = [blank for blank in map(chr, range(0x20, sys.maxunicode + 1)) if blank.isspace() and blank != "\x85"]
+    assert len(blanks) > 10
+    for blank in blanks:
+        assert large_edges.read_large_edges(f"a,{blank}b\na,{2 * blank}\n".encode(), ",", header=False) is None
+        table = large_edges.read_large_edges(f"a,{blank}b\na,ж\n".encode(), ",", header=False)
+        assert table is not None
+        assert list(table.names) == ["a", f"{blank}b", "ж"]
+
+
+@pytest.mark.parametrize(
+    "before", ["\n", "\r\n", "\ufeff", " \n"], ids=["blank line", "CRLF", "second mark", "blanks"]
+)
+def test_large_files_with_something_before_their_header(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, before: str
+) -> None:
+    write("tree.csv", f"\ufeff{before}parent,child\nparent,a\na,b\n")
+
+    def outcome() -> object:
+        try:
+            return Hierarchy.from_edges("tree.csv").names.tolist()
+        except HedgerowError as error:
+            return str(error)
+
+    expected = outcome()
+    monkeypatch.setattr("hedgerow.tree_files.edges.LARGE", 0)
+    assert outcome() == expected
+
+
+def test_line_ends_of_old_in_a_large_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hedgerow.tree_files.edges.LARGE", 0)
+    write("tree.csv", "parent,child\rparent,a\ra,b")
+    assert Hierarchy.from_edges("tree.csv").names.tolist() == ["parent", "a", "b"]
 
 
 def test_bytes_that_are_not_utf8_in_a_large_file() -> None:
@@ -259,6 +300,19 @@ def test_matching_strings_is_looking_them_up(keys: list[str], others: list[str],
     assert [as_strings[0].text(i) for i in range(len(keys))] == keys
     if keys:
         assert match(Strings.from_arrow([pa.array([*keys, keys[0]])]), as_strings[1]) is None
+
+
+@pytest.mark.parametrize("flip", [0x01, 0x20, 0x40, 0x10])
+@pytest.mark.parametrize("size", [8, 16, 21])
+def test_names_that_differ_in_few_bits_are_told_apart(size: int, flip: int) -> None:
+    at = sorted(range(size), key=lambda i: (i % 4 != 3, i))[:12]  # the last bytes of words and half-words first
+    names = np.full((2 ** len(at), size), ord("a"), dtype=np.uint8)
+    for k, place in enumerate(at):
+        names[:, place] ^= np.where(np.arange(len(names)) >> k & 1, flip, 0).astype(np.uint8)
+    strings = Strings.from_arrow([pa.array([bytes(row).decode() for row in names])])
+    found = match(strings, strings)
+    assert found is not None
+    assert found.tolist() == list(range(len(names)))
 
 
 # Lineages ----------------------------------------------------------------------------------------------------
@@ -640,6 +694,8 @@ def test_files_that_cannot_be_read(folder: Path, read: Callable[[Any], Hierarchy
     refused(
         lambda: read("latin.csv"), "latin.csv, line 3 is not UTF-8", "0xe9 at offset 22", "Save", error=FileError
     )
+    write("marked.csv", b"\xef\xbb\xbfa,b\n\xffa,c\n")
+    refused(lambda: read("marked.csv"), "marked.csv, line 2 is not UTF-8", "0xff at offset 7", error=FileError)
     write("wide.csv", "a,b\n".encode("utf-16"))
     refused(lambda: read("wide.csv"), "wide.csv is UTF-16", error=FileError)
     write("tree.csv", "a,b\n")

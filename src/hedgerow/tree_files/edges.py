@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import re
+from codecs import BOM_UTF8
 from collections import defaultdict
 from itertools import repeat
 from pathlib import Path
@@ -55,11 +56,12 @@ def read_edges(source: str | PathLike[str] | Iterable[tuple[str, str]]) -> NodeT
     data = read_bytes(path)
     delimiter = delimiter_of(path)
     if len(data) > LARGE:
-        data = data.removeprefix(b"\xef\xbb\xbf")
-        first = data[: data.find(b"\n")].decode("utf-8", "replace").rstrip("\r")
-        table = read_large_edges(data, delimiter, header=_is_header(first.split(delimiter)))
-        if table is not None:
-            return table
+        body = data.removeprefix(BOM_UTF8)
+        first = body.partition(b"\n")[0].removesuffix(b"\r").decode("utf-8", "replace")
+        if first.strip() and not {"\r", "\ufeff"}.intersection(first):  # as Arrow would read it too
+            table = read_large_edges(body, delimiter, header=_is_header(first.split(delimiter)))
+            if table is not None:
+                return table
     text, origin = decode(data, path), Origin(path)
 
     def rows() -> Iterator[tuple[int, Sequence[str]]]:
@@ -126,7 +128,7 @@ def _connected(rows: Sequence[Sequence[str]]) -> NodeTable | None:
     """Turn pairs into a table, or return None if anything at all is wrong with them."""
     try:
         parents, children = [parent for parent, _ in rows], [child for _, child in rows]
-        if not children or not all(map(str.strip, children)):
+        if not children or not all(map(str.strip, children)) or not all(map(str.strip, parents)):
             return None
     except (ValueError, TypeError):
         return None
@@ -136,8 +138,9 @@ def _connected(rows: Sequence[Sequence[str]]) -> NodeTable | None:
         return None
     parent = np.fromiter(map(index.get, parents, repeat(0)), dtype=np.int64, count=len(parents))
     tops = {parents[i] for i in np.flatnonzero(parent == 0).tolist()}
-    if len(tops) != 1 or not (root := tops.pop()).strip():
+    if len(tops) != 1:
         return None
+    root = tops.pop()
     if any(with_control([root, *children])):
         return None
     parent = np.concatenate([[-1], parent])

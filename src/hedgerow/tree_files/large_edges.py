@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,13 +17,16 @@ if TYPE_CHECKING:
 
 LARGE = 1 << 20
 """Bytes from which on the short cut is worth loading Arrow."""
-_BLANK, _DELETE = 0x20, 0x7F  # a name that begins with a byte between these two is not all blanks
+_BLANK, _DELETE = 0x20, 0x7F
+_CONTROL = re.compile(rb"\xc2[\x80-\x9f]")  # those beyond ASCII
+_BLANKS = [blank.encode()[:2] for blank in map(chr, range(0x80, 0x3001)) if blank.isspace()]
+_TWO_BYTES = np.unique(np.frombuffer(b"".join(_BLANKS), dtype="<u2"))  # with which blanks beyond ASCII begin
 _ROW_BYTES = 64  # about what a name takes
 
 
 def read_large_edges(data: bytes, delimiter: str, *, header: bool) -> NodeTable | None:
     """Read an edge list, or return None where it takes the patient reader: for quotes, or anything wrong."""
-    if b'"' in data or _DELETE in data:
+    if b'"' in data or _DELETE in data or _CONTROL.search(data):
         return None
     try:
         import pyarrow as pa
@@ -57,14 +61,17 @@ def read_large_edges(data: bytes, delimiter: str, *, header: bool) -> NodeTable 
 
 
 def _any_control(names: Strings) -> bool:
-    """Tell whether there are control characters; tabs are left to the patient reader as well."""
+    """Tell whether there are control characters of ASCII; tabs are left to the patient reader as well."""
     return bool(names.data.min() < _BLANK)
 
 
 def _any_blank(names: Strings) -> bool:
+    """Tell whether there are names of nothing but blanks; only those that begin with one are looked at closely."""
     first = names.data[names.offset[:-1]]
-    doubtful = np.flatnonzero((first <= _BLANK) | (first > _DELETE) | (np.diff(names.offset) == 0))
-    return any(not names.text(row).strip() for row in doubtful.tolist())
+    doubtful = (first == _BLANK) | (np.diff(names.offset) == 0)
+    beyond = np.flatnonzero(first > _DELETE)
+    doubtful[beyond] = np.isin(names.words[names.offset[beyond]].astype("<u2"), _TWO_BYTES)
+    return any(not names.text(row).strip() for row in np.flatnonzero(doubtful).tolist())
 
 
 def _in_order(children: Strings, order: Positions, root: str) -> NDArray[np.object_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,7 +20,10 @@ Positions = NDArray[np.int64]
 _WORD = 8
 # What is left of a word of 8 bytes when only the first 0, 1, ..., 8 belong to the string (little-endian).
 _KEPT = np.array([(1 << (8 * size)) - 1 for size in range(_WORD + 1)], dtype=np.uint64)
-_MIXERS = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+# Drawn anew in every process, so that nobody can prepare names that are taken for each other.
+_STARTS = np.array([secrets.randbits(64) for _ in range(2)], dtype=np.uint64)
+_MIXERS = np.array([secrets.randbits(64) | 1 for _ in range(2)], dtype=np.uint64)
 _HALF = np.uint64(32)
 _ROW_BYTES = 64  # what a string takes while it is worked on
 
@@ -54,20 +58,22 @@ class Strings:
         return np.frombuffer(self.array.buffers()[2], dtype=np.uint8)
 
     def hashes(self, block: slice) -> tuple[Words, Words]:
-        """Return two independent 64-bit hashes of each string in a block.
+        """Return two 64-bit hashes of each string in a block.
 
-        Together they decide equality: among a million strings, two that differ agree in both with a probability
-        below 1e-26.
+        Together they decide equality: that two of a million strings agree in both by chance is as likely as
+        one in 1e26.
         """
         start = self.offset[block].astype(np.int64)
         size = self.offset[block.start + 1 : block.stop + 1] - start
-        values = size.astype(np.uint64), size.astype(np.uint64)
+        values = tuple(size.astype(np.uint64) * mixer + seed for mixer, seed in zip(_MIXERS, _STARTS, strict=True))
         shortest = int(size.min())
         for offset in range(0, int(size.max()), _WORD):
             rows: Any = slice(None) if shortest > offset else np.flatnonzero(size > offset)
             word = self.words[start[rows] + offset]
             if shortest < offset + _WORD:
                 word &= _KEPT.take(size[rows] - offset, mode="clip")
+            word *= _SPREAD
+            word ^= word >> _HALF  # or differences in the last bytes would reach the first bits only
             for value, mixer in zip(values, _MIXERS, strict=True):
                 mixed = value[rows]
                 mixed ^= word
@@ -76,7 +82,7 @@ class Strings:
                 value[rows] = mixed
         for value, mixer in zip(values, _MIXERS, strict=True):
             value *= mixer
-        return values
+        return values[0], values[1]
 
     def text(self, row: int) -> str:
         """Return one string."""

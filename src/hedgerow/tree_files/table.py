@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from itertools import islice
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NodeTable:
-    """The nodes of a tree in any order, siblings in the order of the input.
+    """The nodes of a tree, siblings in the order of the input, else in any order.
 
     Parameters
     ----------
@@ -145,14 +146,16 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 def decode(data: bytes, shown: str) -> str:
     """Decode UTF-8, or say where it is not."""
+    start = len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0
     try:
-        return data.decode("utf-8-sig")
+        return data[start:].decode("utf-8")
     except UnicodeDecodeError as error:
-        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        if data[:2] in (BOM_UTF16_LE, BOM_UTF16_BE):
             raise FileError(f"{shown} is UTF-16, not UTF-8. Save it again as UTF-8.") from None
-        line = data.count(b"\n", 0, error.start) + 1
+        wrong = start + error.start
+        line = data.count(b"\n", 0, wrong) + 1
         raise FileError(
-            f"{shown}, line {line} is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start:,}. Save "
+            f"{shown}, line {line} is not UTF-8: byte 0x{data[wrong]:02x} at offset {wrong:,}. Save "
             f"the file as UTF-8 (in a spreadsheet program: 'CSV UTF-8')."
         ) from None
 
