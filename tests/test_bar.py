@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import re
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from hedgerow._bar import live_bar
+from hedgerow.training.progress import EpochReport
 
 
 def terminal(width: int = 60) -> Console:
@@ -54,3 +57,18 @@ def test_nothing_is_printed_where_nobody_watches_or_nothing_was_shown() -> None:
     live_bar(console).stop()
     assert file.getvalue() == ""
     assert console.file.getvalue() == ""  # type: ignore[attr-defined]
+
+
+def test_a_resumed_training_run_counts_its_own_steps_only() -> None:
+    report = EpochReport("AP")
+    console = terminal()
+    report._bar = bar = live_bar(console)
+    now = 0.0
+    bar.get_time = lambda: now
+    report._task = bar.add_task("", start=False)
+    trainer: Any = SimpleNamespace(is_global_zero=True, num_training_batches=100, max_epochs=10, current_epoch=9)
+    report.on_train_start(trainer, None)  # type: ignore[arg-type]
+    now = 10.0
+    bar.advance(report._task)  # 10 seconds a step, and 99 to go
+    assert "0:16:30 left" in shown(console, bar)
+    bar.stop()

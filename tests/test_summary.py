@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 import hedgerow as hr
 from hedgerow import Hierarchy, summary
+from hedgerow.errors import ScoreError
 from tests import oracle_curve
 from tests.curve_strategies import Problem, problems
 from tests.strategies import QUICK
@@ -37,6 +38,12 @@ def test_integral(found: Points, at_once: int) -> None:
         patch.setattr(summary, "_POINTS_AT_ONCE", at_once)
         assert summary.integral(over, of) == pytest.approx(oracle_curve.integral(over, of), abs=1e-12)
     assert summary.integral(over, of) == pytest.approx(oracle_curve.integral(over, of), abs=1e-12)
+
+
+@pytest.mark.parametrize(("over", "of"), [([0.5, 1.0], [1.0]), ([0.2], [0.9, 0.8]), ([], [])])
+def test_metrics_of_different_points(over: list[float], of: list[float]) -> None:
+    with pytest.raises(ScoreError, match="the same points"):
+        summary.integral(over, of)
 
 
 @given(points(), st.randoms(use_true_random=False))

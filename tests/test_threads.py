@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,3 +53,26 @@ def test_the_first_error_is_raised(bad: set[int]) -> None:
 
     with pytest.raises(ValueError, match=f"^row {min(bad)}$"):
         map_row_blocks(work, 30, MEGABYTE)
+
+
+def test_nothing_is_begun_after_an_error(cores: int) -> None:
+    begun = []
+
+    def work(block: slice) -> None:
+        begun.append(block)
+        raise ValueError
+
+    with pytest.raises(ValueError):
+        map_row_blocks(work, 100, 2 * MEGABYTE)
+    assert len(begun) <= cores
+
+
+def test_numpy_settings_of_the_caller_hold_in_every_thread(cores: int) -> None:
+    together = threading.Barrier(cores, timeout=10)
+
+    def work(_: slice) -> str:
+        together.wait()
+        return str(np.geterr()["divide"])
+
+    with np.errstate(divide="raise"):
+        assert set(map_row_blocks(work, 6 * cores, 2 * MEGABYTE)) == {"raise"}

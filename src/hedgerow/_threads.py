@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections import deque
+from contextvars import copy_context
 from threading import Thread
 from typing import TYPE_CHECKING, TypeVar
 
@@ -43,9 +45,10 @@ def map_row_blocks(work: Callable[[slice], T], rows: int, row_bytes: int) -> lis
                 results[i] = work(block)
             except BaseException as error:
                 failures[i] = error
-                break
+                deque(todo, maxlen=0)  # nobody begins another; those before this one have been taken
 
-    threads = [Thread(target=take_blocks) for _ in range(workers - 1)]
+    # In copies of this context, which holds such things as `numpy.errstate`.
+    threads = [Thread(target=copy_context().run, args=(take_blocks,)) for _ in range(workers - 1)]
     for thread in threads:
         thread.start()
     take_blocks()

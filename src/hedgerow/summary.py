@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hedgerow.errors import ScoreError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -31,6 +33,8 @@ def integral(over: ArrayLike, of: ArrayLike) -> float:
     0.7
     """
     over, of = np.asarray(over, dtype=np.float64), np.asarray(of, dtype=np.float64)
+    if over.ndim != 1 or over.shape != of.shape or not len(over):
+        raise ScoreError(f"Two metrics of the same points are needed, one at least; got {over.shape}, {of.shape}.")
     if np.any(over[1:] < over[:-1]):
         ascending = np.argsort(over)
         over, of = over[ascending], of[ascending]

@@ -37,8 +37,8 @@ class EpochReport(Callback):
         if trainer.is_global_zero:
             steps = int(trainer.num_training_batches)
             total = (trainer.max_epochs or 0) * steps
-            self._bar.start()
             self._bar.reset(self._task, total=total, completed=trainer.current_epoch * steps)
+            self._bar.start()  # not before it knows what an earlier run has done
 
     def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:  # noqa: ARG002
         """Begin to count."""
