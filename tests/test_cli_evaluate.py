@@ -209,14 +209,42 @@ def test_mistakes_are_one_message_and_leave_nothing_behind(
 
 
 def test_what_cannot_be_written_is_refused_early(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "folder").mkdir()
+    (place / "folder.png").mkdir()
+    before = sorted(place.iterdir())
     for option, said in (
         (("--json", "none/o.json"), "Create it first"),
         (("--figure", "none/f.png"), "Create it first"),
         (("--figure", "f.bmp"), ".png, .pdf or .svg"),
+        (("-o", "tree.csv"), "tree.csv is a file. Give the name of a folder"),
+        (("-o", "tree.csv/out"), "tree.csv is a file. Give the name of a folder"),
+        (("--json", "folder"), "folder is a folder; give the name of a file"),
+        (("--figure", "folder.png"), "folder.png is a folder; give the name of a file"),
+        *([(("-o", "/proc/x/y"), "/proc/x/y cannot be written")] if sys.platform == "linux" else []),
     ):
         out, err = hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", *option, status=2)
         assert out == ""
-        assert said in err
+        assert said in " ".join(err.split())
+    for verb, more in (("compare", ("b.csv",)), ("predict", ("--tau", "0.5", "-o", "out.csv"))):
+        out, err = hedgerow(capsys, verb, "a.npz", *more, "--tree", "tree.csv", "--json", "folder", status=2)
+        assert out == ""
+        assert "folder is a folder" in err
+    assert sorted(place.iterdir()) == before
+
+
+def test_two_outputs_in_one_place_are_refused(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(place.iterdir())
+    for verb, *more in (
+        ("predict", "--tau", "0.5", "-o", "both.csv", "--json", "./both.csv"),
+        ("evaluate", "-o", "both", "--json", str(place / "both")),
+        ("evaluate", "--figure", "both.png", "--json", "both.png"),
+        ("compare", "b.csv", "--figure", "both.png", "--json", "both.png"),
+    ):
+        out, err = hedgerow(capsys, verb, "a.npz", *more, "--tree", "tree.csv", status=2)
+        assert out == ""
+        assert "is to hold two outputs. Give each of them a name of its own" in " ".join(err.split())
+    assert sorted(place.iterdir()) == before
+    hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", "--json", "/dev/null")
 
 
 @pytest.mark.parametrize("verb", ["evaluate", "compare", "predict"])

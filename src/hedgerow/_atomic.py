@@ -1,9 +1,10 @@
-"""Files that are either written whole or not at all."""
+"""Files that are either written whole or not at all, and places that are tried before they are needed."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, overload
@@ -46,12 +47,8 @@ def atomic_write(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "w") -
 @contextmanager
 def _atomic_write(path: str | os.PathLike[str], mode: str) -> Iterator[IO[Any]]:
     shown = os.fspath(path)
-    target = Path(os.path.realpath(path))  # a link stays a link: what it points to is replaced
-    if target.is_dir():
-        raise FileError(f"{shown} is a folder; give the name of a file to write.")
-    if not target.parent.is_dir():
-        raise FileError(f"{shown} cannot be written: the folder {target.parent} does not exist. Create it first.")
-    special = target.exists() and not target.is_file()
+    target = _target(path)
+    special = is_special(target)
     written = target if special else target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
     try:
@@ -68,11 +65,64 @@ def _atomic_write(path: str | os.PathLike[str], mode: str) -> Iterator[IO[Any]]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise FileError(
-            f"{shown} cannot be written: {error.strerror or error}. Check the folder's permissions and the disk."
-        ) from error
+        raise _unwritable(shown, error) from error
     except UnicodeEncodeError as error:
         raise FileError(
             f"{shown} cannot be written: {error.object[error.start : error.end]!r} has no UTF-8 form (half of a "
             f"character pair). Correct the name it stands in."
         ) from error
+
+
+def _target(path: str | os.PathLike[str]) -> Path:
+    """Return where a file will stand; a link stays a link: what it points to is replaced."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise FileError(f"{os.fspath(path)} is a folder; give the name of a file to write.")
+    if not target.parent.is_dir():
+        raise FileError(
+            f"{os.fspath(path)} cannot be written: the folder {target.parent} does not exist. Create it first."
+        )
+    return target
+
+
+def _unwritable(shown: str, error: OSError) -> FileError:
+    return FileError(
+        f"{shown} cannot be written: {error.strerror or error}. Check the folder's permissions and the disk."
+    )
+
+
+def is_special(path: Path) -> bool:
+    """Tell devices and pipes, such as `/dev/stdout`, from files."""
+    return path.exists() and not path.is_file()
+
+
+def try_file(path: str | os.PathLike[str]) -> None:
+    """Refuse a place where `atomic_write` could write no file; nothing is left there."""
+    target = _target(path)
+    if not is_special(target):
+        _try_to_write(target.parent, os.fspath(path))
+
+
+def try_folder(path: str | os.PathLike[str]) -> None:
+    """Refuse a place that is no folder and where none can be made; nothing is left there."""
+    target = Path(os.path.realpath(path))
+    there = next(place for place in (target, *target.parents) if place.exists())
+    if not there.is_dir():
+        raise FileError(f"{os.fspath(path)} cannot be a folder: {there} is a file. Give the name of a folder.")
+    _try_to_write(there, os.fspath(path))
+
+
+def _try_to_write(folder: Path, shown: str) -> None:
+    # Asking for permissions is not enough: some folders, such as those in /proc, take no files from anybody.
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise _unwritable(shown, error) from error
+
+
+def make_folder(path: str | os.PathLike[str]) -> None:
+    """Make a folder, and those above it, where there is none."""
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"The folder {os.fspath(path)} cannot be made: {error.strerror}.") from error

@@ -65,7 +65,7 @@ def evaluate(
     from hedgerow import evaluation
     from hedgerow.evaluation.words import print_evaluation
 
-    check_outputs(json_file, figure, inputs=(scores, tree, data))
+    check_outputs(json_file, figure, folder=output, inputs=(scores, tree, data))
     draw = drawing(figure)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate)
     opened = open_any_scores(scores, tree_file, data, logits=logits, labels=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, final
 import typer
 from rich.console import Console
 
-from hedgerow._atomic import atomic_write
+from hedgerow._atomic import atomic_write, is_special, try_file, try_folder
 from hedgerow.errors import FileError, ParameterError
 from hedgerow.tree_files import FORMATS, as_options, options
 
@@ -178,18 +178,33 @@ def is_run(path: Path) -> bool:
     return (path / "recipe.toml").exists()
 
 
-def check_outputs(*outputs: Path | None, inputs: Sequence[Path | None]) -> None:
-    """Refuse early what could not be written after a long computation, or would overwrite what is read."""
+def check_outputs(*files: Path | None, folder: Path | None = None, inputs: Sequence[Path | None]) -> None:
+    """Refuse early what could not be written after a long computation, or would overwrite what is needed.
+
+    Parameters
+    ----------
+    files, folder
+        What will be written, where it was asked for.
+    inputs
+        What is read.
+    """
+    outputs = [path for path in files if path is not None]
     for path in outputs:
-        if path is None:
-            continue
-        if not path.parent.is_dir():
-            raise FileError(f"{path} cannot be written: the folder {path.parent} does not exist. Create it first.")
         for given in inputs:
             if given is not None and path.exists() and given.exists() and path.samefile(given):
                 raise FileError(
                     f"{path} would overwrite {given}, which is read. Give another name for the output."
                 )
+    taken: set[Path] = set()
+    for path in [*outputs, *([] if folder is None else [folder])]:
+        place = path.resolve()
+        if place in taken and not is_special(place):
+            raise FileError(f"{path} is to hold two outputs. Give each of them a name of its own.")
+        taken.add(place)
+    for path in outputs:
+        try_file(path)
+    if folder is not None:
+        try_folder(folder)
 
 
 def drawing(path: Path | None) -> Callable[[Sequence[Evaluation]], None]:

@@ -83,7 +83,7 @@ def study(
     from hedgerow.study.words import bar, print_report
     from hedgerow.training.recipe import Recipe
 
-    check_outputs(json_file, pack, inputs=())
+    check_outputs(json_file, pack, folder=output, inputs=(Path(recipe), *(imports or [])))
     report = study(
         experiment.split(","),
         Recipe.load(recipe, changes or []),

@@ -57,7 +57,7 @@ def train(
     from hedgerow.training.words import print_run
 
     folder = Path("runs", Path(recipe).stem) if output is None else output
-    check_outputs(json_file, inputs=(Path(recipe),))
+    check_outputs(json_file, folder=folder, inputs=(Path(recipe),))
     run = train(chosen, folder, resume=resume)
     print_run(run, Console())
     if json_file is not None:

@@ -14,7 +14,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from hedgerow._atomic import atomic_write
+from hedgerow._atomic import atomic_write, try_folder
 from hedgerow.bootstrap import Interval
 from hedgerow.curve import OperatingCurve
 from hedgerow.errors import FileError, HedgerowError, ParameterError
@@ -41,9 +41,8 @@ _LONG = ("texts", "images")  # of any length: saved as UTF-8, end to end
 
 def save(evaluation: Evaluation, folder: str | os.PathLike[str]) -> None:
     """Write an evaluation into a folder, `evaluation.json` last."""
+    try_folder(folder)
     target = Path(os.path.realpath(folder))
-    if target.exists() and not target.is_dir():
-        raise FileError(f"{os.fspath(folder)} is a file; give the name of a folder.")
     # Everything is written aside first, so that a failure leaves what was there as it was.
     aside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
     try:

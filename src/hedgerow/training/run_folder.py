@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 
-from hedgerow._atomic import atomic_write
+from hedgerow._atomic import atomic_write, make_folder
 from hedgerow.errors import FileError
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.training.batches import EVALUATION_BATCH, Order, batches
@@ -85,10 +85,7 @@ class RunFolder:
 
     def begin(self, recipe: Recipe, hierarchy: Hierarchy, *, resume: bool) -> None:
         """Make the folder, or check that a run in it can go on with this recipe and tree."""
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileError(f"The folder {self.path} cannot be made: {error.strerror}.") from error
+        make_folder(self.path)
         if not resume and any(self.path.iterdir()):
             raise FileError(
                 f"{self.path} is not empty. Go on with the run in it with --resume, or choose another folder."
