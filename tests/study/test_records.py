@@ -99,8 +99,14 @@ def test_what_cannot_be_merged_says_so_and_changes_nothing(tmp_path: Path) -> No
     with pytest.raises(FileError, match=r"bad\.json is damaged"):
         here.merge(tmp_path / "all.zip")
     (tmp_path / "cut.zip").write_bytes((tmp_path / "all.zip").read_bytes()[:100])
-    with pytest.raises(FileError, match="No records can be read"):
-        here.merge(tmp_path / "cut.zip")
-    with pytest.raises(FileError, match="No records can be read"):
-        here.merge(tmp_path / "absent.json")
+    (tmp_path / "table.csv").write_text("parent,child\n")
+    for name in ("cut.zip", "table.csv"):
+        with pytest.raises(
+            FileError, match=rf"{name} holds no records, or is damaged\. Give a \.zip that --pack wrote"
+        ):
+            here.merge(tmp_path / name)
+    for name in ("absent.json", "absent.zip"):
+        with pytest.raises(FileError, match=rf"{name} does not exist"):
+            here.merge(tmp_path / name)
+    assert not (tmp_path / "here").exists()
     assert here.finished([one, two]) == []

@@ -138,7 +138,12 @@ def test_mistakes_are_told_before_any_work(tmp_path: Path) -> None:
         run(tmp_path, chosen=["flat"])
     with pytest.raises(ParameterError, match="model 'resnet0'"):
         run(tmp_path, recipe=recipe("model.name=resnet0"))
-    assert not (tmp_path / "records").exists()
+    with pytest.raises(FileError, match=r"none\.zip does not exist"):
+        run(tmp_path / "out", imports=[tmp_path / "none.zip"])
+    (tmp_path / "file").touch()
+    with pytest.raises(FileError, match=r"file is a file\. Give the name of a folder"):
+        run(tmp_path / "file")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_as_many_jobs_as_cores_or_as_the_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 from hedgerow import __version__
-from hedgerow._atomic import atomic_write
+from hedgerow._atomic import atomic_write, make_folder
 from hedgerow.errors import FileError
 from hedgerow.study.cells import canonical
+from hedgerow.tree_files import require_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,10 +34,6 @@ class Records:
 
     def __init__(self, folder: str | PathLike[str]) -> None:
         self.folder = Path(folder)
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileError(f"The folder {self.folder} cannot be made: {error.strerror}.") from error
 
     def path(self, cell: Cell) -> Path:
         """Return where the record of a cell is kept."""
@@ -60,6 +58,7 @@ class Records:
 
     def _put(self, name: str, record: dict[str, Any]) -> None:
         body = {key: value for key, value in record.items() if key != "checksum"}
+        make_folder(self.folder)
         with atomic_write(self.folder / f"{name}.json") as file:
             file.write(canonical({**body, "checksum": _checksum(body)}) + "\n")
 
@@ -94,6 +93,7 @@ class Records:
 
 def _incoming(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the names and records in a file made elsewhere."""
+    require_file(path)
     try:
         if path.suffix.lower() == ".zip":
             with ZipFile(path) as archive:
@@ -102,8 +102,11 @@ def _incoming(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         else:
             content = json.loads(path.read_text(encoding="utf-8"))
             read = [(path.name, each) for each in (content if isinstance(content, list) else [content])]
-    except (OSError, ValueError, BadZipFile) as error:
-        raise FileError(f"No records can be read from {path}: {error}. Copy the file again.") from error
+    except (OSError, ValueError, BadZipFile, zlib.error) as error:
+        raise FileError(
+            f"{path} holds no records, or is damaged. Give a .zip that --pack wrote, or a .json of records; if it "
+            f"is one, copy it again."
+        ) from error
     for name, record in read:
         if not _is_whole(record):
             raise FileError(f"{path}: {name} is damaged, or no record of a study. Copy the file again.")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from hedgerow import __version__, data, methods, models
-from hedgerow._atomic import atomic_write
+from hedgerow._atomic import atomic_write, make_folder, try_folder
 from hedgerow._threads import available_cores
 from hedgerow.data import ImageFiles
 from hedgerow.errors import ParameterError
@@ -127,7 +127,9 @@ def study(
     plan = Plan(recipe, splits, seeds, tuple(dict.fromkeys(chosen)))
     target = Path(folder)
     records = Records(target / "records")
+    try_folder(target)
     imported = sum(records.merge(path) for path in imports)
+    make_folder(target)
     cells = {cell.name: cell for name in names for cell in EXPERIMENTS[name].cells(plan)}
     missing = [cell for cell in cells.values() if records.read(cell) is None]
     with progress(len(cells), len(missing)) as done:
