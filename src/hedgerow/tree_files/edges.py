@@ -8,7 +8,7 @@ import os
 import re
 from codecs import BOM_UTF8
 from collections import defaultdict
-from itertools import repeat
+from itertools import chain, count, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -204,7 +204,7 @@ def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> 
                 "several roots",
                 f"{origin.label} has {len(tops):,} roots, classes that are nobody's child: {some(tops, 10)}.",
                 f"{_misspelt(tops, edges)}A tree has one root: correct misspelt parents, or put all of them under "
-                f"a common root, with lines such as 'root,{tops[0]}'.",
+                f"a common root, with lines such as '{_unused([*edges, *tops])},{tops[0]}'.",
             )
         )
     return problems
@@ -221,9 +221,20 @@ def _lineages(columns: int, origin: Origin) -> Problem:
 
 
 def _misspelt(tops: Sequence[str], children: Iterable[str]) -> str:
-    pool = list(children)
-    near = [f"{top!r} is near {found[0]!r}" for top in tops[:5] if (found := nearest(top, pool, 1))]
-    return f"Of these, {'; '.join(near)}. " if near else ""
+    pool = [*children, *tops]
+    near: dict[str, str] = {}
+    for top in tops[:5]:
+        found = nearest(top, [other for other in pool if other != top], 1)
+        if found and near.get(found[0]) != top:  # one of two tops that are near each other will do
+            near[top] = found[0]
+    listed = "; ".join(f"{top!r} is near {other!r}" for top, other in near.items())
+    return f"Of these, {listed}. " if near else ""
+
+
+def _unused(names: Iterable[str]) -> str:
+    """Return a name for a root that no class has, in whatever case."""
+    taken = {name.casefold() for name in names}
+    return next(name for name in chain(["root", "top"], map("top{}".format, count(2))) if name not in taken)
 
 
 def _row_problem(line: int, row: Sequence[str], origin: Origin) -> Problem | None:
