@@ -106,6 +106,9 @@ def test_all_options_of_the_doctor(tree: str, monkeypatch: pytest.MonkeyPatch) -
         (["doctor", "tree.csv", "--labels", "absent.txt"], "absent.txt does not exist"),
         (["doctor", "tree.csv", "--json", "nowhere/found.json"], "does not exist. Create it first"),
         (["doctor", "[/red].csv"], "[/red].csv does not exist"),
+        (["doctor", "."], ". is a folder, not a file"),
+        (["doctor", ""], ". is a folder, not a file"),
+        (["evaluate", "tree.csv", "--tree", "."], ". is a folder, not a file"),
     ],
 )
 def test_bad_input_is_one_message_and_status_2(

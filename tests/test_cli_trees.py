@@ -26,6 +26,8 @@ FLAWED = {
     "lineages.csv": ("class,order,species\na,b,c\n", (), "--tree-format lineages"),
     "tree.dat": ("animal,bird\n", (), "--tree-format edges"),
     "edges.csv": ("animal,bird\n", ("--separator", "|"), "--separator '|' goes with paths"),
+    "rooted.csv": ("animal,bird\n", ("--root", "X"), "--root X goes with other formats; rooted.csv holds edges"),
+    "control.txt": ("bird\nfish\n", ("--root", "x\x1b"), "without control characters: --root NAME, not 'x\\x1b'"),
     "more.csv": ("animal,bird\n", ("--disambiguate",), "--disambiguate goes with lineages and paths"),
 }
 

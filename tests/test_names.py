@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +15,7 @@ from hypothesis import strategies as st
 
 from hedgerow import Hierarchy
 from hedgerow._names import with_control
-from hedgerow.errors import HedgerowError, TreeError
+from hedgerow.errors import HedgerowError, ParameterError, TreeError
 from hedgerow.tree_files import large_edges
 
 ALLOWED = "\t\n\r"
@@ -20,7 +23,7 @@ ALLOWED = "\t\n\r"
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=5)))
 def test_what_a_control_character_is(names: list[str]) -> None:
-    controls = {chr(code) for code in [*range(32), 127]} - set(ALLOWED)
+    controls = {chr(code) for code in [*range(32), *range(127, 160)]} - set(ALLOWED)
     assert list(with_control(names)) == [name for name in names if controls & set(name)]
 
 
@@ -30,6 +33,7 @@ def test_what_a_control_character_is(names: list[str]) -> None:
         ("tree.csv", "animal,bird\nanimal,fi\x00sh\n"),
         ("tree.csv", "an\x1bimal,bird\nan\x1bimal,fish\n"),
         ("tree.txt", "animal/bird\nanimal/fi\x07sh\n"),
+        ("tree.txt", "animal/bird\nanimal/fi\x9bsh\n"),
         ("tree.json", '{"animal": ["bird",\n"fi\\u0000sh"]}'),
         ("tree.nwk", "(bird,\nfi\x00sh)animal;"),
         ("tree.lineages", "class,species\nbirds,ro\x00bin\n"),
@@ -66,6 +70,26 @@ def test_names_in_memory_and_saved_trees_are_refused(tmp_path: Path) -> None:
     for read in (Hierarchy.load, Hierarchy.read):
         with pytest.raises(HedgerowError, match=r"is damaged"):
             read(path)
+
+
+@pytest.mark.parametrize("root", ["x\x00", "x\x1b[2J", "x\x85", " ", "", 5, None])
+def test_roots_that_are_no_names_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tree.csv").write_text("a,b\na,c\n")
+    Path("tree.txt").write_text("a/b\na/c\n")
+    readers: list[Callable[[], Hierarchy]] = [
+        lambda: Hierarchy.from_paths(["a", "b"], root=root),
+        lambda: Hierarchy.from_lineages([("rank",), ("a",), ("b",)], root=root),
+        lambda: Hierarchy.from_json(["a", "b"], root=root),
+        lambda: Hierarchy.from_newick("(a,b);", root=root),
+        lambda: Hierarchy.read("tree.csv", root=root),
+        lambda: Hierarchy.read("tree.txt", root=root),
+    ]
+    for read in readers:
+        with pytest.raises(
+            ParameterError, match=r"The root needs a name.*: root='NAME', not " + re.escape(repr(root))
+        ):
+            read()
 
 
 def test_tabs_and_line_ends_may_stand_in_a_name(tmp_path: Path) -> None:

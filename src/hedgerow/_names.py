@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Names = NDArray[np.object_]
 
-CONTROL = "".join(map(chr, {*range(0x20), 0x7F} - {*b"\t\n\r"}))
+CONTROL = "".join(map(chr, {*range(0x20), *range(0x7F, 0xA0)} - {*b"\t\n\r"}))
 """What no name may hold: NumPy drops a NUL at the end of text, and an escape can rewrite what a terminal shows."""
 _CONTROL = re.compile(f"[{re.escape(CONTROL)}]")
 

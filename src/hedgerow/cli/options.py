@@ -35,7 +35,9 @@ TreeFormatOption = Annotated[
 ]
 RootOption = Annotated[
     str,
-    typer.Option("--root", metavar="NAME", help="Name of the root that is added above several tops."),
+    typer.Option(
+        "--root", metavar="NAME", help="Name of the root that is added above several tops; not for edge lists."
+    ),
 ]
 SeparatorOption = Annotated[
     str | None,

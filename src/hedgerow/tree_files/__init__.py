@@ -8,7 +8,7 @@ depth is limited by memory only.
 from __future__ import annotations
 
 import os
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Literal
 
 from hedgerow.errors import FileError, ParameterError
@@ -23,6 +23,7 @@ from hedgerow.tree_files.table import (
     NodeTable,
     Origin,
     Problem,
+    check_root,
     counted,
     read_bytes,
     read_text,
@@ -94,6 +95,8 @@ def format_of(path: str | PathLike[str], format: str | None = None) -> TreeForma
     shown = os.fspath(path)
     found = _BY_EXTENSION.get(PurePath(path).suffix.lower())
     if found is None:
+        if Path(path).is_dir():
+            require_file(Path(path))  # says that it is none
         raise FileError(
             f"The extension of {shown} does not tell what kind of tree it holds. Name the format, such as "
             f"{argument('format', 'edges')}; there are {', '.join(FORMATS)}."
@@ -118,7 +121,7 @@ def read_tree(
         One of `FORMATS`; by default decided by the extension: `.csv`, `.tsv` edges, `.txt` paths, `.json` nested
         JSON or a saved tree, `.nwk`, `.newick`, `.tree` Newick. Lineage tables must be asked for.
     root
-        Name of the root that is added above several tops (edge lists must have one root).
+        Name of the root that is added above several tops; edge lists have their own.
     separator
         What stands between the names of paths; by default "/" or ";", as found.
     disambiguate
@@ -130,6 +133,11 @@ def read_tree(
     if disambiguate and kind not in ("lineages", "paths"):
         raise ParameterError(
             f"{argument('disambiguate', True)} goes with lineages and paths; {shown} holds {kind}."
+        )
+    check_root(root)
+    if root != "root" and kind == "edges":
+        raise ParameterError(
+            f"{argument('root', root)} goes with other formats; {shown} holds edges, which have their own root."
         )
     match kind:
         case "edges":

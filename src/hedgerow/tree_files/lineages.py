@@ -15,6 +15,7 @@ from hedgerow.tree_files.table import (
     NodeTable,
     Origin,
     Problem,
+    check_root,
     control_character,
     is_path,
     no_edges,
@@ -48,6 +49,7 @@ def read_lineages(source: Any, root: str = "root", disambiguate: bool = False) -
     disambiguate
         Call nodes that share a name "parent/name" instead of refusing them.
     """
+    check_root(root)
     rows, origin = _table_rows(source)
     header = next(rows, None)
     if header is None:
@@ -113,6 +115,7 @@ def read_paths(
     separator
         What stands between names; by default "/" or ";", as found on the first line that has either.
     """
+    check_root(root)
     if is_path(source):
         path = os.fspath(source)  # type: ignore[arg-type]
         origin = Origin(path)
@@ -206,8 +209,6 @@ class _Forest:
             names = self._distinct_names(root if several_tops else None)
         self.problems += self._ambiguities(names) + self._control_characters()
         if several_tops:
-            if not root.strip():
-                raise ParameterError(f"The root needs a name: {argument('root', 'NAME')}.")
             if root in set(names):
                 why = f"There are {self._parent.count(_TOP):,} tops"
                 self.problems.append(root_taken(root, why, self.origin.at(self._line[names.index(root)])))

@@ -18,6 +18,7 @@ from hedgerow.tree_files.table import (
     NodeTable,
     Origin,
     Problem,
+    check_root,
     control_character,
     is_path,
     line_of,
@@ -43,6 +44,7 @@ def read_json(source: str | PathLike[str] | dict[str, Any] | list[Any], root: st
     ignored); or an entry of an object, ``{"bird": children}``; or a string, which is a leaf. Children are an
     object, a list, or nothing (null). Several tops are put under a root named `root`.
     """
+    check_root(root)
     text = None
     if is_path(source):
         path = os.fspath(source)  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from hedgerow.tree_files.table import (
     NodeTable,
     Origin,
     Problem,
+    check_root,
     control_character,
     line_of,
     no_edges,
@@ -47,6 +48,7 @@ def read_newick(source: str | PathLike[str], root: str = "root") -> NodeTable:
     Names are taken as they stand: underscores are not turned into blanks. Branch lengths and comments are
     skipped. A root without a name is called `root`; every other node needs a name of its own.
     """
+    check_root(root)
     if isinstance(source, str) and source.rstrip().endswith(";"):
         origin, text = Origin(None), source
     else:

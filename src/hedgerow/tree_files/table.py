@@ -11,7 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from hedgerow.errors import FileError, TreeError
+from hedgerow._names import with_control
+from hedgerow.errors import FileError, ParameterError, TreeError
 from hedgerow.tree_files.wording import argument, options
 
 if TYPE_CHECKING:
@@ -195,6 +196,14 @@ def control_character(name: str, where: str) -> Problem:
         f"{where}: the name {name!r} holds a control character.",
         "Remove it, or write a blank instead.",
     )
+
+
+def check_root(root: Any) -> None:
+    """Refuse what could not be the name of a root that is to be added."""
+    if not isinstance(root, str) or not root.strip() or any(with_control([root])):
+        raise ParameterError(
+            f"The root needs a name, text without control characters: {argument('root', 'NAME')}, not {root!r}."
+        )
 
 
 def root_taken(root: str, why: str, where: str) -> Problem:
