@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +76,7 @@ def test_roots_that_are_no_names_are_refused(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     Path("tree.csv").write_text("a,b\na,c\n")
     Path("tree.txt").write_text("a/b\na/c\n")
-    readers: list[Callable[[], Hierarchy]] = [
+    readers: list[Any] = [
         lambda: Hierarchy.from_paths(["a", "b"], root=root),
         lambda: Hierarchy.from_lineages([("rank",), ("a",), ("b",)], root=root),
         lambda: Hierarchy.from_json(["a", "b"], root=root),
