@@ -226,6 +226,10 @@ def test_out_of_scope_takes_groups_out_or_takes_labels_as_they_are(tmp_path: Pat
     at_half = found["curve"]["correct"][len(TAU) // 2]
     assert at_half == pytest.approx(np.mean(infer.threshold(smaller.hierarchy, q, 0.5) == 0), abs=1e-5)
 
+    below = max(tau for tau in found["curve"]["tau"] if tau <= 0.9)
+    (table,) = report.findings["out_of_scope"].tables.values()
+    assert f"the nearest below counts: τ = 0.9 is taken at {below:.5g}." in table.notes[-1]
+
     labels = splits().test.labels.copy()
     labels[:10] = 0
     given = DataSplits("given", h, splits().train, splits().val, splits().test.with_labels(labels))

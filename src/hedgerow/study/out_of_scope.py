@@ -22,6 +22,8 @@ from hedgerow.study.work import train_and_test
 from hedgerow.summary import intercept
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from hedgerow.data import DataSplits
@@ -89,7 +91,7 @@ def findings(plan: Plan, records: Records) -> Findings:
         f"{plan.splits.name} with examples out of scope",
         [Column(name) for name in columns],
         rows,
-        notes=(*notes(everything), explained),
+        notes=(*notes(everything), explained + _thresholds(inside)),
     )
     panels: Any = {
         "In scope": ("correct-recall", inside),
@@ -104,7 +106,7 @@ def _at_common_thresholds(inside: Results, outside: Results) -> dict[str, Entry]
         return {}
     found: dict[str, Entry] = {}
     for tau in TAUS:
-        place = [int(np.searchsorted(-np.array(result["curve"]["tau"]), -tau)) for result in inside]
+        place = [_place(result, tau) for result in inside]
         for side, results, metric in (("In", inside, "recall"), ("Out", outside, "correct")):
             found[f"{side}, τ = {tau:g}"] = Entry(
                 tuple(result["curve"][metric][i] for result, i in zip(results, place, strict=True))
@@ -112,6 +114,19 @@ def _at_common_thresholds(inside: Results, outside: Results) -> dict[str, Entry]
     pairs = zip(inside, outside, strict=True)
     found[_KEPT] = Entry(tuple(intercept(a["curve"]["recall"], b["curve"]["correct"], 0.9) for a, b in pairs))
     return found
+
+
+def _place(result: Mapping[str, Any], tau: float) -> int:
+    """Return where on a recorded curve the threshold is `tau`, or the nearest below."""
+    return int(np.searchsorted(-np.array(result["curve"]["tau"]), -tau))
+
+
+def _thresholds(inside: Mapping[str, Results]) -> str:
+    """Return a sentence on the thresholds that stand for those of the headings, where they differ."""
+    curves = [result for results in inside.values() for result in results]
+    found = {f"{tau:g}": {f"{r['curve']['tau'][_place(r, tau)]:.5g}" for r in curves} for tau in TAUS}
+    taken = [f"τ = {tau} is taken at {' and '.join(sorted(near))}" for tau, near in found.items() if near - {tau}]
+    return f" Of the thresholds recorded, the nearest below counts: {'; '.join(taken)}." if taken else ""
 
 
 _KEPT = "In, 90 % out right"
