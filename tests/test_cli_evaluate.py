@@ -116,6 +116,21 @@ def test_compare_folders_and_files(place: Path, capsys: pytest.CaptureFixture[st
     assert found["systems"][1]["differences"]["AP"]["high"] < 0
 
 
+@pytest.mark.parametrize("columns", ["60", "80"])
+def test_compare_is_whole_in_a_pipe(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    name = "a-network-with-a-name-that-is-rather-long"
+    labels = np.load("a.npz")["labels"].tolist()
+    save_npz(
+        place / f"{name}.npz", probabilities=np.eye(4)[[LEAVES.index(label) for label in labels]], labels=labels
+    )
+    out, _ = hedgerow(capsys, "compare", f"{name}.npz", "b.csv", "--tree", "tree.csv", "--bootstrap", "20")
+    assert re.search(rf"^{name}( +100\.0){{7}}\s*$", out, re.MULTILINE)
+    assert re.search(r"^b( +[-+][\d.]+ to [-+][\d.]+){4}\s*$", out, re.MULTILINE)
+
+
 def test_compare_draws_one_figure(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     options = ("--tree", "tree.csv", "--bootstrap", "0", "--figure", "c.pdf", "--against", "best")

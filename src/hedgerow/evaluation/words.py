@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from rich.table import Table
 from rich.text import Text
 
+from hedgerow._tables import print_table
 from hedgerow.tree_files import counted
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def print_evaluation(
     examples = counted(len(evaluation), "example", "examples")
     leaves = counted(len(h.leaves), "leaf", "leaves")
     console.print(Text(f"{evaluation.name}: {examples}, a tree of {len(h):,} nodes with {leaves}\n", style="bold"))
-    console.print(_summary_table(evaluation), "")
-    console.print(_rule_table(evaluation), "")
+    _print_summary(evaluation, console)
+    _print_rules(evaluation, console)
     for warning in evaluation.warnings:
         console.print(Text(f"Warning: {warning}\n", style="yellow"))
     tau = _safe_threshold(evaluation)
@@ -83,7 +83,7 @@ def print_evaluation(
 
 def print_comparison(comparison: SystemComparison, console: Console) -> None:
     """Print evaluations side by side, and whether their differences are real."""
-    console.print(_comparison_table(comparison), "")
+    _print_figures(comparison, console)
     base = comparison.evaluations[comparison.reference]
     if comparison.replicates and any(comparison.differences):
         share = f"{comparison.confidence:.0%}"
@@ -95,7 +95,7 @@ def print_comparison(comparison: SystemComparison, console: Console) -> None:
                 f"marks will still claim one.\n"
             )
         )
-        console.print(_difference_table(comparison), "")
+        _print_differences(comparison, console)
     for evaluation, reason in zip(comparison.evaluations, comparison.reasons, strict=True):
         if reason is not None:
             said = f"{evaluation.name} is not compared example by example with {base.name}: {reason}\n"
@@ -110,48 +110,36 @@ def print_written(written: Written, output: str, warnings: Sequence[str], consol
     answers = counted(written.examples, "answer", "answers")
     sure = f"with a mean confidence of {written.mean_confidence:.1%}"
     console.print(Text(f"{answers} written to {output}, {sure}.\n", style="bold"))
-    table = _table()
     rows = [("the root: no answer", written.by_depth[0])]
     if written.by_rank is None:
         rows += [(str(depth), number) for depth, number in enumerate(written.by_depth) if depth]
     else:
         rows += [(rank or "no rank", number) for rank, number in written.by_rank.items()]
-    table.add_column("depth" if written.by_rank is None else "rank")
-    table.add_column("answers", justify="right")
-    table.add_column("%", justify="right")
-    for named, number in rows:
-        table.add_row(named, f"{number:,}", _percent(number / written.examples))
-    console.print(table)
+    head = ["depth" if written.by_rank is None else "rank", "answers", "%"]
+    cells = [[named, f"{number:,}", _percent(number / written.examples)] for named, number in rows]
+    print_table(console, head, cells)
     for warning in warnings:
         console.print(Text(f"Warning: {warning}", style="yellow"))
 
 
-def _table() -> Table:
-    return Table(box=None, pad_edge=False, header_style="bold")
-
-
-def _summary_table(evaluation: Evaluation) -> Table:
-    table = _table()
-    table.add_column("figure", no_wrap=True)
-    table.add_column("%", justify="right", no_wrap=True)
-    if evaluation.intervals:
-        table.add_column(f"{evaluation.confidence:.0%} interval", justify="right", no_wrap=True)
-    table.add_column("what it says")
+def _print_summary(evaluation: Evaluation, console: Console) -> None:
+    interval = [f"{evaluation.confidence:.0%} interval"] if evaluation.intervals else []
+    rows = []
     for name, value in evaluation.summary.items():
-        interval = evaluation.intervals.get(name)
-        spread = [] if not evaluation.intervals else [_range(interval.low, interval.high) if interval else ""]
-        table.add_row(name, _percent(value), *spread, MEANINGS.get(name, ""))
-    return table
+        found = evaluation.intervals.get(name)
+        spread = [_range(found.low, found.high) if found else ""] if evaluation.intervals else []
+        rows.append([name, _percent(value), *spread, MEANINGS.get(name, "")])
+    print_table(console, ["figure", "%", *interval, "what it says"], rows, prose=True)
+    console.print()
 
 
-def _rule_table(evaluation: Evaluation) -> Table:
-    table = _table()
-    table.add_column("single rule (%)", no_wrap=True)
-    for column in _RULE_COLUMNS:
-        table.add_column(column, justify="right")
-    for rule, values in evaluation.rules.items():
-        table.add_row(rule.replace("_", " "), *(_percent(values[column]) for column in _RULE_COLUMNS))
-    return table
+def _print_rules(evaluation: Evaluation, console: Console) -> None:
+    rows = [
+        [rule.replace("_", " "), *(_percent(values[column]) for column in _RULE_COLUMNS)]
+        for rule, values in evaluation.rules.items()
+    ]
+    print_table(console, ["single rule (%)", *_RULE_COLUMNS], rows)
+    console.print()
 
 
 def _safe_threshold(evaluation: Evaluation) -> float | None:
@@ -162,32 +150,29 @@ def _safe_threshold(evaluation: Evaluation) -> float | None:
     return math.ceil(point["threshold"] * 1e4) / 1e4  # up, to the safe side
 
 
-def _comparison_table(comparison: SystemComparison) -> Table:
-    table = _table()
-    table.add_column("system (%)", overflow="fold", min_width=13)
-    for figure in _COMPARED:
-        table.add_column(figure, justify="right", no_wrap=True)
+def _print_figures(comparison: SystemComparison, console: Console) -> None:
     best = {figure: max(e.summary[figure] for e in comparison.evaluations) for figure in _COMPARED}
+    rows = []
     for i, evaluation in enumerate(comparison.evaluations):
-        cells = []
+        row: list[str | Text] = [evaluation.name]
         for figure in _COMPARED:
             value = evaluation.summary[figure]
             sign, style = _VERDICTS[comparison.verdict(i, figure)]
             cell = Text(_percent(value), style="bold" if value == best[figure] else "")
-            cells.append(cell.append(f" {sign}", style))
-        table.add_row(evaluation.name, *cells)
-    return table
+            row.append(cell.append(f" {sign}", style))
+        rows.append(row)
+    print_table(console, ["system (%)", *_COMPARED], rows)
+    console.print()
 
 
-def _difference_table(comparison: SystemComparison) -> Table:
-    table = _table()
-    table.add_column("difference", overflow="fold", min_width=13)
-    for figure in _DIFFERENCES:
-        table.add_column(f"{figure} (%)", justify="right", no_wrap=True)
-    for evaluation, found in zip(comparison.evaluations, comparison.differences, strict=True):
-        if found:
-            table.add_row(evaluation.name, *(_signed(found[figure]) for figure in _DIFFERENCES))
-    return table
+def _print_differences(comparison: SystemComparison, console: Console) -> None:
+    rows = [
+        [evaluation.name, *(_signed(found[figure]) for figure in _DIFFERENCES)]
+        for evaluation, found in zip(comparison.evaluations, comparison.differences, strict=True)
+        if found
+    ]
+    print_table(console, ["difference (%)", *_DIFFERENCES], rows)
+    console.print()
 
 
 def _signed(difference: Difference) -> str:

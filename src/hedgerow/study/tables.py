@@ -8,11 +8,14 @@ import statistics
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, final
 
-from rich.table import Table as RichTable
 from rich.text import Text
+
+from hedgerow._tables import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from rich.console import Console
 
 Mark = Literal["", "best", "second"]
 
@@ -164,19 +167,14 @@ class Table:
             writer.writerow([row.group, row.name, seeds, *figures])
         return text.getvalue()
 
-    def rich(self) -> RichTable:
-        """Return the table for a terminal."""
+    def print(self, console: Console) -> None:
+        """Print the table."""
         style: dict[Mark, str] = {"": "", "best": "bold", "second": "italic"}
-        table = RichTable(title=self.title, title_justify="left", title_style="bold")
-        table.add_column(self.corner, no_wrap=True)
-        cells = self.cells()
-        for i, column in enumerate(self.columns):
-            widest = max((len(f"{line[i][0]} {line[i][1]}".strip()) for line in cells), default=0)
-            table.add_column(column.name, justify="right", min_width=widest)
-        for row, line in zip(self.rows, cells, strict=True):
-            texts = [Text(f"{mean} {spread}".strip(), style=style[mark]) for mean, spread, mark in line]
-            table.add_row(Text(row.name), *texts)
-        return table
+        rows: list[list[str | Text]] = [
+            [row.name, *(Text(f"{mean} {spread}".strip(), style=style[mark]) for mean, spread, mark in line)]
+            for row, line in zip(self.rows, self.cells(), strict=True)
+        ]
+        print_table(console, [self.corner, *(column.name for column in self.columns)], rows, title=self.title)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table ready for JSON, every value of every seed included."""

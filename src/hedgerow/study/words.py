@@ -42,7 +42,7 @@ def print_report(report: Report, console: Console) -> None:
     """Print every table and what it shows, what failed, and what to look at."""
     for found in report.findings.values():
         for table in found.tables.values():
-            console.print(table.rich())
+            table.print(console)
             for note in table.notes:
                 console.print(note, style="dim", markup=False, highlight=False)
         if found.sentences:

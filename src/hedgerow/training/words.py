@@ -6,7 +6,8 @@ import shlex
 from typing import TYPE_CHECKING
 
 from lightning.pytorch.utilities import rank_zero_only
-from rich.table import Table
+
+from hedgerow._tables import print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,13 +21,9 @@ _SHOWN = ("AP", "AC", "R@90C", "R@95C", "majority_F1", "leaf_F1")
 def print_run(run: RunFolder, console: Console) -> None:
     """Print the figures of a finished run, and what to do next."""
     recipe, figures = run.recipe(), run.metrics()
-    table = Table(title=f"{recipe.method.name} on {recipe.data.name}, in %", title_justify="left")
-    table.add_column("split")
-    for name in _SHOWN:
-        table.add_column(name, justify="right", overflow="fold")
-    for split, values in figures.items():
-        table.add_row(split, *(f"{100 * values[name]:.1f}" for name in _SHOWN))
-    console.print(table)
+    rows = [[split, *(f"{100 * values[name]:.1f}" for name in _SHOWN)] for split, values in figures.items()]
+    title = f"{recipe.method.name} on {recipe.data.name}, in %"
+    print_table(console, ["split", *_SHOWN], rows, title=title)
     path = shlex.quote(str(run.path))
     steps = [f"look at every operating point of the test data:\n  hedgerow evaluate {path} --figure curves.png"]
     given = "FILE" if recipe.data.name == "features" else "FOLDER"
