@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import Hierarchy
-from hedgerow._atomic import atomic_write
+from hedgerow._atomic import atomic_write, try_file
 from hedgerow.errors import FileError, HedgerowError, ParameterError, TreeError
 from hedgerow.tree_files import FlawedTreeError, closest, deep_json, large_edges, nearest, read_edges, read_tree
 from hedgerow.tree_files.string_match import Strings, match
@@ -762,6 +762,19 @@ def test_devices_are_written_to() -> None:
     with atomic_write("/dev/null") as file:
         file.write("x")
     assert not Path("/dev/null").is_file()
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="there is no /dev/fd")
+def test_pipes_are_written_to() -> None:
+    read, write = os.pipe()
+    try:
+        try_file(f"/dev/fd/{write}")
+        with atomic_write(f"/dev/fd/{write}") as file:
+            file.write("x")
+        assert os.read(read, 10) == b"x"
+    finally:
+        os.close(read)
+        os.close(write)
 
 
 @pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write anywhere")

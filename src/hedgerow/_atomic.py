@@ -75,6 +75,8 @@ def _atomic_write(path: str | os.PathLike[str], mode: str) -> Iterator[IO[Any]]:
 
 def _target(path: str | os.PathLike[str]) -> Path:
     """Return where a file will stand; a link stays a link: what it points to is replaced."""
+    if is_special(Path(path)):
+        return Path(path)  # the real path of a pipe leads nowhere
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise FileError(f"{os.fspath(path)} is a folder; give the name of a file to write.")
@@ -93,7 +95,7 @@ def _unwritable(shown: str, error: OSError) -> FileError:
 
 def is_special(path: Path) -> bool:
     """Tell devices and pipes, such as `/dev/stdout`, from files."""
-    return path.exists() and not path.is_file()
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def try_file(path: str | os.PathLike[str]) -> None:

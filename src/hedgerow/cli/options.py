@@ -200,7 +200,7 @@ def check_outputs(*files: Path | None, folder: Path | None = None, inputs: Seque
     taken: set[Path] = set()
     for path in [*outputs, *([] if folder is None else [folder])]:
         place = path.resolve()
-        if place in taken and not is_special(place):
+        if place in taken and not is_special(path):
             raise FileError(f"{path} is to hold two outputs. Give each of them a name of its own.")
         taken.add(place)
     for path in outputs:
