@@ -90,6 +90,14 @@ def test_doctor_refuses_a_cycle_without_a_traceback(tmp_path: Path) -> None:
     assert "Traceback" not in shown.stderr
 
 
+def test_training_says_what_to_install(tmp_path: Path) -> None:
+    for verb in (["train"], ["study", "main"]):
+        refused = hedgerow(*verb, "glyphs-quick", "-o", str(tmp_path / "out"))
+        assert refused.returncode == 2
+        assert "which is not installed: pip install 'hedgerow[train]'" in refused.stderr
+        assert "Traceback" not in refused.stderr
+
+
 def test_evaluate_and_predict_without_the_training_half(tmp_path: Path) -> None:
     tree = tmp_path / "tree.csv"
     tree.write_text("\n".join(f"{parent},{child}" for parent, child in EDGES), encoding="utf-8")

@@ -13,9 +13,11 @@ from typer.testing import CliRunner
 from hedgerow import data
 from hedgerow.cli import app
 from hedgerow.errors import FileError, ParameterError
+from hedgerow.training.module import TrainingModule
 from tests.training.toy import SIZES, TREE, write_files
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 run = CliRunner()
@@ -54,6 +56,37 @@ def test_train_evaluate_predict(tmp_path: Path) -> None:
         answers = list(csv.DictReader(file))
     assert answers[0]["id"] == "train-0"
     assert {answer["prediction"] for answer in answers} <= set(TREE.names)
+
+
+def test_resuming_by_the_command(tmp_path: Path) -> None:
+    recipe, short, whole = write_files(tmp_path, epochs=3), tmp_path / "short", tmp_path / "whole"
+    invoke("train", recipe, "-o", whole)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hedgerow.training.module.TrainingModule.on_validation_epoch_end", _after(2, interrupt))
+        result = run.invoke(app, ["train", str(recipe), "-o", str(short)])
+    assert result.exit_code == 130
+    assert "Interrupted. Finished epochs are kept: the same command with --resume goes on." in result.output
+    said = invoke("train", recipe, "-o", short, "--resume")
+    assert [line.split(":")[0] for line in said.splitlines() if line.startswith("epoch ")] == [
+        "epoch 2/3",
+        "epoch 3/3",
+    ]
+    assert (short / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
+
+
+def _after(calls: int, act: Callable[..., None]) -> Callable[..., None]:
+    """The end of an epoch as it is, but something else the last time."""
+    as_it_is, done = TrainingModule.on_validation_epoch_end, []
+
+    def end(self: TrainingModule) -> None:
+        done.append(1)
+        as_it_is(self) if len(done) < calls else act()
+
+    return end
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ inside the function, so that `hedgerow --help` stays quick.
 from __future__ import annotations
 
 import sys
+from typing import NoReturn
 
 from rich.console import Console
 
@@ -19,12 +20,21 @@ __all__ = ["BAD_INPUT", "app", "main"]
 BAD_INPUT = 2
 """Exit status where the input cannot be used at all."""
 
+_OF_TRAINING = ("torch", "lightning", "torchmetrics", "safetensors", "sklearn", "PIL", "matplotlib")
+
 
 def main() -> None:
     """Run the command; a mistake in the input is one message, not a traceback."""
     try:
         app()
     except HedgerowError as error:
-        console = Console(stderr=True, highlight=False)
-        console.print(str(error), style="red", markup=False, soft_wrap=True)
-        sys.exit(BAD_INPUT)
+        _end(str(error))
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in _OF_TRAINING:
+            raise
+        _end(f"This needs {error.name}, which is not installed: pip install 'hedgerow[train]'")
+
+
+def _end(message: str) -> NoReturn:
+    Console(stderr=True, highlight=False).print(message, style="red", markup=False, soft_wrap=True)
+    sys.exit(BAD_INPUT)

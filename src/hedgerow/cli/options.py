@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from hedgerow.hierarchy import Hierarchy
     from hedgerow.predictions_io import Scores
 
+_INTERRUPTED = 130  # as shells count it
+
 TreeFormatOption = Annotated[
     str | None,
     typer.Option(
@@ -241,3 +243,13 @@ def bar(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
         waiting.cancel()
         waiting.join()
         progress.stop()
+
+
+@contextmanager
+def explaining_interrupts(kept: str) -> Iterator[None]:
+    """Say what is kept when the work is interrupted, and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(f"Interrupted. {kept}", err=True)
+        raise typer.Exit(_INTERRUPTED) from None

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import JsonOption, check_outputs, write_json
+from hedgerow.cli.options import JsonOption, check_outputs, explaining_interrupts, write_json
 
 ImportOption = Annotated[
     list[Path] | None,
@@ -84,18 +84,19 @@ def study(
     from hedgerow.training.recipe import Recipe
 
     check_outputs(json_file, pack, folder=output, inputs=(Path(recipe), *(imports or [])))
-    report = study(
-        experiment.split(","),
-        Recipe.load(recipe, changes or []),
-        output,
-        seeds=seeds,
-        chosen=NINE if chosen is None else [name.strip() for name in chosen.split(",")],
-        jobs=jobs,
-        imports=imports or [],
-        limit=limit,
-        draw=figures,
-        progress=bar,
-    )
+    with explaining_interrupts("Finished cells are kept: the same command goes on."):
+        report = study(
+            experiment.split(","),
+            Recipe.load(recipe, changes or []),
+            output,
+            seeds=seeds,
+            chosen=NINE if chosen is None else [name.strip() for name in chosen.split(",")],
+            jobs=jobs,
+            imports=imports or [],
+            limit=limit,
+            draw=figures,
+            progress=bar,
+        )
     print_report(report, Console())
     if json_file is not None:
         write_json(json_file, report.to_dict())

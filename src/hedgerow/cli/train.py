@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import JsonOption, check_outputs, write_json
+from hedgerow.cli.options import JsonOption, check_outputs, explaining_interrupts, write_json
 
 
 @app.command(
@@ -58,7 +58,8 @@ def train(
 
     folder = Path("runs", Path(recipe).stem) if output is None else output
     check_outputs(json_file, folder=folder, inputs=(Path(recipe),))
-    run = train(chosen, folder, resume=resume)
+    with explaining_interrupts("Finished epochs are kept: the same command with --resume goes on."):
+        run = train(chosen, folder, resume=resume)
     print_run(run, Console())
     if json_file is not None:
         write_json(json_file, run.metrics())

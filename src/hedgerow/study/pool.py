@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import threading
 import time
 import traceback
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import connection
 from typing import TYPE_CHECKING, Any, final
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 from hedgerow.study.records import Records
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from multiprocessing.connection import Connection
     from pathlib import Path
 
@@ -94,7 +95,6 @@ def _run(cell: Cell, splits: DataSplits, records: Records) -> None:
 
 def _work(pipe: Connection, folder: Path, threads: int | None) -> None:
     """Run the cells that come through a pipe after the data, until it is closed: what a process does."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process decides what an interrupt means
     import torch
 
     if threads is not None:
@@ -124,7 +124,8 @@ class _Worker:
         self.pipe, theirs = context.Pipe()
         # Not a daemon: image files are loaded by processes of its own. It ends when the pipe is closed.
         self.process = context.Process(target=_work, args=(theirs, folder, threads))
-        self.process.start()
+        with _ignoring_interrupts():  # as the new process then does: the first decides what an interrupt means
+            self.process.start()
         theirs.close()
         self.cell: Cell | None = None
 
@@ -189,6 +190,18 @@ class _Pool:
             return []
         done(cell)
         return [] if answer is None else [Failure(cell, *answer)]
+
+
+@contextmanager
+def _ignoring_interrupts() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():  # which alone is interrupted
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _send(worker: _Worker, what: DataSplits | Cell) -> None:

@@ -63,8 +63,8 @@ class EpochReport(Callback):
         self._bar.update(self._task, description=f"{self._name(trainer)}: validation")
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:  # noqa: ARG002
-        """Print the line."""
-        if trainer.is_global_zero:
+        """Print the line; a resumed run first ends the epoch it was saved in, without having done anything."""
+        if trainer.is_global_zero and self._steps:
             figure = float(trainer.callback_metrics[f"val_{self._monitor}"])
             self._out.print(
                 f"{self._name(trainer)}: loss {float(self._loss) / max(1, self._steps):.4g}, "

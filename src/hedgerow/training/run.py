@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import signal
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
@@ -67,7 +68,7 @@ def train(
     if run.is_finished:
         return run
     run.check_space(classifier)
-    with without_noise():
+    with without_noise(), _interrupts():
         trainer = Trainer(
             **_settings(recipe),
             callbacks=_callbacks(recipe, run, progress),
@@ -87,7 +88,7 @@ def train(
 def fit(recipe: Recipe, splits: DataSplits) -> Classifier:
     """Train by a recipe and return the classifier after the last epoch: no files, no validation, one device."""
     classifier, module, batches = _prepared(recipe, splits)
-    with without_noise():
+    with without_noise(), _interrupts():
         trainer = Trainer(
             **_settings(recipe),
             limit_val_batches=0,
@@ -194,6 +195,18 @@ def accelerator(run: Run) -> str:
     if chosen == "gpu" and run.devices > torch.cuda.device_count():
         raise ParameterError(f"run.devices is {run.devices}, and there are {torch.cuda.device_count()} GPUs.")
     return chosen
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """Let an interrupt through, which Lightning turns into an exit without a word."""
+    try:
+        yield
+    except SystemExit as ended:
+        if isinstance(ended.__context__, KeyboardInterrupt):
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            raise KeyboardInterrupt from None
+        raise
 
 
 @contextmanager
