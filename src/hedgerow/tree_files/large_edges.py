@@ -26,7 +26,7 @@ _ROW_BYTES = 64  # about what a name takes
 
 def read_large_edges(data: bytes, delimiter: str, *, header: bool) -> NodeTable | None:
     """Read an edge list, or return None where it takes the patient reader: for quotes, or anything wrong."""
-    if b'"' in data or _DELETE in data or _CONTROL.search(data):
+    if b'"' in data or _DELETE in data or (b"\xc2" in data and _CONTROL.search(data)):
         return None
     try:
         import pyarrow as pa
