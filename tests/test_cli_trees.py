@@ -109,6 +109,7 @@ def test_what_evaluate_says_next_where_nothing_is_safe(place: Path, capsys: pyte
     Path("scores.csv").write_text("label,robin,wren\nwren,0.9,0.1\nrobin,0.2,0.8\n")
     out, _ = hedgerow(capsys, "evaluate", "scores.csv", "--tree", "tree.txt")
     assert out.strip().endswith("hedgerow compare scores.csv OTHER --tree tree.txt")
-    out, _ = hedgerow(capsys, "evaluate", "scores.csv", "--tree", "tree.txt", "-o", "one more")
+    out, err = hedgerow(capsys, "evaluate", "scores.csv", "--tree", "tree.txt", "-o", "one more")
+    assert "The evaluation is in one more." in err
     assert out.strip().endswith("hedgerow compare 'one more' OTHER")
     assert json.loads(Path("one more", "evaluation.json").read_text())["examples"] == 2

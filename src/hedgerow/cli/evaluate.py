@@ -92,7 +92,7 @@ def evaluate(
     if output is not None:
         with bar("Saving", None):
             found.save(output)
-        typer.echo(f"The evaluation is in {output}.")
+        typer.echo(f"The evaluation is in {output}.", err=True)
     if json_file is not None:
         write_json(json_file, found.to_dict())
     draw([found])
