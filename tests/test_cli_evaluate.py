@@ -192,7 +192,7 @@ def test_predict_needs_no_labels(place: Path, capsys: pytest.CaptureFixture[str]
     hedgerow(capsys, "predict", "new.csv", "--tree", "tree.csv", "--rule", "expected-information", "-o", "out.csv")
     assert pd.read_csv("out.csv")["example"].tolist() == [0, 1, 2, 3, 4]
     _, err = hedgerow(capsys, "evaluate", "new.csv", "--tree", "tree.csv", status=2)
-    assert "no column 'label'" in err
+    assert "no column 'label'. Its columns: 'robin', 'wren'" in err
 
 
 def test_predict_wants_a_threshold_or_a_rule(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -301,6 +301,7 @@ def test_compression_that_numpy_does_not_write(tmp_path: Path) -> None:
         ("robin,wren,cod,eel,label\n1,0,0,0,cod\n1,0,0,0\n", FileError, "row 1 (counted from 0) has 4 cells"),
         ("robin,wren,cod,eel,label\n1,0,,0,cod\n", ScoreError, "no number (NaN) for 'cod'"),
         ("robin,wren,cod,eel,label,label\n1,0,0,0,cod,cod\n", FileError, "two columns 'label'"),
+        ("robin;wren;cod;eel;label\n1;0;0;0;cod\n", FileError, "separated by semicolons"),
     ],
 )
 def test_damaged_csv(text: str, error: type[HedgerowError], said: str, tmp_path: Path) -> None:

@@ -354,8 +354,8 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         point
             A threshold τ from 0 to 1: the most specific node with a likelihood above τ. Or an object whose
-            ``predict`` maps likelihoods [examples, nodes] to node indices, such as one that `hedgerow.select`
-            returns; its ``scale``, if it has one, says which likelihoods it wants. None is the default.
+            ``predict`` maps likelihoods [examples, nodes] to node indices; its ``scale``, if it has one, says
+            which likelihoods it wants. None is the default.
         """
         _check_point(point)
         self.operating_point = point

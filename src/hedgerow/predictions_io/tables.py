@@ -11,7 +11,7 @@ import numpy as np
 
 from hedgerow.errors import FileError, ScoreError
 from hedgerow.predictions_io.source import PER_EXAMPLE, RawBlock, Source, row_name
-from hedgerow.tree_files import read_header, require_file
+from hedgerow.tree_files import read_header, require_file, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _CSV_BLOCK = 1 << 24  # bytes of text at a time; one row must fit
-_MISSING_LABELS = "It has no column 'label'."
 
 
 @contextmanager
@@ -38,7 +37,6 @@ def _arrow_errors(path: str, what: str) -> Iterator[None]:
 class _Table(Source):
     """Columns of a table told apart: about the example, or scores of a class."""
 
-    missing_labels = _MISSING_LABELS
     logits = False
 
     def __init__(self, path: str, columns: Sequence[str]) -> None:
@@ -47,6 +45,9 @@ class _Table(Source):
         self.classes = [name for name in columns if name not in key_of]
         self.has = frozenset(key_of[name] for name in columns if name in key_of)
         self._columns = list(columns)
+        self.missing_labels = f"It has no column 'label'. Its columns: {some(columns)}."
+        if len(columns) == 1 and ";" in columns[0]:
+            raise FileError(f"{path} has its columns separated by semicolons. Save it with commas instead.")
         repeated = sorted({name for name in self.has if columns.count(PER_EXAMPLE[name]) > 1})
         if repeated:
             raise FileError(f"{path} has two columns {PER_EXAMPLE[repeated[0]]!r}. Remove one.")

@@ -73,6 +73,14 @@ def read_lineages(source: Any, root: str = "root", disambiguate: bool = False) -
 
 
 def _check_ranks(ranks: list[str], line: int, forest: _Forest) -> None:
+    if len(ranks) == 1 and ";" in ranks[0]:
+        forest.problems.append(
+            Problem(
+                "header",
+                f"{forest.origin.at(line)} has one column, {ranks[0]!r}.",
+                "If semicolons separate the ranks, write commas instead.",
+            )
+        )
     for rank, count in Counter(ranks).items():
         if not rank or count > 1:
             what = f"names the rank {rank!r} twice" if rank else "has a column without a name"
