@@ -106,7 +106,7 @@ def _work(pipe: Connection, folder: Path, threads: int | None) -> None:
             if splits is None:
                 splits = pipe.recv()
             cell = pipe.recv()
-        except EOFError:
+        except (EOFError, OSError):  # closed, perhaps amid the data
             return
         try:
             _run(cell, splits, records)

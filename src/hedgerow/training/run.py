@@ -218,7 +218,7 @@ def without_noise() -> Iterator[None]:
         ".*isinstance.treespec, LeafSpec.*",
         ".*smaller than the logging interval.*",
     )
-    logger = logging.getLogger("lightning.pytorch.utilities.rank_zero")
+    logger = logging.getLogger("lightning.pytorch")
     level = logger.level
     logger.setLevel(logging.WARNING)
     try:
