@@ -51,14 +51,21 @@ def test_sums_over_ancestors(h: Hierarchy) -> None:
     weight = torch.randn(expected.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     torch.testing.assert_close(
         torch.autograd.grad((ancestry.path_scores(theta) * weight).sum(), theta),
-        torch.autograd.grad((expected * weight).sum(), theta),
+        torch.autograd.grad((expected * weight).sum(), theta, retain_graph=True),
     )
     inner = ancestry.inner.tolist()
-    passed = torch.randn(3, len(inner), dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     strictly = matrix & ~torch.eye(len(h), dtype=torch.bool)
-    torch.testing.assert_close(ancestry.path_scores(theta, passed), expected + passed @ strictly[inner].double())
-    mask = torch.tensor(np.random.default_rng(1).random((3, len(inner))) < 0.2)
-    assert torch.equal(ancestry.any_above(mask), mask.double() @ strictly[inner].double() > 0)
+    cut = torch.tensor(np.random.default_rng(1).random((3, len(inner))) < 0.2)
+    below = cut.double() @ strictly[inner].double() > 0
+    assert torch.equal(ancestry.any_above(cut), below)
+    kept = torch.tensor(h.is_leaf).repeat(3, 1).index_copy(1, ancestry.inner, cut) & ~below
+    scores = ancestry.path_scores(theta, cut)
+    torch.testing.assert_close(scores[kept], expected[kept])
+    assert (scores[~kept] <= 0.9 * paths.NOTHING).all()
+    torch.testing.assert_close(
+        torch.autograd.grad((scores * weight)[kept].sum(), theta),
+        torch.autograd.grad((expected * weight)[kept].sum(), theta),
+    )
 
 
 @pytest.mark.parametrize("h", FOREST, ids=repr)
@@ -77,6 +84,28 @@ def test_both_ways_to_sum_slices_agree(h: Hierarchy, inside: bool, monkeypatch: 
     torch.testing.assert_close(results[0], results[1])
 
 
+@pytest.mark.parametrize("h", FOREST, ids=repr)
+def test_both_ways_to_sum_one_slice_agree(h: Hierarchy, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, last = torch.arange(len(h)), torch.tensor(h.end)
+    x = torch.tensor(np.random.default_rng(0).normal(size=(len(h), len(h))) * 100).requires_grad_()
+    expected = torch.stack([x[v, v : h.end[v]].logsumexp(0) for v in range(len(h))])
+    for masks in (True, False):
+        monkeypatch.setattr(paths, "_masks_are_cheap", lambda *_, masks=masks: masks)
+        sums = paths.slice_log_sum(x, first, last)
+        torch.testing.assert_close(sums, expected)
+        torch.testing.assert_close(
+            torch.autograd.grad((sums * first.cos()).sum(), x),
+            torch.autograd.grad((expected * first.cos()).sum(), x, retain_graph=True),
+        )
+
+
+@pytest.mark.parametrize("h", FOREST, ids=repr)
+def test_which_nodes_are_on_a_path(h: Hierarchy) -> None:
+    node = np.arange(len(h))
+    holds = paths.Paths(h).holds(torch.arange(len(h)))
+    assert holds.tolist() == h.is_ancestor(node, node[:, None]).tolist()
+
+
 def test_masks_are_for_gpus_and_graphs_and_short_paths() -> None:
     assert not paths._masks_are_cheap(torch.zeros(1), 2)
     seen = torch.compile(lambda x: x + paths._masks_are_cheap(x, 2), fullgraph=True, backend="eager")(
@@ -92,7 +121,7 @@ def test_masks_are_for_gpus_and_graphs_and_short_paths() -> None:
 def test_columns_take_the_value_of_the_innermost_slice(
     h: Hierarchy, masks: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(paths, "_masks_are_cheap", lambda *_: masks)
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: masks)
     path = paths.Paths(h)(torch.arange(len(h)))
     given = paths.innermost(path.double(), path, torch.tensor(h.end)[path], len(h))
     lca = h.lca(np.arange(len(h))[:, None], np.arange(len(h)))

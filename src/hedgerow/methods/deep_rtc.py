@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
-import numpy as np
 import torch
-from torch.nn import functional
 
 from hedgerow import likelihood
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.methods.base import Law, Method
-from hedgerow.methods.paths import NOTHING, Ancestry, Paths, constant, negative_log_share
+from hedgerow.methods.paths import Ancestry, Paths, constant, negative_log_share
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -45,9 +43,7 @@ class DeepRTC(Method):
     scores = "nodes but the root"
     link = staticmethod(likelihood.deep_rtc)
     laws: frozenset[Law] = frozenset({"convex at leaves"})
-    end: Tensor
     is_leaf: Tensor
-    internal: Tensor
 
     def __init__(self, hierarchy: Hierarchy, *, cut_probability: float = 0.1) -> None:
         super().__init__(hierarchy)
@@ -56,9 +52,7 @@ class DeepRTC(Method):
         self.cut_probability = cut_probability
         self.paths = Paths(hierarchy)
         self.ancestry = Ancestry(hierarchy)
-        constant(self, "end", hierarchy.end)
         constant(self, "is_leaf", hierarchy.is_leaf)
-        constant(self, "internal", np.flatnonzero(~hierarchy.is_leaf))
 
     def sample_cut(self, batch: int, generator: Generator | None = None) -> Tensor:
         """Draw K for every example: bool [batch, nodes], one node on every path from the root to a leaf."""
@@ -82,14 +76,12 @@ class DeepRTC(Method):
         theta, labels = self.checked(theta, labels)
         if cut is None:
             cut = self._draw(len(labels))
-        elif cut.shape != (len(labels), len(self.end)) or cut.dtype != torch.bool:
+        elif cut.shape != (len(labels), len(self.is_leaf)) or cut.dtype != torch.bool:
             raise ScoreError(
-                f"A cut must be bool [{len(labels)}, {len(self.end)}], not {cut.dtype} {tuple(cut.shape)}."
+                f"A cut must be bool [{len(labels)}, {len(self.is_leaf)}], not {cut.dtype} {tuple(cut.shape)}."
             )
         else:
             cut = cut.index_select(1, self.ancestry.inner)
-        # What lies below a cut node vanishes, and so does an internal node that is not cut, the root among them.
-        beta = self.ancestry.path_scores(theta, NOTHING * cut)
-        uncut = functional.pad(NOTHING * ~cut, (1, 0), value=NOTHING)
-        beta = beta.index_add(1, self.internal, uncut.to(beta.dtype))
-        return negative_log_share(beta, labels, self.end[labels], self.paths(labels))
+        return negative_log_share(
+            self.ancestry.path_scores(theta, cut), labels, self.paths.end[labels], self.paths
+        )

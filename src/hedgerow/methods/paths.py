@@ -41,25 +41,36 @@ class Paths(nn.Module):
     label. Shallower labels are repeated to the end.
     """
 
-    by_level: Tensor
-    depth: Tensor
+    key: Tensor
+    node: Tensor
+    level: Tensor
+    own_level: Tensor
+    end: Tensor
 
     def __init__(self, h: Hierarchy) -> None:
         super().__init__()
-        constant(self, "by_level", np.sort(h.depth * len(h) + np.arange(len(h))))
-        constant(self, "depth", h.depth)
         self.nodes = len(h)
         self.length = int(h.depth.max()) + 1
+        by_level = np.argsort(h.depth, kind="stable")
+        constant(self, "key", h.depth[by_level] * len(h) + by_level)  # ascending: by level, then by node
+        constant(self, "node", np.append(0, by_level))  # the one before each place in `key`
+        constant(self, "level", np.arange(self.length) * len(h))
+        constant(self, "own_level", h.depth * len(h))
+        constant(self, "end", h.end)
 
     def forward(self, labels: Tensor) -> Tensor:
         """Return the paths; `below_root` tells the padding from the rest."""
-        level = torch.arange(self.length, device=labels.device).minimum(self.depth[labels, None])
-        place = torch.searchsorted(self.by_level, level * self.nodes + labels[:, None], right=True) - 1
-        return self.by_level[place] - level * self.nodes
+        key = torch.minimum(self.level, self.own_level[labels, None]) + labels[:, None]
+        return self.node[torch.searchsorted(self.key, key, right=True)]
+
+    def holds(self, labels: Tensor) -> Tensor:
+        """Tell which nodes are on the path: [B] -> bool [B, nodes]."""
+        node = torch.arange(self.nodes, device=labels.device)
+        return (node <= labels[:, None]) & (labels[:, None] < self.end)
 
     def below_root(self, labels: Tensor) -> Tensor:
         """Tell for steps 1, 2, ... whether the path is that long: bool [B, depth of the tree]."""
-        return torch.arange(1, self.length, device=labels.device) <= self.depth[labels, None]
+        return self.level[1:] <= self.own_level[labels, None]
 
 
 @final
@@ -88,12 +99,13 @@ class Ancestry(nn.Module):
         constant(self, "above", np.stack(above)[:-1])  # the last leads to the root from everywhere
         constant(self, "end", h.end[inner])
 
-    def path_scores(self, theta: Tensor, passed: Tensor | None = None) -> Tensor:
+    def path_scores(self, theta: Tensor, cut: Tensor | None = None) -> Tensor:
         """Return β_v = Σ θ_u over the ancestors u of v, itself included: [B, nodes but the root] -> [B, nodes].
 
-        `passed`, [B, inner], is added to what internal nodes pass down, but not to their own β.
+        With `cut`, bool [B, inner], only nodes that are cut or leaves, and have no cut node above them, keep their
+        β; all others, the root among them, get `NOTHING` or less.
         """
-        scores: Tensor = _PathSum.apply(theta, passed, self.inner, self.slot, self.above, self.end)  # type: ignore[no-untyped-call]
+        scores: Tensor = _PathSum.apply(theta, cut, self.inner, self.slot, self.above, self.end)  # type: ignore[no-untyped-call]
         return scores
 
     def any_above(self, mask: Tensor) -> Tensor:
@@ -109,27 +121,35 @@ class _PathSum(torch.autograd.Function):
     def forward(
         ctx: Any,
         theta: Tensor,
-        passed: Tensor | None,
+        cut: Tensor | None,
         inner: Tensor,
         slot: Tensor,
         above: Tensor,
         end: Tensor,
     ) -> Tensor:
-        ctx.save_for_backward(inner, end)
-        down = _at(theta, inner - 1)
-        down = functional.pad(down if passed is None else down + passed, (1, 0))
+        column = inner - 1
+        ctx.save_for_backward(inner, column, end)
+        down = _at(theta, column)
+        down = functional.pad(down if cut is None else torch.where(cut, NOTHING, down), (1, 0))
         for further in above:
             down = down + _at(down, further)
-        return functional.pad(theta, (1, 0)) + _at(down, slot)
+        own = functional.pad(theta, (1, 0), value=0.0 if cut is None else NOTHING)
+        scores = own + _at(down, slot)
+        if cut is None:
+            return scores
+        uncut = (NOTHING * ~cut).to(scores.dtype)
+        if torch.compiler.is_compiling():  # torch 2.11 loses the gradient of what is changed in place
+            return scores.index_add(1, inner, uncut)
+        return scores.index_add_(1, inner, uncut)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         # The transpose sums over descendants, a slice: a difference of prefix sums, the same on every run.
-        inner, end = ctx.saved_tensors
+        inner, column, end = ctx.saved_tensors
         (grad,) = grads
         sums = grad.cumsum(-1, dtype=torch.float64)
         below = (_at(sums, end - 1) - _at(sums, inner)).to(grad.dtype)
-        return grad[:, 1:].index_add(1, inner - 1, below), None, None, None, None, None
+        return grad[:, 1:].index_add(1, column, below), None, None, None, None, None
 
 
 def _at(x: Tensor, columns: Tensor) -> Tensor:
@@ -141,28 +161,29 @@ class PathChildren(nn.Module):
     """The children of every proper ancestor of each label, side by side in as few columns as serve every label."""
 
     before: Tensor
-    by_parent: Tensor
-    first_child: Tensor
+    child: Tensor
+    shift: Tensor
+    slot: Tensor
 
     def __init__(self, h: Hierarchy) -> None:
         super().__init__()
         # How many children the proper ancestors of each node have, all together.
         before = sum_ancestors(h, np.append(0, h.child_count[h.parent[1:]])).astype(np.int64)
-        self.width = int(before.max())
+        width = int(before.max())
         constant(self, "before", before)
-        constant(self, "by_parent", 1 + np.argsort(h.parent[1:], kind="stable"))
-        constant(self, "first_child", np.cumsum(h.child_count) - h.child_count)
+        # Brothers and sisters side by side; past the last there are as many slots as a label may have too many.
+        constant(self, "child", np.append(1 + np.argsort(h.parent[1:], kind="stable"), np.ones(width, np.int64)))
+        constant(self, "shift", np.cumsum(h.child_count) - h.child_count - before)
+        constant(self, "slot", np.arange(width))
 
     def forward(self, path: Tensor) -> tuple[Tensor, Tensor]:
         """Return nodes [B, width], and the depth of their parent; past the last, the length of the path less 1."""
         before = self.before[path]
-        slot = torch.arange(self.width, device=path.device).repeat(len(path), 1)
         if _masks_are_cheap(path, path.shape[1]):  # inductor cannot compile a search in several rows
-            step = (before[:, None] <= slot[..., None]).sum(-1) - 1
+            step = (before[:, None] <= self.slot[:, None]).sum(-1) - 1
         else:
-            step = torch.searchsorted(before, slot, right=True) - 1
-        child = self.first_child[path].gather(1, step) + slot - before.gather(1, step)
-        return self.by_parent[child.clamp(max=len(self.by_parent) - 1)], step
+            step = torch.searchsorted(before, self.slot.repeat(len(path), 1), right=True) - 1
+        return self.child[self.shift[path].gather(1, step) + self.slot], step
 
 
 def in_slice(first: Tensor, last: Tensor, width: int) -> Tensor:
@@ -171,11 +192,12 @@ def in_slice(first: Tensor, last: Tensor, width: int) -> Tensor:
     return (first[..., None] <= column) & (column < last[..., None])
 
 
-def negative_log_share(x: Tensor, first: Tensor, last: Tensor, above: Tensor | None = None) -> Tensor:
-    """Return LSE(x) less LSE of x over the columns ``first .. last - 1`` and those of `above`, for every row.
+def negative_log_share(x: Tensor, first: Tensor, last: Tensor, paths: Paths | None = None) -> Tensor:
+    """Return LSE(x) less LSE of x over the columns ``first .. last - 1``, for every row.
 
-    Exactly 0, with its gradient, where the slice is the whole row. One definition, two ways to run it: a mask, or
-    a gather of as many columns as the longest slice has.
+    With `paths` the columns are all nodes, and the ancestors of `first` count too. Exactly 0, with its gradient,
+    where the slice is the whole row. One definition, two ways to run it: a mask, or a gather of as many columns as
+    the longest slice has.
 
     As two cross-entropies of the largest score inside, so that small differences of large scores keep their
     digits; nor does eager torch have a faster log-sum-exp.
@@ -183,12 +205,13 @@ def negative_log_share(x: Tensor, first: Tensor, last: Tensor, above: Tensor | N
     width = x.shape[1]
     if _masks_are_cheap(x, 1):
         inside = in_slice(first, last, width)
-        part = torch.where(inside if above is None else inside.scatter(1, above, True), x, NOTHING)
+        part = torch.where(inside if paths is None else inside | paths.holds(first), x, NOTHING)
         best = column = part.argmax(1)
     else:
         columns = first[:, None] + torch.arange(max((last - first).tolist(), default=1), device=x.device)
         inside = columns < last[:, None]
-        if above is not None:
+        if paths is not None:
+            above = paths(first)
             columns, inside = torch.cat([above, columns], 1), torch.cat([above < first[:, None], inside], 1)
         part = torch.where(inside, x.gather(1, columns.clamp(max=width - 1)), NOTHING)
         best = part.argmax(1)
@@ -197,6 +220,18 @@ def negative_log_share(x: Tensor, first: Tensor, last: Tensor, above: Tensor | N
     return torch.where(
         last - first == width, 0.0, outside - functional.cross_entropy(part, best, reduction="none")
     )
+
+
+def slice_log_sum(x: Tensor, first: Tensor, last: Tensor) -> Tensor:
+    """Return the log-sum-exp of the columns ``first .. last - 1``, for every row.
+
+    One definition, two ways to run it, as above.
+    """
+    if _masks_are_cheap(x, 1):
+        return torch.where(in_slice(first, last, x.shape[1]), x, NOTHING).logsumexp(1)
+    columns = first[:, None] + torch.arange(max((last - first).tolist(), default=1), device=x.device)
+    part = x.gather(1, columns.clamp(max=x.shape[1] - 1))
+    return torch.where(columns < last[:, None], part, NOTHING).logsumexp(1)
 
 
 def slice_log_sums(x: Tensor, first: Tensor, last: Tensor, *, inside: bool) -> Tensor:
@@ -220,9 +255,10 @@ def slice_log_sums(x: Tensor, first: Tensor, last: Tensor, *, inside: bool) -> T
 def innermost(values: Tensor, first: Tensor, last: Tensor, width: int) -> Tensor:
     """Give every column the value of the innermost of the nested slices that hold it: [B, K] -> [B, width].
 
-    The outermost slice is the whole row. One definition, two ways to run it, as above.
+    The outermost slice is the whole row. One definition, two ways to run it: a gather, or for a compiler, which
+    makes one kernel of them, nested choices.
     """
-    if not _masks_are_cheap(values, values.shape[1]):
+    if not (torch.compiler.is_compiling() and _masks_are_cheap(values, values.shape[1])):
         return values.gather(1, rings(first, last, width))
     given = values[:, :1].expand(-1, width)
     for k in range(1, values.shape[1]):
@@ -240,15 +276,12 @@ def rings(first: Tensor, last: Tensor, width: int) -> Tensor:
 
 def segment_log_sums(x: Tensor, segment: Tensor, count: int) -> Tensor:
     """Return log-sum-exps over the columns of each segment, `NOTHING` over none: [B, M], [B, M] -> [B, count]."""
-    nothing = x.new_full((len(x), count), NOTHING)
     if _masks_are_cheap(x, count):
         mask = segment[:, None] == torch.arange(count, device=x.device)[:, None]
-        largest = torch.where(mask, x.detach()[:, None], NOTHING).amax(-1)
-        share = (x - largest.gather(1, segment)).exp()
-        mass = (nothing - largest).exp() + torch.where(mask, share[:, None], 0.0).sum(-1)
-    else:
-        largest = nothing.scatter_reduce(1, segment, x.detach(), "amax")
-        mass = (nothing - largest).exp().scatter_add(1, segment, (x - largest.gather(1, segment)).exp())
+        return torch.where(mask, x[:, None], NOTHING).logsumexp(-1)
+    nothing = x.new_full((len(x), count), NOTHING)
+    largest = nothing.scatter_reduce(1, segment, x.detach(), "amax")
+    mass = (nothing - largest).exp().scatter_add(1, segment, (x - largest.gather(1, segment)).exp())
     return mass.log() + largest
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, final
 
+import numpy as np
 import torch
+from torch.nn import functional
 
 from hedgerow import likelihood
 from hedgerow.errors import ParameterError
 from hedgerow.methods.base import DISTRIBUTION, Law, Method
-from hedgerow.methods.paths import Paths, constant, innermost, negative_log_share
+from hedgerow.methods.paths import Paths, constant, innermost, slice_log_sum
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -44,7 +46,7 @@ class SoftLabels(Method):
     laws: frozenset[Law] = DISTRIBUTION | {"convex at leaves", "ignores shifts"}
     first: Tensor
     last: Tensor
-    height: Tensor
+    nearness: Tensor
 
     def __init__(self, hierarchy: Hierarchy, *, beta: float = 10.0) -> None:
         super().__init__(hierarchy)
@@ -54,15 +56,16 @@ class SoftLabels(Method):
         self.paths = Paths(hierarchy)
         constant(self, "first", hierarchy.leaves_before[:-1])
         constant(self, "last", hierarchy.leaves_before[hierarchy.end])
-        constant(self, "height", hierarchy.height / hierarchy.height[0])
+        constant(self, "nearness", np.exp(-beta * hierarchy.height / hierarchy.height[0]))
 
     def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
         """Return the loss of every example: [B]."""
         theta, labels = self.checked(theta, labels)
         path = self.paths(labels)
         first, last = self.first[path], self.last[path]
-        weight = torch.exp(-self.beta * self.height[path]).to(theta.dtype)
-        weight = torch.where(path == labels[:, None], 0.0, weight)
+        weight = functional.pad(self.nearness[path[:, :-1]].to(theta.dtype), (0, 1))  # the last is the label's own
         near = innermost(weight, first, last, self.width)
-        elsewhere = -(near * theta.log_softmax(-1)).sum(1)
-        return (negative_log_share(theta, first[:, -1], last[:, -1]) + elsewhere) / (1 + near.sum(1))
+        log_q = theta.log_softmax(-1)
+        is_whole = last[:, -1] - first[:, -1] == self.width
+        log_q_label = torch.where(is_whole, 0.0, slice_log_sum(log_q, first[:, -1], last[:, -1]))
+        return -(log_q_label + (near * log_q).sum(1)) / (1 + near.sum(1))
