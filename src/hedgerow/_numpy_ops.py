@@ -11,11 +11,12 @@ from scipy import special
 from hedgerow._threads import map_row_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 Array = NDArray[Any]
 
 _LONG_ROW = 1000  # entries from which it pays to add up row by row
+_WIDTHS = np.array([1, 8, 64, 512])  # smaller rungs are padded to these, to be few arrays
 
 
 def device_of(x: Array) -> str:  # noqa: ARG001  (tensors live in several places)
@@ -26,6 +27,11 @@ def device_of(x: Array) -> str:  # noqa: ARG001  (tensors live in several places
 def constant(array: Array, device: str) -> Array:  # noqa: ARG001
     """Return an index array on a device."""
     return array
+
+
+def to_numpy(*arrays: Array) -> list[Array]:
+    """Return arrays as they are."""
+    return list(arrays)
 
 
 def prefix_sums(x: Array) -> Array:
@@ -96,46 +102,77 @@ def running_max(x: Array) -> Array:
     return np.maximum.accumulate(x, axis=-1)
 
 
-def largest_of_rows(
-    x: Array, members: Array, first: Array, shapes: Sequence[tuple[int, int]]
-) -> tuple[Array, Array]:
-    """Return, for every row of some tables of columns, which column of x is largest, and its value.
+def padded_tables(start: Array) -> tuple[list[Array], Array]:
+    """Sort rungs of nearly equal size into few tables, so that each table can be worked on at once.
 
-    x is [B, columns]; both results are [B, rows of all tables]. Of equal columns the one that stands first counts.
+    The first result are tables of places in the list of all nodes, [rungs of the table, size]; shorter rungs
+    repeat their last place. The second is where each rung stands in the tables laid end to end.
 
     Parameters
     ----------
-    x
-        The values.
-    members
-        The columns in the tables, laid end to end.
-    first
-        Where each row of the tables begins in `members`.
-    shapes
-        The shape of each table.
+    start
+        Where each rung begins in the list of all nodes, and where the last ends.
     """
-    places, largest, start = [], [], 0
-    for rows, width in shapes:
-        stop = start + rows * width
-        values = np.take(x, members[start:stop], axis=-1)
-        place = values.reshape(-1, width).argmax(axis=-1)
-        largest.append(values.take(place + np.arange(0, values.size, width)).reshape(len(x), rows))
-        places.append(place.reshape(len(x), rows))
-        start = stop
-    return members.take(np.concatenate(places, axis=-1) + first), np.concatenate(largest, axis=-1)
+    size = np.diff(start)
+    padded = np.append(_WIDTHS, 0)[np.searchsorted(_WIDTHS, size)]
+    width = np.maximum(size, padded)
+    rungs = [np.flatnonzero(width == w) for w in np.unique(width)]
+    tables = [start[rung, None] + np.minimum(np.arange(width[rung[0]]), size[rung, None] - 1) for rung in rungs]
+    return tables, np.argsort(np.concatenate(rungs))
 
 
-def records(node: Array, score: Array, minimum: float | None) -> tuple[Array, Array, Array]:
-    """Keep the entries of each row that are larger than all to their right, and larger than `minimum`.
+class Rungs:
+    """Nodes in rungs: what is best on each, and what is better than all that is best on higher ones.
 
-    Returns how many each row keeps, and the nodes and scores kept, row after row.
+    Parameters
+    ----------
+    nodes
+        The nodes, rung after rung.
+    start
+        Where each rung begins among them, and where the last ends.
+    device
+        Where the scores live.
     """
-    kept = np.ones(score.shape, dtype=bool)
-    np.greater(score[:, :-1], np.maximum.accumulate(score[:, :0:-1], axis=-1)[:, ::-1], out=kept[:, :-1])
-    if minimum is not None:
-        kept &= score > minimum
-    at = np.flatnonzero(kept)
-    return kept.sum(axis=-1), node.take(at), score.take(at)
+
+    def __init__(self, nodes: Array, start: Array, device: str) -> None:  # noqa: ARG002
+        tables, self._order = padded_tables(start)
+        self._tables = [nodes[table] for table in tables]
+
+    def best(self, q: Array) -> tuple[Array, Array]:
+        """Return the node of every rung with the largest score, the first of equals, and that score.
+
+        q is [B, nodes of the tree], both results are [B, rungs].
+        """
+        found, largest = [], []
+        for table in self._tables:
+            rungs, width = table.shape
+            values = np.take(q, table.reshape(-1), axis=-1)
+            place = values.reshape(-1, width).argmax(axis=-1)
+            largest.append(values.take(place + np.arange(0, values.size, width)).reshape(len(q), rungs))
+            found.append(table.take(place.reshape(len(q), rungs) + np.arange(0, table.size, width)))
+        return np.concatenate(found, axis=-1)[:, self._order], np.concatenate(largest, axis=-1)[:, self._order]
+
+    def records(
+        self, q: Array, check: Callable[[Array, int], Array], minimum: float | None, *, root: bool
+    ) -> tuple[Array, Array, Array]:
+        """Keep the best nodes of rungs whose score is larger than all on higher rungs, and than `minimum`.
+
+        Without `root`, node 0 is left out. Returns how many each row keeps, and the nodes and scores kept, row
+        after row. Blocks of rows go through `check`, along with the number of their first, before they are used.
+        """
+        if len(q) == 0:
+            node, score = self.best(check(q, 0))
+        else:
+            parts = map_row_blocks(lambda rows: self.best(check(q[rows], rows.start)), len(q), q[:1].nbytes)
+            node, score = (np.concatenate(part) for part in zip(*parts, strict=True))
+        kept = np.ones(score.shape, dtype=bool)
+        np.greater(score[:, :-1], np.maximum.accumulate(score[:, :0:-1], axis=-1)[:, ::-1], out=kept[:, :-1])
+        if minimum is not None:
+            kept &= score > minimum
+        if not root:
+            kept &= node != 0
+        at = np.flatnonzero(kept)
+        return kept.sum(axis=-1), node.take(at), score.take(at)
 
 
 def segment_max(x: Array, start: Array, segment: Array) -> Array:  # noqa: ARG001

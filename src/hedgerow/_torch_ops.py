@@ -8,8 +8,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from hedgerow._numpy_ops import padded_tables
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -23,6 +25,15 @@ def constant(array: NDArray[Any], device: torch.device) -> Tensor:
     """Return an index array on a device, fit for autograd even where it is made in inference mode."""
     with torch.inference_mode(False):
         return torch.tensor(array, device=device)
+
+
+def to_numpy(*tensors: Tensor) -> list[NDArray[Any]]:
+    """Return tensors as arrays; a GPU is waited for once, not once for each."""
+    if not tensors[0].is_cuda:
+        return [tensor.detach().cpu().numpy() for tensor in tensors]
+    fetched = [torch.empty_like(t, device="cpu", pin_memory=True).copy_(t, non_blocking=True) for t in tensors]
+    torch.cuda.current_stream(tensors[0].device).synchronize()
+    return [tensor.numpy() for tensor in fetched]
 
 
 def prefix_sums(x: Tensor) -> Tensor:
@@ -50,8 +61,8 @@ def interval_softmax(x: Tensor, first: Tensor, last: Tensor, column: Tensor) -> 
 
 def extremes(x: Tensor) -> tuple[float, float]:
     """Return the smallest and the largest entry; both NaN if one is."""
-    lowest, highest = torch.aminmax(x.detach())
-    return float(lowest), float(highest)
+    lowest, highest = torch.stack(torch.aminmax(x.detach())).tolist()  # one wait for the device instead of two
+    return lowest, highest
 
 
 def running_max(x: Tensor) -> Tensor:
@@ -59,34 +70,55 @@ def running_max(x: Tensor) -> Tensor:
     return x.cummax(-1).values
 
 
-def largest_of_rows(
-    x: Tensor, members: Tensor, first: Tensor, shapes: Sequence[tuple[int, int]]
-) -> tuple[Tensor, Tensor]:
-    """Return, for every row of some tables of columns, which column of x is largest, and its value.
+class Rungs:
+    """Nodes in rungs, for tensors: see `_numpy_ops.Rungs`."""
 
-    x is [B, columns]; `members` are the columns in the tables, laid end to end, and `first` is where each row of
-    the tables begins there. Of equal columns the one that stands first counts. All columns are gathered at once:
-    on a GPU few kernels matter.
-    """
-    values = x.index_select(-1, members)
-    tables = torch.split(values, [rows * width for rows, width in shapes], dim=-1)
-    found = [table.reshape(len(x), *shape).max(dim=-1) for table, shape in zip(tables, shapes, strict=True)]
-    place = torch.cat([indices for _, indices in found], dim=-1)
-    return members[place + first], torch.cat([largest for largest, _ in found], dim=-1)
+    def __init__(self, nodes: NDArray[Any], start: NDArray[Any], device: torch.device) -> None:
+        tables, order = padded_tables(start)
+        self._tables = [constant(nodes[table], device) for table in tables]
+        self._order = constant(order, device)
+        self._kernel = _kernel(nodes, start, device) if device.type == "cuda" else None
+
+    def best(self, q: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the node of every rung with the largest score, the first of equals, and that score."""
+        found, largest = [], []
+        for table in self._tables:
+            score, place = q.index_select(-1, table.view(-1)).view(len(q), *table.shape).max(dim=-1)
+            largest.append(score)
+            found.append(table.expand(len(q), -1, -1).gather(-1, place[..., None])[..., 0])
+        return torch.cat(found, dim=-1)[:, self._order], torch.cat(largest, dim=-1)[:, self._order]
+
+    def records(
+        self, q: Tensor, check: Callable[[Tensor, int], Tensor], minimum: float | None, *, root: bool
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Keep the best nodes of rungs whose score is larger than all on higher rungs, and than `minimum`."""
+        if self._kernel is not None:
+            found = self._kernel(q.detach(), minimum, root)
+            checked = check(q, 0)  # now, while the device is busy: a check waits for it
+            kept, count, node, score = found if checked is q else self._kernel(checked.detach(), minimum, root)
+        else:
+            node, score = self.best(check(q, 0).detach())
+            kept = torch.ones_like(score, dtype=torch.bool)
+            kept[:, :-1] = score[:, :-1] > score.flip(-1).cummax(-1).values.flip(-1)[:, 1:]
+            if minimum is not None:
+                kept &= score > minimum
+            if not root:
+                kept &= node != 0
+            count = kept.sum(-1)
+        at = kept.view(-1).nonzero()[:, 0]
+        return count, node.view(-1).index_select(0, at), score.view(-1).index_select(0, at)
 
 
-def records(node: Tensor, score: Tensor, minimum: float | None) -> tuple[Tensor, Tensor, Tensor]:
-    """Keep the entries of each row that are larger than all to their right, and larger than `minimum`.
+def _kernel(nodes: NDArray[Any], start: NDArray[Any], device: torch.device) -> Callable[..., Any] | None:
+    """Return a kernel that finds records in one pass, or None where there is no Triton to compile it."""
+    try:
+        from hedgerow._triton_ops import Records
 
-    Returns how many each row keeps, and the nodes and scores kept, row after row. Plain torch: on a GPU the calls
-    themselves take longer than what they compute.
-    """
-    kept = torch.ones_like(score, dtype=torch.bool)
-    kept[:, :-1] = score[:, :-1] > score.flip(-1).cummax(-1).values.flip(-1)[:, 1:]
-    if minimum is not None:
-        kept &= score > minimum
-    at = kept.view(-1).nonzero()[:, 0]
-    return kept.sum(-1), node.reshape(-1)[at], score.reshape(-1)[at]
+        kernel = Records(nodes, start, device)
+        kernel(torch.zeros(1, int(nodes.max()) + 1, device=device), None, True)
+    except Exception:  # no Triton, no C compiler, a GPU it does not know: whatever it is, there is another way
+        return None
+    return kernel
 
 
 def segment_max(x: Tensor, start: Tensor, segment: Tensor) -> Tensor:

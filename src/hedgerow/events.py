@@ -18,8 +18,7 @@ from hedgerow._threads import map_row_blocks
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood import BOTTOM, Scale, check_likelihoods
 from hedgerow.metrics import Comparison, Metric
-from hedgerow.pareto import Candidates, ParetoSets
-from hedgerow.treeops import as_rows
+from hedgerow.treeops import as_numpy, as_rows, extra_ops
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from hedgerow.hierarchy import Hierarchy, InformationKind
     from hedgerow.metrics import BelowLabel
     from hedgerow.parents import Indices
+    from hedgerow.pareto import Candidates
     from hedgerow.treeops import Array
 
 _BYTES_OF_PAIRS = 32  # decides how many pairs are compared at once: 65,536
@@ -54,32 +54,21 @@ class Events:
     def of(cls, h: Hierarchy, q: Any, labels: ArrayLike, candidates: Candidates, scale: Scale) -> Events:
         """Find the events of a batch of likelihoods, an array or a tensor [B, nodes]."""
         q = as_rows(q, h)
-        label = h.nodes(_to_numpy(labels))
+        label = h.nodes(as_numpy(labels))
         if label.shape != q.shape[:1]:
             raise ScoreError(
                 f"Likelihoods must be [examples, nodes] with one label an example; got shapes {tuple(q.shape)} "
                 f"and {label.shape}."
             )
 
-        def best(rows: slice) -> tuple[Array, Array]:
-            return candidates.best(check_likelihoods(h, q[rows], scale, first_row=rows.start))
+        def check(part: Array, first_row: int) -> Array:
+            return check_likelihoods(h, part, scale, first_row=first_row)
 
-        if not isinstance(q, np.ndarray) or len(q) == 0:
-            node, score = best(slice(0, len(q)))
-        else:
-            parts = map_row_blocks(best, len(q), q[:1].nbytes)
-            node, score = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return cls._of_sets(label, ParetoSets.among(node, score, BOTTOM[scale]))
-
-    @classmethod
-    def _of_sets(cls, label: Indices, sets: ParetoSets) -> Events:
-        count, node, score = (_to_numpy(part) for part in (sets.count, sets.node, sets.score))
-        score = score + 0.0  # no -0.0: which of two equal scores names a threshold must not show
         # Every answer begins at the root, so being at the root is no event.
-        move = node != 0
-        example = np.repeat(np.arange(len(label)), count)
-        count = np.bincount(example[move], minlength=len(label))
-        return cls.of_arrays(label, count, node[move], score[move])
+        sets = candidates.sets(q, BOTTOM[scale], root=False, check=check)
+        count, node, score = extra_ops(q).to_numpy(sets.count, sets.node, sets.score)
+        # No -0.0: which of two equal scores names a threshold must not show.
+        return cls.of_arrays(label, count, node, score + 0.0)
 
     @classmethod
     def of_arrays(cls, label: ArrayLike, count: ArrayLike, node: ArrayLike, score: ArrayLike) -> Events:
@@ -279,7 +268,3 @@ class Measures:
                 f"The metric {name!r} must return one value a pair, shape {pairs.label.shape}; got {value.shape}."
             )
         return value
-
-
-def _to_numpy(x: Any) -> NDArray[Any]:
-    return x if isinstance(x, np.ndarray) else np.asarray(x.detach().cpu() if hasattr(x, "detach") else x)

@@ -16,16 +16,15 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow._threads import map_row_blocks
 from hedgerow.treeops import Array, as_rows, extra_ops, rounded_down
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.hierarchy import Hierarchy, InformationKind
     from hedgerow.parents import Indices
-
-_WIDTHS = np.array([1, 8, 64, 512])  # smaller sets of equal information are padded to these, to be few arrays
 
 
 @final
@@ -38,11 +37,11 @@ class Candidates:
 
     information: NDArray[np.float64]
     """The distinct values of information, ascending: one a rung."""
-    buckets: tuple[Indices, ...]
-    """The nodes of the rungs, [rungs of this bucket, size]; shorter rungs repeat their last node."""
-    rung_order: Indices
-    """Where each rung stands in the buckets laid end to end."""
-    _on_device: dict[Any, list[Array]] = field(default_factory=dict, init=False)
+    nodes: Indices
+    """The nodes, rung after rung, ascending within each."""
+    start: Indices
+    """Where each rung begins among the nodes, and where the last ends."""
+    _rungs: dict[Any, Any] = field(default_factory=dict, init=False)
 
     @staticmethod
     def of(h: Hierarchy, information: InformationKind | ArrayLike = "leaves") -> Candidates:
@@ -56,43 +55,51 @@ class Candidates:
         value = h.information(information)
         nodes = np.flatnonzero(~h.is_trivial)
         nodes = nodes[np.argsort(value[nodes], kind="stable")]
-        distinct, start, size = np.unique(value[nodes], return_index=True, return_counts=True)
-        padded = np.append(_WIDTHS, 0)[np.searchsorted(_WIDTHS, size)]
-        width = np.maximum(size, padded)
-        buckets, rungs = [], []
-        for w in np.unique(width):
-            rung = np.flatnonzero(width == w)
-            place = np.minimum(np.arange(w), size[rung, None] - 1)
-            buckets.append(nodes[start[rung, None] + place])
-            rungs.append(rung)
-        return Candidates(distinct, tuple(buckets), np.argsort(np.concatenate(rungs)))
+        distinct, start = np.unique(value[nodes], return_index=True)
+        return Candidates(distinct, nodes, np.append(start, len(nodes)))
 
     def best(self, q: Array) -> tuple[Array, Array]:
         """Return the most likely node of every rung, and its likelihood: [B, nodes] -> two [B, rungs].
 
         Of equally likely nodes the one with the lowest index counts.
         """
-        members, first, rung_order = self._placed(q)
-        shapes = [bucket.shape for bucket in self.buckets]
-        node, score = extra_ops(q).largest_of_rows(q, members, first, shapes)
-        return node[:, rung_order], score[:, rung_order]
+        node, score = self._where(q).best(q)
+        return node, score
 
-    def _placed(self, like: Array) -> list[Array]:
-        """Return the nodes of all buckets, where each rung begins among them, and the order of the rungs.
+    def sets(
+        self,
+        q: Array,
+        minimum: float | None,
+        *,
+        root: bool = True,
+        check: Callable[[Array, int], Array] = lambda q, _: q,
+    ) -> ParetoSets:
+        """Return the ordered Pareto set of every example: see `ordered_pareto_sets`.
 
-        They are moved to where `like` lives once.
+        Parameters
+        ----------
+        q
+            [B, nodes].
+        minimum
+            If given, only nodes whose likelihood exceeds this are taken.
+        root
+            Whether the root is one of the set.
+        check
+            What is done first to each block of rows; it gets the number of the first one too.
         """
-        ops = extra_ops(like)
-        device = ops.device_of(like)
-        if device not in self._on_device:
-            members = np.concatenate([bucket.reshape(-1) for bucket in self.buckets])
-            width = np.concatenate([np.full(len(bucket), bucket.shape[1]) for bucket in self.buckets])
-            arrays = (members, np.cumsum(width) - width, self.rung_order)
-            self._on_device[device] = [ops.constant(array, device) for array in arrays]
-        return self._on_device[device]
+        least = None if minimum is None else float(rounded_down(minimum, q))
+        return ParetoSets(*self._where(q).records(q, check, least, root=root))
+
+    def _where(self, q: Array) -> Any:
+        """Return the rungs where q lives, placed there once."""
+        ops = extra_ops(q)
+        device = ops.device_of(q)
+        if device not in self._rungs:
+            self._rungs[device] = ops.Rungs(self.nodes, self.start, device)
+        return self._rungs[device]
 
     def __reduce__(self) -> tuple[type[Candidates], tuple[Any, ...]]:
-        return Candidates, (self.information, self.buckets, self.rung_order)  # what is on devices stays there
+        return Candidates, (self.information, self.nodes, self.start)  # what is on devices stays there
 
 
 @final
@@ -106,15 +113,6 @@ class ParetoSets:
     """The nodes: information strictly increases along a set."""
     score: Array
     """Their likelihoods: strictly decreasing along a set."""
-
-    @staticmethod
-    def among(node: Array, score: Array, minimum: float | None) -> ParetoSets:
-        """Keep, of the best node of every rung and its likelihood, those that beat all more specific ones.
-
-        Both are [B, rungs]: see `Candidates.best`. Only likelihoods above `minimum` are kept, if that is given.
-        """
-        least = None if minimum is None else float(rounded_down(minimum, score))
-        return ParetoSets(*extra_ops(score).records(node, score, least))
 
 
 def ordered_pareto_sets(
@@ -150,8 +148,4 @@ def ordered_pareto_sets(
     """
     q = as_rows(q, h)
     candidates = information if isinstance(information, Candidates) else Candidates.of(h, information)
-    if not isinstance(q, np.ndarray) or len(q) == 0:
-        return ParetoSets.among(*candidates.best(q), minimum)
-    parts = map_row_blocks(lambda rows: candidates.best(q[rows]), len(q), q[:1].nbytes)
-    node, score = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return ParetoSets.among(node, score, minimum)
+    return candidates.sets(q, minimum)

@@ -72,6 +72,11 @@ def as_rows(x: Any, h: Hierarchy) -> Array:
     return x
 
 
+def as_numpy(x: Any) -> NDArray[Any]:
+    """Return a tensor, an array or a sequence as an array."""
+    return np.asarray(x.detach().cpu() if hasattr(x, "detach") else x)
+
+
 def rounded_down(threshold: ArrayLike, like: Array) -> NDArray[Any]:
     """Return thresholds in the precision of `like`, such that exactly what exceeds the given ones exceeds them.
 

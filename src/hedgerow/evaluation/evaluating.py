@@ -15,6 +15,7 @@ from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.evaluation.result import Evaluation, Examples
 from hedgerow.predictions_io import Block, ScoreFile
 from hedgerow.predictions_io.progress import Progress, silent
+from hedgerow.treeops import as_numpy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -181,8 +182,8 @@ class _Kept:
             nodes = answer(h, block.q, information, scale)
             xp = array_api_compat.array_namespace(nodes)
             chosen = xp.take_along_axis(block.q, nodes[:, None], axis=1)[:, 0]
-            self._predictions[rule].append(_to_numpy(nodes).astype(np.int32))
-            self._confidence[rule].append(_to_numpy(chosen).astype(np.float64))
+            self._predictions[rule].append(as_numpy(nodes).astype(np.int32))
+            self._confidence[rule].append(as_numpy(chosen).astype(np.float64))
         for key, parts in self._texts.items():
             parts.append(getattr(block, key))
 
@@ -251,7 +252,3 @@ def _probabilities(q: Any, scale: Scale) -> Any:
     if array_api_compat.is_torch_array(q):
         return q.exp() if scale == "log" else q.sigmoid()
     return np.exp(q) if scale == "log" else special.expit(q)
-
-
-def _to_numpy(x: Any) -> NDArray[Any]:
-    return np.asarray(x.cpu() if hasattr(x, "cpu") else x)

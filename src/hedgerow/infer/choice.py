@@ -10,7 +10,7 @@ from hedgerow._threads import map_row_blocks
 from hedgerow.errors import ParameterError
 from hedgerow.likelihood import BOTTOM
 from hedgerow.pareto import Candidates
-from hedgerow.treeops import Array, Layout, extra_ops, namespace, rounded_down, without_trivial
+from hedgerow.treeops import Array, Layout, as_numpy, extra_ops, namespace, rounded_down, without_trivial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -100,8 +100,3 @@ def cut_at(q: Array, tau: ArrayLike | Array, scale: Scale) -> Array:
         raise ParameterError("tau must be a number, not NaN.")
     cut = rounded_down(np.maximum(given, BOTTOM[scale]), q)
     return placed(np.broadcast_to(cut.reshape(-1, 1), (q.shape[0], 1)), q)
-
-
-def as_numpy(x: Any) -> Any:
-    """Return tensors as arrays, anything else as it is."""
-    return x.detach().cpu().numpy() if hasattr(x, "detach") else x

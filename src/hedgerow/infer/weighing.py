@@ -9,10 +9,10 @@ import numpy as np
 from hedgerow import metrics
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.infer import risk
-from hedgerow.infer.choice import as_numpy, best_rung, by_rows, first, information_of, nontrivial
+from hedgerow.infer.choice import best_rung, by_rows, first, information_of, nontrivial
 from hedgerow.likelihood import check_likelihoods
 from hedgerow.pareto import ordered_pareto_sets
-from hedgerow.treeops import Array, Layout, without_trivial
+from hedgerow.treeops import Array, Layout, as_numpy, without_trivial
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

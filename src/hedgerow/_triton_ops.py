@@ -1,0 +1,140 @@
+"""One kernel for tensors on a GPU, in the language of Triton; loaded only when such a tensor arrives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+import triton
+import triton.language as tl
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_BLOCK = 1024
+_WARPS = 4
+
+
+class Records:
+    """Finds the records of `_numpy_ops.Rungs`, before they are laid end to end.
+
+    Each score is read once, and nothing but the result is written: on a GPU that is several times as fast as a
+    gather and a maximum for each table of rungs, and takes no memory for what is gathered.
+    """
+
+    def __init__(self, nodes: NDArray[Any], start: NDArray[Any], device: torch.device) -> None:
+        size = np.diff(start)
+        rung = np.repeat(np.arange(len(size)), size)
+        order = np.argsort(-rung, kind="stable")  # from the highest rung down
+        self._nodes, self._rung = (
+            torch.tensor(array[order], dtype=torch.int32, device=device) for array in (nodes, rung)
+        )
+        self._highest = int(size[-1])
+        self._rungs = len(size)
+        self._limits: dict[tuple[float | None, torch.dtype], torch.Tensor] = {}
+
+    def __call__(self, q: torch.Tensor, minimum: float | None, root: bool) -> tuple[torch.Tensor, ...]:
+        """Return what is kept, how much of each row, and all nodes and scores: [B, rungs], but for the second."""
+        q = q.contiguous()
+        shape = (len(q), self._rungs)
+        kept = torch.empty(shape, dtype=torch.bool, device=q.device)
+        count = torch.empty(len(q), dtype=torch.int64, device=q.device)
+        node = torch.empty(shape, dtype=torch.int64, device=q.device)
+        score = torch.empty(shape, dtype=q.dtype, device=q.device)
+        if len(q):
+            with torch.cuda.device_of(q):  # type: ignore[no-untyped-call]
+                _records[(len(q),)](
+                    q,
+                    q.shape[1],
+                    self._nodes,
+                    self._rung,
+                    len(self._nodes),
+                    self._highest,
+                    kept,
+                    count,
+                    node,
+                    score,
+                    self._rungs,
+                    self._limit(minimum, q),
+                    ROOT=root,
+                    BLOCK=_BLOCK,
+                    num_warps=_WARPS,
+                )
+        return kept, count, node, score
+
+    def _limit(self, minimum: float | None, q: torch.Tensor) -> torch.Tensor:
+        """Return the minimum in the precision of q, which a number in a call does not have; NaN for none."""
+        if (minimum, q.dtype) not in self._limits:
+            value = float("nan") if minimum is None else minimum
+            self._limits[minimum, q.dtype] = torch.full((1,), value, dtype=q.dtype, device=q.device)
+        return self._limits[minimum, q.dtype]
+
+
+# Scores are met from the highest rung down, nodes of a rung in their order. At the end of each rung the largest
+# score so far, the first of equals, is a record if it was met on that rung.
+@triton.jit
+def _records(
+    q, width, nodes, rung, total, highest, kept, count, node, score, rungs, limit,
+    ROOT: tl.constexpr, BLOCK: tl.constexpr,  # noqa: N803
+):  # fmt: skip
+    row = tl.program_id(0).to(tl.int64)
+    q += row * width
+    kept += row * rungs
+    node += row * rungs
+    score += row * rungs
+    lane = tl.arange(0, BLOCK)
+    minimum = tl.load(limit)
+
+    # The highest rung, on most trees that of all leaves: every lane keeps the best of what it meets.
+    best = tl.full((BLOCK,), float("-inf"), q.dtype.element_ty)
+    which = tl.zeros((BLOCK,), tl.int32) + tl.load(nodes)
+    for begin in range(0, highest, BLOCK):
+        place = begin + lane
+        here = tl.load(nodes + place, mask=place < highest, other=0)
+        value = tl.load(q + here, mask=place < highest, other=float("-inf"))
+        better = value > best
+        best = tl.where(better, value, best)
+        which = tl.where(better, here, which)
+    largest = tl.max(best, 0)
+    largest_node = tl.min(tl.where(best == largest, which, 0x7FFFFFFF), 0)
+    largest_rung = tl.full((), 0, tl.int32) + rungs - 1
+    is_kept = ~(largest <= minimum)
+    if not ROOT:
+        is_kept = is_kept & (largest_node != 0)
+    tl.store(kept + rungs - 1, is_kept)
+    tl.store(node + rungs - 1, largest_node.to(tl.int64))
+    tl.store(score + rungs - 1, largest)
+    number = is_kept.to(tl.int64)
+
+    # The others: a running maximum over all that is left.
+    for begin in range(highest, total, BLOCK):
+        place = begin + lane
+        inside = place < total
+        here = tl.load(nodes + place, mask=inside, other=0)
+        at = tl.load(rung + place, mask=inside, other=-1)
+        value = tl.load(q + here, mask=inside, other=float("-inf"))
+        best, which, best_rung = tl.associative_scan((value, here, at), 0, _larger)
+        stays = largest >= best
+        best = tl.where(stays, largest, best)
+        which = tl.where(stays, largest_node, which)
+        best_rung = tl.where(stays, largest_rung, best_rung)
+        ends = inside & (tl.load(rung + place + 1, mask=place + 1 < total, other=-1) != at)
+        are_kept = ends & (best_rung == at) & ~(best <= minimum)
+        if not ROOT:
+            are_kept = are_kept & (which != 0)
+        tl.store(kept + at, are_kept, mask=ends)
+        tl.store(node + at, which.to(tl.int64), mask=ends)
+        tl.store(score + at, best, mask=ends)
+        number += tl.sum(are_kept.to(tl.int64), 0)
+        last = lane == BLOCK - 1
+        largest = tl.max(tl.where(last, best, float("-inf")), 0)
+        largest_node = tl.max(tl.where(last, which, 0), 0)
+        largest_rung = tl.max(tl.where(last, best_rung, -1), 0)
+    tl.store(count + row, number)
+
+
+@triton.jit
+def _larger(value, node, rung, next_value, next_node, next_rung):
+    stays = value >= next_value
+    return tl.where(stays, value, next_value), tl.where(stays, node, next_node), tl.where(stays, rung, next_rung)
