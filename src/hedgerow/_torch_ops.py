@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -75,18 +76,24 @@ class Rungs:
 
     def __init__(self, nodes: NDArray[Any], start: NDArray[Any], device: torch.device) -> None:
         tables, order = padded_tables(start)
-        self._tables = [constant(nodes[table], device) for table in tables]
+        self._shapes = [table.shape for table in tables]
+        self._nodes = constant(np.concatenate([nodes[table].reshape(-1) for table in tables]), device)
+        width = np.concatenate([np.full(len(table), table.shape[1]) for table in tables])
+        self._first = constant(np.cumsum(width) - width, device)
         self._order = constant(order, device)
         self._kernel = _kernel(nodes, start, device) if device.type == "cuda" else None
 
     def best(self, q: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the node of every rung with the largest score, the first of equals, and that score."""
-        found, largest = [], []
-        for table in self._tables:
-            score, place = q.index_select(-1, table.view(-1)).view(len(q), *table.shape).max(dim=-1)
-            largest.append(score)
-            found.append(table.expand(len(q), -1, -1).gather(-1, place[..., None])[..., 0])
-        return torch.cat(found, dim=-1)[:, self._order], torch.cat(largest, dim=-1)[:, self._order]
+        """Return the node of every rung with the largest score, the first of equals, and that score.
+
+        All scores are gathered at once: on a GPU few kernels matter.
+        """
+        sizes = [rungs * width for rungs, width in self._shapes]
+        tables = torch.split(q.index_select(-1, self._nodes), sizes, dim=-1)
+        found = [table.unflatten(-1, shape).max(dim=-1) for table, shape in zip(tables, self._shapes, strict=True)]
+        place = torch.cat([indices for _, indices in found], dim=-1)
+        score = torch.cat([largest for largest, _ in found], dim=-1)
+        return self._nodes[place + self._first][:, self._order], score[:, self._order]
 
     def records(
         self, q: Tensor, check: Callable[[Tensor, int], Tensor], minimum: float | None, *, root: bool
