@@ -90,7 +90,9 @@ class Rungs:
         """
         sizes = [rungs * width for rungs, width in self._shapes]
         tables = torch.split(q.index_select(-1, self._nodes), sizes, dim=-1)
-        found = [table.reshape(len(q), *shape).max(dim=-1) for table, shape in zip(tables, self._shapes, strict=True)]
+        found = [
+            table.reshape(len(q), *shape).max(dim=-1) for table, shape in zip(tables, self._shapes, strict=True)
+        ]
         place = torch.cat([indices for _, indices in found], dim=-1)
         score = torch.cat([largest for largest, _ in found], dim=-1)
         return self._nodes[place + self._first][:, self._order], score[:, self._order]
