@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import networkx
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,11 +22,11 @@ from hedgerow import Hierarchy
 from hedgerow._atomic import atomic_write, try_file
 from hedgerow.errors import FileError, HedgerowError, ParameterError, TreeError
 from hedgerow.tree_files import FlawedTreeError, closest, deep_json, large_edges, nearest, read_edges, read_tree
-from hedgerow.tree_files.string_match import Strings, match
+from hedgerow.tree_files.string_match import WORD, Groups, Strings, group
 from tests.tree_strategies import odd_names, trees
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 ANIMALS = ["animal", "bird", "robin", "wren", "fish"]
 
@@ -285,24 +284,60 @@ def test_the_errors_of_large_files(folder: Path, monkeypatch: pytest.MonkeyPatch
     )
 
 
-@given(
-    keys=st.lists(st.text(st.characters(codec="utf-8"), max_size=30), unique=True),
-    others=st.lists(st.text(max_size=3).filter(lambda text: text.isprintable())),
-    data=st.data(),
-)
-def test_matching_strings_is_looking_them_up(keys: list[str], others: list[str], data: st.DataObject) -> None:
-    queries = data.draw(st.lists(st.sampled_from(keys + others))) if keys + others else []
-    position = {key: i for i, key in enumerate(keys)}
-    as_strings = [
-        Strings.from_arrow([pa.array(part, type=pa.string()) for part in (values[:3], values[3:])])
-        for values in (keys, queries)
-    ]
-    found = match(*as_strings)
-    assert found is not None
-    assert found.tolist() == [position.get(query, -1) for query in queries]
-    assert [as_strings[0].text(i) for i in range(len(keys))] == keys
-    if keys:
-        assert match(Strings.from_arrow([pa.array([*keys, keys[0]])]), as_strings[1]) is None
+def as_strings(values: Sequence[bytes]) -> Strings:
+    text = b"".join(values) + bytes(WORD)
+    end = np.cumsum([len(value) for value in values], dtype=np.int32)
+    words = np.ndarray(len(text) - WORD + 1, dtype="<u8", buffer=text, strides=(1,))
+    return Strings(words, np.concatenate([[0], end])[:-1].astype(np.int32), end)
+
+
+def parts_of(groups: Groups) -> list[list[int]]:
+    """The groups, ordered by their first members."""
+    return sorted(part.tolist() for part in np.split(groups.members, np.flatnonzero(groups.is_first)[1:]))
+
+
+def parts_by_dict(values: Sequence[bytes]) -> list[list[int]]:
+    parts: dict[bytes, list[int]] = {}
+    for i, value in enumerate(values):
+        parts.setdefault(value, []).append(i)
+    return list(parts.values())
+
+
+@st.composite
+def keys_and_queries(draw: st.DrawFn) -> tuple[list[bytes], int]:
+    """Distinct strings, how many they are, and after them some that need not be distinct."""
+    keys = draw(st.lists(st.binary(max_size=30), unique=True, min_size=1))
+    return keys + draw(st.lists(st.sampled_from(keys) | st.binary(max_size=3))), len(keys)
+
+
+@given(case=keys_and_queries())
+def test_groups_are_the_strings_that_are_the_same(case: tuple[list[bytes], int]) -> None:
+    values, distinct = case
+    groups = group(as_strings(values), distinct)
+    assert parts_of(groups) == parts_by_dict(values)
+    assert groups.agree()
+
+
+@given(case=keys_and_queries())
+def test_strings_that_share_the_upper_bits_of_their_hashes(case: tuple[list[bytes], int]) -> None:
+    values, distinct = case
+    number = {value: i for i, value in enumerate(dict.fromkeys(values))}
+    hashed = np.array([number[value] for value in values], dtype=np.uint64)  # fits into the lower bits
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Strings, "hashes", lambda _, rows: (hashed[rows].copy(), hashed[rows]))
+        groups = group(as_strings(values), distinct)
+    if distinct > 1:
+        assert parts_of(groups) == parts_by_dict(values)
+        assert groups.agree()
+
+
+def test_strings_with_the_same_hash_are_told_apart_by_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = [b"a", b"b", b"b", b"a"]
+    same = np.zeros(4, dtype=np.uint64)
+    other = np.array([1, 2, 2, 1], dtype=np.uint64)
+    monkeypatch.setattr(Strings, "hashes", lambda _, rows: (same[rows].copy(), other[rows]))
+    assert not group(as_strings(values), 2).agree()
+    assert large_edges.read_large_edges(b"a,b\na,c\n", ",", header=False) is None
 
 
 @pytest.mark.parametrize("flip", [0x01, 0x20, 0x40, 0x10])
@@ -312,10 +347,9 @@ def test_names_that_differ_in_few_bits_are_told_apart(size: int, flip: int) -> N
     names = np.full((2 ** len(at), size), ord("a"), dtype=np.uint8)
     for k, place in enumerate(at):
         names[:, place] ^= np.where(np.arange(len(names)) >> k & 1, flip, 0).astype(np.uint8)
-    strings = Strings.from_arrow([pa.array([bytes(row).decode() for row in names])])
-    found = match(strings, strings)
-    assert found is not None
-    assert found.tolist() == list(range(len(names)))
+    strings = as_strings([bytes(row) for row in names])
+    for hashes in strings.hashes(slice(0, len(names))):
+        assert len(np.unique(hashes)) == len(names)
 
 
 # Lineages ----------------------------------------------------------------------------------------------------

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,30 @@ Names = NDArray[np.object_]
 CONTROL = "".join(map(chr, {*range(0x20), *range(0x7F, 0xA0)} - {*b"\t\n\r"}))
 """What no name may hold: NumPy drops a NUL at the end of text, and an escape can rewrite what a terminal shows."""
 _CONTROL = re.compile(f"[{re.escape(CONTROL)}]")
+
+
+@dataclass(frozen=True, eq=False)
+class PackedNames(Sequence[str]):
+    """Names as the bytes of an Arrow array: to make a str of each takes as long as reading them from a file."""
+
+    array: Any
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        found = self.array[index]
+        name: str | list[str] = found.to_pylist() if isinstance(index, slice) else found.as_py()
+        return name
+
+    def unpacked(self) -> Names:
+        """Return a new array of str."""
+        names: Names = self.array.to_numpy(zero_copy_only=False)
+        return names
 
 
 def as_names(values: Any, what: str, count: int) -> Names:

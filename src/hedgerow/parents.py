@@ -67,7 +67,22 @@ def order_of(parent: Indices) -> DepthFirst | None:
     by_parent = keys.astype(np.int32)  # the lower half: positions, the root first, siblings side by side
     keys >>= 32
     eldest = np.flatnonzero(keys[1:] != keys[:-1]) + 1
-    parents = keys[eldest]
+    return order_families(by_parent, keys[eldest], eldest)
+
+
+def order_families(by_parent: NDArray[np.int32], parents: Indices, eldest: Indices) -> DepthFirst:
+    """Return the nodes that hang on the root in depth-first order.
+
+    Parameters
+    ----------
+    by_parent
+        The root, then the children of one node, of another, and so on.
+    parents
+        Those nodes, in the same order.
+    eldest
+        Where in `by_parent` the children of each begin.
+    """
+    count = len(by_parent)
     first_child, child_count = np.zeros((2, count), dtype=np.int32)
     first_child[parents] = eldest
     child_count[parents] = np.diff(eldest, append=count)
