@@ -21,7 +21,16 @@ from hypothesis import strategies as st
 from hedgerow import Hierarchy
 from hedgerow._atomic import atomic_write, try_file
 from hedgerow.errors import FileError, HedgerowError, ParameterError, TreeError
-from hedgerow.tree_files import FlawedTreeError, closest, deep_json, large_edges, nearest, read_edges, read_tree
+from hedgerow.tree_files import (
+    FlawedTreeError,
+    NodeTable,
+    closest,
+    deep_json,
+    large_edges,
+    nearest,
+    read_edges,
+    read_tree,
+)
 from hedgerow.tree_files.string_match import WORD, Groups, Strings, group
 from tests.tree_strategies import odd_names, trees
 
@@ -175,6 +184,11 @@ def test_a_parent_that_is_no_name(parent: Any) -> None:
 # Large edge lists --------------------------------------------------------------------------------------------
 
 
+def read_large(content: bytes) -> NodeTable | None:
+    padded = np.frombuffer(content + bytes(large_edges.PADDING), dtype=np.uint8).copy()
+    return large_edges.read_large_edges(padded, ",", header=False)
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("header", ["", "Parent,Child"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
@@ -196,7 +210,7 @@ def test_large_files_are_read_like_small_ones(
 
 
 def test_the_short_cut_is_taken() -> None:
-    table = large_edges.read_large_edges(b"a,b\na,c\nc,d", ",", header=False)
+    table = read_large(b"a,b\na,c\nc,d")
     assert table is not None
     assert list(table.names) == ["a", "b", "c", "d"]
     assert table.parent.tolist() == [-1, 0, 0, 2]
@@ -228,15 +242,15 @@ def test_the_short_cut_is_taken() -> None:
     ],
 )
 def test_the_short_cut_leaves_what_is_wrong_to_the_patient_reader(content: str) -> None:
-    assert large_edges.read_large_edges(content.encode(), ",", header=False) is None
+    assert read_large(content.encode()) is None
 
 
 def test_names_of_blanks_alone_and_names_that_only_begin_with_one() -> None:
     blanks = [blank for blank in map(chr, range(0x20, sys.maxunicode + 1)) if blank.isspace() and blank != "\x85"]
     assert len(blanks) > 10
     for blank in blanks:
-        assert large_edges.read_large_edges(f"a,{blank}b\na,{2 * blank}\n".encode(), ",", header=False) is None
-        table = large_edges.read_large_edges(f"a,{blank}b\na,ж\n".encode(), ",", header=False)
+        assert read_large(f"a,{blank}b\na,{2 * blank}\n".encode()) is None
+        table = read_large(f"a,{blank}b\na,ж\n".encode())
         assert table is not None
         assert list(table.names) == ["a", f"{blank}b", "ж"]
 
@@ -267,12 +281,12 @@ def test_line_ends_of_old_in_a_large_file(folder: Path, monkeypatch: pytest.Monk
 
 
 def test_bytes_that_are_not_utf8_in_a_large_file() -> None:
-    assert large_edges.read_large_edges(b"a,b\na,\xff\n", ",", header=False) is None
+    assert read_large(b"a,b\na,\xff\n") is None
 
 
 def test_large_files_without_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert large_edges.read_large_edges(b"a,b\n", ",", header=False) is None
+    assert read_large(b"a,b\n") is None
 
 
 def test_the_errors_of_large_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,7 +351,7 @@ def test_strings_with_the_same_hash_are_told_apart_by_the_other(monkeypatch: pyt
     other = np.array([1, 2, 2, 1], dtype=np.uint64)
     monkeypatch.setattr(Strings, "hashes", lambda _, rows: (same[rows].copy(), other[rows]))
     assert not group(as_strings(values), 2).agree()
-    assert large_edges.read_large_edges(b"a,b\na,c\n", ",", header=False) is None
+    assert read_large(b"a,b\na,c\n") is None
 
 
 @pytest.mark.parametrize("flip", [0x01, 0x20, 0x40, 0x10])

@@ -29,7 +29,7 @@ _HALF = np.uint64(32)
 _LOWER = np.uint64((1 << 32) - 1)
 # What a string takes while it is worked on. Blocks are larger than the cache, because threads on small blocks
 # spend their time waiting for the interpreter lock.
-_ROW_BYTES = 16
+_ROW_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,11 @@ class Strings:
                 upper = lower >> _HALF
                 lower &= _LOWER
                 lower *= upper
-                mixed = value[longer]
-                mixed *= mixer
-                mixed += lower
-                value[longer] = mixed
+                if longer is None:
+                    value *= mixer
+                    value += lower
+                else:
+                    value[longer] = value[longer] * mixer + lower
         for value, mixer in zip(values, _MIXERS, strict=True):
             value ^= value >> _HALF
             value *= mixer
@@ -70,14 +71,15 @@ class Strings:
         start = self.start[rows].astype(np.int64)
         return start, self.end[rows] - start
 
-    def _pieces(self, start: Positions, size: Positions) -> Iterator[tuple[slice | Positions, Words]]:
-        """Yield the strings 8 bytes at a time: which of them are that long, and the bytes as numbers."""
+    def _pieces(self, start: Positions, size: Positions) -> Iterator[tuple[Positions | None, Words]]:
+        """Yield the strings 8 bytes at a time: which are that long (None for all), and the bytes as numbers."""
         shortest, longest = (int(size.min()), int(size.max())) if len(size) else (0, 0)
         for at in range(0, longest, WORD):
-            longer = slice(None) if shortest > at else np.flatnonzero(size > at)
-            word = self.words[start[longer] + at]
+            longer = None if shortest > at else np.flatnonzero(size > at)
+            rows = slice(None) if longer is None else longer
+            word = self.words[start[rows] + at]
             if shortest < at + WORD:
-                word &= _KEPT.take(size[longer] - at, mode="clip")
+                word &= _KEPT.take(size[rows] - at, mode="clip")
             yield longer, word
 
 
