@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import copy
 import csv
+import dataclasses
 import json
 import os
+import pickle
 import re
 import stat
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -296,6 +300,96 @@ def test_the_errors_of_large_files(folder: Path, monkeypatch: pytest.MonkeyPatch
         lambda: Hierarchy.from_edges("tree.csv"),
         "'b' has 2 parents: 'a' (tree.csv, line 3); 'r' (tree.csv, line 4)",
     )
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_many_parts_of_a_large_file(monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    lines = [f"node {i // 3},node {i}" for i in range(1, 300)]
+    expected = Hierarchy.from_edges([tuple(line.split(",")) for line in lines])  # type: ignore[misc]
+    for size in (1, 7, 100, 1_000_000):
+        monkeypatch.setattr(large_edges, "_PART_BYTES", size)
+        for after in ("", end, 3 * end):
+            table = read_large((end.join(lines) + after).encode())
+            assert table is not None
+            assert list(table.names) == expected.names.tolist()
+            assert table.parent.tolist() == expected.parent.tolist()
+    for lines_between in (2 * end, "\r", " " + end + end):
+        assert read_large((end.join(lines[:5]) + lines_between + end.join(lines[5:])).encode()) is None
+
+
+@given(h=trees(), data=st.data())
+def test_any_tree_by_the_short_cut(h: Hierarchy, data: st.DataObject) -> None:
+    pairs = list(zip(h.names[h.parent[1:]].tolist(), h.names[1:].tolist(), strict=True))
+    shuffled = data.draw(st.permutations(pairs))
+    table = read_large("".join(f"{parent},{child}\n" for parent, child in shuffled).encode())
+    assert table is not None
+    expected = Hierarchy.from_edges(shuffled)
+    assert list(table.names) == expected.names.tolist()
+    assert table.parent.tolist() == expected.parent.tolist()
+
+
+@pytest.fixture
+def packed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Hierarchy:
+    """A tree whose names are not str yet."""
+    monkeypatch.setattr("hedgerow.tree_files.edges.LARGE", 0)
+    h = Hierarchy.from_edges(write("tree.csv", "animal,bird\nanimal,fish\nbird,robin\nbird,wren\n"))
+    assert "names" not in vars(h)
+    return h
+
+
+USES: list[Callable[[Hierarchy], object]] = [
+    lambda h: h.names.tolist(),
+    lambda h: h.index("wren"),
+    repr,
+    hash,
+    lambda h: len(h),
+    lambda h: h.fingerprint,
+    lambda h: h.label(2),
+    lambda h: pickle.loads(pickle.dumps(h)),  # noqa: S301
+    copy.copy,
+    copy.deepcopy,
+    lambda h: dataclasses.fields(h)[0].name,
+    lambda h: h.with_titles({"fish": "a fish"}),
+    lambda h: h.subtree(["wren"])[0],
+]
+
+
+@pytest.mark.parametrize("use", USES)
+def test_names_that_are_made_late_are_like_others(packed: Hierarchy, use: Callable[[Hierarchy], object]) -> None:
+    plain = Hierarchy(packed.names.copy(), packed.parent)
+    fresh = Hierarchy.from_edges("tree.csv")
+    assert use(fresh) == use(plain)
+    assert fresh == plain
+    assert plain == fresh
+    assert "_packed_names" not in vars(fresh)  # the bytes are let go of
+
+
+def test_names_that_are_made_late_are_made_once_and_read_only(packed: Hierarchy) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: packed.names, range(64)))
+    assert all(names is packed.names for names in found)
+    assert packed.names.tolist() == ANIMALS
+    assert packed.names.dtype == object
+    assert all(type(name) is str for name in packed.names)
+    with pytest.raises(ValueError, match="read-only"):
+        packed.names[0] = "x"
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        packed.names = packed.names  # type: ignore[misc]
+
+
+def test_other_attributes_are_still_missing(packed: Hierarchy) -> None:
+    with pytest.raises(AttributeError, match="'Hierarchy' object has no attribute 'nmes'"):
+        packed.nmes  # type: ignore[attr-defined]  # noqa: B018
+    assert not hasattr(object.__new__(Hierarchy), "names")
+
+
+def test_packed_names_are_a_sequence() -> None:
+    table = read_large(b"a,b\na,c\nc,d")
+    assert table is not None
+    names = table.names
+    assert (len(names), names[0], names[-1]) == (4, "a", "d")
+    assert list(names[1:3]) == ["b", "c"]
+    assert list(names) == ["a", "b", "c", "d"]
 
 
 def as_strings(values: Sequence[bytes]) -> Strings:

@@ -26,7 +26,7 @@ _CONTROL = re.compile(f"[{re.escape(CONTROL)}]")
 
 @dataclass(frozen=True, eq=False)
 class PackedNames(Sequence[str]):
-    """Names as bytes of an Arrow array: to make a str of each takes as long as reading them from a file."""
+    """Names as bytes, in some order, of an Arrow array: to make a str of each can take as long as all the rest."""
 
     array: Any
     rows: NDArray[np.int64]

@@ -52,11 +52,13 @@ class Strings:
         values = tuple(size.astype(np.uint64) * mixer for mixer in _MIXERS)
         for longer, word in self._pieces(start, size):
             for value, mixer, key in zip(values, _MIXERS, _KEYS, strict=True):
-                # The product of its halves, or differences in the last bytes would reach the first bits only.
+                # The product of its halves, or differences in the last bytes would reach the first bits only; and
+                # the word itself, or a half that is 0 would hide the other.
                 lower = word ^ key
                 upper = lower >> _HALF
                 lower &= _LOWER
                 lower *= upper
+                lower += word
                 if longer is None:
                     value *= mixer
                     value += lower
@@ -94,7 +96,11 @@ class Groups:
     """Another hash of each string."""
 
     def agree(self) -> bool:
-        """Tell whether the other hashes are the same within every group, too."""
+        """Tell whether the other hashes are the same within every group, too.
+
+        If so, the strings are: that two of a million strings agree in both hashes by chance, as far as both have
+        been compared, is as likely as one in 1e20.
+        """
 
         def agrees(block: slice) -> bool:
             pairs = slice(max(0, block.start - 1), block.stop)
@@ -105,10 +111,10 @@ class Groups:
 
 
 def group(strings: Strings, distinct: int) -> Groups:
-    """Group strings by their hashes, those that are the same and, once in many million million pairs, others.
+    """Group strings by the upper bits of their hashes.
 
-    The first few, `distinct` in number, are supposed to differ from each other. Where two of them share the upper
-    bits of their hashes, the lower bits decide as well.
+    The first few, `distinct` in number, are supposed to differ from each other: where two of them share the upper
+    bits, the lower bits decide as well. Whether groups are what they seem is for `Groups.agree` to tell.
     """
     count = len(strings)
     bits = np.uint64(count.bit_length())
