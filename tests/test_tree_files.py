@@ -313,8 +313,12 @@ def test_many_parts_of_a_large_file(monkeypatch: pytest.MonkeyPatch, end: str) -
             assert table is not None
             assert list(table.names) == expected.names.tolist()
             assert table.parent.tolist() == expected.parent.tolist()
-    for lines_between in (2 * end, "\r", " " + end + end):
-        assert read_large((end.join(lines[:5]) + lines_between + end.join(lines[5:])).encode()) is None
+    for between in (2 * end, 5 * end):
+        table = read_large((end.join(lines[:5]) + between + end.join(lines[5:])).encode())
+        assert table is not None
+        assert list(table.names) == expected.names.tolist()
+    for between in ("\r", f"{end} {end}"):
+        assert read_large((end.join(lines[:5]) + between + end.join(lines[5:])).encode()) is None
 
 
 @given(h=trees(), data=st.data())

@@ -48,7 +48,11 @@ def read_large_edges(data: Text, delimiter: str, *, header: bool) -> NodeTable |
     data[end:stop] = list(line_end)
     names = _split(data, slice(len(first_line) + 1 if header else 0, stop), delimiter.encode(), line_end)
     if names is None:
-        return None
+        fewer = _without_blank_lines(data[:stop].tobytes(), line_end)
+        if len(fewer) == stop:
+            return None
+        padded = np.concatenate([np.frombuffer(fewer, dtype=np.uint8), np.zeros(PADDING, dtype=np.uint8)])
+        return read_large_edges(padded, delimiter, header=header)
     count = len(names) // 2
     groups = group(names, distinct=count)
     # The child comes first in each group, for its number is the lowest. Only the root's group has none.
@@ -62,6 +66,12 @@ def read_large_edges(data: Text, delimiter: str, *, header: bool) -> NodeTable |
     if not certain or len(layout.order) <= count or not root.strip():
         return None
     return NodeTable(_in_order(data, names, layout.order, root), layout.parent, layout=layout)
+
+
+def _without_blank_lines(text: bytes, line_end: bytes) -> bytes:
+    while 2 * line_end in text:
+        text = text.replace(2 * line_end, line_end)
+    return text
 
 
 def _split(data: Text, lines: slice, delimiter: bytes, line_end: bytes) -> Strings | None:
