@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import copy
 import csv
+import dataclasses
 import json
 import os
+import pickle
 import re
 import stat
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -14,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import networkx
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,12 +25,21 @@ from hypothesis import strategies as st
 from hedgerow import Hierarchy
 from hedgerow._atomic import atomic_write, try_file
 from hedgerow.errors import FileError, HedgerowError, ParameterError, TreeError
-from hedgerow.tree_files import FlawedTreeError, closest, deep_json, large_edges, nearest, read_edges, read_tree
-from hedgerow.tree_files.string_match import Strings, match
+from hedgerow.tree_files import (
+    FlawedTreeError,
+    NodeTable,
+    closest,
+    deep_json,
+    large_edges,
+    nearest,
+    read_edges,
+    read_tree,
+)
+from hedgerow.tree_files.string_match import WORD, Groups, Strings, group
 from tests.tree_strategies import odd_names, trees
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 ANIMALS = ["animal", "bird", "robin", "wren", "fish"]
 
@@ -176,6 +188,11 @@ def test_a_parent_that_is_no_name(parent: Any) -> None:
 # Large edge lists --------------------------------------------------------------------------------------------
 
 
+def read_large(content: bytes) -> NodeTable | None:
+    padded = np.frombuffer(content + bytes(large_edges.PADDING), dtype=np.uint8).copy()
+    return large_edges.read_large_edges(padded, ",", header=False)
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("header", ["", "Parent,Child"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
@@ -197,7 +214,7 @@ def test_large_files_are_read_like_small_ones(
 
 
 def test_the_short_cut_is_taken() -> None:
-    table = large_edges.read_large_edges(b"a,b\na,c\nc,d", ",", header=False)
+    table = read_large(b"a,b\na,c\nc,d")
     assert table is not None
     assert list(table.names) == ["a", "b", "c", "d"]
     assert table.parent.tolist() == [-1, 0, 0, 2]
@@ -229,15 +246,15 @@ def test_the_short_cut_is_taken() -> None:
     ],
 )
 def test_the_short_cut_leaves_what_is_wrong_to_the_patient_reader(content: str) -> None:
-    assert large_edges.read_large_edges(content.encode(), ",", header=False) is None
+    assert read_large(content.encode()) is None
 
 
 def test_names_of_blanks_alone_and_names_that_only_begin_with_one() -> None:
     blanks = [blank for blank in map(chr, range(0x20, sys.maxunicode + 1)) if blank.isspace() and blank != "\x85"]
     assert len(blanks) > 10
     for blank in blanks:
-        assert large_edges.read_large_edges(f"a,{blank}b\na,{2 * blank}\n".encode(), ",", header=False) is None
-        table = large_edges.read_large_edges(f"a,{blank}b\na,ж\n".encode(), ",", header=False)
+        assert read_large(f"a,{blank}b\na,{2 * blank}\n".encode()) is None
+        table = read_large(f"a,{blank}b\na,ж\n".encode())
         assert table is not None
         assert list(table.names) == ["a", f"{blank}b", "ж"]
 
@@ -268,12 +285,12 @@ def test_line_ends_of_old_in_a_large_file(folder: Path, monkeypatch: pytest.Monk
 
 
 def test_bytes_that_are_not_utf8_in_a_large_file() -> None:
-    assert large_edges.read_large_edges(b"a,b\na,\xff\n", ",", header=False) is None
+    assert read_large(b"a,b\na,\xff\n") is None
 
 
 def test_large_files_without_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert large_edges.read_large_edges(b"a,b\n", ",", header=False) is None
+    assert read_large(b"a,b\n") is None
 
 
 def test_the_errors_of_large_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,24 +302,154 @@ def test_the_errors_of_large_files(folder: Path, monkeypatch: pytest.MonkeyPatch
     )
 
 
-@given(
-    keys=st.lists(st.text(st.characters(codec="utf-8"), max_size=30), unique=True),
-    others=st.lists(st.text(max_size=3).filter(lambda text: text.isprintable())),
-    data=st.data(),
-)
-def test_matching_strings_is_looking_them_up(keys: list[str], others: list[str], data: st.DataObject) -> None:
-    queries = data.draw(st.lists(st.sampled_from(keys + others))) if keys + others else []
-    position = {key: i for i, key in enumerate(keys)}
-    as_strings = [
-        Strings.from_arrow([pa.array(part, type=pa.string()) for part in (values[:3], values[3:])])
-        for values in (keys, queries)
-    ]
-    found = match(*as_strings)
-    assert found is not None
-    assert found.tolist() == [position.get(query, -1) for query in queries]
-    assert [as_strings[0].text(i) for i in range(len(keys))] == keys
-    if keys:
-        assert match(Strings.from_arrow([pa.array([*keys, keys[0]])]), as_strings[1]) is None
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_many_parts_of_a_large_file(monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    lines = [f"node {i // 3},node {i}" for i in range(1, 300)]
+    expected = Hierarchy.from_edges([tuple(line.split(",")) for line in lines])  # type: ignore[misc]
+    for size in (1, 7, 100, 1_000_000):
+        monkeypatch.setattr(large_edges, "_PART_BYTES", size)
+        for after in ("", end, 3 * end):
+            table = read_large((end.join(lines) + after).encode())
+            assert table is not None
+            assert list(table.names) == expected.names.tolist()
+            assert table.parent.tolist() == expected.parent.tolist()
+    for between in (2 * end, 5 * end):
+        table = read_large((end.join(lines[:5]) + between + end.join(lines[5:])).encode())
+        assert table is not None
+        assert list(table.names) == expected.names.tolist()
+    for between in ("\r", f"{end} {end}"):
+        assert read_large((end.join(lines[:5]) + between + end.join(lines[5:])).encode()) is None
+
+
+@given(h=trees(), data=st.data())
+def test_any_tree_by_the_short_cut(h: Hierarchy, data: st.DataObject) -> None:
+    pairs = list(zip(h.names[h.parent[1:]].tolist(), h.names[1:].tolist(), strict=True))
+    shuffled = data.draw(st.permutations(pairs))
+    table = read_large("".join(f"{parent},{child}\n" for parent, child in shuffled).encode())
+    assert table is not None
+    expected = Hierarchy.from_edges(shuffled)
+    assert list(table.names) == expected.names.tolist()
+    assert table.parent.tolist() == expected.parent.tolist()
+
+
+@pytest.fixture
+def packed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Hierarchy:
+    """A tree whose names are not str yet."""
+    monkeypatch.setattr("hedgerow.tree_files.edges.LARGE", 0)
+    h = Hierarchy.from_edges(write("tree.csv", "animal,bird\nanimal,fish\nbird,robin\nbird,wren\n"))
+    assert "names" not in vars(h)
+    return h
+
+
+USES: list[Callable[[Hierarchy], object]] = [
+    lambda h: h.names.tolist(),
+    lambda h: h.index("wren"),
+    repr,
+    hash,
+    lambda h: len(h),
+    lambda h: h.fingerprint,
+    lambda h: h.label(2),
+    lambda h: pickle.loads(pickle.dumps(h)),  # noqa: S301
+    copy.copy,
+    copy.deepcopy,
+    lambda h: dataclasses.fields(h)[0].name,
+    lambda h: h.with_titles({"fish": "a fish"}),
+    lambda h: h.subtree(["wren"])[0],
+]
+
+
+@pytest.mark.parametrize("use", USES)
+def test_names_that_are_made_late_are_like_others(packed: Hierarchy, use: Callable[[Hierarchy], object]) -> None:
+    plain = Hierarchy(packed.names.copy(), packed.parent)
+    fresh = Hierarchy.from_edges("tree.csv")
+    assert use(fresh) == use(plain)
+    assert fresh == plain
+    assert plain == fresh
+    assert "_packed_names" not in vars(fresh)  # the bytes are let go of
+
+
+def test_names_that_are_made_late_are_made_once_and_read_only(packed: Hierarchy) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: packed.names, range(64)))
+    assert all(names is packed.names for names in found)
+    assert packed.names.tolist() == ANIMALS
+    assert packed.names.dtype == object
+    assert all(type(name) is str for name in packed.names)
+    with pytest.raises(ValueError, match="read-only"):
+        packed.names[0] = "x"
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        packed.names = packed.names  # type: ignore[misc]
+
+
+def test_other_attributes_are_still_missing(packed: Hierarchy) -> None:
+    with pytest.raises(AttributeError, match="'Hierarchy' object has no attribute 'nmes'"):
+        packed.nmes  # type: ignore[attr-defined]  # noqa: B018
+    assert not hasattr(object.__new__(Hierarchy), "names")
+
+
+def test_packed_names_are_a_sequence() -> None:
+    table = read_large(b"a,b\na,c\nc,d")
+    assert table is not None
+    names = table.names
+    assert (len(names), names[0], names[-1]) == (4, "a", "d")
+    assert list(names[1:3]) == ["b", "c"]
+    assert list(names) == ["a", "b", "c", "d"]
+
+
+def as_strings(values: Sequence[bytes]) -> Strings:
+    text = b"".join(values) + bytes(WORD)
+    end = np.cumsum([len(value) for value in values], dtype=np.int32)
+    words = np.ndarray(len(text) - WORD + 1, dtype="<u8", buffer=text, strides=(1,))
+    return Strings(words, np.concatenate([[0], end])[:-1].astype(np.int32), end)
+
+
+def parts_of(groups: Groups) -> list[list[int]]:
+    """The groups, ordered by their first members."""
+    return sorted(part.tolist() for part in np.split(groups.members, np.flatnonzero(groups.is_first)[1:]))
+
+
+def parts_by_dict(values: Sequence[bytes]) -> list[list[int]]:
+    parts: dict[bytes, list[int]] = {}
+    for i, value in enumerate(values):
+        parts.setdefault(value, []).append(i)
+    return list(parts.values())
+
+
+@st.composite
+def keys_and_queries(draw: st.DrawFn) -> tuple[list[bytes], int]:
+    """Distinct strings, how many they are, and after them some that need not be distinct."""
+    keys = draw(st.lists(st.binary(max_size=30), unique=True, min_size=1))
+    return keys + draw(st.lists(st.sampled_from(keys) | st.binary(max_size=3))), len(keys)
+
+
+@given(case=keys_and_queries())
+def test_groups_are_the_strings_that_are_the_same(case: tuple[list[bytes], int]) -> None:
+    values, distinct = case
+    groups = group(as_strings(values), distinct)
+    assert parts_of(groups) == parts_by_dict(values)
+    assert groups.agree()
+
+
+@given(case=keys_and_queries())
+def test_strings_that_share_the_upper_bits_of_their_hashes(case: tuple[list[bytes], int]) -> None:
+    values, distinct = case
+    number = {value: i for i, value in enumerate(dict.fromkeys(values))}
+    hashed = np.array([number[value] for value in values], dtype=np.uint64)  # fits into the lower bits
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Strings, "hashes", lambda _, rows: (hashed[rows].copy(), hashed[rows]))
+        groups = group(as_strings(values), distinct)
+    if distinct > 1:
+        assert parts_of(groups) == parts_by_dict(values)
+        assert groups.agree()
+
+
+def test_strings_with_the_same_hash_are_told_apart_by_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = [b"a", b"b", b"b", b"a"]
+    same = np.zeros(4, dtype=np.uint64)
+    other = np.array([1, 2, 2, 1], dtype=np.uint64)
+    monkeypatch.setattr(Strings, "hashes", lambda _, rows: (same[rows].copy(), other[rows]))
+    assert not group(as_strings(values), 2).agree()
+    assert read_large(b"a,b\na,c\n") is None
 
 
 @pytest.mark.parametrize("flip", [0x01, 0x20, 0x40, 0x10])
@@ -312,10 +459,9 @@ def test_names_that_differ_in_few_bits_are_told_apart(size: int, flip: int) -> N
     names = np.full((2 ** len(at), size), ord("a"), dtype=np.uint8)
     for k, place in enumerate(at):
         names[:, place] ^= np.where(np.arange(len(names)) >> k & 1, flip, 0).astype(np.uint8)
-    strings = Strings.from_arrow([pa.array([bytes(row).decode() for row in names])])
-    found = match(strings, strings)
-    assert found is not None
-    assert found.tolist() == list(range(len(names)))
+    strings = as_strings([bytes(row) for row in names])
+    for hashes in strings.hashes(slice(0, len(names))):
+        assert len(np.unique(hashes)) == len(names)
 
 
 # Lineages ----------------------------------------------------------------------------------------------------

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow._threads import map_row_blocks
 from hedgerow.errors import TreeError
 
 if TYPE_CHECKING:
@@ -17,7 +20,43 @@ Names = NDArray[np.object_]
 
 CONTROL = "".join(map(chr, {*range(0x20), *range(0x7F, 0xA0)} - {*b"\t\n\r"}))
 """What no name may hold: NumPy drops a NUL at the end of text, and an escape can rewrite what a terminal shows."""
+_ROW_BYTES = 64  # about what a name takes
 _CONTROL = re.compile(f"[{re.escape(CONTROL)}]")
+
+
+@dataclass(frozen=True, eq=False)
+class PackedNames(Sequence[str]):
+    """Names as bytes, in some order, of an Arrow array: to make a str of each can take as long as all the rest."""
+
+    array: Any
+    rows: NDArray[np.int64]
+    """Where in the array each name stands, but the first."""
+    first: str
+
+    def __len__(self) -> int:
+        return len(self.rows) + 1
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        names: list[str] = self.unpacked().tolist()
+        return names[index]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.unpacked().tolist())
+
+    def unpacked(self) -> Names:
+        """Return a new array of str."""
+        import pyarrow as pa
+
+        # Gathering the bytes first, on all cores, is quicker than moving a str for each name.
+        gathered = map_row_blocks(
+            lambda block: self.array.take(pa.array(self.rows[block])), len(self.rows), _ROW_BYTES
+        )
+        names: Names = pa.chunked_array([[self.first], *gathered]).to_numpy()
+        return names
 
 
 def as_names(values: Any, what: str, count: int) -> Names:

@@ -6,12 +6,14 @@ import os
 from collections import deque
 from contextvars import copy_context
 from threading import Thread
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+S = TypeVar("S")
 T = TypeVar("T")
+U = TypeVar("U")
 
 _BLOCK_BYTES = 1 << 21  # so that a block and what is made of it stay in the cache
 _WORTH_THREADS = 2  # blocks a thread; with fewer, starting threads costs more than it brings
@@ -24,25 +26,45 @@ def map_row_blocks(work: Callable[[slice], T], rows: int, row_bytes: int) -> lis
     Where several fail, the error of the first is raised. The slices do not depend on the number of cores, so that
     sums over them do not either.
     """
+    blocks = row_blocks(rows, row_bytes)
+    return map_at_once(work, blocks, min(available_cores(), len(blocks) // _WORTH_THREADS))
+
+
+def row_blocks(rows: int, row_bytes: int) -> list[slice]:
+    """Return consecutive slices of rows that are worth a call each."""
     size = max(1, _BLOCK_BYTES // max(1, row_bytes))
     count = -(-rows // size)
     if count > _WORTH_THREADS:
         count = min(rows, -(-count // _EVEN) * _EVEN)
-    blocks = [slice(rows * i // count, rows * (i + 1) // count) for i in range(count)]
-    workers = min(available_cores(), count // _WORTH_THREADS)
+    return [slice(rows * i // count, rows * (i + 1) // count) for i in range(count)]
+
+
+def at_once(first: Callable[[], T], second: Callable[[], U]) -> tuple[T, U]:
+    """Call two functions at the same time; return what both return."""
+    jobs: list[Callable[[], Any]] = [first, second]
+    one, other = map_at_once(lambda job: job(), jobs)
+    return one, other
+
+
+def map_at_once(work: Callable[[S], T], items: Sequence[S], workers: int | None = None) -> list[T]:
+    """Call `work` on every item, some at the same time; return the results in order.
+
+    Where several fail, the error of the first is raised.
+    """
+    workers = min(available_cores(), len(items)) if workers is None else workers
     if workers < 2:
-        return [work(block) for block in blocks]
+        return [work(item) for item in items]
 
     # This thread works too, and all take the next block when they are done with one. A pool would wake its threads
     # for every block, which takes as long as a small block itself.
-    todo = iter(enumerate(blocks))
+    todo = iter(enumerate(items))
     results: dict[int, T] = {}
     failures: dict[int, BaseException] = {}
 
     def take_blocks() -> None:
-        for i, block in todo:
+        for i, item in todo:
             try:
-                results[i] = work(block)
+                results[i] = work(item)
             except BaseException as error:
                 failures[i] = error
                 deque(todo, maxlen=0)  # nobody begins another; those before this one have been taken
@@ -56,7 +78,7 @@ def map_row_blocks(work: Callable[[slice], T], rows: int, row_bytes: int) -> lis
         thread.join()
     if failures:
         raise failures[min(failures)]
-    return [results[i] for i in range(count)]
+    return [results[i] for i in range(len(items))]
 
 
 def available_cores() -> int:

@@ -29,7 +29,7 @@ import numpy as np
 from hedgerow import tree_files
 from hedgerow._common_ancestors import CommonAncestors
 from hedgerow._drawing import draw
-from hedgerow._names import Names, as_names, check_names
+from hedgerow._names import Names, PackedNames, as_names, check_names
 from hedgerow._threads import map_row_blocks
 from hedgerow.errors import ParameterError, ScoreError, TreeError, UnknownNameError
 from hedgerow.parents import (
@@ -109,11 +109,14 @@ class Hierarchy:
             raise TreeError(_NOT_DEPTH_FIRST)
         self._fill(names, layout, self.rank, self.title)
 
-    def _fill(self, names: Names, layout: DepthFirst, rank: Any, title: Any) -> None:
+    def _fill(self, names: Names | PackedNames, layout: DepthFirst, rank: Any, title: Any) -> None:
         count = len(names)
         if count < 2:
             raise TreeError("A tree needs at least one class below its root; this one has no edges.")
-        self._set("names", names)
+        if isinstance(names, PackedNames):
+            object.__setattr__(self, "_packed_names", names)
+        else:
+            self._set("names", names)
         self._set("parent", layout.parent)
         self._set("depth", layout.depth)
         self._set("end", layout.end)
@@ -125,6 +128,20 @@ class Hierarchy:
         if array is not None:
             array.flags.writeable = False
         object.__setattr__(self, name, array)
+
+    if not TYPE_CHECKING:  # or every attribute would seem to be there
+
+        def __getattr__(self, attribute: str) -> Any:
+            """Make the names of a large tree when they are asked for first."""
+            packed = self.__dict__.get("_packed_names")
+            if attribute == "names" and packed is not None:
+                self.__dict__.setdefault("names", _frozen(packed.unpacked()))
+                self.__dict__.pop("_packed_names", None)
+            try:
+                return self.__dict__[attribute]  # another thread may have been first
+            except KeyError:
+                message = f"{type(self).__name__!r} object has no attribute {attribute!r}"
+                raise AttributeError(message, name=attribute, obj=self) from None
 
     # Construction ------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 # Trees with more levels than this are walked node by node: work on whole levels would then be mostly overhead.
 _DEEP = 1_000
 _ROW_BYTES = 64  # what a node takes while it is worked on
+_LOWER_HALF = (1 << 32) - 1
 
 
 @dataclass(frozen=True)
@@ -67,12 +68,27 @@ def order_of(parent: Indices) -> DepthFirst | None:
     by_parent = keys.astype(np.int32)  # the lower half: positions, the root first, siblings side by side
     keys >>= 32
     eldest = np.flatnonzero(keys[1:] != keys[:-1]) + 1
-    parents = keys[eldest]
-    first_child, child_count = np.zeros((2, count), dtype=np.int32)
-    first_child[parents] = eldest
-    child_count[parents] = np.diff(eldest, append=count)
-    levels = _breadth_first(by_parent, first_child, child_count)
-    return _walked(by_parent, first_child, child_count) if levels is None else _from_levels(levels)
+    return order_families(by_parent, keys[eldest], eldest)
+
+
+def order_families(by_parent: NDArray[np.int32], parents: Indices, eldest: Indices) -> DepthFirst:
+    """Return the nodes that hang on the root in depth-first order.
+
+    Parameters
+    ----------
+    by_parent
+        The root, then the children of one node, of another, and so on.
+    parents
+        Those nodes, in the same order.
+    eldest
+        Where in `by_parent` the children of each begin.
+    """
+    count = len(by_parent)
+    # Where a node's children begin and, in the lower half, how many they are: both come at the price of one.
+    families = np.zeros(count, dtype=np.int64)
+    families[parents] = eldest << 32 | np.diff(eldest, append=count)
+    levels = _breadth_first(by_parent, families)
+    return _walked(by_parent, families) if levels is None else _from_levels(levels)
 
 
 @dataclass(frozen=True)
@@ -89,9 +105,7 @@ class _Levels:
     """For each level but the root's, the places of the parents and, within the level, where their families end."""
 
 
-def _breadth_first(
-    by_parent: NDArray[np.int32], first_child: NDArray[np.int32], child_count: NDArray[np.int32]
-) -> _Levels | None:
+def _breadth_first(by_parent: NDArray[np.int32], of_node: Indices) -> _Levels | None:
     nodes, above = np.empty_like(by_parent), np.zeros_like(by_parent)
     nodes[0] = by_parent[0]
     start = [0, 1]
@@ -101,14 +115,15 @@ def _breadth_first(
             return None
         low, high = start[-2:]
         # mode="clip" because "raise" would look at every index once more.
-        sizes = child_count.take(nodes[low:high], mode="clip")
-        parents = np.flatnonzero(sizes)
+        here = of_node.take(nodes[low:high], mode="clip")
+        parents = np.flatnonzero(here)
         if not len(parents):
             return _Levels(nodes[:high], above[:high], start, families)
-        sizes = sizes[parents]
+        here = here[parents]
+        sizes = here & _LOWER_HALF
         parents += low
-        ends = np.cumsum(sizes, dtype=np.int64)
-        shift = first_child.take(nodes[parents], mode="clip") - (ends - sizes)
+        ends = np.cumsum(sizes)
+        shift = (here >> 32) - (ends - sizes)
         family = np.repeat(np.arange(len(parents)), sizes)
         place = shift[family]
         place += np.arange(len(family))
@@ -155,11 +170,9 @@ def _from_levels(levels: _Levels) -> DepthFirst:
     return result
 
 
-def _walked(
-    by_parent: NDArray[np.int32], first_child: NDArray[np.int32], child_count: NDArray[np.int32]
-) -> DepthFirst:
+def _walked(by_parent: NDArray[np.int32], families: Indices) -> DepthFirst:
     """Walk the tree node by node."""
-    listed, first, counts = by_parent.tolist(), first_child.tolist(), child_count.tolist()
+    listed, first, counts = by_parent.tolist(), (families >> 32).tolist(), (families & _LOWER_HALF).tolist()
     order: list[int] = []
     parent: list[int] = []
     depth: list[int] = []

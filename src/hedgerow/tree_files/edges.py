@@ -18,17 +18,17 @@ from hedgerow._atomic import atomic_write
 from hedgerow._names import as_names, with_control
 from hedgerow.errors import FileError
 from hedgerow.parents import order_of
-from hedgerow.tree_files.large_edges import LARGE, read_large_edges
+from hedgerow.tree_files.large_edges import LARGE, LONGEST_LINE, PADDING, read_large_edges
 from hedgerow.tree_files.spelling import nearest
 from hedgerow.tree_files.table import (
     NodeTable,
     Origin,
     Problem,
     control_character,
-    decode,
     is_path,
     no_edges,
-    read_bytes,
+    read_padded,
+    read_text,
     refuse,
     require_file,
     some,
@@ -53,21 +53,27 @@ def read_edges(source: str | PathLike[str] | Iterable[tuple[str, str]]) -> NodeT
         pairs = [_as_pair(pair) for pair in source]  # type: ignore[union-attr]
         return _built(pairs, lambda: enumerate(pairs, start=1), Origin(None, "pair"))
     path = os.fspath(source)  # type: ignore[arg-type]
-    data = read_bytes(path)
     delimiter = delimiter_of(path)
-    if len(data) > LARGE:
-        body = data.removeprefix(BOM_UTF8)
-        first = body.partition(b"\n")[0].removesuffix(b"\r").decode("utf-8", "replace")
-        if first.strip() and not {"\r", "\ufeff"}.intersection(first):  # as Arrow would read it too
-            table = read_large_edges(body, delimiter, header=_is_header(first.split(delimiter)))
-            if table is not None:
-                return table
-    text, origin = decode(data, path), Origin(path)
+    if Path(path).is_file() and Path(path).stat().st_size > LARGE:
+        table = _read_large(path, delimiter)
+        if table is not None:
+            return table
+    text, origin = read_text(path), Origin(path)
 
     def rows() -> Iterator[tuple[int, Sequence[str]]]:
         return numbered_rows(text, delimiter, origin, skip=_is_header)
 
     return _built([row for _, row in rows()], rows, origin)
+
+
+def _read_large(path: str, delimiter: str) -> NodeTable | None:
+    data = read_padded(path, PADDING)
+    start = len(BOM_UTF8) if data[: len(BOM_UTF8)].tobytes() == BOM_UTF8 else 0
+    line, newline, _ = data[start : start + LONGEST_LINE].tobytes().partition(b"\n")
+    first = line.removesuffix(b"\r").decode("utf-8", "replace")
+    if not newline or not first.strip() or "\ufeff" in first:
+        return None
+    return read_large_edges(data[start:], delimiter, header=_is_header(first.split(delimiter)))
 
 
 def _built(

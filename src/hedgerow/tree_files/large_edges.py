@@ -1,85 +1,168 @@
-"""A short cut for large edge lists without quotes: Arrow reads them, and names are matched by whole arrays."""
+"""A short cut for large edge lists without quotes: lines are split and names are matched by whole arrays."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hedgerow._threads import map_row_blocks
-from hedgerow.parents import order_of
-from hedgerow.tree_files.string_match import Positions, Strings, match
+from hedgerow._names import PackedNames
+from hedgerow._threads import at_once, map_at_once
+from hedgerow.parents import DepthFirst, order_families
+from hedgerow.tree_files.string_match import WORD, Numbers, Positions, Strings, Words, group
 from hedgerow.tree_files.table import NodeTable
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 LARGE = 1 << 20
 """Bytes from which on the short cut is worth loading Arrow."""
+PADDING = WORD + 2
+"""Bytes that must follow the text: a line end may be written there, and words are read beyond the last name."""
+LONGEST_LINE = 1 << 12
+"""Bytes in which a line end is looked for."""
+_LARGEST = 1 << 31  # positions are numbers of 32 bits
 _BLANK, _DELETE = 0x20, 0x7F
 _CONTROL = re.compile(rb"\xc2[\x80-\x9f]")  # those beyond ASCII
 _BLANKS = [blank.encode()[:2] for blank in map(chr, range(0x80, 0x3001)) if blank.isspace()]
 _TWO_BYTES = np.unique(np.frombuffer(b"".join(_BLANKS), dtype="<u2"))  # with which blanks beyond ASCII begin
-_ROW_BYTES = 64  # about what a name takes
+# Of text that is split at a time: threads on smaller parts spend their time waiting for the interpreter lock.
+_PART_BYTES = 1 << 20
+
+Text = NDArray[np.uint8]
 
 
-def read_large_edges(data: bytes, delimiter: str, *, header: bool) -> NodeTable | None:
+def read_large_edges(data: Text, delimiter: str, *, header: bool) -> NodeTable | None:
     """Read an edge list, or return None where it takes the patient reader: for quotes, or anything wrong."""
-    if b'"' in data or _DELETE in data or (b"\xc2" in data and _CONTROL.search(data)):
-        return None
     try:
-        import pyarrow as pa
-        from pyarrow import csv
+        import pyarrow  # noqa: F401
     except ImportError:
         return None
+    if len(data) >= _LARGEST:
+        return None
+    end = len(data) - PADDING
+    last = data[max(0, end - WORD) : end].tobytes()
+    end -= len(last) - len(last.rstrip(b"\r\n"))
+    first_line = data[:LONGEST_LINE].tobytes().partition(b"\n")[0]
+    line_end = b"\r\n" if first_line.endswith(b"\r") else b"\n"
+    stop = end + len(line_end)
+    data[end:stop] = list(line_end)
+    names = _split(data, slice(len(first_line) + 1 if header else 0, stop), delimiter.encode(), line_end)
+    if names is None:
+        fewer = _without_blank_lines(data[:stop].tobytes(), line_end)
+        if len(fewer) == stop:
+            return None
+        padded = np.concatenate([np.frombuffer(fewer, dtype=np.uint8), np.zeros(PADDING, dtype=np.uint8)])
+        return read_large_edges(padded, delimiter, header=header)
+    count = len(names) // 2
+    groups = group(names, distinct=count)
+    # The child comes first in each group, for its number is the lowest. Only the root's group has none.
+    is_child = groups.members < count
+    top = np.flatnonzero(groups.is_first != is_child)
+    if len(top) != 1 or is_child[top[0]]:
+        return None
+    number = groups.members[top[0]]
+    root = data[names.start[number] : names.end[number]].tobytes().decode()
+    layout, certain = at_once(lambda: _order(groups.members, is_child, int(top[0])), groups.agree)
+    if not certain or len(layout.order) <= count or not root.strip():
+        return None
+    return NodeTable(_in_order(data, names, layout.order, root), layout.parent, layout=layout)
+
+
+def _without_blank_lines(text: bytes, line_end: bytes) -> bytes:
+    while 2 * line_end in text:
+        text = text.replace(2 * line_end, line_end)
+    return text
+
+
+def _split(data: Text, lines: slice, delimiter: bytes, line_end: bytes) -> Strings | None:
+    """Return the children of all lines and, after them, the parents of all lines."""
+    cuts = {lines.start, lines.stop}
+    for at in range(lines.start + _PART_BYTES, lines.stop, _PART_BYTES):
+        cuts.add(at + data[at : min(at + LONGEST_LINE, lines.stop)].tobytes().find(b"\n") + 1)
+    parts = [slice(*part) for part in pairwise(sorted(cuts))]
+    found = map_at_once(lambda part: _split_part(data, part, delimiter, line_end), parts)
+    spans = [span for span in found if span is not None]
+    if not parts or len(spans) < len(parts):
+        return None
+    start, end = (np.concatenate(pieces, axis=1).ravel() for pieces in zip(*spans, strict=True))
+    words: Words = np.ndarray(lines.stop + 1, dtype="<u8", buffer=data, strides=(1,))
+    return Strings(words, start, end)
+
+
+def _split_part(data: Text, part: slice, delimiter: bytes, line_end: bytes) -> tuple[Numbers, Numbers] | None:
+    """Return where the names on some lines start and where they end, children in row 0, parents in row 1."""
+    text = data[part]
+    if text.max() > _DELETE and not _is_clean(text.tobytes()):
+        return None
+    special = text < _BLANK
+    for character in (*delimiter, *b'"\x7f'):
+        special |= text == character
+    found = np.flatnonzero(special)
+    line = delimiter + line_end
+    if text[found].tobytes() != line * (len(found) // len(line)):
+        return None
+    after_parent, after_child, *_ = lines = found.reshape(-1, len(line)).T
+    if np.any(lines[-1] - after_child >= len(line_end)) or _any_blank(text, after_parent + 1, after_child):
+        return None
+    start, end = np.empty((2, 2, len(after_child)), dtype=np.int32)
+    start[0] = after_parent
+    start[0] += 1
+    end[0] = after_child
+    start[1, 0] = 0
+    start[1, 1:] = lines[-1, :-1]
+    start[1, 1:] += 1
+    end[1] = after_parent
+    start += part.start
+    end += part.start
+    return start, end
+
+
+def _is_clean(text: bytes) -> bool:
+    """Tell whether text is UTF-8 without control characters beyond ASCII."""
     try:
-        table = csv.read_csv(
-            pa.BufferReader(data),
-            csv.ReadOptions(column_names=["parent", "child"], skip_rows=int(header)),
-            csv.ParseOptions(delimiter=delimiter, quote_char=False),
-            csv.ConvertOptions(column_types={"parent": pa.string(), "child": pa.string()}),
-        )
-        parents, children = (Strings.from_arrow(table[name].chunks) for name in ("parent", "child"))
-    except pa.ArrowInvalid:  # also for names of more than 2 GiB in all
-        return None
-    del table
-    if not len(children) or _any_control(parents) or _any_control(children) or _any_blank(children):
-        return None
-    parent = match(children, parents)
-    if parent is None:
-        return None
-    top = np.flatnonzero(parent < 0)
-    roots = parents.distinct(top)
-    if len(roots) != 1 or not roots[0].strip():
-        return None
-    parent[top] = len(children)  # the root comes last
-    layout = order_of(np.append(parent, -1))
-    if layout is None or len(layout.order) <= len(children):
-        return None
-    return NodeTable(_in_order(children, layout.order, roots[0]), layout.parent, layout=layout)
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return _CONTROL.search(text) is None
 
 
-def _any_control(names: Strings) -> bool:
-    """Tell whether there are control characters of ASCII; tabs are left to the patient reader as well."""
-    return bool(names.data.min() < _BLANK)
-
-
-def _any_blank(names: Strings) -> bool:
+def _any_blank(text: Text, start: Positions, end: Positions) -> bool:
     """Tell whether there are names of nothing but blanks; only those that begin with one are looked at closely."""
-    first = names.data[names.offset[:-1]]
-    doubtful = (first == _BLANK) | (np.diff(names.offset) == 0)
-    beyond = np.flatnonzero(first > _DELETE)
-    doubtful[beyond] = np.isin(names.words[names.offset[beyond]].astype("<u2"), _TWO_BYTES)
-    return any(not names.text(row).strip() for row in np.flatnonzero(doubtful).tolist())
+    first = text[start]
+    doubtful = np.flatnonzero((first <= _BLANK) | (first > _DELETE))
+    if not len(doubtful):
+        return False
+    first = first[doubtful]
+    two_bytes = first + 256 * text.take(start[doubtful] + 1, mode="clip").astype(np.uint16)
+    doubtful = doubtful[(first <= _BLANK) | np.isin(two_bytes, _TWO_BYTES)]
+    return any(not text[start[row] : end[row]].tobytes().decode().strip() for row in doubtful.tolist())
 
 
-def _in_order(children: Strings, order: Positions, root: str) -> NDArray[np.object_]:
-    """Return the names in depth-first order, the root's first."""
+def _order(members: Numbers, is_child: NDArray[np.bool_], top: int) -> DepthFirst:
+    """Return the children, by number, in depth-first order; the root gets the number after the last.
+
+    A child's group are the lines on which it is the parent, that is, the numbers of its own children.
+    """
+    count = len(members) // 2
+    at = np.flatnonzero(~is_child)
+    by_parent = np.empty(count + 1, dtype=np.int32)
+    by_parent[0] = count
+    np.subtract(members[at], count, out=by_parent[1:])
+    is_eldest = np.diff(at, prepend=-1) > 1
+    of_root = np.searchsorted(at, top)
+    is_eldest[of_root] = True
+    eldest = np.flatnonzero(is_eldest)
+    parents = members[at[eldest] - 1].astype(np.int64)
+    parents[np.searchsorted(eldest, of_root)] = count
+    return order_families(by_parent, parents, eldest + 1)
+
+
+def _in_order(data: Text, names: Strings, order: Positions, root: str) -> PackedNames:
+    """Return the names of the children in depth-first order, the root's first."""
     import pyarrow as pa
 
-    # Gathering the bytes first, on all cores, is quicker than moving a str for each name.
-    gathered = map_row_blocks(lambda block: children.take(order[block]), len(order), _ROW_BYTES)
-    names: NDArray[np.object_] = pa.chunked_array(gathered).to_numpy()
-    names[0] = root
-    return names
+    # To Arrow strings lie one after the other: every second one is a child, the others what stands in between.
+    count = len(names) // 2
+    bounds = np.stack((names.start[:count], names.end[:count]), axis=1)
+    array = pa.StringArray.from_buffers(2 * count - 1, pa.py_buffer(bounds), pa.py_buffer(data))
+    return PackedNames(array, 2 * order[1:], root)

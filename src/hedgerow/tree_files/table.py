@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 import shlex
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
+
 from hedgerow._names import with_control
 from hedgerow.errors import FileError, ParameterError, TreeError
 from hedgerow.tree_files.wording import argument, options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from hedgerow.parents import DepthFirst
@@ -119,9 +121,28 @@ def is_path(source: Any) -> bool:
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """Read a file, or say why that cannot be."""
+    with _explained(path):
+        return Path(path).read_bytes()
+
+
+def read_padded(path: str | os.PathLike[str], padding: int) -> NDArray[np.uint8]:
+    """Read a file into an array with some more bytes at its end, all 0."""
+    with _explained(path), Path(path).open("rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        data = np.empty(size + padding, dtype=np.uint8)
+        read = 0
+        while more := file.readinto(data[read:size].data):
+            read += more
+        data[read:] = 0
+        return data[: read + padding]
+
+
+@contextmanager
+def _explained(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Say in plain words why a file cannot be read."""
     shown = os.fspath(path)
     try:
-        return Path(path).read_bytes()
+        yield
     except FileNotFoundError:
         beside = Path(path).parent
         raise FileError(
