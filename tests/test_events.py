@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow import Hierarchy
+from hedgerow import Hierarchy, _torch_ops
 from hedgerow.errors import ScoreError
 from hedgerow.events import Events
 from hedgerow.likelihood import BOTTOM
@@ -158,3 +158,52 @@ def test_nothing_below_the_bottom(scale: Any, bottom: float) -> None:
 def test_one_label_an_example() -> None:
     with pytest.raises(ScoreError, match=r"\(2, 5\) and \(3,\)"):
         Events.of(PETS, np.ones((2, 5)), ["cat"] * 3, Candidates.of(PETS), "probability")
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=repr)
+def test_rounding_above_one_counts_as_one(backend: Backend) -> None:
+    q = make(backend, [[1 + 1e-6, 1 + 1e-6, 0.5, 0.2, 0.3], [1, 0.7, 0.5, 0.2, 0.3]])
+    found = Events.of(PETS, q, [2, 2], Candidates.of(PETS), "probability")
+    assert found.count.tolist() == [2, 2]
+    assert found.score[0] == 1.0
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=repr)
+def test_the_row_of_a_bad_score_is_counted_from_the_first_of_all(backend: Backend) -> None:
+    q = np.tile([1, 0.7, 0.5, 0.2, 0.3], (200_000, 1))  # several blocks
+    q[123_456, 3] = np.nan
+    with pytest.raises(ScoreError, match="row 123456 has nan for 'dog'"):
+        Events.of(PETS, make(backend, q), np.zeros(len(q), dtype=np.int64), Candidates.of(PETS), "probability")
+
+
+@pytest.fixture
+def rungs() -> _torch_ops.Rungs:
+    candidates = Candidates.of(PETS)
+    return _torch_ops.Rungs(candidates.nodes, candidates.start, torch.device("cpu"))
+
+
+def test_a_kernel_starts_before_the_check_and_again_if_that_changes_something(rungs: _torch_ops.Rungs) -> None:
+    seen: list[torch.Tensor] = []
+
+    def kernel(q: torch.Tensor, minimum: float | None, root: bool) -> tuple[torch.Tensor, ...]:
+        seen.append(q)
+        return rungs._step_by_step(q, minimum, root)
+
+    rungs._kernel = kernel
+    q = torch.tensor([[1, 0.75, 0.5, 0.2, 0.3]])
+    assert rungs.records(q, lambda q, _: q, 0.0, root=False)[1].tolist() == [1, 2]
+    assert len(seen) == 1
+    _, node, score = rungs.records(q, lambda q, _: q / 2, 0.0, root=False)
+    assert (node.tolist(), score.tolist()) == ([1, 2], [0.375, 0.25])
+    assert len(seen) == 3
+
+
+def test_a_kernel_that_cannot_be_compiled_is_not_tried_again(rungs: _torch_ops.Rungs) -> None:
+    def kernel(*_: Any) -> tuple[torch.Tensor, ...]:
+        raise RuntimeError("no C compiler")
+
+    rungs._kernel = kernel
+    q = torch.tensor([[1, 0.7, 0.5, 0.2, 0.3]])
+    with pytest.warns(UserWarning, match="no C compiler"):
+        assert rungs.records(q, lambda q, _: q, None, root=True)[1].tolist() == [0, 1, 2]
+    assert rungs.records(q, lambda q, _: q, None, root=True)[1].tolist() == [0, 1, 2]

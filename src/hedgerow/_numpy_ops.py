@@ -1,4 +1,7 @@
-"""The few array operations that the array API lacks, for NumPy; `_torch_ops` has the same for tensors."""
+"""The few array operations that the array API lacks, and the search for records, for NumPy.
+
+`_torch_ops` has the same for tensors.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +106,7 @@ def running_max(x: Array) -> Array:
 
 
 def padded_tables(start: Array) -> tuple[list[Array], Array]:
-    """Sort rungs of nearly equal size into few tables, so that each table can be worked on at once.
+    """Sort rungs by size into few tables, so that each table can be worked on at once.
 
     The first result are tables of places in the list of all nodes, [rungs of the table, size]; shorter rungs
     repeat their last place. The second is where each rung stands in the tables laid end to end.
@@ -158,7 +161,8 @@ class Rungs:
         """Keep the best nodes of rungs whose score is larger than all on higher rungs, and than `minimum`.
 
         Without `root`, node 0 is left out. Returns how many each row keeps, and the nodes and scores kept, row
-        after row. Blocks of rows go through `check`, along with the number of their first, before they are used.
+        after row. `check` returns rows as they shall be used, or refuses them; it also gets the number of the
+        first.
         """
         if len(q) == 0:
             node, score = self.best(check(q, 0))

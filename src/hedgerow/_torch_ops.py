@@ -1,7 +1,12 @@
-"""The few array operations that the array API lacks, for tensors; loaded only when a tensor arrives."""
+"""The few array operations that the array API lacks, and the search for records, for tensors.
+
+Loaded only when a tensor arrives.
+"""
 
 from __future__ import annotations
 
+import warnings
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,59 +80,76 @@ class Rungs:
     """Nodes in rungs, for tensors: see `_numpy_ops.Rungs`."""
 
     def __init__(self, nodes: NDArray[Any], start: NDArray[Any], device: torch.device) -> None:
-        tables, order = padded_tables(start)
-        self._shapes = [table.shape for table in tables]
-        self._nodes = constant(np.concatenate([nodes[table].reshape(-1) for table in tables]), device)
-        width = np.concatenate([np.full(len(table), table.shape[1]) for table in tables])
-        self._first = constant(np.cumsum(width) - width, device)
-        self._order = constant(order, device)
-        self._kernel = _kernel(nodes, start, device) if device.type == "cuda" else None
+        self._nodes = nodes
+        self._start = start
+        self._device = device
 
     def best(self, q: Tensor) -> tuple[Tensor, Tensor]:
         """Return the node of every rung with the largest score, the first of equals, and that score.
 
         All scores are gathered at once: on a GPU few kernels matter.
         """
-        sizes = [rungs * width for rungs, width in self._shapes]
-        tables = torch.split(q.index_select(-1, self._nodes), sizes, dim=-1)
-        found = [
-            table.reshape(len(q), *shape).max(dim=-1) for table, shape in zip(tables, self._shapes, strict=True)
-        ]
+        shapes, nodes, first, order = self._tables
+        tables = torch.split(q.index_select(-1, nodes), [rungs * width for rungs, width in shapes], dim=-1)
+        found = [table.reshape(len(q), *shape).max(dim=-1) for table, shape in zip(tables, shapes, strict=True)]
         place = torch.cat([indices for _, indices in found], dim=-1)
         score = torch.cat([largest for largest, _ in found], dim=-1)
-        return self._nodes[place + self._first][:, self._order], score[:, self._order]
+        return nodes[place + first][:, order], score[:, order]
+
+    @cached_property
+    def _tables(self) -> tuple[list[Any], Tensor, Tensor, Tensor]:
+        """The shapes of the padded tables, their nodes end to end, where rungs begin there, and their order."""
+        tables, order = padded_tables(self._start)
+        nodes = np.concatenate([self._nodes[table].reshape(-1) for table in tables])
+        width = np.concatenate([np.full(len(table), table.shape[1]) for table in tables])
+        places = (constant(array, self._device) for array in (nodes, np.cumsum(width) - width, order))
+        return [table.shape for table in tables], *places  # type: ignore[return-value]
 
     def records(
         self, q: Tensor, check: Callable[[Tensor, int], Tensor], minimum: float | None, *, root: bool
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Keep the best nodes of rungs whose score is larger than all on higher rungs, and than `minimum`."""
-        if self._kernel is not None:
-            found = self._kernel(q.detach(), minimum, root)
-            checked = check(q, 0)  # now, while the device is busy: a check waits for it
-            kept, count, node, score = found if checked is q else self._kernel(checked.detach(), minimum, root)
-        else:
-            node, score = self.best(check(q, 0).detach())
-            kept = torch.ones_like(score, dtype=torch.bool)
-            kept[:, :-1] = score[:, :-1] > score.flip(-1).cummax(-1).values.flip(-1)[:, 1:]
-            if minimum is not None:
-                kept &= score > minimum
-            if not root:
-                kept &= node != 0
-            count = kept.sum(-1)
+        found = self._by_kernel(q, minimum, root)
+        checked = check(q, 0)  # after the kernel's start, because a check waits for the device
+        if found is not None and checked is not q:
+            found = self._by_kernel(checked, minimum, root)
+        kept, count, node, score = self._step_by_step(checked, minimum, root) if found is None else found
         at = kept.view(-1).nonzero()[:, 0]
         return count, node.view(-1).index_select(0, at), score.view(-1).index_select(0, at)
 
+    def _step_by_step(self, q: Tensor, minimum: float | None, root: bool) -> tuple[Tensor, ...]:
+        """Return what is kept, how much of each row, and all nodes and scores: [B, rungs], but for the second."""
+        node, score = self.best(q.detach())
+        kept = torch.ones_like(score, dtype=torch.bool)
+        kept[:, :-1] = score[:, :-1] > score.flip(-1).cummax(-1).values.flip(-1)[:, 1:]
+        if minimum is not None:
+            kept &= score > minimum
+        if not root:
+            kept &= node != 0
+        return kept, kept.sum(-1), node, score
 
-def _kernel(nodes: NDArray[Any], start: NDArray[Any], device: torch.device) -> Callable[..., Any] | None:
-    """Return a kernel that finds records in one pass, or None where there is no Triton to compile it."""
-    try:
-        from hedgerow._triton_ops import Records
+    def _by_kernel(self, q: Tensor, minimum: float | None, root: bool) -> tuple[Tensor, ...] | None:
+        """Return the same from a kernel that reads each score once, or None where there is none."""
+        if self._kernel is None:
+            return None
+        try:
+            return self._kernel(q.detach(), minimum, root)
+        except torch.OutOfMemoryError:
+            raise
+        except Exception as error:  # no C compiler, a GPU that Triton does not know: there is another way
+            warnings.warn(f"Triton cannot be used, which makes curves on a GPU slower: {error!r}", stacklevel=2)
+            self._kernel = None
+            return None
 
-        kernel = Records(nodes, start, device)
-        kernel(torch.zeros(1, int(nodes.max()) + 1, device=device), None, True)
-    except Exception:  # no Triton, no C compiler, a GPU it does not know: whatever it is, there is another way
-        return None
-    return kernel
+    @cached_property
+    def _kernel(self) -> Callable[..., tuple[Tensor, ...]] | None:
+        if self._device.type != "cuda":
+            return None
+        try:
+            from hedgerow._triton_ops import Records
+        except ImportError:
+            return None
+        return Records(self._nodes, self._start, self._device)
 
 
 def segment_max(x: Tensor, start: Tensor, segment: Tensor) -> Tensor:

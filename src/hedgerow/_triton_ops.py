@@ -32,7 +32,6 @@ class Records:
         )
         self._highest = int(size[-1])
         self._rungs = len(size)
-        self._limits: dict[tuple[float | None, torch.dtype], torch.Tensor] = {}
 
     def __call__(self, q: torch.Tensor, minimum: float | None, root: bool) -> tuple[torch.Tensor, ...]:
         """Return what is kept, how much of each row, and all nodes and scores: [B, rungs], but for the second."""
@@ -42,6 +41,8 @@ class Records:
         count = torch.empty(len(q), dtype=torch.int64, device=q.device)
         node = torch.empty(shape, dtype=torch.int64, device=q.device)
         score = torch.empty(shape, dtype=q.dtype, device=q.device)
+        # In the precision of q, which a number in the call would not have; nothing is at most NaN.
+        limit = torch.full((1,), float("nan") if minimum is None else minimum, dtype=q.dtype, device=q.device)
         if len(q):
             with torch.cuda.device_of(q):  # type: ignore[no-untyped-call]
                 _records[(len(q),)](
@@ -56,19 +57,12 @@ class Records:
                     node,
                     score,
                     self._rungs,
-                    self._limit(minimum, q),
+                    limit,
                     ROOT=root,
                     BLOCK=_BLOCK,
                     num_warps=_WARPS,
                 )
         return kept, count, node, score
-
-    def _limit(self, minimum: float | None, q: torch.Tensor) -> torch.Tensor:
-        """Return the minimum in the precision of q, which a number in a call does not have; NaN for none."""
-        if (minimum, q.dtype) not in self._limits:
-            value = float("nan") if minimum is None else minimum
-            self._limits[minimum, q.dtype] = torch.full((1,), value, dtype=q.dtype, device=q.device)
-        return self._limits[minimum, q.dtype]
 
 
 # Scores are met from the highest rung down, nodes of a rung in their order. At the end of each rung the largest

@@ -41,7 +41,7 @@ class Candidates:
     """The nodes, rung after rung, ascending within each."""
     start: Indices
     """Where each rung begins among the nodes, and where the last ends."""
-    _rungs: dict[Any, Any] = field(default_factory=dict, init=False)
+    _placed: dict[Any, Any] = field(default_factory=dict, init=False)
 
     @staticmethod
     def of(h: Hierarchy, information: InformationKind | ArrayLike = "leaves") -> Candidates:
@@ -57,14 +57,6 @@ class Candidates:
         nodes = nodes[np.argsort(value[nodes], kind="stable")]
         distinct, start = np.unique(value[nodes], return_index=True)
         return Candidates(distinct, nodes, np.append(start, len(nodes)))
-
-    def best(self, q: Array) -> tuple[Array, Array]:
-        """Return the most likely node of every rung, and its likelihood: [B, nodes] -> two [B, rungs].
-
-        Of equally likely nodes the one with the lowest index counts.
-        """
-        node, score = self._where(q).best(q)
-        return node, score
 
     def sets(
         self,
@@ -85,18 +77,18 @@ class Candidates:
         root
             Whether the root is one of the set.
         check
-            What is done first to each block of rows; it gets the number of the first one too.
+            Returns rows of q as they shall be used, or refuses them; it gets the number of the first one too.
         """
         least = None if minimum is None else float(rounded_down(minimum, q))
-        return ParetoSets(*self._where(q).records(q, check, least, root=root))
+        return ParetoSets(*self.rungs(q).records(q, check, least, root=root))
 
-    def _where(self, q: Array) -> Any:
-        """Return the rungs where q lives, placed there once."""
+    def rungs(self, q: Array) -> Any:
+        """Return the rungs where q lives, an object like `_numpy_ops.Rungs`; they are placed there once."""
         ops = extra_ops(q)
         device = ops.device_of(q)
-        if device not in self._rungs:
-            self._rungs[device] = ops.Rungs(self.nodes, self.start, device)
-        return self._rungs[device]
+        if device not in self._placed:
+            self._placed[device] = ops.Rungs(self.nodes, self.start, device)
+        return self._placed[device]
 
     def __reduce__(self) -> tuple[type[Candidates], tuple[Any, ...]]:
         return Candidates, (self.information, self.nodes, self.start)  # what is on devices stays there
@@ -125,7 +117,7 @@ def ordered_pareto_sets(
     """Return the ordered Pareto set of every example.
 
     Of equally likely nodes the most specific stays; of nodes equal in both, the one with the lower index. Any
-    scores will do, hierarchical or not, on any increasing scale.
+    scores but NaN will do, hierarchical or not, on any increasing scale; they come back without a gradient.
 
     Parameters
     ----------

@@ -74,7 +74,10 @@ def as_rows(x: Any, h: Hierarchy) -> Array:
 
 def as_numpy(x: Any) -> NDArray[Any]:
     """Return a tensor, an array or a sequence as an array."""
-    return np.asarray(x.detach().cpu() if hasattr(x, "detach") else x)
+    if not array_api_compat.is_torch_array(x):
+        return np.asarray(x)
+    # NumPy has no bfloat16.
+    return np.asarray(x.detach().cpu().float() if "bfloat16" in str(x.dtype) else x.detach().cpu())
 
 
 def rounded_down(threshold: ArrayLike, like: Array) -> NDArray[Any]:

@@ -85,21 +85,6 @@ def test_both_ways_to_sum_slices_agree(h: Hierarchy, inside: bool, monkeypatch: 
 
 
 @pytest.mark.parametrize("h", FOREST, ids=repr)
-def test_both_ways_to_sum_one_slice_agree(h: Hierarchy, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, last = torch.arange(len(h)), torch.tensor(h.end)
-    x = torch.tensor(np.random.default_rng(0).normal(size=(len(h), len(h))) * 100).requires_grad_()
-    expected = torch.stack([x[v, v : h.end[v]].logsumexp(0) for v in range(len(h))])
-    for masks in (True, False):
-        monkeypatch.setattr(paths, "_masks_are_cheap", lambda *_, masks=masks: masks)
-        sums = paths.slice_log_sum(x, first, last)
-        torch.testing.assert_close(sums, expected)
-        torch.testing.assert_close(
-            torch.autograd.grad((sums * first.cos()).sum(), x),
-            torch.autograd.grad((expected * first.cos()).sum(), x, retain_graph=True),
-        )
-
-
-@pytest.mark.parametrize("h", FOREST, ids=repr)
 def test_which_nodes_are_on_a_path(h: Hierarchy) -> None:
     node = np.arange(len(h))
     holds = paths.Paths(h).holds(torch.arange(len(h)))

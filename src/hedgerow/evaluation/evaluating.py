@@ -215,7 +215,7 @@ def _blocks(
         yield from scores
         return
     q: Any = scores if array_api_compat.is_array_api_obj(scores) else np.asarray(scores)
-    nodes = h.nodes(labels.cpu() if hasattr(labels, "cpu") else labels)
+    nodes = h.nodes(as_numpy(labels))
     named = None if ids is None else np.array([str(i) for i in np.asarray(ids).tolist()], dtype=object)
     if len(q) != len(nodes) or (named is not None and len(named) != len(nodes)):
         raise ScoreError(

@@ -54,10 +54,11 @@ def best_rung(
     keys to choose by.
     """
     candidates = Candidates.of(h, information)
+    rungs = candidates.rungs(q)
     value = placed(candidates.information, q)
 
     def rule(q: Array, rows: slice) -> Array:
-        nodes, p = candidates.best(q)
+        nodes, p = rungs.best(q)
         passing, *keys = ask(p, value, rows)
         return first(nodes, passing, keys)
 
@@ -91,7 +92,7 @@ def placed(values: NDArray[Any], like: Array) -> Array:
 
 def cut_at(q: Array, tau: ArrayLike | Array, scale: Scale) -> Array:
     """Return thresholds [B, 1] in the precision of q that exactly the likelihoods above τ exceed."""
-    given = np.asarray(as_numpy(tau), dtype=np.float64)
+    given = as_numpy(tau).astype(np.float64)
     if given.ndim > 0 and given.shape != (q.shape[0],):
         raise ParameterError(
             f"tau is one number, or one an example, {q.shape[0]} in all; got shape {given.shape}."

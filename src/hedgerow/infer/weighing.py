@@ -12,7 +12,7 @@ from hedgerow.infer import risk
 from hedgerow.infer.choice import best_rung, by_rows, first, information_of, nontrivial
 from hedgerow.likelihood import check_likelihoods
 from hedgerow.pareto import ordered_pareto_sets
-from hedgerow.treeops import Array, Layout, as_numpy, without_trivial
+from hedgerow.treeops import Array, Layout, as_numpy, extra_ops, without_trivial
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -100,7 +100,7 @@ def fit_lambda(
         raise ParameterError(f"accuracy must lie between 0 and 1, not {accuracy}.")
     # Whatever λ is, the answer belongs to the Pareto set; there, ties go to what comes first.
     sets = ordered_pareto_sets(h, q, information=information, minimum=0.0)
-    count, node, p = (as_numpy(x) for x in (sets.count, sets.node, sets.score))
+    count, node, p = extra_ops(q).to_numpy(sets.count, sets.node, sets.score)
     example = np.repeat(np.arange(len(count)), count)
     right = metrics.correct(h, known[example], node, below_label=below_label) == 1
     gain = h.information(information)[node]

@@ -83,5 +83,5 @@ class DeepRTC(Method):
         else:
             cut = cut.index_select(1, self.ancestry.inner)
         return negative_log_share(
-            self.ancestry.path_scores(theta, cut), labels, self.paths.end[labels], self.paths
+            self.ancestry.path_scores(theta, cut), labels, self.paths.end[labels], paths=self.paths
         )

@@ -171,7 +171,7 @@ class PathChildren(nn.Module):
         before = sum_ancestors(h, np.append(0, h.child_count[h.parent[1:]])).astype(np.int64)
         width = int(before.max())
         constant(self, "before", before)
-        # Brothers and sisters side by side; past the last there are as many slots as a label may have too many.
+        # Siblings side by side. Labels with fewer than `width` children on their path look past the last: padded.
         constant(self, "child", np.append(1 + np.argsort(h.parent[1:], kind="stable"), np.ones(width, np.int64)))
         constant(self, "shift", np.cumsum(h.child_count) - h.child_count - before)
         constant(self, "slot", np.arange(width))
@@ -192,7 +192,9 @@ def in_slice(first: Tensor, last: Tensor, width: int) -> Tensor:
     return (first[..., None] <= column) & (column < last[..., None])
 
 
-def negative_log_share(x: Tensor, first: Tensor, last: Tensor, paths: Paths | None = None) -> Tensor:
+def negative_log_share(
+    x: Tensor, first: Tensor, last: Tensor, *, paths: Paths | None = None, log_softmax: Tensor | None = None
+) -> Tensor:
     """Return LSE(x) less LSE of x over the columns ``first .. last - 1``, for every row.
 
     With `paths` the columns are all nodes, and the ancestors of `first` count too. Exactly 0, with its gradient,
@@ -200,7 +202,7 @@ def negative_log_share(x: Tensor, first: Tensor, last: Tensor, paths: Paths | No
     the longest slice has.
 
     As two cross-entropies of the largest score inside, so that small differences of large scores keep their
-    digits; nor does eager torch have a faster log-sum-exp.
+    digits; nor does eager torch have a faster log-sum-exp. Who has the `log_softmax` of x can give it.
     """
     width = x.shape[1]
     if _masks_are_cheap(x, 1):
@@ -216,22 +218,13 @@ def negative_log_share(x: Tensor, first: Tensor, last: Tensor, paths: Paths | No
         part = torch.where(inside, x.gather(1, columns.clamp(max=width - 1)), NOTHING)
         best = part.argmax(1)
         column = columns.gather(1, best[:, None])[:, 0]
-    outside = functional.cross_entropy(x, column, reduction="none")
+    if log_softmax is None:
+        outside = functional.cross_entropy(x, column, reduction="none")
+    else:
+        outside = functional.nll_loss(log_softmax, column, reduction="none")
     return torch.where(
         last - first == width, 0.0, outside - functional.cross_entropy(part, best, reduction="none")
     )
-
-
-def slice_log_sum(x: Tensor, first: Tensor, last: Tensor) -> Tensor:
-    """Return the log-sum-exp of the columns ``first .. last - 1``, for every row.
-
-    One definition, two ways to run it, as above.
-    """
-    if _masks_are_cheap(x, 1):
-        return torch.where(in_slice(first, last, x.shape[1]), x, NOTHING).logsumexp(1)
-    columns = first[:, None] + torch.arange(max((last - first).tolist(), default=1), device=x.device)
-    part = x.gather(1, columns.clamp(max=x.shape[1] - 1))
-    return torch.where(columns < last[:, None], part, NOTHING).logsumexp(1)
 
 
 def slice_log_sums(x: Tensor, first: Tensor, last: Tensor, *, inside: bool) -> Tensor:

@@ -6,13 +6,12 @@ import math
 from typing import TYPE_CHECKING, final
 
 import numpy as np
-import torch
 from torch.nn import functional
 
 from hedgerow import likelihood
 from hedgerow.errors import ParameterError
 from hedgerow.methods.base import DISTRIBUTION, Law, Method
-from hedgerow.methods.paths import Paths, constant, innermost, slice_log_sum
+from hedgerow.methods.paths import Paths, constant, innermost, negative_log_share
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -52,7 +51,6 @@ class SoftLabels(Method):
         super().__init__(hierarchy)
         if not (beta >= 0 and math.isfinite(beta)):
             raise ParameterError(f"beta must be 0 or more, not {beta}.")
-        self.beta = beta
         self.paths = Paths(hierarchy)
         constant(self, "first", hierarchy.leaves_before[:-1])
         constant(self, "last", hierarchy.leaves_before[hierarchy.end])
@@ -66,6 +64,5 @@ class SoftLabels(Method):
         weight = functional.pad(self.nearness[path[:, :-1]].to(theta.dtype), (0, 1))  # the last is the label's own
         near = innermost(weight, first, last, self.width)
         log_q = theta.log_softmax(-1)
-        is_whole = last[:, -1] - first[:, -1] == self.width
-        log_q_label = torch.where(is_whole, 0.0, slice_log_sum(log_q, first[:, -1], last[:, -1]))
-        return -(log_q_label + (near * log_q).sum(1)) / (1 + near.sum(1))
+        at_label = negative_log_share(theta, first[:, -1], last[:, -1], log_softmax=log_q)
+        return (at_label - (near * log_q).sum(1)) / (1 + near.sum(1))
