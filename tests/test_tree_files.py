@@ -321,6 +321,31 @@ def test_many_parts_of_a_large_file(monkeypatch: pytest.MonkeyPatch, end: str) -
         assert read_large((end.join(lines[:5]) + between + end.join(lines[5:])).encode()) is None
 
 
+def test_long_lines_are_left_to_the_patient_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_edges, "LONGEST_LINE", 10)
+    monkeypatch.setattr(large_edges, "_PART_BYTES", 16)
+    for length in range(1, 60):
+        name = "x" * length
+        for line in (f"root,{name}", f"{name},root", f"a,c{name}", f"{name}b,c"):
+            lines = ["root,a", "root,b", line, "root,z"]
+            table = read_large("\n".join(lines).encode())
+            is_tree = not line.endswith("b,c")
+            assert (table is not None) == (is_tree and len(line) < 10)
+            if table is not None:
+                expected = Hierarchy.from_edges([tuple(row.split(",")) for row in lines])  # type: ignore[misc]
+                assert list(table.names) == expected.names.tolist()
+
+
+def test_names_made_to_have_the_same_hash() -> None:
+    # Words in the order of Thue and Morse and the other way round: no polynomial tells them apart.
+    turns = [bin(i).count("1") % 2 for i in range(4096)]
+    one, other = (b"".join((b"aaaaaaa!", b"aaaaaaaa")[turn ^ flip] for turn in turns) for flip in (0, 1))
+    assert not group(as_strings([one, other]), 2).is_first.tolist().count(False)
+    first, second = as_strings([one, other]).hashes(slice(0, 2))
+    assert first[0] != first[1]
+    assert second[0] != second[1]
+
+
 @given(h=trees(), data=st.data())
 def test_any_tree_by_the_short_cut(h: Hierarchy, data: st.DataObject) -> None:
     pairs = list(zip(h.names[h.parent[1:]].tolist(), h.names[1:].tolist(), strict=True))
@@ -391,9 +416,11 @@ def test_packed_names_are_a_sequence() -> None:
     table = read_large(b"a,b\na,c\nc,d")
     assert table is not None
     names = table.names
-    assert (len(names), names[0], names[-1]) == (4, "a", "d")
-    assert list(names[1:3]) == ["b", "c"]
+    assert (len(names), names[0], names[1], names[-1]) == (4, "a", "b", "d")
+    assert (list(names[1:3]), list(names[::-1])) == (["b", "c"], ["d", "c", "b", "a"])
     assert list(names) == ["a", "b", "c", "d"]
+    with pytest.raises(IndexError):
+        names[4]
 
 
 def as_strings(values: Sequence[bytes]) -> Strings:

@@ -41,8 +41,10 @@ class PackedNames(Sequence[str]):
     @overload
     def __getitem__(self, index: slice) -> list[str]: ...
     def __getitem__(self, index: int | slice) -> str | list[str]:
-        names: list[str] = self.unpacked().tolist()
-        return names[index]
+        if isinstance(index, slice):
+            return [self[i] for i in range(len(self))[index]]
+        place = range(len(self))[index]
+        return str(self.array[int(self.rows[place - 1])]) if place else self.first
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.unpacked().tolist())

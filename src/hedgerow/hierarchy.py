@@ -135,13 +135,9 @@ class Hierarchy:
             """Make the names of a large tree when they are asked for first."""
             packed = self.__dict__.get("_packed_names")
             if attribute == "names" and packed is not None:
-                self.__dict__.setdefault("names", _frozen(packed.unpacked()))
+                self.__dict__.setdefault("names", _frozen(packed.unpacked()))  # another thread may have been first
                 self.__dict__.pop("_packed_names", None)
-            try:
-                return self.__dict__[attribute]  # another thread may have been first
-            except KeyError:
-                message = f"{type(self).__name__!r} object has no attribute {attribute!r}"
-                raise AttributeError(message, name=attribute, obj=self) from None
+            return object.__getattribute__(self, attribute)
 
     # Construction ------------------------------------------------------------------------------------------
 

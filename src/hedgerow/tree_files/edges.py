@@ -18,7 +18,7 @@ from hedgerow._atomic import atomic_write
 from hedgerow._names import as_names, with_control
 from hedgerow.errors import FileError
 from hedgerow.parents import order_of
-from hedgerow.tree_files.large_edges import LARGE, LONGEST_LINE, PADDING, read_large_edges
+from hedgerow.tree_files.large_edges import LARGE, LARGEST, LONGEST_LINE, PADDING, read_large_edges
 from hedgerow.tree_files.spelling import nearest
 from hedgerow.tree_files.table import (
     NodeTable,
@@ -54,7 +54,7 @@ def read_edges(source: str | PathLike[str] | Iterable[tuple[str, str]]) -> NodeT
         return _built(pairs, lambda: enumerate(pairs, start=1), Origin(None, "pair"))
     path = os.fspath(source)  # type: ignore[arg-type]
     delimiter = delimiter_of(path)
-    if Path(path).is_file() and Path(path).stat().st_size > LARGE:
+    if Path(path).is_file() and LARGE < Path(path).stat().st_size < LARGEST:
         table = _read_large(path, delimiter)
         if table is not None:
             return table

@@ -1,4 +1,9 @@
-"""A short cut for large edge lists without quotes: lines are split and names are matched by whole arrays."""
+"""A short cut for large edge lists without quotes: lines are split and names are matched by whole arrays.
+
+Of n lines, the child on line i is string i and the parent string n + i. Equal strings are grouped, in the order of
+their numbers: a group is a child, followed by the lines on which it is the parent, that is, by its own children.
+Only the root's group has no child in it.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +19,18 @@ from hedgerow.parents import DepthFirst, order_families
 from hedgerow.tree_files.string_match import WORD, Numbers, Positions, Strings, Words, group
 from hedgerow.tree_files.table import NodeTable
 
-LARGE = 1 << 20
-"""Bytes from which on the short cut is worth loading Arrow."""
+LARGE = 3 << 20
+"""Bytes from which on the short cut pays, Arrow and what it loads included."""
+LARGEST = (1 << 31) - (1 << 10)
+"""Bytes from which on positions would not be numbers of 32 bits."""
 PADDING = WORD + 2
 """Bytes that must follow the text: a line end may be written there, and words are read beyond the last name."""
 LONGEST_LINE = 1 << 12
-"""Bytes in which a line end is looked for."""
-_LARGEST = 1 << 31  # positions are numbers of 32 bits
+"""Bytes that a line may have: each has as many steps as the longest name on any."""
 _BLANK, _DELETE = 0x20, 0x7F
 _CONTROL = re.compile(rb"\xc2[\x80-\x9f]")  # those beyond ASCII
 _BLANKS = [blank.encode()[:2] for blank in map(chr, range(0x80, 0x3001)) if blank.isspace()]
-_TWO_BYTES = np.unique(np.frombuffer(b"".join(_BLANKS), dtype="<u2"))  # with which blanks beyond ASCII begin
+_BLANK_BEGINNINGS = np.unique(np.frombuffer(b"".join(_BLANKS), dtype="<u2"))  # of blanks beyond ASCII
 # Of text that is split at a time: threads on smaller parts spend their time waiting for the interpreter lock.
 _PART_BYTES = 1 << 20
 
@@ -36,8 +42,6 @@ def read_large_edges(data: Text, delimiter: str, *, header: bool) -> NodeTable |
     try:
         import pyarrow  # noqa: F401
     except ImportError:
-        return None
-    if len(data) >= _LARGEST:
         return None
     end = len(data) - PADDING
     last = data[max(0, end - WORD) : end].tobytes()
@@ -55,7 +59,7 @@ def read_large_edges(data: Text, delimiter: str, *, header: bool) -> NodeTable |
         return read_large_edges(padded, delimiter, header=header)
     count = len(names) // 2
     groups = group(names, distinct=count)
-    # The child comes first in each group, for its number is the lowest. Only the root's group has none.
+    # First without being a child: a root. A child without being first: a duplicate.
     is_child = groups.members < count
     top = np.flatnonzero(groups.is_first != is_child)
     if len(top) != 1 or is_child[top[0]]:
@@ -78,7 +82,10 @@ def _split(data: Text, lines: slice, delimiter: bytes, line_end: bytes) -> Strin
     """Return the children of all lines and, after them, the parents of all lines."""
     cuts = {lines.start, lines.stop}
     for at in range(lines.start + _PART_BYTES, lines.stop, _PART_BYTES):
-        cuts.add(at + data[at : min(at + LONGEST_LINE, lines.stop)].tobytes().find(b"\n") + 1)
+        line_end_at = data[at : min(at + LONGEST_LINE, lines.stop)].tobytes().find(b"\n")
+        if line_end_at < 0:
+            return None
+        cuts.add(at + line_end_at + 1)
     parts = [slice(*part) for part in pairwise(sorted(cuts))]
     found = map_at_once(lambda part: _split_part(data, part, delimiter, line_end), parts)
     spans = [span for span in found if span is not None]
@@ -101,16 +108,17 @@ def _split_part(data: Text, part: slice, delimiter: bytes, line_end: bytes) -> t
     line = delimiter + line_end
     if text[found].tobytes() != line * (len(found) // len(line)):
         return None
-    after_parent, after_child, *_ = lines = found.reshape(-1, len(line)).T
-    if np.any(lines[-1] - after_child >= len(line_end)) or _any_blank(text, after_parent + 1, after_child):
+    after_parent, after_child, *_ = columns = found.reshape(-1, len(line)).T
+    newline = columns[-1]
+    if np.any(newline - after_child >= len(line_end)) or np.diff(newline, prepend=-1).max() > LONGEST_LINE:
         return None
-    start, end = np.empty((2, 2, len(after_child)), dtype=np.int32)
-    start[0] = after_parent
-    start[0] += 1
+    if _any_blank(text, after_parent + 1, after_child):
+        return None
+    start, end = np.empty((2, 2, len(newline)), dtype=np.int32)
+    np.add(after_parent, 1, out=start[0])
     end[0] = after_child
     start[1, 0] = 0
-    start[1, 1:] = lines[-1, :-1]
-    start[1, 1:] += 1
+    np.add(newline[:-1], 1, out=start[1, 1:])
     end[1] = after_parent
     start += part.start
     end += part.start
@@ -134,15 +142,12 @@ def _any_blank(text: Text, start: Positions, end: Positions) -> bool:
         return False
     first = first[doubtful]
     two_bytes = first + 256 * text.take(start[doubtful] + 1, mode="clip").astype(np.uint16)
-    doubtful = doubtful[(first <= _BLANK) | np.isin(two_bytes, _TWO_BYTES)]
+    doubtful = doubtful[(first <= _BLANK) | np.isin(two_bytes, _BLANK_BEGINNINGS)]
     return any(not text[start[row] : end[row]].tobytes().decode().strip() for row in doubtful.tolist())
 
 
 def _order(members: Numbers, is_child: NDArray[np.bool_], top: int) -> DepthFirst:
-    """Return the children, by number, in depth-first order; the root gets the number after the last.
-
-    A child's group are the lines on which it is the parent, that is, the numbers of its own children.
-    """
+    """Return the children, by number, in depth-first order; the root gets the number after the last."""
     count = len(members) // 2
     at = np.flatnonzero(~is_child)
     by_parent = np.empty(count + 1, dtype=np.int32)

@@ -59,14 +59,14 @@ class Strings:
                 lower &= _LOWER
                 lower *= upper
                 lower += word
-                if longer is None:
-                    value *= mixer
-                    value += lower
-                else:
-                    value[longer] = value[longer] * mixer + lower
-        for value, mixer in zip(values, _MIXERS, strict=True):
-            value ^= value >> _HALF
-            value *= mixer
+                mixed = value if longer is None else value[longer]
+                mixed *= mixer
+                mixed += lower
+                # Or it would be a polynomial, for which some strings are the same whatever the keys are.
+                mixed ^= mixed >> _HALF
+                mixed *= mixer
+                if longer is not None:
+                    value[longer] = mixed
         return values[0], values[1]
 
     def _spans(self, rows: slice | Numbers) -> tuple[Positions, Positions]:
@@ -98,8 +98,9 @@ class Groups:
     def agree(self) -> bool:
         """Tell whether the other hashes are the same within every group, too.
 
-        If so, the strings are: that two of a million strings agree in both hashes by chance, as far as both have
-        been compared, is as likely as one in 1e20.
+        If so, the strings are. That two given ones agree in both hashes by chance is as likely as one in 1e19 at
+        most, and two children that do are taken for duplicates, which is looked into: a tree could only be wrong
+        where a parent that is nobody's child agrees with one that is.
         """
 
         def agrees(block: slice) -> bool:
