@@ -188,6 +188,21 @@ def test_lca_broadcasts_and_keeps_shapes(drawn: tuple[Hierarchy, list[int]]) -> 
     assert h.lca(np.empty((0, 3), dtype=int), np.zeros(3, dtype=int)).shape == (0, 3)
 
 
+@pytest.mark.parametrize("count", [1 << 16, (1 << 16) + 1])
+def test_lca_where_numbers_of_nodes_outgrow_16_bits(count: int) -> None:
+    random = np.random.default_rng(0)
+    h = Hierarchy.from_parents(
+        [str(i) for i in range(count)], [-1, *random.integers(0, np.arange(1, count)).tolist()]
+    )
+    for a, b in [
+        (count - 1, count - 2),
+        (count - 1, count - 1),
+        *random.integers(count // 2, count, (50, 2)).tolist(),
+    ]:
+        shared = np.intersect1d(h.lineage(a), h.lineage(b))
+        assert h.lca(a, b) == shared.max()
+
+
 def test_lca_over_several_blocks() -> None:
     h = Hierarchy.from_parents(list(map(str, range(100))), (np.arange(100) - 1) // 2)
     random = np.random.default_rng(0)

@@ -22,13 +22,14 @@ class CommonAncestors:
 
     def __init__(self, parent: Indices) -> None:
         n = len(parent)
-        runs = [np.append(parent[1:], 0).astype(np.int32)]
+        node: Any = np.uint16 if n <= 1 << 16 else np.int32  # the smaller, the more of the table is in the cache
+        runs = [np.append(parent[1:], 0).astype(node)]
         while (1 << len(runs)) < n:
             half = 1 << (len(runs) - 1)
             below = runs[-1]
             runs.append(np.concatenate([np.minimum(below[:-half], below[half:]), below[-half:]]))
         # Before the runs stand the nodes themselves, for pairs that are 0 apart.
-        self._minima = np.concatenate([np.arange(n, dtype=np.int32), *runs])
+        self._minima = np.concatenate([np.arange(n, dtype=node), *runs])
         apart = np.arange(n)
         level = np.frexp(apart)[1].astype(np.int64)  # 0 for 0, else 1 + floor(log2), exactly
         from_low = level * n

@@ -32,6 +32,7 @@ class Records:
         )
         self._highest = int(size[-1])
         self._rungs = len(size)
+        self._limit: tuple[Any, torch.Tensor] | None = None  # the last one, for it is hardly ever another
 
     def __call__(self, q: torch.Tensor, minimum: float | None, root: bool) -> tuple[torch.Tensor, ...]:
         """Return what is kept, how much of each row, and all nodes and scores: [B, rungs], but for the second."""
@@ -41,8 +42,10 @@ class Records:
         count = torch.empty(len(q), dtype=torch.int64, device=q.device)
         node = torch.empty(shape, dtype=torch.int64, device=q.device)
         score = torch.empty(shape, dtype=q.dtype, device=q.device)
-        # In the precision of q, which a number in the call would not have; nothing is at most NaN.
-        limit = torch.full((1,), float("nan") if minimum is None else minimum, dtype=q.dtype, device=q.device)
+        if self._limit is None or self._limit[0] != (minimum, q.dtype):
+            # In the precision of q, which a number in the call would not have; nothing is at most NaN.
+            value = torch.tensor([float("nan") if minimum is None else minimum], dtype=q.dtype, device=q.device)
+            self._limit = ((minimum, q.dtype), value)
         if len(q):
             with torch.cuda.device_of(q):  # type: ignore[no-untyped-call]
                 _records[(len(q),)](
@@ -57,7 +60,7 @@ class Records:
                     node,
                     score,
                     self._rungs,
-                    limit,
+                    self._limit[1],
                     ROOT=root,
                     BLOCK=_BLOCK,
                     num_warps=_WARPS,

@@ -19,7 +19,7 @@ from hedgerow.parents import DepthFirst, order_families
 from hedgerow.tree_files.string_match import WORD, Numbers, Positions, Strings, Words, group
 from hedgerow.tree_files.table import NodeTable
 
-LARGE = 3 << 20
+LARGE = 2 << 20
 """Bytes from which on the short cut pays, Arrow and what it loads included."""
 LARGEST = (1 << 31) - (1 << 10)
 """Bytes from which on positions would not be numbers of 32 bits."""
