@@ -129,18 +129,15 @@ class _PathSum(torch.autograd.Function):
     ) -> Tensor:
         column = inner - 1
         ctx.save_for_backward(inner, column, end)
+        # Compiled by torch 2.11, what is changed in place would lose its gradient.
+        compiling = torch.compiler.is_compiling()
+        add, index_add = (Tensor.add, Tensor.index_add) if compiling else (Tensor.add_, Tensor.index_add_)
         down = _at(theta, column)
-        down = functional.pad(down if cut is None else torch.where(cut, NOTHING, down), (1, 0))
+        down = _with_root(down if cut is None else torch.where(cut, NOTHING, down), 0.0)
         for further in above:
-            down = down + _at(down, further)
-        own = functional.pad(theta, (1, 0), value=0.0 if cut is None else NOTHING)
-        scores = own + _at(down, slot)
-        if cut is None:
-            return scores
-        uncut = (NOTHING * ~cut).to(scores.dtype)
-        if torch.compiler.is_compiling():  # torch 2.11 loses the gradient of what is changed in place
-            return scores.index_add(1, inner, uncut)
-        return scores.index_add_(1, inner, uncut)
+            down = add(down, _at(down, further))
+        scores: Tensor = add(_with_root(theta, 0.0 if cut is None else NOTHING), _at(down, slot))
+        return scores if cut is None else index_add(scores, 1, inner, (NOTHING * ~cut).to(scores.dtype))
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
@@ -150,6 +147,13 @@ class _PathSum(torch.autograd.Function):
         sums = grad.cumsum(-1, dtype=torch.float64)
         below = (_at(sums, end - 1) - _at(sums, inner)).to(grad.dtype)
         return grad[:, 1:].index_add(1, column, below), None, None, None, None, None
+
+
+def _with_root(x: Tensor, value: float) -> Tensor:
+    """Return x with a column of one value before the first."""
+    if torch.compiler.is_compiling():
+        return functional.pad(x, (1, 0), value=value)
+    return torch.cat([x.new_full((len(x), 1), value), x], 1)  # padding would write all columns twice
 
 
 def _at(x: Tensor, columns: Tensor) -> Tensor:
