@@ -13,7 +13,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, UnknownNameError
-from hedgerow.predictions_io import open_scores
+from hedgerow.predictions_io import columns, open_scores
 from tests.score_files import LEAVES, H, every_format, probabilities, read, save, save_npz, save_table
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ def test_impossible_probabilities_name_row_and_class(suffix: str, value: float, 
     p = probabilities(9)
     p[5, 2] = value
     path = save(tmp_path / f"s.{suffix}", p, ["cod"] * 9)
-    refused(ScoreError, f"row 5 (counted from 0) has {said} for 'cod'", "--logits", path=path, block_rows=2)
+    remedy = "Remove the row" if np.isnan(value) else "--logits"
+    refused(ScoreError, f"row 5 (counted from 0) has {said} for 'cod'", remedy, path=path, block_rows=2)
 
 
 @every_format
@@ -55,6 +56,19 @@ def test_rows_must_sum_to_one(suffix: str, tmp_path: Path) -> None:
     p[6] *= 0.9
     path = save(tmp_path / f"s.{suffix}", p, ["cod"] * 9)
     refused(ScoreError, "sum to 1 within 0.001; row 6 (counted from 0) sums to 0.9", "--logits", path=path)
+
+
+def test_advice_on_rows_that_do_not_sum_to_one(tmp_path: Path) -> None:
+    def advice(row: list[float]) -> str:
+        path = save(tmp_path / "s.npz", np.array([row]), ["cod"])
+        with pytest.raises(ScoreError) as caught:
+            list(open_scores(path, H))
+        return str(caught.value)
+
+    assert "rounded, write more digits. If these are logits" in advice([0.33, 0.33, 0.33, 0.0])
+    assert "percentages, divide them by 100. If these are logits" in advice([90.0, 5.0, 5.0, 0.0])
+    assert advice([0.5, 0.5, 0.5, 0.5]).endswith("sums to 2. " + columns._LOGITS)
+    assert advice([0.5, np.nan, 0.5, 0.0]).endswith("Remove the row, or compute its scores again.")
 
 
 @every_format
@@ -164,6 +178,11 @@ def test_probabilities_called_logits_are_doubted(tmp_path: Path) -> None:
     file = open_scores(path, H, logits=True)
     assert len(list(file)) == 1
     assert "looks like probabilities" in file.warnings[0]
+    for factor, digits, said in ((1, 2, "looks like probabilities"), (100, 0, "divided by 100")):
+        rounded = np.round(factor * probabilities(5), digits)
+        file = open_scores(save_table(tmp_path / "s.csv", rounded, label=["cod"] * 5), H, logits=True)
+        assert len(list(file)) == 1
+        assert said in file.warnings[0]
     right = open_scores(save_npz(tmp_path / "s.npz", logits=np.eye(4) * 3, labels=["cod"] * 4), H)
     assert len(list(right)) == 1
     assert right.warnings == []

@@ -185,6 +185,16 @@ def test_a_parent_that_is_no_name(parent: Any) -> None:
     refused(lambda: Hierarchy.from_edges([(parent, "a")]), "pair 1", "Names must be strings")
 
 
+def test_commas_in_a_table_separated_by_tabs(folder: Path) -> None:
+    with pytest.raises(TreeError, match=r"separated by commas: call the file '\.csv'"):
+        read_edges(write("tree.tsv", "parent,child\na,b\n"))
+
+
+def test_a_name_that_is_too_long_for_a_table(folder: Path) -> None:
+    with pytest.raises(FileError, match=r"line 2 .* Names have at most 131,072 characters\.$"):
+        read_edges(write("tree.csv", "a,b\na," + 200_000 * "x"))
+
+
 # Large edge lists --------------------------------------------------------------------------------------------
 
 

@@ -29,9 +29,15 @@ _NODE_LOGITS = (
 )
 _INDEX = " A column without a name is usually an index: write the table with index=False."
 _LIKELY_PROBABILITIES = (
-    "The scores were read as logits, but every row looks like probabilities: between 0 and 1, summing to 1. If "
-    "they are probabilities, leave out --logits, or save them as 'probabilities'."
+    "The scores were read as logits, but every row looks like {what}. If that is what they are, "
+    "leave out --logits, or save them as 'probabilities'{after}."
 )
+_LIKELY = {
+    1: ("probabilities: between 0 and 1, summing to 1, or nearly", ""),
+    100: ("percentages: summing to 100, or nearly", ", divided by 100"),
+}
+_NEARLY = 0.05  # how far from their sum rounded numbers may be, as a share of it
+_LOGITS = "If these are logits, say so with --logits, or save them in the .npz file as 'logits'."
 
 
 @final
@@ -85,8 +91,11 @@ class Columns:
         """Return a warning if scores that are read as logits look like probabilities."""
         if not self.logits or scores.shape[1] < 2 or scores.min() < 0:
             return None
-        off = np.abs(scores.sum(axis=1, dtype=np.float64) - 1)
-        return _LIKELY_PROBABILITIES if off.max() <= self.tolerance else None
+        total = scores.sum(axis=1, dtype=np.float64)
+        for whole, (what, after) in _LIKELY.items():
+            if np.abs(total - whole).max() <= _NEARLY * whole:
+                return _LIKELY_PROBABILITIES.format(what=what, after=after)
+        return None
 
     def _ordered(self, scores: NDArray[Any]) -> NDArray[Any]:
         in_order = np.array_equal(self.place, np.arange(len(self.place)))
@@ -110,7 +119,7 @@ class Columns:
         if good.all():
             return
         row = int(np.argmin(good))
-        advice = "If these are logits, say so with --logits, or save them in the .npz file as 'logits'."
+        advice = _advice(scores[row], total[row])
         impossible = ~((scores[row] >= 0) & (scores[row] <= 1 + self.tolerance))
         if impossible.any():
             self._refuse(scores, impossible, row, start, "Probabilities lie between 0 and 1", advice)
@@ -169,6 +178,17 @@ def label_nodes(h: Hierarchy, source: str, labels: list[str], start: int) -> Ind
         f"{source}: {counted(len(first), 'label is', 'labels are')} not in the tree: {shown}{more}; rows are "
         f"counted from 0.{closest(list(first)[:5], known)}"
     )
+
+
+def _advice(scores: NDArray[Any], total: float) -> str:
+    """Say what may have happened to a row of scores that is no distribution."""
+    if np.isnan(total):
+        return "Remove the row, or compute its scores again."
+    if scores.min() >= 0 and abs(total - 1) <= _NEARLY:
+        return f"If these are probabilities that were rounded, write more digits. {_LOGITS}"
+    if scores.min() >= 0 and abs(total - 100) <= 100 * _NEARLY:
+        return f"If these are percentages, divide them by 100. {_LOGITS}"
+    return _LOGITS
 
 
 def _misfit(h: Hierarchy, source: str, classes: list[str]) -> str:

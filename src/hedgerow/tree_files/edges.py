@@ -124,10 +124,12 @@ def numbered_rows(
             first = first and not row
             line = reader.line_num + 1
     except csv.Error as error:
-        raise FileError(
-            f"{origin.at(line)} cannot be read as a table: {error}. A name that holds a quote is written with the "
-            f'quote doubled, in quotes: "the ""red"" fox".'
-        ) from None
+        remedy = (
+            f"Names have at most {csv.field_size_limit():,} characters."
+            if "field limit" in str(error)
+            else 'A name that holds a quote is written with the quote doubled, in quotes: "the ""red"" fox".'
+        )
+        raise FileError(f"{origin.at(line)} cannot be read as a table: {error}. {remedy}") from None
 
 
 def _connected(rows: Sequence[Sequence[str]]) -> NodeTable | None:
@@ -280,6 +282,8 @@ def _column_remedy(row: Sequence[Any]) -> str:
         return "The columns are separated by tabs: call the file '.tsv'."
     if ";" in joined:
         return "Separate parent and child by a comma, not by a semicolon."
+    if joined.count(",") == 1:
+        return "The columns are separated by commas: call the file '.csv'."
     if len(row) == 1:
         return (
             "Each line of an edge list reads parent,child; a table of whole lineages needs the format 'lineages'."
