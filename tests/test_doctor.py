@@ -100,6 +100,23 @@ def test_names_that_look_alike(tree: str) -> None:
     assert "Worth a look: Some names differ only by case" in words(diagnosis)
 
 
+def test_a_table_without_the_names_of_its_ranks(tree: str) -> None:
+    Path(tree).write_text("Aves,Turdidae,Turdus merula\nAves,Turdidae,Turdus pilaris\nAves,Paridae,Parus major\n")
+    diagnosis = examine(tree, format="lineages")
+    assert diagnosis.ok
+    assert diagnosis.tree is not None
+    assert diagnosis.tree.called_like_rank == ["Aves", "Turdidae"]
+    assert "called like their rank: 'Aves' and 'Turdidae'" in words(diagnosis)
+
+
+def test_tables_separated_by_semicolons(tree: str) -> None:
+    Path("table.csv").write_text("robin;wren;cod;worm;label\n1;0;0;0;wren\n")
+    with pytest.raises(FileError, match="separated by semicolons"):
+        examine(tree, scores="table.csv")
+    with pytest.raises(FileError, match="separated by semicolons"):
+        examine(tree, labels="table.csv")
+
+
 def test_every_problem_is_listed(tree: str) -> None:
     Path("tree.csv").write_text("r,a\nr,a\ns,b\nx,y\ny,x\nq,q\n,z\na,b,c\na,b\n")
     diagnosis = examine(tree)

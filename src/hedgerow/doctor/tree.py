@@ -55,6 +55,8 @@ class TreeFacts:
     """Groups of names that differ only by case or blanks."""
     padded: list[str]
     """Names that begin or end with a blank."""
+    called_like_rank: list[str]
+    """Names that are the name of their own rank, too."""
 
 
 def tree_facts(h: Hierarchy) -> TreeFacts:
@@ -77,6 +79,7 @@ def tree_facts(h: Hierarchy) -> TreeFacts:
         information_max=float(information.max()),
         lookalikes=_lookalikes(names),
         padded=[name for name in names if name != name.strip()],
+        called_like_rank=[] if h.rank is None else h.names[h.names == h.rank].tolist(),
     )
 
 
@@ -127,5 +130,10 @@ def remarks(facts: TreeFacts) -> list[str]:
         found.append(
             f"Some names begin or end with a blank: {some(facts.padded)}. "
             f"Labels and score columns must be written the same way."
+        )
+    if facts.called_like_rank:
+        found.append(
+            f"Some classes are called like their rank: {some(facts.called_like_rank)}. Ranks are read from the "
+            f"first line of a table: is the line with their names missing?"
         )
     return found
