@@ -129,15 +129,17 @@ class _PathSum(torch.autograd.Function):
     ) -> Tensor:
         column = inner - 1
         ctx.save_for_backward(inner, column, end)
-        # Compiled by torch 2.11, what is changed in place would lose its gradient.
-        compiling = torch.compiler.is_compiling()
-        add, index_add = (Tensor.add, Tensor.index_add) if compiling else (Tensor.add_, Tensor.index_add_)
         down = _at(theta, column)
         down = _with_root(down if cut is None else torch.where(cut, NOTHING, down), 0.0)
         for further in above:
-            down = add(down, _at(down, further))
-        scores: Tensor = add(_with_root(theta, 0.0 if cut is None else NOTHING), _at(down, slot))
-        return scores if cut is None else index_add(scores, 1, inner, (NOTHING * ~cut).to(scores.dtype))
+            down = down + _at(down, further)
+        scores = _with_root(theta, 0.0 if cut is None else NOTHING)
+        uncut = None if cut is None else (NOTHING * ~cut).to(theta.dtype)
+        if torch.compiler.is_compiling():  # torch 2.11 loses the gradient of what is changed in place
+            scores = scores + _at(down, slot)
+            return scores if uncut is None else scores.index_add(1, inner, uncut)
+        scores += _at(down, slot)
+        return scores if uncut is None else scores.index_add_(1, inner, uncut)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
