@@ -207,10 +207,7 @@ def _table_columns(path: str) -> list[str]:
         raise ParameterError(
             f"{path}: names are read from .npz, .csv, .tsv and .parquet files, not from {suffix!r}."
         )
-    columns = tree_files.read_header(path)
-    if len(columns) == 1 and ";" in columns[0]:
-        raise FileError(f"{path} has its columns separated by semicolons. Save it with commas instead.")
-    return columns
+    return tree_files.read_header(path)
 
 
 def _separator(path: str) -> str:

@@ -46,8 +46,6 @@ class _Table(Source):
         self.has = frozenset(key_of[name] for name in columns if name in key_of)
         self._columns = list(columns)
         self.missing_labels = f"It has no column 'label'. Its columns: {some(columns)}."
-        if len(columns) == 1 and ";" in columns[0]:
-            raise FileError(f"{path} has its columns separated by semicolons. Save it with commas instead.")
         repeated = sorted({name for name in self.has if columns.count(PER_EXAMPLE[name]) > 1})
         if repeated:
             raise FileError(f"{path} has two columns {PER_EXAMPLE[repeated[0]]!r}. Remove one.")

@@ -100,9 +100,12 @@ def read_header(path: str | PathLike[str]) -> list[str]:
     shown = os.fspath(path)
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            return next(csv.reader(file, delimiter=delimiter_of(shown)), [])
+            columns = next(csv.reader(file, delimiter=delimiter_of(shown)), [])
     except (UnicodeDecodeError, csv.Error) as error:
         raise FileError(f"{shown}: its first line cannot be read as a table in UTF-8: {error}.") from None
+    if len(columns) == 1 and ";" in columns[0]:
+        raise FileError(f"{shown} has its columns separated by semicolons. Save it with commas instead.")
+    return columns
 
 
 def _is_header(row: Sequence[str]) -> bool:

@@ -26,7 +26,7 @@ LARGEST = (1 << 31) - (1 << 10)
 PADDING = WORD + 2
 """Bytes that must follow the text: a line end may be written there, and words are read beyond the last name."""
 LONGEST_LINE = 1 << 12
-"""Bytes that a line may have: each has as many steps as the longest name on any."""
+"""Bytes that a line may have here: names are hashed 8 bytes at a time, all as often as the longest needs."""
 _BLANK, _DELETE = 0x20, 0x7F
 _CONTROL = re.compile(rb"\xc2[\x80-\x9f]")  # those beyond ASCII
 _BLANKS = [blank.encode()[:2] for blank in map(chr, range(0x80, 0x3001)) if blank.isspace()]
