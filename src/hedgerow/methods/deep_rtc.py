@@ -82,6 +82,5 @@ class DeepRTC(Method):
             )
         else:
             cut = cut.index_select(1, self.ancestry.inner)
-        return negative_log_share(
-            self.ancestry.path_scores(theta, cut), labels, self.paths.end[labels], paths=self.paths
-        )
+        log_q = self.ancestry.path_scores(theta, cut).log_softmax(1)
+        return negative_log_share(log_q, labels, self.paths.end[labels], self.paths)

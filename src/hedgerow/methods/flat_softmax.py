@@ -58,7 +58,8 @@ class FlatSoftmax(Method):
     def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
         """Return the loss of every example: [B]."""
         theta, labels = self.checked(theta, labels)
-        loss = negative_log_share(theta, self.first[labels], self.last[labels])
+        log_q = theta.log_softmax(1)
+        loss = negative_log_share(log_q, self.first[labels], self.last[labels])
         if self.label_smoothing > 0:
-            loss = (1 - self.label_smoothing) * loss - self.label_smoothing * theta.log_softmax(-1).mean(-1)
+            loss = (1 - self.label_smoothing) * loss - self.label_smoothing * log_q.mean(1)
         return loss

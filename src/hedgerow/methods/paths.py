@@ -84,6 +84,7 @@ class Ancestry(nn.Module):
     slot: Tensor
     above: Tensor
     end: Tensor
+    last: Tensor
 
     def __init__(self, h: Hierarchy) -> None:
         super().__init__()
@@ -98,6 +99,7 @@ class Ancestry(nn.Module):
         constant(self, "slot", slot)  # that of the parent
         constant(self, "above", np.stack(above)[:-1])  # the last leads to the root from everywhere
         constant(self, "end", h.end[inner])
+        constant(self, "last", np.searchsorted(inner, h.end[inner]))  # the last slot below each
 
     def path_scores(self, theta: Tensor, cut: Tensor | None = None) -> Tensor:
         """Return β_v = Σ θ_u over the ancestors u of v, itself included: [B, nodes but the root] -> [B, nodes].
@@ -105,7 +107,7 @@ class Ancestry(nn.Module):
         With `cut`, bool [B, inner], only nodes that are cut or leaves, and have no cut node above them, keep their
         β; all others, the root among them, get `NOTHING` or less.
         """
-        scores: Tensor = _PathSum.apply(theta, cut, self.inner, self.slot, self.above, self.end)  # type: ignore[no-untyped-call]
+        scores: Tensor = _PathSum.apply(theta, cut, self)  # type: ignore[no-untyped-call]
         return scores
 
     def any_above(self, mask: Tensor) -> Tensor:
@@ -118,37 +120,33 @@ class Ancestry(nn.Module):
 
 class _PathSum(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any,
-        theta: Tensor,
-        cut: Tensor | None,
-        inner: Tensor,
-        slot: Tensor,
-        above: Tensor,
-        end: Tensor,
-    ) -> Tensor:
-        column = inner - 1
-        ctx.save_for_backward(inner, column, end)
-        down = _at(theta, column)
+    def forward(ctx: Any, theta: Tensor, cut: Tensor | None, tree: Ancestry) -> Tensor:
+        ctx.tree = tree
+        down = _at(theta, tree.inner - 1)
         down = _with_root(down if cut is None else torch.where(cut, NOTHING, down), 0.0)
-        for further in above:
+        for further in tree.above:
             down = down + _at(down, further)
         scores = _with_root(theta, 0.0 if cut is None else NOTHING)
         uncut = None if cut is None else (NOTHING * ~cut).to(theta.dtype)
         if torch.compiler.is_compiling():  # torch 2.11 loses the gradient of what is changed in place
-            scores = scores + _at(down, slot)
-            return scores if uncut is None else scores.index_add(1, inner, uncut)
-        scores += _at(down, slot)
-        return scores if uncut is None else scores.index_add_(1, inner, uncut)
+            scores = scores + _at(down, tree.slot)
+            return scores if uncut is None else scores.index_add(1, tree.inner, uncut)
+        scores += _at(down, tree.slot)
+        return scores if uncut is None else scores.index_add_(1, tree.inner, uncut)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        # The transpose sums over descendants, a slice: a difference of prefix sums, the same on every run.
-        inner, column, end = ctx.saved_tensors
-        (grad,) = grads
-        sums = grad.cumsum(-1, dtype=torch.float64)
-        below = (_at(sums, end - 1) - _at(sums, inner)).to(grad.dtype)
-        return grad[:, 1:].index_add(1, column, below), None, None, None, None, None
+        # The transpose sums over descendants, a slice: a difference of prefix sums, the same on every run. On a CPU
+        # sums over children come first, for they leave less to add up in double precision.
+        tree, (grad,) = ctx.tree, grads
+        if torch.compiler.is_compiling() or not grad.is_cpu:
+            sums = grad.cumsum(-1, dtype=torch.float64)
+            below = _at(sums, tree.end - 1) - _at(sums, tree.inner)
+        else:
+            of_children = grad.new_zeros(len(grad), len(tree.inner) + 1).index_add_(1, tree.slot, grad)
+            sums = of_children.cumsum(-1, dtype=torch.float64)
+            below = _at(sums, tree.last) - sums[:, :-1]
+        return grad[:, 1:].index_add(1, tree.inner - 1, below.to(grad.dtype)), None, None
 
 
 def _with_root(x: Tensor, value: float) -> Tensor:
@@ -198,39 +196,25 @@ def in_slice(first: Tensor, last: Tensor, width: int) -> Tensor:
     return (first[..., None] <= column) & (column < last[..., None])
 
 
-def negative_log_share(
-    x: Tensor, first: Tensor, last: Tensor, *, paths: Paths | None = None, log_softmax: Tensor | None = None
-) -> Tensor:
-    """Return LSE(x) less LSE of x over the columns ``first .. last - 1``, for every row.
+def negative_log_share(log_q: Tensor, first: Tensor, last: Tensor, paths: Paths | None = None) -> Tensor:
+    """Return -log of the sum of q over the columns ``first .. last - 1``, for every row of a log-softmax.
 
     With `paths` the columns are all nodes, and the ancestors of `first` count too. Exactly 0, with its gradient,
     where the slice is the whole row. One definition, two ways to run it: a mask, or a gather of as many columns as
     the longest slice has.
-
-    As two cross-entropies of the largest score inside, so that small differences of large scores keep their
-    digits; nor does eager torch have a faster log-sum-exp. Who has the `log_softmax` of x can give it.
     """
-    width = x.shape[1]
-    if _masks_are_cheap(x, 1):
+    width = log_q.shape[1]
+    if _masks_are_cheap(log_q, 1):
         inside = in_slice(first, last, width)
-        part = torch.where(inside if paths is None else inside | paths.holds(first), x, NOTHING)
-        best = column = part.argmax(1)
+        part = torch.where(inside if paths is None else inside | paths.holds(first), log_q, NOTHING)
     else:
-        columns = first[:, None] + torch.arange(max((last - first).tolist(), default=1), device=x.device)
+        columns = first[:, None] + torch.arange(max((last - first).tolist(), default=1), device=log_q.device)
         inside = columns < last[:, None]
         if paths is not None:
             above = paths(first)
             columns, inside = torch.cat([above, columns], 1), torch.cat([above < first[:, None], inside], 1)
-        part = torch.where(inside, x.gather(1, columns.clamp(max=width - 1)), NOTHING)
-        best = part.argmax(1)
-        column = columns.gather(1, best[:, None])[:, 0]
-    if log_softmax is None:
-        outside = functional.cross_entropy(x, column, reduction="none")
-    else:
-        outside = functional.nll_loss(log_softmax, column, reduction="none")
-    return torch.where(
-        last - first == width, 0.0, outside - functional.cross_entropy(part, best, reduction="none")
-    )
+        part = torch.where(inside, log_q.gather(1, columns.clamp(max=width - 1)), NOTHING)
+    return torch.where(last - first == width, 0.0, -part.logsumexp(1))
 
 
 def slice_log_sums(x: Tensor, first: Tensor, last: Tensor, *, inside: bool) -> Tensor:

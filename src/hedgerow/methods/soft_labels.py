@@ -64,5 +64,5 @@ class SoftLabels(Method):
         weight = functional.pad(self.nearness[path[:, :-1]].to(theta.dtype), (0, 1))  # the last is the label's own
         near = innermost(weight, first, last, self.width)
         log_q = theta.log_softmax(-1)
-        at_label = negative_log_share(theta, first[:, -1], last[:, -1], log_softmax=log_q)
+        at_label = negative_log_share(log_q, first[:, -1], last[:, -1])
         return (at_label - (near * log_q).sum(1)) / (1 + near.sum(1))

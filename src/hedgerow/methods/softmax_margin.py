@@ -74,7 +74,7 @@ class SoftmaxMargin(Method):
         theta, labels = self.checked(theta, labels)
         raised = theta + self.alpha * self._margin(labels).to(theta.dtype)
         if not self.hard:
-            return negative_log_share(raised, labels, self.end[labels])
+            return negative_log_share(raised.log_softmax(1), labels, self.end[labels])
         inside = in_slice(labels, self.end[labels], self.width)
         wrong = torch.where(inside, NOTHING, raised).amax(-1)
         return (wrong - torch.where(inside, theta, NOTHING).amax(-1)).relu()
