@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -182,20 +183,40 @@ def rungs() -> _torch_ops.Rungs:
     return _torch_ops.Rungs(candidates.nodes, candidates.start, torch.device("cpu"))
 
 
-def test_a_kernel_starts_before_the_check_and_again_if_that_changes_something(rungs: _torch_ops.Rungs) -> None:
+@dataclass
+class Halving:
+    """Halves scores above 0.9."""
+
+    calls: int = 0
+    usual = (0.0, 0.9)
+
+    def __call__(self, q: torch.Tensor, first_row: int) -> torch.Tensor:
+        assert first_row == 0
+        self.calls += 1
+        return q / 2
+
+
+def test_scores_that_a_kernel_finds_unusual_are_checked_and_searched_again(rungs: _torch_ops.Rungs) -> None:
     seen: list[torch.Tensor] = []
 
-    def kernel(q: torch.Tensor, minimum: float | None, root: bool) -> tuple[torch.Tensor, ...]:
+    def kernel(
+        q: torch.Tensor, minimum: float | None, root: bool, usual: tuple[float, float] | None
+    ) -> tuple[torch.Tensor, ...]:
         seen.append(q)
-        return rungs._step_by_step(q, minimum, root)
+        lowest, highest = usual or (-torch.inf, torch.inf)
+        return *rungs._step_by_step(q, minimum, root), ((q < lowest) | (q > highest)).any().int()
 
     rungs._kernel = kernel
-    q = torch.tensor([[1, 0.75, 0.5, 0.2, 0.3]])
-    assert rungs.records(q, lambda q, _: q, 0.0, root=False)[1].tolist() == [1, 2]
-    assert len(seen) == 1
-    _, node, score = rungs.records(q, lambda q, _: q / 2, 0.0, root=False)
+    check = Halving()
+    q = torch.tensor([[0.8, 0.75, 0.5, 0.2, 0.3]])
+    assert rungs.records(q, check, 0.0, root=False)[1].tolist() == [1, 2]
+    assert (len(seen), check.calls) == (1, 0)
+    q[0, 0] = 1.0
+    assert rungs.records(q, None, 0.0, root=False)[1].tolist() == [1, 2]
+    assert (len(seen), check.calls) == (2, 0)
+    _, node, score = rungs.records(q, check, 0.0, root=False)
     assert (node.tolist(), score.tolist()) == ([1, 2], [0.375, 0.25])
-    assert len(seen) == 3
+    assert (len(seen), check.calls) == (4, 1)
 
 
 def test_a_kernel_that_cannot_be_compiled_is_not_tried_again(rungs: _torch_ops.Rungs) -> None:
@@ -205,5 +226,5 @@ def test_a_kernel_that_cannot_be_compiled_is_not_tried_again(rungs: _torch_ops.R
     rungs._kernel = kernel
     q = torch.tensor([[1, 0.7, 0.5, 0.2, 0.3]])
     with pytest.warns(UserWarning, match="no C compiler"):
-        assert rungs.records(q, lambda q, _: q, None, root=True)[1].tolist() == [0, 1, 2]
-    assert rungs.records(q, lambda q, _: q, None, root=True)[1].tolist() == [0, 1, 2]
+        assert rungs.records(q, None, None, root=True)[1].tolist() == [0, 1, 2]
+    assert rungs.records(q, None, None, root=True)[1].tolist() == [0, 1, 2]

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from hedgerow import Hierarchy, _numpy_ops
+from hedgerow import CurveBuilder, Hierarchy, _numpy_ops, operating_curve
+from hedgerow.errors import ScoreError
 from hedgerow.pareto import Candidates, ordered_pareto_sets
 
 pytest.importorskip("triton", reason="Triton comes with torch for GPUs")
@@ -55,11 +56,11 @@ def test_the_kernel_finds_what_numpy_finds(name: str, information: str, dtype: t
         scores[1] = -np.inf
     candidates = Candidates.of(h, information)
     q = torch.tensor(scores, dtype=dtype)
-    rungs = _numpy_ops.Rungs(candidates.nodes, candidates.start, "numpy")
-    kernel = _triton_ops.Records(candidates.nodes, candidates.start, DEVICE)
+    rungs = _numpy_ops.Rungs(candidates.nodes, candidates.start, len(h), "numpy")
+    kernel = _triton_ops.Records(candidates.nodes, candidates.start, len(h), DEVICE)
     for minimum, root in ((None, True), (0.25, True), (-np.inf, False), (0.3, False)):
-        count, node, score = rungs.records(q.numpy(), lambda q, _: q, minimum, root=root)
-        found = [part.cpu().numpy() for part in kernel(q.to(DEVICE), minimum, root)]
+        count, node, score = rungs.records(q.numpy(), None, minimum, root=root)
+        found = [part.cpu().numpy() for part in kernel(q.to(DEVICE), minimum, root, None)]
         kept = found[0]
         assert found[1].tolist() == kept.sum(1).tolist() == count.tolist()
         assert found[2][kept].tolist() == node.tolist()
@@ -69,13 +70,61 @@ def test_the_kernel_finds_what_numpy_finds(name: str, information: str, dtype: t
 def test_rows_that_lie_apart_and_no_rows() -> None:
     h = TREES["small"]
     candidates = Candidates.of(h)
-    kernel = _triton_ops.Records(candidates.nodes, candidates.start, DEVICE)
+    kernel = _triton_ops.Records(candidates.nodes, candidates.start, len(h), DEVICE)
     wide = torch.rand(2 * len(h), 6, device=DEVICE)
     for q in (wide[: len(h)].T, wide[::2].T, wide[: len(h), :0].T):
-        kept, count, node, score = kernel(q, None, True)
+        kept, count, node, score, _ = kernel(q, None, True, None)
         assert kept.shape == node.shape == score.shape == (q.shape[0], len(candidates.information))
         assert count.shape == q.shape[:1]
         assert torch.equal(q.gather(1, node), score)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", ["chain", "small", "several blocks"])
+def test_unusual_scores_are_noticed_wherever_they_are(name: str, dtype: torch.dtype) -> None:
+    h = TREES[name]
+    candidates = Candidates.of(h)
+    kernel = _triton_ops.Records(candidates.nodes, candidates.start, len(h), DEVICE)
+    above_1 = torch.nextafter(torch.tensor(1.0, dtype=dtype), torch.tensor(2.0)).item()
+    for place in {0, 1, len(h) // 2, len(h) - 1}:
+        for value, bounds, expected in (
+            (0.0, (0.0, 1.0), False),
+            (-0.0, (0.0, 1.0), False),
+            (1.0, (0.0, 1.0), False),
+            (above_1, (0.0, 1.0), True),
+            (-1e-30, (0.0, 1.0), True),
+            (np.nan, (0.0, 1.0), True),
+            (np.nan, (-np.inf, np.inf), True),
+            (np.inf, (-np.inf, np.inf), False),
+            (-np.inf, (-np.inf, np.inf), False),
+            (np.nan, None, False),
+        ):
+            q = torch.full((3, len(h)), 0.5, dtype=dtype)
+            q[1, place] = value
+            assert bool(kernel(q.to(DEVICE), None, True, bounds)[-1].item()) is expected
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@pytest.mark.parametrize("scale", ["probability", "logit"])
+def test_curves_of_gpu_tensors_refuse_what_is_out_of_range(scale: Any) -> None:
+    h = TREES["small"]
+    q = torch.rand(50, len(h), device="cuda")
+    builder = CurveBuilder(h, scale=scale)
+    builder.update(q, torch.zeros(50, dtype=torch.int64, device="cuda"))
+    q[7, 3] = torch.nan
+    with pytest.raises(ScoreError, match="row 7 has nan"):
+        builder.update(q, torch.zeros(50, dtype=torch.int64, device="cuda"))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_what_is_rounded_above_1_counts_as_1() -> None:
+    h = TREES["small"]
+    q = torch.rand(50, len(h), device="cuda")
+    q[7, 3] = 1 + 2e-7
+    curve = operating_curve(h, q, torch.zeros(50, dtype=torch.int64))
+    expected = operating_curve(h, q.cpu().numpy(), np.zeros(50, dtype=np.int64))
+    assert curve.threshold.tolist() == expected.threshold.tolist()
+    assert curve.threshold.max() <= 1
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")

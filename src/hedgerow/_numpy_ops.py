@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,6 +124,15 @@ def padded_tables(start: Array) -> tuple[list[Array], Array]:
     return tables, np.argsort(np.concatenate(rungs))
 
 
+class Check(Protocol):
+    """Returns rows of scores as they shall be used, or refuses them; it gets the number of the first one too."""
+
+    usual: tuple[float, float]
+    """Between these, both included, scores are neither changed nor refused."""
+
+    def __call__(self, q: Any, first_row: int, /) -> Any: ...
+
+
 class Rungs:
     """Nodes in rungs: what is best on each, and what is better than all that is best on higher ones.
 
@@ -133,11 +142,13 @@ class Rungs:
         The nodes, rung after rung.
     start
         Where each rung begins among them, and where the last ends.
+    width
+        Number of nodes of the tree.
     device
         Where the scores live.
     """
 
-    def __init__(self, nodes: Array, start: Array, device: str) -> None:  # noqa: ARG002
+    def __init__(self, nodes: Array, start: Array, width: int, device: str) -> None:  # noqa: ARG002
         tables, self._order = padded_tables(start)
         self._tables = [nodes[table] for table in tables]
 
@@ -156,18 +167,21 @@ class Rungs:
         return np.concatenate(found, axis=-1)[:, self._order], np.concatenate(largest, axis=-1)[:, self._order]
 
     def records(
-        self, q: Array, check: Callable[[Array, int], Array], minimum: float | None, *, root: bool
+        self, q: Array, check: Check | None, minimum: float | None, *, root: bool
     ) -> tuple[Array, Array, Array]:
         """Keep the best nodes of rungs whose score is larger than all on higher rungs, and than `minimum`.
 
         Without `root`, node 0 is left out. Returns how many each row keeps, and the nodes and scores kept, row
-        after row. `check` returns rows as they shall be used, or refuses them; it also gets the number of the
-        first.
+        after row.
         """
+
+        def best(rows: slice) -> tuple[Array, Array]:
+            return self.best(q[rows] if check is None else check(q[rows], rows.start))
+
         if len(q) == 0:
-            node, score = self.best(check(q, 0))
+            node, score = best(slice(0, 0))
         else:
-            parts = map_row_blocks(lambda rows: self.best(check(q[rows], rows.start)), len(q), q[:1].nbytes)
+            parts = map_row_blocks(best, len(q), q[:1].nbytes)
             node, score = (np.concatenate(part) for part in zip(*parts, strict=True))
         kept = np.ones(score.shape, dtype=bool)
         np.greater(score[:, :-1], np.maximum.accumulate(score[:, :0:-1], axis=-1)[:, ::-1], out=kept[:, :-1])

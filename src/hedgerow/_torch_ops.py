@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hedgerow._numpy_ops import Check
+
 
 def device_of(x: Tensor) -> torch.device:
     """Return where `x` lives."""
@@ -79,9 +81,10 @@ def running_max(x: Tensor) -> Tensor:
 class Rungs:
     """Nodes in rungs, for tensors: see `_numpy_ops.Rungs`."""
 
-    def __init__(self, nodes: NDArray[Any], start: NDArray[Any], device: torch.device) -> None:
+    def __init__(self, nodes: NDArray[Any], start: NDArray[Any], width: int, device: torch.device) -> None:
         self._nodes = nodes
         self._start = start
+        self._width = width
         self._device = device
 
     def best(self, q: Tensor) -> tuple[Tensor, Tensor]:
@@ -106,16 +109,17 @@ class Rungs:
         return [table.shape for table in tables], *places  # type: ignore[return-value]
 
     def records(
-        self, q: Tensor, check: Callable[[Tensor, int], Tensor], minimum: float | None, *, root: bool
+        self, q: Tensor, check: Check | None, minimum: float | None, *, root: bool
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Keep the best nodes of rungs whose score is larger than all on higher rungs, and than `minimum`."""
-        found = self._by_kernel(q, minimum, root)
-        checked = check(q, 0)  # after the kernel's start, because a check waits for the device
-        if found is not None and checked is not q:
-            found = self._by_kernel(checked, minimum, root)
-        kept, count, node, score = self._step_by_step(checked, minimum, root) if found is None else found
-        at = kept.view(-1).nonzero()[:, 0]
-        return count, node.view(-1).index_select(0, at), score.view(-1).index_select(0, at)
+        found = self._by_kernel(q, check, minimum, root)
+        if found is None:
+            return _end_to_end(*self._step_by_step(q if check is None else check(q, 0), minimum, root))
+        *found, unusual = found
+        records = _end_to_end(*found)
+        if check is not None and unusual.item():  # asked last, because the answer waits for the device
+            return self.records(check(q, 0), None, minimum, root=root)
+        return records
 
     def _step_by_step(self, q: Tensor, minimum: float | None, root: bool) -> tuple[Tensor, ...]:
         """Return what is kept, how much of each row, and all nodes and scores: [B, rungs], but for the second."""
@@ -128,12 +132,14 @@ class Rungs:
             kept &= node != 0
         return kept, kept.sum(-1), node, score
 
-    def _by_kernel(self, q: Tensor, minimum: float | None, root: bool) -> tuple[Tensor, ...] | None:
-        """Return the same from a kernel that reads each score once, or None where there is none."""
+    def _by_kernel(
+        self, q: Tensor, check: Check | None, minimum: float | None, root: bool
+    ) -> tuple[Tensor, ...] | None:
+        """Return the same, and if q must be checked, from a kernel; None where there is none."""
         if self._kernel is None:
             return None
         try:
-            return self._kernel(q.detach(), minimum, root)
+            return self._kernel(q.detach(), minimum, root, None if check is None else check.usual)
         except torch.OutOfMemoryError:
             raise
         except Exception as error:  # no C compiler, a GPU that Triton does not know: there is another way
@@ -149,7 +155,12 @@ class Rungs:
             from hedgerow._triton_ops import Records
         except ImportError:
             return None
-        return Records(self._nodes, self._start, self._device)
+        return Records(self._nodes, self._start, self._width, self._device)
+
+
+def _end_to_end(kept: Tensor, count: Tensor, node: Tensor, score: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    at = kept.view(-1).nonzero()[:, 0]
+    return count, node.view(-1).index_select(0, at), score.view(-1).index_select(0, at)
 
 
 def segment_max(x: Tensor, start: Tensor, segment: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ import numpy as np
 
 from hedgerow._threads import map_row_blocks
 from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.likelihood import BOTTOM, Scale, check_likelihoods
+from hedgerow.likelihood import BOTTOM, RangeCheck, Scale
 from hedgerow.metrics import Comparison, Metric
 from hedgerow.treeops import as_numpy, as_rows, extra_ops
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from hedgerow.metrics import BelowLabel
     from hedgerow.parents import Indices
     from hedgerow.pareto import Candidates
-    from hedgerow.treeops import Array
 
 _BYTES_OF_PAIRS = 32  # decides how many pairs are compared at once: 65,536
 _SORTED_AT_ONCE = 1 << 18  # about how many events are sorted at once
@@ -61,11 +60,8 @@ class Events:
                 f"and {label.shape}."
             )
 
-        def check(part: Array, first_row: int) -> Array:
-            return check_likelihoods(h, part, scale, first_row=first_row)
-
         # Every answer begins at the root, so being at the root is no event.
-        sets = candidates.sets(q, BOTTOM[scale], root=False, check=check)
+        sets = candidates.sets(q, BOTTOM[scale], root=False, check=RangeCheck(h, scale))
         count, node, score = extra_ops(q).to_numpy(sets.count, sets.node, sets.score)
         # No -0.0: which of two equal scores names a threshold must not show.
         return cls.of_arrays(label, count, node, score + 0.0)

@@ -8,7 +8,8 @@ such: ``scale="log"``. The sigmoid families also give ``scale="logit"``, which d
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
@@ -142,6 +143,24 @@ def check_likelihoods(h: Hierarchy, q: Any, scale: Scale = "probability", *, fir
         advice = "For scores on another scale, say scale='log' or scale='logit'."
         raise ScoreError(f"Likelihoods must lie between 0 and 1; {what}. {advice}")
     return q if highest <= 1 else _at_most(q, 1.0)
+
+
+@final
+@dataclass(frozen=True)
+class RangeCheck:
+    """`check_likelihoods` for one tree and scale."""
+
+    hierarchy: Hierarchy
+    scale: Scale
+
+    @property
+    def usual(self) -> tuple[float, float]:
+        """Between these, both included, scores pass as they are."""
+        return (0.0, 1.0) if self.scale == "probability" else (-np.inf, np.inf)
+
+    def __call__(self, q: Array, first_row: int) -> Array:
+        """Return q as it shall be used, or refuse it; `first_row` is the number of its first row."""
+        return check_likelihoods(self.hierarchy, q, self.scale, first_row=first_row)
 
 
 def _offender(h: Hierarchy, q: Array, bad: Array, first_row: int) -> str:

@@ -19,10 +19,9 @@ import numpy as np
 from hedgerow.treeops import Array, as_rows, extra_ops, rounded_down
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike, NDArray
 
+    from hedgerow._numpy_ops import Check
     from hedgerow.hierarchy import Hierarchy, InformationKind
     from hedgerow.parents import Indices
 
@@ -41,6 +40,8 @@ class Candidates:
     """The nodes, rung after rung, ascending within each."""
     start: Indices
     """Where each rung begins among the nodes, and where the last ends."""
+    width: int
+    """Number of nodes of the tree."""
     _placed: dict[Any, Any] = field(default_factory=dict, init=False)
 
     @staticmethod
@@ -56,15 +57,10 @@ class Candidates:
         nodes = np.flatnonzero(~h.is_trivial)
         nodes = nodes[np.argsort(value[nodes], kind="stable")]
         distinct, start = np.unique(value[nodes], return_index=True)
-        return Candidates(distinct, nodes, np.append(start, len(nodes)))
+        return Candidates(distinct, nodes, np.append(start, len(nodes)), len(h))
 
     def sets(
-        self,
-        q: Array,
-        minimum: float | None,
-        *,
-        root: bool = True,
-        check: Callable[[Array, int], Array] = lambda q, _: q,
+        self, q: Array, minimum: float | None, *, root: bool = True, check: Check | None = None
     ) -> ParetoSets:
         """Return the ordered Pareto set of every example: see `ordered_pareto_sets`.
 
@@ -77,7 +73,7 @@ class Candidates:
         root
             Whether the root is one of the set.
         check
-            Returns rows of q as they shall be used, or refuses them; it gets the number of the first one too.
+            If given, what q must pass.
         """
         least = None if minimum is None else float(rounded_down(minimum, q))
         return ParetoSets(*self.rungs(q).records(q, check, least, root=root))
@@ -87,11 +83,11 @@ class Candidates:
         ops = extra_ops(q)
         device = ops.device_of(q)
         if device not in self._placed:
-            self._placed[device] = ops.Rungs(self.nodes, self.start, device)
+            self._placed[device] = ops.Rungs(self.nodes, self.start, self.width, device)
         return self._placed[device]
 
     def __reduce__(self) -> tuple[type[Candidates], tuple[Any, ...]]:
-        return Candidates, (self.information, self.nodes, self.start)  # what is on devices stays there
+        return Candidates, (self.information, self.nodes, self.start, self.width)  # what is on devices stays there
 
 
 @final

@@ -136,8 +136,8 @@ class _PathSum(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        # The transpose sums over descendants, a slice: a difference of prefix sums, the same on every run. On a CPU
-        # sums over children come first, for they leave less to add up in double precision.
+        # The transpose sums over descendants, a slice: a difference of prefix sums, the same on every run. On a
+        # CPU sums over children come first, for they leave less to add up in double precision.
         tree, (grad,) = ctx.tree, grads
         if torch.compiler.is_compiling() or not grad.is_cpu:
             sums = grad.cumsum(-1, dtype=torch.float64)
