@@ -180,7 +180,7 @@ def test_the_row_of_a_bad_score_is_counted_from_the_first_of_all(backend: Backen
 @pytest.fixture
 def rungs() -> _torch_ops.Rungs:
     candidates = Candidates.of(PETS)
-    return _torch_ops.Rungs(candidates.nodes, candidates.start, torch.device("cpu"))
+    return _torch_ops.Rungs(candidates.nodes, candidates.start, len(PETS), torch.device("cpu"))
 
 
 @dataclass

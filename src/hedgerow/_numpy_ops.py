@@ -127,10 +127,12 @@ def padded_tables(start: Array) -> tuple[list[Array], Array]:
 class Check(Protocol):
     """Returns rows of scores as they shall be used, or refuses them; it gets the number of the first one too."""
 
-    usual: tuple[float, float]
-    """Between these, both included, scores are neither changed nor refused."""
+    @property
+    def usual(self) -> tuple[float, float]:
+        """Between these, both included, scores are neither changed nor refused."""
 
-    def __call__(self, q: Any, first_row: int, /) -> Any: ...
+    def __call__(self, q: Any, first_row: int, /) -> Any:
+        """Return q as it shall be used."""
 
 
 class Rungs:

@@ -115,8 +115,8 @@ class Rungs:
         found = self._by_kernel(q, check, minimum, root)
         if found is None:
             return _end_to_end(*self._step_by_step(q if check is None else check(q, 0), minimum, root))
-        *found, unusual = found
-        records = _end_to_end(*found)
+        *found_by_kernel, unusual = found
+        records = _end_to_end(*found_by_kernel)
         if check is not None and unusual.item():  # asked last, because the answer waits for the device
             return self.records(check(q, 0), None, minimum, root=root)
         return records
