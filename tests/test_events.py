@@ -203,20 +203,19 @@ def test_scores_that_a_kernel_finds_unusual_are_checked_and_searched_again(rungs
         q: torch.Tensor, minimum: float | None, root: bool, usual: tuple[float, float] | None
     ) -> tuple[torch.Tensor, ...]:
         seen.append(q)
-        lowest, highest = usual or (-torch.inf, torch.inf)
-        return *rungs._step_by_step(q, minimum, root), ((q < lowest) | (q > highest)).any().int()
+        kept, count, node, score = rungs._step_by_step(q, minimum, root)
+        assert usual is not None
+        return kept, torch.where(((q < usual[0]) | (q > usual[1])).any(1), -1, count), node, score
 
     rungs._kernel = kernel
     check = Halving()
     q = torch.tensor([[0.8, 0.75, 0.5, 0.2, 0.3]])
-    assert rungs.records(q, check, 0.0, root=False)[1].tolist() == [1, 2]
+    assert rungs.fetch_records(q, 0.0, check)[1].tolist() == [1, 2]
     assert (len(seen), check.calls) == (1, 0)
     q[0, 0] = 1.0
-    assert rungs.records(q, None, 0.0, root=False)[1].tolist() == [1, 2]
-    assert (len(seen), check.calls) == (2, 0)
-    _, node, score = rungs.records(q, check, 0.0, root=False)
+    _, node, score = rungs.fetch_records(q, 0.0, check)
     assert (node.tolist(), score.tolist()) == ([1, 2], [0.375, 0.25])
-    assert (len(seen), check.calls) == (4, 1)
+    assert (len(seen), check.calls) == (3, 1)
 
 
 def test_a_kernel_that_cannot_be_compiled_is_not_tried_again(rungs: _torch_ops.Rungs) -> None:
@@ -226,5 +225,5 @@ def test_a_kernel_that_cannot_be_compiled_is_not_tried_again(rungs: _torch_ops.R
     rungs._kernel = kernel
     q = torch.tensor([[1, 0.7, 0.5, 0.2, 0.3]])
     with pytest.warns(UserWarning, match="no C compiler"):
-        assert rungs.records(q, None, None, root=True)[1].tolist() == [0, 1, 2]
-    assert rungs.records(q, None, None, root=True)[1].tolist() == [0, 1, 2]
+        assert rungs.records(q, None)[1].tolist() == [0, 1, 2]
+    assert rungs.records(q, None)[1].tolist() == [0, 1, 2]

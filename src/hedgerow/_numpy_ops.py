@@ -168,23 +168,22 @@ class Rungs:
             found.append(table.take(place.reshape(len(q), rungs) + np.arange(0, table.size, width)))
         return np.concatenate(found, axis=-1)[:, self._order], np.concatenate(largest, axis=-1)[:, self._order]
 
-    def records(
-        self, q: Array, check: Check | None, minimum: float | None, *, root: bool
-    ) -> tuple[Array, Array, Array]:
+    def records(self, q: Array, minimum: float | None) -> tuple[Array, Array, Array]:
         """Keep the best nodes of rungs whose score is larger than all on higher rungs, and than `minimum`.
 
-        Without `root`, node 0 is left out. Returns how many each row keeps, and the nodes and scores kept, row
-        after row.
+        Returns how many each row keeps, and the nodes and scores kept, row after row.
         """
+        return self._records(lambda rows: self.best(q[rows]), q, minimum, root=True)
 
-        def best(rows: slice) -> tuple[Array, Array]:
-            return self.best(q[rows] if check is None else check(q[rows], rows.start))
+    def fetch_records(self, q: Array, minimum: float, check: Check) -> tuple[Array, Array, Array]:
+        """Return the same, without node 0, of scores that pass the check."""
+        return self._records(lambda rows: self.best(check(q[rows], rows.start)), q, minimum, root=False)
 
-        if len(q) == 0:
-            node, score = best(slice(0, 0))
-        else:
-            parts = map_row_blocks(best, len(q), q[:1].nbytes)
-            node, score = (np.concatenate(part) for part in zip(*parts, strict=True))
+    def _records(
+        self, best: Callable[[slice], tuple[Array, Array]], q: Array, minimum: float | None, *, root: bool
+    ) -> tuple[Array, Array, Array]:
+        parts = map_row_blocks(best, len(q), q[:1].nbytes) if len(q) else [best(slice(0, 0))]
+        node, score = (np.concatenate(part) for part in zip(*parts, strict=True))
         kept = np.ones(score.shape, dtype=bool)
         np.greater(score[:, :-1], np.maximum.accumulate(score[:, :0:-1], axis=-1)[:, ::-1], out=kept[:, :-1])
         if minimum is not None:

@@ -108,18 +108,22 @@ class Rungs:
         places = (constant(array, self._device) for array in (nodes, np.cumsum(width) - width, order))
         return [table.shape for table in tables], *places  # type: ignore[return-value]
 
-    def records(
-        self, q: Tensor, check: Check | None, minimum: float | None, *, root: bool
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    def records(self, q: Tensor, minimum: float | None) -> tuple[Tensor, Tensor, Tensor]:
         """Keep the best nodes of rungs whose score is larger than all on higher rungs, and than `minimum`."""
-        found = self._by_kernel(q, check, minimum, root)
+        found = self._by_kernel(q, minimum, True, None)
+        return _end_to_end(*(self._step_by_step(q, minimum, True) if found is None else found))
+
+    def fetch_records(
+        self, q: Tensor, minimum: float, check: Check
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Return the same as arrays, without node 0, of scores that pass the check."""
+        found = self._by_kernel(q, minimum, False, check.usual)
         if found is None:
-            return _end_to_end(*self._step_by_step(q if check is None else check(q, 0), minimum, root))
-        *found_by_kernel, unusual = found
-        records = _end_to_end(*found_by_kernel)
-        if check is not None and unusual.item():  # asked last, because the answer waits for the device
-            return self.records(check(q, 0), None, minimum, root=root)
-        return records
+            found = self._step_by_step(check(q, 0), minimum, False)
+        count, node, score = to_numpy(*_end_to_end(*found))
+        if (count < 0).any():  # so says the kernel if there are unusual scores
+            return self.fetch_records(check(q, 0), minimum, check)
+        return count, node, score
 
     def _step_by_step(self, q: Tensor, minimum: float | None, root: bool) -> tuple[Tensor, ...]:
         """Return what is kept, how much of each row, and all nodes and scores: [B, rungs], but for the second."""
@@ -133,13 +137,13 @@ class Rungs:
         return kept, kept.sum(-1), node, score
 
     def _by_kernel(
-        self, q: Tensor, check: Check | None, minimum: float | None, root: bool
+        self, q: Tensor, minimum: float | None, root: bool, usual: tuple[float, float] | None
     ) -> tuple[Tensor, ...] | None:
-        """Return the same, and if q must be checked, from a kernel; None where there is none."""
+        """Return the same from a kernel, or None where there is none; see `_triton_ops.Records`."""
         if self._kernel is None:
             return None
         try:
-            return self._kernel(q.detach(), minimum, root, None if check is None else check.usual)
+            return self._kernel(q.detach(), minimum, root, usual)
         except torch.OutOfMemoryError:
             raise
         except Exception as error:  # no C compiler, a GPU that Triton does not know: there is another way

@@ -12,8 +12,9 @@ import triton.language as tl
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_BLOCK = 1024
-_WARPS = 4
+_READ_AT_ONCE = 1024
+_SCANNED_AT_ONCE = 512
+_WARPS = 8
 
 
 class Records:
@@ -26,23 +27,26 @@ class Records:
     def __init__(self, nodes: NDArray[Any], start: NDArray[Any], width: int, device: torch.device) -> None:
         size = np.diff(start)
         rung = np.repeat(np.arange(len(size)), size)
-        lower = np.argsort(-rung, kind="stable")[size[-1] :]  # from the highest but one down
+        order = np.argsort(-rung, kind="stable")[size[-1] :]  # from the highest but one down
+        rung = rung[order]
+        is_last = np.diff(rung, append=-1) != 0
         is_highest = np.zeros(width, dtype=np.int8)
         is_highest[nodes[start[-2] :]] = 1
         self._rungs = len(size)
         self._first = int(nodes[start[-2]])
         self._is_highest = torch.tensor(is_highest, device=device)
-        self._nodes, self._rung = (
-            torch.tensor(array[lower], dtype=torch.int32, device=device) for array in (nodes, rung)
+        self._lower, self._begin, self._ended = (
+            torch.tensor(array, dtype=torch.int32, device=device)
+            for array in (nodes[order], np.searchsorted(-rung, -rung), np.where(is_last, rung, -1))
         )
         self._limits: tuple[Any, torch.Tensor] | None = None  # the last ones, for they are hardly ever others
 
     def __call__(
         self, q: torch.Tensor, minimum: float | None, root: bool, usual: tuple[float, float] | None
     ) -> tuple[torch.Tensor, ...]:
-        """Return what is kept, how much of each row, all nodes and scores, and if there is an unusual score.
+        """Return what is kept, how much of each row, nodes and scores: [B, rungs], but for the second.
 
-        [B, rungs], [B], [B, rungs], [B, rungs] and [1].
+        Nodes and scores that are not kept mean nothing. For a row with a score outside of what is `usual`, the second is -1.
         """
         q = q.contiguous()
         shape = (len(q), self._rungs)
@@ -50,7 +54,6 @@ class Records:
         count = torch.empty(len(q), dtype=torch.int64, device=q.device)
         node = torch.empty(shape, dtype=torch.int64, device=q.device)
         score = torch.empty(shape, dtype=q.dtype, device=q.device)
-        unusual = torch.zeros(1, dtype=torch.int32, device=q.device)
         key = (minimum, usual, q.dtype)
         if self._limits is None or self._limits[0] != key:
             # In the precision of q, which numbers in the call would not have; nothing is at most NaN.
@@ -63,46 +66,48 @@ class Records:
                     q.shape[1],
                     self._is_highest,
                     self._first,
-                    self._nodes,
-                    self._rung,
-                    len(self._nodes),
+                    self._lower,
+                    self._begin,
+                    self._ended,
+                    len(self._lower),
                     kept,
                     count,
                     node,
                     score,
                     self._rungs,
-                    unusual,
                     self._limits[1],
                     ROOT=root,
                     CHECK=usual is not None,
-                    BLOCK=_BLOCK,
+                    READ=_READ_AT_ONCE,
+                    SCANNED=_SCANNED_AT_ONCE,
                     num_warps=_WARPS,
                 )
-        return kept, count, node, score, unusual
+        return kept, count, node, score
 
 
 # Scores are met from the highest rung down, nodes of a rung in their order. At the end of each rung the largest
-# score so far, the first of equals, is a record if it was met on that rung.
+# score so far, the first of equals, is a record if it was met on that rung. `lower` are the nodes below the highest
+# rung, in that order; `begin` is where the rung of each begins, `ended` the rung that ends with it, or -1.
 @triton.jit
 def _records(
-    q, width, is_highest, first, nodes, rung, total, kept, count, node, score, rungs, unusual, limits,
-    ROOT: tl.constexpr, CHECK: tl.constexpr, BLOCK: tl.constexpr,  # noqa: N803
+    q, width, is_highest, first, lower, begin, ended, total, kept, count, node, score, rungs, limits,
+    ROOT: tl.constexpr, CHECK: tl.constexpr, READ: tl.constexpr, SCANNED: tl.constexpr,  # noqa: N803
 ):  # fmt: skip
     row = tl.program_id(0).to(tl.int64)
     q += row * width
     kept += row * rungs
     node += row * rungs
     score += row * rungs
-    lane = tl.arange(0, BLOCK)
+    lane = tl.arange(0, READ)
     minimum = tl.load(limits)
 
     # The highest rung, on most trees that of all leaves, so every score is passed and may be checked: every lane
     # keeps the best of what it meets.
-    best = tl.full((BLOCK,), float("-inf"), q.dtype.element_ty)
-    which = tl.zeros((BLOCK,), tl.int32) + first
-    odd = tl.zeros((BLOCK,), tl.int1)
-    for begin in range(0, width, BLOCK):
-        place = begin + lane
+    best = tl.full((READ,), float("-inf"), q.dtype.element_ty)
+    which = tl.zeros((READ,), tl.int32) + first
+    odd = tl.zeros((READ,), tl.int1)
+    for place_0 in range(0, width, READ):
+        place = place_0 + lane
         inside = place < width
         value = tl.load(q + place, mask=inside, other=float("-inf"))
         if CHECK:
@@ -110,47 +115,47 @@ def _records(
         better = (tl.load(is_highest + place, mask=inside, other=0) != 0) & (value > best)
         best = tl.where(better, value, best)
         which = tl.where(better, place, which)
-    if CHECK:
-        tl.store(unusual, 1, mask=tl.max(odd.to(tl.int32), 0) != 0)
     largest = tl.max(best, 0)
     largest_node = tl.min(tl.where(best == largest, which, 0x7FFFFFFF), 0)
-    largest_rung = tl.full((), 0, tl.int32) + rungs - 1
+    largest_place = tl.full((), -1, tl.int32)
     is_kept = ~(largest <= minimum)
     if not ROOT:
         is_kept = is_kept & (largest_node != 0)
     tl.store(kept + rungs - 1, is_kept)
     tl.store(node + rungs - 1, largest_node.to(tl.int64))
     tl.store(score + rungs - 1, largest)
-    number = is_kept.to(tl.int64)
+    number = is_kept.to(tl.int32)
 
     # The others: a running maximum over all that is left.
-    for begin in range(0, total, BLOCK):
-        place = begin + lane
+    lane = tl.arange(0, SCANNED)
+    for place_0 in range(0, total, SCANNED):
+        place = place_0 + lane
         inside = place < total
-        here = tl.load(nodes + place, mask=inside, other=0)
-        at = tl.load(rung + place, mask=inside, other=-1)
-        value = tl.load(q + here, mask=inside, other=float("-inf"))
-        best, which, best_rung = tl.associative_scan((value, here, at), 0, _larger)
-        stays = largest >= best
-        best = tl.where(stays, largest, best)
-        which = tl.where(stays, largest_node, which)
-        best_rung = tl.where(stays, largest_rung, best_rung)
-        ends = inside & (tl.load(rung + place + 1, mask=place + 1 < total, other=-1) != at)
-        are_kept = ends & (best_rung == at) & ~(best <= minimum)
+        value = tl.load(q + tl.load(lower + place, mask=inside, other=0), mask=inside, other=float("-inf"))
+        so_far, so_far_place = tl.associative_scan((value, place), 0, _larger)
+        stays = largest >= so_far
+        so_far = tl.where(stays, largest, so_far)
+        so_far_place = tl.where(stays, largest_place, so_far_place)
+        at = tl.load(ended + place, mask=inside, other=-1)
+        are_kept = (
+            (at >= 0) & (so_far_place >= tl.load(begin + place, mask=inside, other=0)) & ~(so_far <= minimum)
+        )
+        so_far_node = tl.load(lower + so_far_place, mask=are_kept, other=0)
         if not ROOT:
-            are_kept = are_kept & (which != 0)
-        tl.store(kept + at, are_kept, mask=ends)
-        tl.store(node + at, which.to(tl.int64), mask=ends)
-        tl.store(score + at, best, mask=ends)
-        number += tl.sum(are_kept.to(tl.int64), 0)
-        last = lane == BLOCK - 1
-        largest = tl.max(tl.where(last, best, float("-inf")), 0)
-        largest_node = tl.max(tl.where(last, which, 0), 0)
-        largest_rung = tl.max(tl.where(last, best_rung, -1), 0)
-    tl.store(count + row, number)
+            are_kept = are_kept & (so_far_node != 0)
+        tl.store(kept + at, are_kept, mask=at >= 0)
+        tl.store(node + at, so_far_node.to(tl.int64), mask=are_kept)
+        tl.store(score + at, so_far, mask=are_kept)
+        number += tl.sum(are_kept.to(tl.int32), 0)
+        last = lane == SCANNED - 1
+        largest = tl.max(tl.where(last, so_far, float("-inf")), 0)
+        largest_place = tl.max(tl.where(last, so_far_place, -1), 0)
+    if CHECK:
+        number = tl.where(tl.max(odd.to(tl.int32), 0) != 0, -1, number)
+    tl.store(count + row, number.to(tl.int64))
 
 
 @triton.jit
-def _larger(value, node, rung, next_value, next_node, next_rung):
+def _larger(value, place, next_value, next_place):
     stays = value >= next_value
-    return tl.where(stays, value, next_value), tl.where(stays, node, next_node), tl.where(stays, rung, next_rung)
+    return tl.where(stays, value, next_value), tl.where(stays, place, next_place)

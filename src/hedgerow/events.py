@@ -18,7 +18,7 @@ from hedgerow._threads import map_row_blocks
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood import BOTTOM, RangeCheck, Scale
 from hedgerow.metrics import Comparison, Metric
-from hedgerow.treeops import as_numpy, as_rows, extra_ops
+from hedgerow.treeops import as_numpy, as_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -61,10 +61,9 @@ class Events:
             )
 
         # Every answer begins at the root, so being at the root is no event.
-        sets = candidates.sets(q, BOTTOM[scale], root=False, check=RangeCheck(h, scale))
-        count, node, score = extra_ops(q).to_numpy(sets.count, sets.node, sets.score)
+        sets = candidates.fetch_sets(q, BOTTOM[scale], RangeCheck(h, scale))
         # No -0.0: which of two equal scores names a threshold must not show.
-        return cls.of_arrays(label, count, node, score + 0.0)
+        return cls.of_arrays(label, sets.count, sets.node, np.add(sets.score, 0.0, dtype=np.float64))
 
     @classmethod
     def of_arrays(cls, label: ArrayLike, count: ArrayLike, node: ArrayLike, score: ArrayLike) -> Events:

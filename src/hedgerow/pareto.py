@@ -59,24 +59,17 @@ class Candidates:
         distinct, start = np.unique(value[nodes], return_index=True)
         return Candidates(distinct, nodes, np.append(start, len(nodes)), len(h))
 
-    def sets(
-        self, q: Array, minimum: float | None, *, root: bool = True, check: Check | None = None
-    ) -> ParetoSets:
-        """Return the ordered Pareto set of every example: see `ordered_pareto_sets`.
-
-        Parameters
-        ----------
-        q
-            [B, nodes].
-        minimum
-            If given, only nodes whose likelihood exceeds this are taken.
-        root
-            Whether the root is one of the set.
-        check
-            If given, what q must pass.
-        """
+    def sets(self, q: Array, minimum: float | None = None) -> ParetoSets:
+        """Return the ordered Pareto set of every row of q, [B, nodes]: see `ordered_pareto_sets`."""
         least = None if minimum is None else float(rounded_down(minimum, q))
-        return ParetoSets(*self.rungs(q).records(q, check, least, root=root))
+        return ParetoSets(*self.rungs(q).records(q, least))
+
+    def fetch_sets(self, q: Array, bottom: float, check: Check) -> ParetoSets:
+        """Return the sets in main memory, without the root and what scores no more than the bottom of a scale.
+
+        What does not pass the check is refused.
+        """
+        return ParetoSets(*self.rungs(q).fetch_records(q, bottom, check))
 
     def rungs(self, q: Array) -> Any:
         """Return the rungs where q lives, an object like `_numpy_ops.Rungs`; they are placed there once."""
