@@ -12,8 +12,7 @@ import triton.language as tl
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_READ_AT_ONCE = 1024
-_SCANNED_AT_ONCE = 512
+_BLOCK = 1024
 _WARPS = 8
 
 
@@ -46,7 +45,8 @@ class Records:
     ) -> tuple[torch.Tensor, ...]:
         """Return what is kept, how much of each row, nodes and scores: [B, rungs], but for the second.
 
-        Nodes and scores that are not kept mean nothing. For a row with a score outside of what is `usual`, the second is -1.
+        Nodes and scores that are not kept mean nothing. A row with a score outside of what is `usual` has -1 for
+        the second.
         """
         q = q.contiguous()
         shape = (len(q), self._rungs)
@@ -78,35 +78,34 @@ class Records:
                     self._limits[1],
                     ROOT=root,
                     CHECK=usual is not None,
-                    READ=_READ_AT_ONCE,
-                    SCANNED=_SCANNED_AT_ONCE,
+                    BLOCK=_BLOCK,
                     num_warps=_WARPS,
                 )
         return kept, count, node, score
 
 
 # Scores are met from the highest rung down, nodes of a rung in their order. At the end of each rung the largest
-# score so far, the first of equals, is a record if it was met on that rung. `lower` are the nodes below the highest
-# rung, in that order; `begin` is where the rung of each begins, `ended` the rung that ends with it, or -1.
+# score so far, the first of equals, is a record if it was met on that rung. `lower` are the nodes below the
+# highest rung, in that order; `begin` is where the rung of each begins, `ended` the rung that ends with it, or -1.
 @triton.jit
 def _records(
     q, width, is_highest, first, lower, begin, ended, total, kept, count, node, score, rungs, limits,
-    ROOT: tl.constexpr, CHECK: tl.constexpr, READ: tl.constexpr, SCANNED: tl.constexpr,  # noqa: N803
+    ROOT: tl.constexpr, CHECK: tl.constexpr, BLOCK: tl.constexpr,  # noqa: N803
 ):  # fmt: skip
     row = tl.program_id(0).to(tl.int64)
     q += row * width
     kept += row * rungs
     node += row * rungs
     score += row * rungs
-    lane = tl.arange(0, READ)
+    lane = tl.arange(0, BLOCK)
     minimum = tl.load(limits)
 
     # The highest rung, on most trees that of all leaves, so every score is passed and may be checked: every lane
     # keeps the best of what it meets.
-    best = tl.full((READ,), float("-inf"), q.dtype.element_ty)
-    which = tl.zeros((READ,), tl.int32) + first
-    odd = tl.zeros((READ,), tl.int1)
-    for place_0 in range(0, width, READ):
+    best = tl.full((BLOCK,), float("-inf"), q.dtype.element_ty)
+    which = tl.zeros((BLOCK,), tl.int32) + first
+    odd = tl.zeros((BLOCK,), tl.int1)
+    for place_0 in range(0, width, BLOCK):
         place = place_0 + lane
         inside = place < width
         value = tl.load(q + place, mask=inside, other=float("-inf"))
@@ -127,29 +126,27 @@ def _records(
     number = is_kept.to(tl.int32)
 
     # The others: a running maximum over all that is left.
-    lane = tl.arange(0, SCANNED)
-    for place_0 in range(0, total, SCANNED):
+    for place_0 in range(0, total, BLOCK):
         place = place_0 + lane
         inside = place < total
         value = tl.load(q + tl.load(lower + place, mask=inside, other=0), mask=inside, other=float("-inf"))
-        so_far, so_far_place = tl.associative_scan((value, place), 0, _larger)
-        stays = largest >= so_far
-        so_far = tl.where(stays, largest, so_far)
-        so_far_place = tl.where(stays, largest_place, so_far_place)
+        most_so_far, place_so_far = tl.associative_scan((value, place), 0, _larger)
+        stays = largest >= most_so_far
+        most_so_far = tl.where(stays, largest, most_so_far)
+        place_so_far = tl.where(stays, largest_place, place_so_far)
         at = tl.load(ended + place, mask=inside, other=-1)
-        are_kept = (
-            (at >= 0) & (so_far_place >= tl.load(begin + place, mask=inside, other=0)) & ~(so_far <= minimum)
-        )
-        so_far_node = tl.load(lower + so_far_place, mask=are_kept, other=0)
+        is_new = place_so_far >= tl.load(begin + place, mask=inside, other=0)
+        are_kept = (at >= 0) & is_new & ~(most_so_far <= minimum)
+        node_so_far = tl.load(lower + place_so_far, mask=are_kept, other=0)
         if not ROOT:
-            are_kept = are_kept & (so_far_node != 0)
+            are_kept = are_kept & (node_so_far != 0)
         tl.store(kept + at, are_kept, mask=at >= 0)
-        tl.store(node + at, so_far_node.to(tl.int64), mask=are_kept)
-        tl.store(score + at, so_far, mask=are_kept)
+        tl.store(node + at, node_so_far.to(tl.int64), mask=are_kept)
+        tl.store(score + at, most_so_far, mask=are_kept)
         number += tl.sum(are_kept.to(tl.int32), 0)
-        last = lane == SCANNED - 1
-        largest = tl.max(tl.where(last, so_far, float("-inf")), 0)
-        largest_place = tl.max(tl.where(last, so_far_place, -1), 0)
+        last = lane == BLOCK - 1
+        largest = tl.max(tl.where(last, most_so_far, float("-inf")), 0)
+        largest_place = tl.max(tl.where(last, place_so_far, -1), 0)
     if CHECK:
         number = tl.where(tl.max(odd.to(tl.int32), 0) != 0, -1, number)
     tl.store(count + row, number.to(tl.int64))
