@@ -85,10 +85,10 @@ def test_both_ways_to_sum_slices_agree(h: Hierarchy, inside: bool, monkeypatch: 
 
 
 @pytest.mark.parametrize("h", FOREST, ids=repr)
-def test_which_nodes_are_on_a_path(h: Hierarchy) -> None:
+def test_which_nodes_are_ancestors_or_descendants(h: Hierarchy) -> None:
     node = np.arange(len(h))
-    holds = paths.Paths(h).holds(torch.arange(len(h)))
-    assert holds.tolist() == h.is_ancestor(node, node[:, None]).tolist()
+    related = paths.Paths(h).related(torch.arange(len(h)))
+    assert related.tolist() == (h.is_ancestor(node, node[:, None]) | h.is_ancestor(node[:, None], node)).tolist()
 
 
 def test_masks_are_for_gpus_and_graphs_and_short_paths() -> None:

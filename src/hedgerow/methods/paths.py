@@ -63,10 +63,10 @@ class Paths(nn.Module):
         key = torch.minimum(self.level, self.own_level[labels, None]) + labels[:, None]
         return self.node[torch.searchsorted(self.key, key, right=True)]
 
-    def holds(self, labels: Tensor) -> Tensor:
-        """Tell which nodes are on the path: [B] -> bool [B, nodes]."""
+    def related(self, labels: Tensor) -> Tensor:
+        """Tell which nodes are ancestors or descendants, those whose slices meet: [B] -> bool [B, nodes]."""
         node = torch.arange(self.nodes, device=labels.device)
-        return (node <= labels[:, None]) & (labels[:, None] < self.end)
+        return (node < self.end[labels, None]) & (labels[:, None] < self.end)
 
     def below_root(self, labels: Tensor) -> Tensor:
         """Tell for steps 1, 2, ... whether the path is that long: bool [B, depth of the tree]."""
@@ -81,10 +81,11 @@ class Ancestry(nn.Module):
     """
 
     inner: Tensor
+    column: Tensor
     slot: Tensor
     above: Tensor
-    end: Tensor
     last: Tensor
+    last_slot: Tensor
 
     def __init__(self, h: Hierarchy) -> None:
         super().__init__()
@@ -96,10 +97,11 @@ class Ancestry(nn.Module):
         while above[-1].any():
             above.append(above[-1][above[-1]])
         constant(self, "inner", inner)
+        constant(self, "column", inner - 1)  # of θ
         constant(self, "slot", slot)  # that of the parent
         constant(self, "above", np.stack(above)[:-1])  # the last leads to the root from everywhere
-        constant(self, "end", h.end[inner])
-        constant(self, "last", np.searchsorted(inner, h.end[inner]))  # the last slot below each
+        constant(self, "last", h.end[inner] - 1)  # the last node below each
+        constant(self, "last_slot", np.searchsorted(inner, h.end[inner]))  # and the last internal one
 
     def path_scores(self, theta: Tensor, cut: Tensor | None = None) -> Tensor:
         """Return β_v = Σ θ_u over the ancestors u of v, itself included: [B, nodes but the root] -> [B, nodes].
@@ -122,7 +124,7 @@ class _PathSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, theta: Tensor, cut: Tensor | None, tree: Ancestry) -> Tensor:
         ctx.tree = tree
-        down = _at(theta, tree.inner - 1)
+        down = _at(theta, tree.column)
         down = _with_root(down if cut is None else torch.where(cut, NOTHING, down), 0.0)
         for further in tree.above:
             down = down + _at(down, further)
@@ -141,12 +143,12 @@ class _PathSum(torch.autograd.Function):
         tree, (grad,) = ctx.tree, grads
         if torch.compiler.is_compiling() or not grad.is_cpu:
             sums = grad.cumsum(-1, dtype=torch.float64)
-            below = _at(sums, tree.end - 1) - _at(sums, tree.inner)
+            below = _at(sums, tree.last) - _at(sums, tree.inner)
         else:
             of_children = grad.new_zeros(len(grad), len(tree.inner) + 1).index_add_(1, tree.slot, grad)
             sums = of_children.cumsum(-1, dtype=torch.float64)
-            below = _at(sums, tree.last) - sums[:, :-1]
-        return grad[:, 1:].index_add(1, tree.inner - 1, below.to(grad.dtype)), None, None
+            below = _at(sums, tree.last_slot) - sums[:, :-1]
+        return grad[:, 1:].index_add(1, tree.column, below.to(grad.dtype)), None, None
 
 
 def _with_root(x: Tensor, value: float) -> Tensor:
@@ -199,14 +201,14 @@ def in_slice(first: Tensor, last: Tensor, width: int) -> Tensor:
 def negative_log_share(log_q: Tensor, first: Tensor, last: Tensor, paths: Paths | None = None) -> Tensor:
     """Return -log of the sum of q over the columns ``first .. last - 1``, for every row of a log-softmax.
 
-    With `paths` the columns are all nodes, and the ancestors of `first` count too. Exactly 0, with its gradient,
-    where the slice is the whole row. One definition, two ways to run it: a mask, or a gather of as many columns as
-    the longest slice has.
+    With `paths` the columns are all nodes, the slice is that of `first`, and its ancestors count too. Exactly 0,
+    with its gradient, where the slice is the whole row. One definition, two ways to run it: a mask, or a gather of
+    as many columns as the longest slice has.
     """
     width = log_q.shape[1]
     if _masks_are_cheap(log_q, 1):
-        inside = in_slice(first, last, width)
-        part = torch.where(inside if paths is None else inside | paths.holds(first), log_q, NOTHING)
+        inside = in_slice(first, last, width) if paths is None else paths.related(first)
+        part = torch.where(inside, log_q, NOTHING)
     else:
         columns = first[:, None] + torch.arange(max((last - first).tolist(), default=1), device=log_q.device)
         inside = columns < last[:, None]
