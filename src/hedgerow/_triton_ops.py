@@ -55,10 +55,11 @@ class Records:
         node = torch.empty(shape, dtype=torch.int64, device=q.device)
         score = torch.empty(shape, dtype=q.dtype, device=q.device)
         key = (minimum, usual, q.dtype)
-        if self._limits is None or self._limits[0] != key:
+        limits = self._limits  # which another thread may change
+        if limits is None or limits[0] != key:
             # In the precision of q, which numbers in the call would not have; nothing is at most NaN.
             values = [float("nan") if minimum is None else minimum, *(usual or ())]
-            self._limits = (key, torch.tensor(values, dtype=q.dtype, device=q.device))
+            self._limits = limits = (key, torch.tensor(values, dtype=q.dtype, device=q.device))
         if len(q):
             with torch.cuda.device_of(q):  # type: ignore[no-untyped-call]
                 _records[(len(q),)](
@@ -75,7 +76,7 @@ class Records:
                     node,
                     score,
                     self._rungs,
-                    self._limits[1],
+                    limits[1],
                     ROOT=root,
                     CHECK=usual is not None,
                     BLOCK=_BLOCK,
