@@ -19,8 +19,9 @@ _WARPS = 8
 class Records:
     """Finds the records of `_numpy_ops.Rungs`, before they are laid end to end.
 
-    Each score is read once, and nothing but the result is written: on a GPU that is several times as fast as a
-    gather and a maximum for each table of rungs, and takes no memory for what is gathered.
+    Scores are read in their order, those below the highest rung once more, and nothing but the result is written:
+    on a GPU that is several times as fast as a gather and a maximum for each table of rungs, and takes no memory
+    for what is gathered.
     """
 
     def __init__(self, nodes: NDArray[Any], start: NDArray[Any], width: int, device: torch.device) -> None:
