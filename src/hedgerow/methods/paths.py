@@ -255,7 +255,7 @@ def rings(first: Tensor, last: Tensor, width: int) -> Tensor:
     """Return for every column how many of the nested slices but the outermost, the whole row, hold it."""
     step = torch.ones_like(first[:, 1:])
     edges = step.new_zeros(len(first), width + 1)
-    edges = edges.scatter_add(1, first[:, 1:], step).scatter_add(1, last[:, 1:], -step)
+    edges.scatter_add_(1, first[:, 1:], step).scatter_add_(1, last[:, 1:], -step)
     return edges[:, :-1].cumsum(1)
 
 
