@@ -160,6 +160,7 @@ def test_predict_at_a_threshold(suffix: str, place: Path, capsys: pytest.Capture
         q = hr.likelihood.from_leaves(H, scores["probabilities"], classes=scores["classes"])
         ids = scores["ids"].tolist()
     expected = infer.threshold(H, q, 0.7)
+    assert frame["example"].tolist() == list(range(80))
     assert frame["id"].tolist() == ids
     assert frame["prediction"].tolist() == H.names[expected].tolist()
     np.testing.assert_allclose(frame["confidence"], np.asarray(q)[np.arange(80), expected])

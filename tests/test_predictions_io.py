@@ -186,10 +186,10 @@ def test_predictions_as_csv(tmp_path: Path) -> None:
         write([1], np.array([0.75]), ["a"])
         write([2, 0], np.array([0.5, 1.0], dtype=np.float32), ["b", "c"])
     assert path.read_text(encoding="utf-8").splitlines() == [
-        "id,prediction,depth,confidence,lineage",
-        "a,bird,1,0.75,animal > bird",
-        "b,robin,2,0.5,animal > bird > robin",
-        "c,animal,0,1.0,animal",
+        "example,id,prediction,depth,confidence,lineage",
+        "0,a,bird,1,0.75,animal > bird",
+        "1,b,robin,2,0.5,animal > bird > robin",
+        "2,c,animal,0,1.0,animal",
     ]
 
 

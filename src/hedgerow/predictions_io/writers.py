@@ -41,8 +41,9 @@ class WriteBatch(Protocol):
 def prediction_writer(path: str | os.PathLike[str], h: Hierarchy, *, ids: bool = False) -> Iterator[WriteBatch]:
     """Open a table of predictions, CSV or Parquet by its extension.
 
-    Its columns are `id` (or `example`, counted from 0), `prediction` (the name), `title` (if the tree has titles),
-    `rank` (if it has ranks, else `depth`), `confidence` (the likelihood) and `lineage` ("animal > bird > robin").
+    Its columns are `example` (counted from 0), `id` (if there are any), `prediction` (the name), `title` (if the
+    tree has titles), `rank` (if it has ranks, else `depth`), `confidence` (the likelihood) and `lineage`
+    ("animal > bird > robin").
 
     Parameters
     ----------
@@ -74,8 +75,7 @@ def prediction_writer(path: str | os.PathLike[str], h: Hierarchy, *, ids: bool =
         ) -> None:
             nonlocal written
             nodes = np.asarray(predictions, dtype=np.int64)
-            keys = list(range(written, written + len(nodes))) if not ids or names is None else list(names)
-            write(columns_of(keys, nodes, np.asarray(confidence)))
+            write(columns_of(written, [] if names is None else list(names), nodes, np.asarray(confidence)))
             written += len(nodes)
 
         yield write_batch
@@ -84,13 +84,16 @@ def prediction_writer(path: str | os.PathLike[str], h: Hierarchy, *, ids: bool =
 _Table = dict[str, list[Any]]
 
 
-def _columns(h: Hierarchy, ids: bool) -> Callable[[Sequence[Any], NDArray[Any], NDArray[Any]], _Table]:
+def _columns(h: Hierarchy, ids: bool) -> Callable[[int, list[Any], NDArray[Any], NDArray[Any]], _Table]:
     @cache
     def lineage(node: int) -> str:
         return SEPARATOR.join(h.names[h.lineage(node)].tolist())
 
-    def columns(keys: Sequence[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> _Table:
-        table: _Table = {"id" if ids else "example": list(keys), "prediction": h.names[nodes].tolist()}
+    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> _Table:
+        table: _Table = {"example": list(range(first, first + len(nodes)))}
+        if ids:
+            table["id"] = names
+        table["prediction"] = h.names[nodes].tolist()
         if h.title is not None:
             table["title"] = h.title[nodes].tolist()
         if h.rank is not None:
@@ -109,7 +112,7 @@ def _csv_table(path: str | os.PathLike[str], columns_of: Any) -> Iterator[Callab
     delimiter = "\t" if os.fspath(path).lower().endswith(".tsv") else ","
     with atomic_write(path) as file:
         writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-        writer.writerow(columns_of([], np.empty(0, np.int64), np.empty(0)))
+        writer.writerow(columns_of(0, [], np.empty(0, np.int64), np.empty(0)))
         yield lambda table: writer.writerows(zip(*table.values(), strict=True))
 
 
@@ -123,7 +126,7 @@ def _parquet_table(path: str | os.PathLike[str], columns_of: Any) -> Iterator[Ca
             f"{os.fspath(path)}: writing Parquet needs pyarrow. Install it, or write a .csv."
         ) from None
     types = {"example": pa.int64(), "depth": pa.int64(), "confidence": pa.float64()}
-    names = columns_of([], np.empty(0, np.int64), np.empty(0))
+    names = columns_of(0, [], np.empty(0, np.int64), np.empty(0))
     schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
 
     def arrays(table: _Table) -> dict[str, Any]:
