@@ -5,6 +5,7 @@ import sys
 import types
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -33,6 +34,8 @@ class Doubled(nn.Module):
         ("mlp", (5,), {}, 512),
         ("mlp", (3, 4, 4), {"hidden": [8, 6], "dropout": 0.1}, 6),
         ("mlp", (5,), {"hidden": []}, 5),
+        ("linear", (5,), {"scale_inputs": True}, 5),
+        ("mlp", (5,), {"hidden": [6], "scale_inputs": True}, 6),
         ("cnn", (1, 28, 28), {}, 512),
         ("cnn", (3, 33, 20), {"width": 4, "grid": 1}, 16),
         ("cnn", (1, 8, 8), {"width": 4, "dropout": 0.5}, 64),
@@ -66,7 +69,12 @@ def test_models_return_as_many_features_as_they_say(
         ("cnn", (1, 28, 28), {"width": 0}, "width must be positive"),
         ("mlp", (5,), {"hidden": [4, 0]}, "hidden must be positive"),
         ("mlp", (5,), {"dropout": 1.0}, "dropout must be at least 0 and less than 1"),
-        ("mlp", (5,), {"hiden": [4]}, "unexpected keyword argument 'hiden'. Its parameters: hidden, dropout."),
+        (
+            "mlp",
+            (5,),
+            {"hiden": [4]},
+            "unexpected keyword argument 'hiden'. Its parameters: hidden, dropout, scale_inputs.",
+        ),
         ("no.such.module:Model", (5,), {}, "cannot be imported"),
         ("hedgerow.models:Nothing", (5,), {}, "cannot be imported"),
         ("hedgerow.models:MODELS", (5,), {}, "not something to call"),
@@ -133,3 +141,19 @@ def test_torchvision_backbones(name: str, features: int) -> None:
     model = models.build(name, (3, 224, 224))
     assert model.out_features == features
     assert model(torch.rand(2, 3, 224, 224)).shape == (2, features)
+
+
+@pytest.mark.parametrize("name", ["linear", "mlp"])
+def test_scaled_features_are_centred_and_their_variances_add_up_to_a_given_number(name: str) -> None:
+    features = np.random.default_rng(0).normal(5, 1e-3, (200, 4)).astype(np.float32)
+    model: Any = models.build(name, (4,), scale_inputs=True)
+    model.scaling.measure(features)
+    scaled = model.scaling(torch.from_numpy(features)).numpy()
+    np.testing.assert_allclose(scaled.mean(axis=0), 0, atol=1e-2)
+    assert scaled.var(axis=0).sum() == pytest.approx(models.VARIANCE, rel=1e-2)
+    assert {"scaling.mean", "scaling.scale"} <= model.state_dict().keys()
+
+
+def test_images_are_not_scaled() -> None:
+    with pytest.raises(ParameterError, match=r"scale_inputs is for features; one example has shape \(1, 4, 4\)"):
+        models.build("linear", (1, 4, 4), scale_inputs=True)

@@ -1,9 +1,7 @@
 """How `HedgedClassifier` learns: features on one scale, then Adam with a falling step.
 
-Features are centred and divided so that their variances add up to the number of features. That leaves the geometry
-of embeddings alone (giving every principal component variance 1 costs a point of accuracy), and only features far
-smaller or larger than the others are brought nearer to them. An L2 penalty then means the same for all data:
-``|W|²/2C`` against the sum of the losses, in features whose mean squared norm is 1.
+An L2 penalty means the same for all data: ``|W|²/2C`` against the sum of the losses, in features whose mean
+squared norm is 1.
 """
 
 from __future__ import annotations
@@ -27,52 +25,19 @@ from hedgerow.errors import HedgerowError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from hedgerow._scaling import Scaling
     from hedgerow.methods import Method
 
 Floats = NDArray[np.float64]
 Layer = tuple[Floats, Floats]
 """Weights [inputs, outputs] and biases [outputs]."""
 
-RELATIVE_SPREAD = (0.3, 3.0)
-"""The smallest and the largest standard deviation of a feature, relative to the root mean square of all."""
 STEPS = 20
 """The fewest steps in an epoch; small data are gone through several times."""
 PATIENCE = 5
 """Epochs without a better loss on the held-out examples before training stops early."""
 _SHARED_WORK = 1 << 30  # multiplications a step from which threads are worth waking
 _BLOCK = 1 << 14  # rows at a time, where a pass needs a temporary copy
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """What is subtracted from each feature (nothing, if sparse), and what it is then divided by."""
-
-    mean: Floats | None
-    scale: Floats
-
-    @staticmethod
-    def of(X: Any, weight: Floats) -> Scaling:
-        """Measure features: their scale, and their mean unless they are sparse."""
-        share = weight / weight.sum()
-        if _is_sparse(X):
-            square = np.asarray(X.multiply(X).T @ share).ravel()
-            return Scaling(None, np.full(X.shape[1], math.sqrt(square.mean()) or 1.0))
-        blocks = [slice(i, i + _BLOCK) for i in range(0, len(X), _BLOCK)]
-        mean = sum((share[rows] @ X[rows] for rows in blocks), start=np.zeros(X.shape[1]))
-        variance = sum((share[rows] @ (X[rows] - mean) ** 2 for rows in blocks), start=np.zeros(X.shape[1]))
-        spread = np.sqrt(variance)
-        varies = spread > 10 * np.finfo(X.dtype).eps * np.abs(mean)  # anything less is rounding
-        typical = math.sqrt(np.mean(variance, where=varies)) if varies.any() else 1.0
-        wanted = np.clip(spread / typical, *RELATIVE_SPREAD)
-        return Scaling(mean, np.where(varies, spread / wanted, np.maximum(typical, np.abs(mean))))
-
-    def apply(self, X: Any) -> Any:
-        """Return scaled features in double precision; sparse ones stay so unless they are centred."""
-        if _is_sparse(X):
-            if self.mean is None:
-                return X.multiply(1 / self.scale).tocsr()
-            X = X.toarray()
-        return X / self.scale if self.mean is None else (X - self.mean) / self.scale
 
 
 @dataclass(frozen=True)
@@ -240,10 +205,6 @@ class Solver:
             x, label, weight = examples.batch(rows)
             total += float((weight * self.method.loss(self.network(x), label)).sum())
         return total / len(examples)
-
-
-def _is_sparse(X: Any) -> bool:
-    return bool(sparse.issparse(X))
 
 
 def _group(parameter: Tensor, rate: float) -> dict[str, Any]:

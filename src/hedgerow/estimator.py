@@ -20,7 +20,8 @@ from sklearn.utils.validation import (
 )
 
 from hedgerow import _targets, infer, methods, metrics
-from hedgerow._solver import Examples, Network, Plan, Scaling, Solver
+from hedgerow._scaling import Scaling
+from hedgerow._solver import Examples, Network, Plan, Solver
 from hedgerow.errors import ParameterError
 from hedgerow.hierarchy import Hierarchy
 

@@ -8,19 +8,26 @@ from __future__ import annotations
 import importlib
 import inspect
 from itertools import pairwise
-from math import prod
+from math import prod, sqrt
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from hedgerow._scaling import Scaling
 from hedgerow.errors import ParameterError
 from hedgerow.tree_files import closest, no_such
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
 Shape = tuple[int, ...]
+
+VARIANCE = 100.0
+"""What the variances of scaled features add up to: steps of 0.1, as in the recipe for features, then suit them."""
 
 
 def build(model: str | nn.Module, input_shape: Shape, **params: Any) -> nn.Module:
@@ -56,16 +63,57 @@ def find(name: str) -> Callable[..., Any]:
     return MODELS[name] if name in MODELS else _from_torchvision(name)
 
 
-class Linear(nn.Module):
-    """The inputs themselves, as a vector: with the layer of scores on top, a linear model."""
+class Scaled(nn.Module):
+    """Features brought to the scale that was measured on the training data; it is saved with the weights.
+
+    Until `measure` is called, features stay as they are.
+    """
+
+    mean: Tensor
+    scale: Tensor
 
     def __init__(self, input_shape: Shape) -> None:
         super().__init__()
+        if len(input_shape) != 1:
+            raise ParameterError(
+                f"scale_inputs is for features; one example has shape {input_shape}. For images leave it out: "
+                f"--set model.scale_inputs=false."
+            )
+        self.register_buffer("mean", torch.zeros(input_shape))
+        self.register_buffer("scale", torch.ones(input_shape))
+
+    def measure(self, features: NDArray[np.float32]) -> None:
+        """Centre features [N, d], and divide them so that their variances add up to `VARIANCE`, whatever d is."""
+        found = Scaling.of(features, np.ones(len(features)))
+        self.mean.copy_(torch.from_numpy(found.mean))
+        self.scale.copy_(torch.from_numpy(found.scale * sqrt(features.shape[1] / VARIANCE)))
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Scale [B, d]."""
+        return (features - self.mean) / self.scale
+
+
+class Linear(nn.Module):
+    """The inputs themselves, as a vector: with the layer of scores on top, a linear model.
+
+    Parameters
+    ----------
+    input_shape
+        Shape of one example; images are flattened.
+    scale_inputs
+        Bring features to one scale first, measured on the training data, so that one learning rate suits
+        embeddings of any length.
+    """
+
+    def __init__(self, input_shape: Shape, *, scale_inputs: bool = False) -> None:
+        super().__init__()
+        self.scaling = Scaled(input_shape) if scale_inputs else nn.Identity()
         self.out_features = prod(input_shape)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Flatten [B, ...] to [B, out_features]."""
-        return inputs.flatten(1)
+        features: Tensor = self.scaling(inputs).flatten(1)
+        return features
 
 
 class MLP(nn.Module):
@@ -79,12 +127,22 @@ class MLP(nn.Module):
         Width of each layer.
     dropout
         Share of the activations that is set to 0 in training, after each layer.
+    scale_inputs
+        Bring features to one scale first: see `Linear`.
     """
 
-    def __init__(self, input_shape: Shape, *, hidden: Sequence[int] = (512,), dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        input_shape: Shape,
+        *,
+        hidden: Sequence[int] = (512,),
+        dropout: float = 0.0,
+        scale_inputs: bool = False,
+    ) -> None:
         super().__init__()
         _require_positive("hidden", *hidden)
         _require_share("dropout", dropout)
+        self.scaling = Scaled(input_shape) if scale_inputs else nn.Identity()
         layers: list[nn.Module] = [nn.Flatten()]
         for width, next_width in pairwise((prod(input_shape), *hidden)):
             layers += [nn.Linear(width, next_width), nn.ReLU(), nn.Dropout(dropout)]
@@ -93,7 +151,7 @@ class MLP(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Map [B, ...] to [B, out_features]."""
-        features: Tensor = self.layers(inputs)
+        features: Tensor = self.layers(self.scaling(inputs))
         return features
 
 

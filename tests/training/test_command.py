@@ -58,6 +58,17 @@ def test_train_evaluate_predict(tmp_path: Path) -> None:
     assert {answer["prediction"] for answer in answers} <= set(TREE.names)
 
 
+def test_a_model_that_answers_with_the_root_only_is_told(tmp_path: Path) -> None:
+    recipe = write_files(tmp_path, epochs=1)
+    flat = ("--set", "method.name=flat-softmax")
+    said = invoke("train", recipe, "-o", tmp_path / "slow", *flat, "--set", "optimiser.lr=1e-6")
+    assert "majority_F1 0.0 %" in said
+    assert "--set optimiser.lr=1e-05" in said
+    assert "--set model.scale_inputs=true" in said
+    learnt = ("--set", "optimiser.lr=0.1", "--set", "optimiser.epochs=5")
+    assert "scale_inputs" not in invoke("train", recipe, "-o", tmp_path / "fast", *flat, *learnt)
+
+
 def test_resuming_by_the_command(tmp_path: Path) -> None:
     recipe, short, whole = write_files(tmp_path, epochs=3), tmp_path / "short", tmp_path / "whole"
     invoke("train", recipe, "-o", whole)

@@ -30,6 +30,19 @@ def test_every_method_learns(method: str, tmp_path: Path) -> None:
     assert run.metrics()["test"]["AP"] > 0.5  # 0.2 before training
 
 
+def test_features_on_any_scale_are_learnt_and_new_ones_scaled_alike(tmp_path: Path) -> None:
+    given = splits()
+    parts = [given.train, given.val, given.test]
+    tiny = DataSplits("tiny", TREE, *(Examples(1e-3 * np.asarray(p.inputs), p.labels, p.ids) for p in parts))
+    run = train(recipe(), tmp_path / "run", progress=False, splits=tiny)
+    usual = train(recipe(), tmp_path / "usual", progress=False, splits=given)
+    assert run.metrics()["test"]["AP"] == pytest.approx(usual.metrics()["test"]["AP"], abs=0.01)
+    np.savez(tmp_path / "new.npz", features=np.asarray(tiny.test.inputs))
+    q = np.concatenate([block.q for block in RunScores(run, tmp_path / "new.npz", labels=False)])
+    stored = np.concatenate([block.q for block in open_scores(run.path / "scores.npz", TREE)])
+    np.testing.assert_array_equal(q, stored)
+
+
 def test_the_folder_holds_everything(tmp_path: Path) -> None:
     data = splits()
     run = train(recipe(), tmp_path / "run", progress=False, splits=data)
@@ -183,7 +196,7 @@ def test_a_model_of_grey_images_on_a_folder_of_new_ones(tmp_path: Path) -> None:
 
     given = splits()
     data = DataSplits("grey", TREE, grey(given.train), grey(given.val), grey(given.test))
-    run = train(recipe("model.name=linear"), tmp_path / "run", progress=False, splits=data)
+    run = train(recipe("model.scale_inputs=false"), tmp_path / "run", progress=False, splits=data)
     expected = np.concatenate(list(likelihoods(run.classifier(), data.test, torch.device("cpu"))))
 
     folder = tmp_path / "new"

@@ -105,6 +105,9 @@ def _prepared(recipe: Recipe, splits: DataSplits) -> tuple[Classifier, TrainingM
     seed_everything(recipe.run.seed, verbose=False)
     counts = np.bincount(splits.train.labels, minlength=len(splits.hierarchy))
     classifier = Classifier(recipe, splits.hierarchy, splits.input_shape, counts)
+    for part in classifier.modules():
+        if isinstance(part, models.Scaled):
+            part.measure(splits.train.inputs)  # type: ignore[arg-type]  # it takes features only
     on_gpu = accelerator(recipe.run) == "gpu"
     compiled = on_gpu if recipe.run.compile == "auto" else recipe.run.compile == "yes"
     module = TrainingModule(classifier, recipe, splits.train.ids.tolist(), compiled=compiled)
