@@ -33,6 +33,7 @@ def test_train_evaluate_predict(tmp_path: Path) -> None:
     recipe, folder = write_files(tmp_path, epochs=2), tmp_path / "run"
     said = invoke("train", recipe, "-o", folder, "--set", "method.name=ps-softmax", "--json", tmp_path / "m.json")
     assert "ps-softmax on features" in said
+    assert said.startswith("tree: 16 nodes, 12 leaves, depth 2\n")
     lines = [line for line in said.splitlines() if line.startswith("epoch ")]
     assert [line.split(":")[0] for line in lines] == ["epoch 1/2", "epoch 2/2"]
     assert all(re.fullmatch(r".*: loss [\d.]+, validation AP [\d.]+%, \d+ s", line) for line in lines)
@@ -67,6 +68,14 @@ def test_a_model_that_answers_with_the_root_only_is_told(tmp_path: Path) -> None
     assert "--set model.scale_inputs=true" in said
     learnt = ("--set", "optimiser.lr=0.1", "--set", "optimiser.epochs=5")
     assert "scale_inputs" not in invoke("train", recipe, "-o", tmp_path / "fast", *flat, *learnt)
+
+
+def test_a_tree_that_was_made_from_the_labels_is_told(tmp_path: Path) -> None:
+    write_files(tmp_path, epochs=1)
+    given = ("--set", f"data.path={tmp_path / 'features.npz'}", "--set", "optimiser.epochs=1")
+    said = invoke("train", "features-linear", *given, "-o", tmp_path / "run")
+    first, *_ = said.splitlines()
+    assert first == "tree: 16 nodes, 15 leaves, depth 1, made from the labels: give data.tree for a real one"
 
 
 def test_resuming_by_the_command(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from hedgerow.training.batches import SplitBatches
 from hedgerow.training.module import Classifier, TrainingModule
 from hedgerow.training.progress import EpochReport
 from hedgerow.training.run_folder import AtomicCheckpoints, RunFolder, likelihoods
+from hedgerow.training.words import print_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,13 +55,14 @@ def train(
         Go on from the last checkpoint in the folder. On a CPU the weights end up bit-identical to those of an
         unbroken run.
     progress
-        Print a line an epoch and, in a terminal, show a bar.
+        Print a line about the tree and one an epoch and, in a terminal, show a bar.
     splits
         The data, if it is loaded already.
     """
     run = RunFolder(Path(folder))
     methods.parameters(recipe.method.name)  # an unknown name is better found before the data is made
     models.find(recipe.model.name)
+    of_recipe = splits is None
     splits = splits or data.load(recipe.data.name, **recipe.data.params)
     classifier, module, batches = _prepared(recipe, splits)
     if rank_zero_only.rank == 0:  # type: ignore[attr-defined]  # the other processes of DDP come later
@@ -68,6 +70,8 @@ def train(
     if run.is_finished:
         return run
     run.check_space(classifier)
+    if progress and of_recipe:  # who brings data knows its tree
+        print_tree(splits.hierarchy, recipe)
     with without_noise(), _interrupts():
         trainer = Trainer(
             **_settings(recipe),
