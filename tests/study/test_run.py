@@ -7,6 +7,7 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from hedgerow import study
@@ -113,6 +114,37 @@ def test_processes_work_like_one_and_one_that_dies_takes_only_its_cell_with_it(t
     assert together is not None
     assert alone is not None
     assert together["results"] == alone["results"]
+
+
+def test_a_record_does_not_depend_on_how_many_cells_run_at_the_same_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told, seen = list[int](), list[int]()
+
+    def watch(*_: object, threads: int, **__: object) -> list[object]:
+        told.append(threads)
+        return []
+
+    monkeypatch.setattr("hedgerow.study.run.run_cells", watch)
+    for jobs in (1, 2):
+        run(tmp_path / "none", jobs=jobs)
+    assert told == [1, 1]
+
+    def work(*_: object) -> dict[str, Any]:
+        seen.append(torch.get_num_threads())
+        return {"results": []}
+
+    original = study.EXPERIMENTS["main"]
+    watching = study.Experiment(original.title, original.cells, work, original.findings)
+    monkeypatch.setitem(study.EXPERIMENTS, "main", watching)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        cells = study.Plan(recipe(), splits()).cells("main", "flat-softmax")
+        run_cells(cells, splits(), study.Records(tmp_path / "records"), jobs=1, threads=1)
+        assert (seen, torch.get_num_threads()) == ([1], 2)
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_no_cell_starts_after_the_limit(tmp_path: Path) -> None:

@@ -65,25 +65,37 @@ def test_figures_that_are_no_shares_are_shown_as_they_are() -> None:
     assert "| a | 1.23 |" in shown.markdown()
 
 
-def main_table(**rows: tuple[float, float]) -> Table:
-    listed = [Row(name, {"AP": Entry((ap,)), "R@95C": Entry((r,))}) for name, (ap, r) in rows.items()]
+def main_table(rows: dict[str, tuple[float, float]], seeds: int = 3) -> Table:
+    listed = [
+        Row(name, {"AP": Entry((ap,) * seeds), "R@95C": Entry((r,) * seeds)}) for name, (ap, r) in rows.items()
+    ]
     return Table("", [Column("AP"), Column("R@95C")], listed)
 
 
 def test_the_sentences_change_with_the_table() -> None:
     flat, top = "Flat softmax", "Cond softmax"
-    first, second = main_sentences(main_table(**{flat: (0.7, 0.4), top: (0.6, 0.3), "New": (0.75, 0.2)}))
+    first, second = main_sentences(main_table({flat: (0.7, 0.4), top: (0.6, 0.3), "New": (0.75, 0.2)}))
     assert "New has the best trade-off" in first
     assert "AP 75.0 %" in first
     assert f"{flat} tells most" in first
     assert "New beats it" in second
     assert f"{top} falls behind" in second
     assert "10.0 points below" in second
-    first, second = main_sentences(main_table(**{flat: (0.7, 0.4), top: (0.705, 0.5)}))
-    assert f"{top} has the best" in first
+    first, second = main_sentences(main_table({flat: (0.7, 0.4), top: (0.7, 0.5), "New": (0.6, 0.2)}))
+    assert f"{flat} has the best" in first
+    assert "no method beats it by more than two standard deviations" in second
+    assert "New falls behind" in second
+    assert main_sentences(main_table({flat: (0.7, 0.4)})) == ()
+    assert len(main_sentences(main_table({"a": (0.7, 0.4), "b": (0.6, 0.4)}))) == 1
+
+
+def test_one_seed_claims_nothing() -> None:
+    flat, top = "Flat softmax", "Cond softmax"
+    table = main_table({flat: (0.7, 0.4), top: (0.705, 0.5), "New": (0.6, 0.2)}, seeds=1)
+    first, second, third = main_sentences(table)
+    assert first.startswith(f"In this one seed, {top} has the best trade-off")
     assert "also tells most" in first
-    assert "no method beats it" in second
-    assert "no method falls behind" in second
+    assert "no method is more than 1 point above it, New is more than that below" in second
     assert "0.5 points above" in second
-    assert main_sentences(main_table(**{flat: (0.7, 0.4)})) == ()
-    assert len(main_sentences(main_table(a=(0.7, 0.4), b=(0.6, 0.4)))) == 1
+    assert third == "One seed cannot tell such differences from luck: give --seeds 3 or more."
+    assert "beat" not in first + second + third

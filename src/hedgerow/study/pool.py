@@ -59,7 +59,7 @@ def run_cells(
     jobs
         Cells at the same time; with one, they run in this process.
     threads
-        Threads that torch may use in each process.
+        Threads that torch may use in each process; None leaves them as they are.
     limit
         Seconds after which no further cell starts, and cells in other processes are stopped.
     done
@@ -67,7 +67,8 @@ def run_cells(
     """
     end = None if limit is None else time.monotonic() + limit
     if jobs == 1:
-        return _one_by_one(cells, splits, records, end, done)
+        with _threads(threads):
+            return _one_by_one(cells, splits, records, end, done)
     return _Pool(splits, records.folder, threads).run(list(cells), min(jobs, len(cells)), end, done)
 
 
@@ -190,6 +191,18 @@ class _Pool:
             return []
         done(cell)
         return [] if answer is None else [Failure(cell, *answer)]
+
+
+@contextmanager
+def _threads(number: int | None) -> Iterator[None]:
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(number or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @contextmanager

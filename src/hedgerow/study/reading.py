@@ -1,4 +1,4 @@
-"""What the main table shows, in two sentences that are computed from it."""
+"""What the main table shows, in sentences that are computed from it."""
 
 from __future__ import annotations
 
@@ -10,36 +10,46 @@ if TYPE_CHECKING:
     from hedgerow.study.tables import Entry, Row, Table
 
 _FLAT, _TOP_DOWN = "Flat softmax", ("Cond softmax", "Cond sigmoid")
-_ONE_SEED_NOISE = 0.01  # what differs by less is not told apart where there is one seed only
+_ONE_SEED_NOISE = 0.01  # what differs by less is not even mentioned where there is one seed only
 
 
 def main_sentences(table: Table) -> tuple[str, ...]:
     """Say which methods lead, and how those that know the tree compare with the flat softmax, which does not.
 
-    One method alone is not compared with anything; without the flat softmax, the best are named only.
+    One method alone is not compared with anything; without the flat softmax, the best are named only. Of one seed
+    is told what was seen, and that it may be luck.
     """
     rows = {row.name: row for row in table.rows}
     if len(rows) < 2:
         return ()
     overall, careful = (_best(table.rows, column) for column in ("AP", "R@95C"))
-    first = (
+    several = any(entry.spread is not None for row in table.rows for entry in row.entries.values())
+    caution = () if several else ("One seed cannot tell such differences from luck: give --seeds 3 or more.",)
+    first = ("" if several else "In this one seed, ") + (
         f"{overall.name} has the best trade-off between being right and being specific "
         f"(AP {_percent(overall.entries['AP'])}), and "
         + ("also " if careful is overall else f"{careful.name} ")
         + f"tells most where 95 % of the answers have to be right (recall {_percent(careful.entries['R@95C'])})."
     )
     if _FLAT not in rows:
-        return (first,)
+        return (first, *caution)
     flat = rows[_FLAT].entries["AP"]
     others = [row for row in table.rows if row.name != _FLAT]
     better = [row for row in others if _beyond(row.entries["AP"], flat)]
     worse = [row for row in others if _beyond(flat, row.entries["AP"])]
     second = (
         f"The flat softmax, which knows nothing of the tree, reaches AP {_percent(flat)}: "
-        f"{_listed(better, 'beats', 'beat')} it by more than {_noise(table)}, "
-        f"{_listed(worse, 'falls', 'fall')} behind" + _top_down(rows, flat) + "."
+        + (
+            f"{_listed(better, 'beats', 'beat')} it by more than two standard deviations, "
+            f"{_listed(worse, 'falls', 'fall')} behind"
+            if several
+            else f"{_listed(better, 'is', 'are')} more than {100 * _ONE_SEED_NOISE:g} point above it, "
+            f"{_listed(worse, 'is', 'are')} more than that below"
+        )
+        + _top_down(rows, flat)
+        + "."
     )
-    return first, second
+    return first, second, *caution
 
 
 def _top_down(rows: dict[str, Row], flat: Entry) -> str:
@@ -59,11 +69,6 @@ def _beyond(entry: Entry, other: Entry) -> bool:
     """Tell whether one figure is larger than another by more than the seeds explain."""
     noise = max(e.spread if e.spread is not None else _ONE_SEED_NOISE for e in (entry, other))
     return entry.mean - other.mean > noise
-
-
-def _noise(table: Table) -> str:
-    several = any(entry.spread is not None for row in table.rows for entry in row.entries.values())
-    return "two standard deviations" if several else f"{100 * _ONE_SEED_NOISE:g} point"
 
 
 def _listed(rows: Sequence[Row], one: str, several: str) -> str:

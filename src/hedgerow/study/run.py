@@ -176,7 +176,9 @@ def _run(
             dataclasses.replace(cell, recipe=dataclasses.replace(cell.recipe, run=run))
             for cell, run in zip(missing, plain, strict=True)
         ]
-    threads = max(1, available_cores() // number)
+    # Threads decide in which order floats are added, and a record must not depend on the cells beside it.
+    in_memory = not isinstance(plan.splits.train.inputs, ImageFiles)
+    threads = 1 if in_memory and not gpu else max(1, available_cores() // number)
     return run_cells(missing, plan.splits, records, jobs=number, threads=threads, limit=limit, done=done)
 
 
