@@ -391,7 +391,10 @@ def test_a_loss_that_explodes_says_so() -> None:
 
 
 def test_the_package_loads_no_torch() -> None:
-    code = "import sys, hedgerow; assert not {'torch', 'sklearn'} & set(sys.modules); hedgerow.HedgedClassifier"
+    code = (
+        "import sys, hedgerow; assert {'HedgedClassifier', 'Hierarchy'} <= set(dir(hedgerow)); "
+        "assert not {'torch', 'sklearn'} & set(sys.modules); hedgerow.HedgedClassifier"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -27,6 +27,10 @@ HedgedClassifier: Any  # named here for type checkers; importing its module woul
 
 if not TYPE_CHECKING:
 
+    def __dir__() -> list[str]:
+        """Name what is there, and what would be loaded on first use."""
+        return sorted([*globals(), "HedgedClassifier"])
+
     def __getattr__(name: str) -> Any:
         """Load on first use what needs torch."""
         if name != "HedgedClassifier":
