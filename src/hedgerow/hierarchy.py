@@ -2,19 +2,14 @@
 
 Terms used throughout the package:
 
-node
-    A class, known to users by its *name* and to arrays by its *index*.
-depth-first order
-    Nodes are numbered so that the root is 0 and the descendants of `v`, itself included, are exactly
-    ``v .. end[v] - 1``. Children keep the order of the input. "Ancestor" and "descendant" include the node.
-leaf
-    A node without children: the finest classes.
-information
-    ``I(y) = log2 |L| - log2 |L(y)|`` bits, where ``L(y)`` are the leaves below `y`: 0 at the root, largest
-    at the leaves. Other measures of how specific a node is: see `Hierarchy.information`.
-trivial node
-    A node with exactly one child, the root excepted. It says the same as its child, less precisely, and is
-    never an answer.
+- **Node**: a class, known to users by its *name* and to arrays by its *index*.
+- **Depth-first order**: nodes are numbered so that the root is 0 and the descendants of `v`, itself included, are
+  exactly ``v .. end[v] - 1``. Children keep the order of the input. "Ancestor" and "descendant" include the node.
+- **Leaf**: a node without children, one of the finest classes.
+- **Information**: ``I(y) = log2 |L| - log2 |L(y)|`` bits, where ``L(y)`` are the leaves below `y`: 0 at the root,
+  largest at the leaves. Other measures of how specific a node is: see `Hierarchy.information`.
+- **Trivial node**: a node with exactly one child, the root excepted. It says the same as its child, less
+  precisely, and is never an answer.
 """
 
 from __future__ import annotations
