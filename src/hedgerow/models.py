@@ -102,7 +102,7 @@ class Linear(nn.Module):
         Shape of one example; images are flattened.
     scale_inputs
         Bring features to one scale first, measured on the training data, so that one learning rate suits
-        embeddings of any length.
+        embeddings on any scale.
     """
 
     def __init__(self, input_shape: Shape, *, scale_inputs: bool = False) -> None:
