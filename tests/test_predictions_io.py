@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import hedgerow as hr
@@ -169,6 +170,18 @@ def test_a_deflated_file_is_never_held_whole(tmp_path: Path, monkeypatch: pytest
     tracemalloc.stop()
     assert rows == 10_000
     assert peak < 8 << 20
+
+
+@pytest.mark.parametrize("group", [5_000, 1_000_000])
+def test_a_parquet_file_is_never_held_whole(group: int, tmp_path: Path) -> None:
+    p = np.random.default_rng(0).dirichlet(np.ones(4), size=1_000_000)  # 32 MB
+    frame = pd.DataFrame(p, columns=LEAVES)
+    frame.to_parquet(tmp_path / "s.parquet", index=False, row_group_size=group)
+    del p, frame
+    before = pa.total_allocated_bytes()
+    file = open_scores(tmp_path / "s.parquet", H, labels=False, block_rows=5_000)
+    assert max(pa.total_allocated_bytes() for _ in file) - before < 16 << 20
+    assert [block.start for block in file] == list(range(0, 1_000_000, 5_000))
 
 
 def test_a_file_can_be_read_twice(tmp_path: Path) -> None:

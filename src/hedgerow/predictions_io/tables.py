@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _CSV_BLOCK = 1 << 24  # bytes of text at a time; one row must fit
+_PARQUET_BUFFER = 1 << 16  # bytes to read at a time of each column
 
 
 @contextmanager
@@ -177,8 +178,11 @@ class ParquetSource(_Table):
         with _arrow_errors(self.path, "Parquet"):
             from pyarrow import parquet
 
-            with parquet.ParquetFile(self.path) as file:
-                yield from self._blocks(file.iter_batches(batch_size=rows), rows, keys)
+            # Arrow would keep all that it has read: of the file without row groups, of a group without a buffer.
+            with parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=_PARQUET_BUFFER) as file:
+                groups = range(file.num_row_groups)
+                batches = (batch for group in groups for batch in file.iter_batches(rows, row_groups=[group]))
+                yield from self._blocks(batches, rows, keys)
 
     def _dtype(self) -> Any:
         return np.float32 if self.dtype in (np.float16, np.float32) else np.float64
