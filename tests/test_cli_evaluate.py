@@ -253,6 +253,8 @@ def test_two_outputs_in_one_place_are_refused(place: Path, capsys: pytest.Captur
     for verb, *more in (
         ("predict", "--tau", "0.5", "-o", "both.csv", "--json", "./both.csv"),
         ("evaluate", "-o", "both", "--json", str(place / "both")),
+        ("evaluate", "-o", "both", "--json", "both/evaluation.json"),
+        ("evaluate", "-o", ".", "--json", "tree.json"),
         ("evaluate", "--figure", "both.png", "--json", "both.png"),
         ("compare", "b.csv", "--figure", "both.png", "--json", "both.png"),
     ):
@@ -261,6 +263,39 @@ def test_two_outputs_in_one_place_are_refused(place: Path, capsys: pytest.Captur
         assert "is to hold two outputs. Give each of them a name of its own" in " ".join(err.split())
     assert sorted(place.iterdir()) == before
     hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", "--json", "/dev/null")
+
+
+def test_an_evaluation_replaces_only_evaluations(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def refused(*given: str, said: str) -> None:
+        before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+        out, err = hedgerow(capsys, *given, status=2)
+        assert out == ""
+        assert said in " ".join(err.split())
+        assert before == {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+
+    tree = ("--tree", "tree.csv")
+    for name in ("tree.json", "curve.npz", "examples.npz", "evaluation.json"):
+        Path("mine").mkdir(exist_ok=True)
+        Path("mine", name).write_text("{}")
+        said = f"mine/{name} is not of an evaluation that hedgerow saved, and would be overwritten. Give the"
+        refused("evaluate", "a.npz", *tree, "-o", "mine", said=said)
+        Path("mine", name).unlink()
+    H.save("tree.json")
+    refused("evaluate", "a.npz", "--tree", "tree.json", "-o", ".", said="overwrite tree.json, which is read")
+    Path("tree.json").unlink()
+    for _ in range(2):
+        hedgerow(capsys, "evaluate", "a.npz", *tree, "-o", ".")  # beside other files, and again
+    refused("evaluate", "b.csv", "--tree", "tree.json", "-o", ".", said="overwrite tree.json, which is read")
+    hedgerow(capsys, "evaluate", "a.npz", *tree, "-o", "one")
+    said = "one/curve.npz would overwrite one/curve.npz, which is read"
+    refused("compare", "one", "b.csv", *tree, "--json", "one/curve.npz", said=said)
+
+
+def test_outputs_may_stand_in_a_folder_that_is_made(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = ("-o", "new/out", "--json", "new/out/f.json")
+    hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", *outputs)
+    assert json.loads((place / "new" / "out" / "f.json").read_text(encoding="utf-8"))["examples"] == 80
+    assert len(Evaluation.load("new/out")) == 80
 
 
 @pytest.mark.parametrize("verb", ["evaluate", "compare", "predict"])

@@ -202,6 +202,14 @@ def test_saving_again_replaces(tmp_path: Path) -> None:
     assert (tmp_path / "notes.txt").read_text(encoding="utf-8") == "mine"
 
 
+@pytest.mark.parametrize("name", ["tree.json", "curve.npz", "examples.npz", "evaluation.json"])
+def test_files_of_other_origin_are_not_replaced(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("[1]", encoding="utf-8")
+    with pytest.raises(FileError, match=rf"{name} is not of an evaluation .* folder of its own"):
+        full_evaluation().save(tmp_path)
+    assert [(path.name, path.read_text(encoding="utf-8")) for path in tmp_path.iterdir()] == [(name, "[1]")]
+
+
 def test_a_failure_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     full_evaluation(0).save(tmp_path / "out")
 

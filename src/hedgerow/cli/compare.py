@@ -73,9 +73,11 @@ def compare(
 ) -> None:
     """Set several models side by side, and say whether their differences are real."""
     from hedgerow.evaluation import Evaluation, compare, evaluate, read_or_evaluate
+    from hedgerow.evaluation.folder import MEMBERS
     from hedgerow.evaluation.words import print_comparison
 
-    check_outputs(json_file, figure, inputs=(*systems, tree))
+    inside = [system / name for system in systems for name in MEMBERS]
+    check_outputs(json_file, figure, inputs=(*systems, *inside, tree))
     draw = drawing(figure)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate)
     hierarchy = None if tree_file is None else tree_file.read()

@@ -63,9 +63,12 @@ def evaluate(
 ) -> None:
     """Measure a model's scores at every balance between being right and being specific."""
     from hedgerow import evaluation
+    from hedgerow.evaluation.folder import MEMBERS, try_evaluation_folder
     from hedgerow.evaluation.words import print_evaluation
 
-    check_outputs(json_file, figure, folder=output, inputs=(scores, tree, data))
+    check_outputs(json_file, figure, folder=output, members=MEMBERS, inputs=(scores, tree, data))
+    if output is not None:
+        try_evaluation_folder(output)
     draw = drawing(figure)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate)
     opened = open_any_scores(scores, tree_file, data, logits=logits, labels=True)

@@ -182,33 +182,44 @@ def is_run(path: Path) -> bool:
     return (path / "recipe.toml").exists()
 
 
-def check_outputs(*files: Path | None, folder: Path | None = None, inputs: Sequence[Path | None]) -> None:
+def check_outputs(
+    *files: Path | None,
+    folder: Path | None = None,
+    members: Sequence[str] = (),
+    inputs: Sequence[Path | None],
+) -> None:
     """Refuse early what could not be written after a long computation, or would overwrite what is needed.
 
     Parameters
     ----------
     files, folder
-        What will be written, where it was asked for.
+        What will be written, where it was asked for; the folder first.
+    members
+        Names of the files in the folder that must not be mixed up with others.
     inputs
         What is read.
     """
     outputs = [path for path in files if path is not None]
-    for path in outputs:
+    inside = [] if folder is None else [folder / name for name in members]
+    for path in [*outputs, *inside]:
         for given in inputs:
             if given is not None and path.exists() and given.exists() and path.samefile(given):
                 raise FileError(
                     f"{path} would overwrite {given}, which is read. Give another name for the output."
                 )
     taken: set[Path] = set()
-    for path in [*outputs, *([] if folder is None else [folder])]:
+    for path in [*inside, *outputs, *([] if folder is None else [folder])]:
         place = path.resolve()
         if place in taken and not is_special(path):
             raise FileError(f"{path} is to hold two outputs. Give each of them a name of its own.")
         taken.add(place)
-    for path in outputs:
-        try_file(path)
+    made: set[Path] = set()  # folders that will be there once they are needed
     if folder is not None:
         try_folder(folder)
+        made = {place for place in (folder.resolve(), *folder.resolve().parents) if not place.exists()}
+    for path in outputs:
+        if path.resolve().parent not in made:
+            try_file(path)
 
 
 def drawing(path: Path | None) -> Callable[[Sequence[Evaluation]], None]:

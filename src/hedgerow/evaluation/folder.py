@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
     from hedgerow._names import Names
 
-JSON, CURVE, EXAMPLES, TREE = "evaluation.json", "curve.npz", "examples.npz", "tree.json"
+MEMBERS = JSON, CURVE, EXAMPLES, TREE = "evaluation.json", "curve.npz", "examples.npz", "tree.json"
+"""The files of an evaluation."""
 FORMAT = 1
 """Version of the layout."""
 
@@ -41,7 +42,7 @@ _LONG = ("texts", "images")  # of any length: saved as UTF-8, end to end
 
 def save(evaluation: Evaluation, folder: str | os.PathLike[str]) -> None:
     """Write an evaluation into a folder, `evaluation.json` last."""
-    try_folder(folder)
+    try_evaluation_folder(folder)
     target = Path(os.path.realpath(folder))
     # Everything is written aside first, so that a failure leaves what was there as it was.
     aside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
@@ -67,6 +68,26 @@ def save(evaluation: Evaluation, folder: str | os.PathLike[str]) -> None:
             f"{os.fspath(folder)} cannot be written: {error.strerror or error}. Check the folder's permissions "
             f"and the disk."
         ) from error
+
+
+def try_evaluation_folder(folder: str | os.PathLike[str]) -> None:
+    """Refuse a folder that cannot be written, or that has other files under the names of an evaluation's."""
+    try_folder(folder)
+    place = Path(folder)
+    foreign = [] if _has_evaluation(place) else [place / name for name in MEMBERS if (place / name).exists()]
+    if foreign:
+        raise FileError(
+            f"{foreign[0]} is not of an evaluation that hedgerow saved, and would be overwritten. Give the "
+            f"evaluation a folder of its own."
+        )
+
+
+def _has_evaluation(place: Path) -> bool:
+    try:
+        about = json.loads((place / JSON).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(about, dict) and "format" in about
 
 
 def load(folder: str | os.PathLike[str]) -> Evaluation:

@@ -165,7 +165,8 @@ class Evaluation:
     def save(self, folder: str | PathLike[str]) -> None:
         """Write `evaluation.json`, `curve.npz`, `examples.npz` and `tree.json` into a folder; see `load`.
 
-        The folder is made if it is absent. `evaluation.json` is written last, so a folder that has it is complete.
+        The folder is made if it is absent; an evaluation in it is replaced, but no other file of these names.
+        `evaluation.json` is written last, so a folder that has it is complete.
         """
         from hedgerow.evaluation.folder import save
 
