@@ -63,6 +63,24 @@ def test_evaluate_explains_its_figures(place: Path, capsys: pytest.CaptureFixtur
     assert 0 <= float(tau[1]) <= 1
 
 
+@pytest.mark.parametrize("doubt", [1e-5, 1e-9, 1e-14])
+def test_the_advice_fits_models_that_are_very_sure(
+    doubt: float, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # All are very sure; the last two, which are a little less so, are wrong.
+    doubts = doubt * np.r_[np.full(8, 1.27), 3.0, 3.0]
+    p = np.tile(doubts[:, None] / 3, 4)
+    p[np.arange(10), np.arange(10) % 4] = 1 - doubts
+    labels = [LEAVES[i % 4] if i < 8 else LEAVES[(i + 2) % 4] for i in range(10)]
+    save_npz(place / "sure.npz", probabilities=p, labels=labels)
+    out, _ = hedgerow(capsys, "evaluate", "sure.npz", "--tree", "tree.csv")
+    said = re.search(r"With the threshold (\S+), 100.0% of these answers .* hold 80.0%", " ".join(out.split()))
+    assert said is not None, out
+    assert f"--tau {said[1]} -o answers.csv" in out
+    hedgerow(capsys, "predict", "sure.npz", "--tree", "tree.csv", "--tau", said[1], "-o", "answers.csv")
+    assert pd.read_csv("answers.csv")["prediction"].tolist() == [*labels[:8], "animal", "animal"]
+
+
 def test_evaluate_writes_json_folder_and_figure(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     options = ("-o", "out", "--json", "out.json", "--figure", "curves.svg")

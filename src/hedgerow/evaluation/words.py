@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -39,6 +39,8 @@ MEANINGS = {
 _COMPARED = ("AP", "AC", "R@90C", "R@95C", "majority_F1", "leaf_F1", "leaf_exact")
 _RULE_COLUMNS = ("correct", "exact", "precision", "recall", "f1")
 _DIFFERENCES = ("AP", "R@95C", "majority_F1", "leaf_exact")
+_SAFE = 0.95  # answers that are right at the threshold that is proposed
+_NEARLY = 0.99  # of its recall, for a threshold of fewer digits
 _VERDICTS = {None: (" ", ""), "better": ("▲", "green"), "worse": ("▼", "red"), "unclear": ("≈", "dim")}
 
 
@@ -70,13 +72,13 @@ def print_evaluation(
     if tau is None:
         step = f"compare with another model:\n  hedgerow compare {compare}"
     else:
-        there = evaluation.curve.at(tau)
+        there = evaluation.curve.at(float(tau))
         said = (
-            f"With the threshold {tau:g}, {there['correct']:.1%} of these answers are right, and they hold "
+            f"With the threshold {tau}, {there['correct']:.1%} of these answers are right, and they hold "
             f"{there['recall']:.1%} of the labels' information. On new examples both will differ somewhat.\n"
         )
         console.print(Text(said))
-        step = f"answer with this threshold:\n  hedgerow predict {predict} --tau {tau:g} -o answers.csv"
+        step = f"answer with this threshold:\n  hedgerow predict {predict} --tau {tau} -o answers.csv"
     # Not wrapped: the command is left whole on its line, to be copied.
     console.print(Text(f"Next: {step}", style="bold"), soft_wrap=True)
 
@@ -142,12 +144,18 @@ def _print_rules(evaluation: Evaluation, console: Console) -> None:
     console.print()
 
 
-def _safe_threshold(evaluation: Evaluation) -> float | None:
+def _safe_threshold(evaluation: Evaluation) -> str | None:
     """Return the threshold at which 95 % of the answers are right, in few digits; None if there is none."""
     point = evaluation.points.get("R@95C")
     if point is None or evaluation.scale != "probability" or point["recall"] == 0:
         return None
-    return math.ceil(point["threshold"] * 1e4) / 1e4  # up, to the safe side
+    for digits in range(17):
+        # Up, to the safe side; but models can be so sure that their thresholds differ only far behind the point.
+        rounded = Decimal(point["threshold"]).quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
+        there = evaluation.curve.at(float(rounded))
+        if there["correct"] >= _SAFE and there["recall"] >= _NEARLY * point["recall"]:
+            return f"{rounded:f}"
+    return repr(point["threshold"])
 
 
 def _print_figures(comparison: SystemComparison, console: Console) -> None:
