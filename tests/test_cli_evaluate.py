@@ -134,6 +134,22 @@ def test_compare_folders_and_files(place: Path, capsys: pytest.CaptureFixture[st
     assert found["systems"][1]["differences"]["AP"]["high"] < 0
 
 
+def test_compare_wants_folders_of_the_same_settings(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("uneven.csv").write_text("animal,bird\nanimal,cod\nanimal,eel\nbird,robin\nbird,wren\n")
+    settings = ("--information", "depth", "--below-label", "wrong")
+    hedgerow(capsys, "evaluate", "a.npz", "--tree", "uneven.csv", "-o", "plain")
+    hedgerow(capsys, "evaluate", "a.npz", "--tree", "uneven.csv", "-o", "other", *settings)
+    for option, was in zip(settings[::2], ("leaves", "label"), strict=True):
+        asked = settings[settings.index(option) + 1]
+        _, err = hedgerow(capsys, "compare", "other", "plain", option, asked, status=2)
+        said = f"plain was evaluated with {option} {was}, not {asked}. Leave out {option}, or evaluate the scores"
+        assert f"{said} again: hedgerow evaluate SCORES --tree TREE {option} {asked} -o DIR" in err
+    out, _ = hedgerow(capsys, "compare", "other", "b.csv", "--tree", "uneven.csv", "--bootstrap", "9", *settings)
+    assert "not compared" not in out
+    out, _ = hedgerow(capsys, "compare", "other", "plain", "--bootstrap", "9")
+    assert "plain is not compared example by example with other" in out
+
+
 @pytest.mark.parametrize("columns", ["60", "80"])
 def test_compare_is_whole_in_a_pipe(
     place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: str

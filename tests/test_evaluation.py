@@ -371,6 +371,9 @@ def test_folders_and_score_files_are_read_alike(tmp_path: Path) -> None:
     flat = hr.Hierarchy.from_edges([("root", name) for name in LEAVES])
     with pytest.raises(ParameterError, match="another tree"):
         read_or_evaluate(tmp_path / "out", flat)
+    with pytest.raises(ParameterError, match="evaluated with --information leaves, not custom"):
+        read_or_evaluate(tmp_path / "out", None, information=2 * H.information())
+    read_or_evaluate(tmp_path / "out", None, information=H.information(), below_label="label")
     with pytest.raises(FileError, match="gone"):
         read_or_evaluate(tmp_path / "gone", None)
 

@@ -11,12 +11,10 @@ from rich.console import Console
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
-    BelowLabel,
-    BelowLabelOption,
+    BelowLabelOfFilesOption,
     DisambiguateOption,
     FigureOption,
-    Information,
-    InformationOption,
+    InformationOfFilesOption,
     JsonOption,
     LogitsOption,
     RootOption,
@@ -62,8 +60,8 @@ def compare(
     json_file: JsonOption = None,
     figure: FigureOption = None,
     logits: LogitsOption = False,
-    information: InformationOption = Information.leaves,
-    below_label: BelowLabelOption = BelowLabel.label,
+    information: InformationOfFilesOption = None,
+    below_label: BelowLabelOfFilesOption = None,
     against: Annotated[
         Against, typer.Option(help="Compare with the first, or with the best by AP.")
     ] = Against.first,
@@ -81,17 +79,15 @@ def compare(
     draw = drawing(figure)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate)
     hierarchy = None if tree_file is None else tree_file.read()
-    options: dict[str, Any] = {
-        "information": information.value,
-        "below_label": below_label.value,
-        "progress": bar,
-    }
+    # Only what is given: a folder must agree with it, a score file has defaults for the rest.
+    given = {"information": information, "below_label": below_label}
+    options: dict[str, Any] = {name: option.value for name, option in given.items() if option is not None}
 
     def evaluation(path: Path) -> Evaluation:
         if not is_run(path):
-            return read_or_evaluate(path, hierarchy, logits=logits, **options)
+            return read_or_evaluate(path, hierarchy, logits=logits, progress=bar, **options)
         opened = open_any_scores(path, None, None, logits=False, labels=True)
-        return evaluate(opened.hierarchy, opened, name=path.name, **options)
+        return evaluate(opened.hierarchy, opened, name=path.name, progress=bar, **options)
 
     found = compare(
         [evaluation(path) for path in systems],

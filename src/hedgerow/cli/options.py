@@ -102,14 +102,13 @@ class BelowLabel(StrEnum):
     wrong = "wrong"
 
 
-InformationOption = Annotated[
-    Information,
-    typer.Option(help="How to measure specificity: by the leaves a node rules out, in bits, or by its depth."),
-]
-BelowLabelOption = Annotated[
-    BelowLabel,
-    typer.Option(help="What an answer below its label counts as: 'wrong' for labels that mean \"none of these\"."),
-]
+_INFORMATION = "How to measure specificity: by the leaves a node rules out, in bits, or by its depth."
+_BELOW_LABEL = "What an answer below its label counts as: 'wrong' for labels that mean \"none of these\"."
+InformationOption = Annotated[Information, typer.Option(help=_INFORMATION)]
+BelowLabelOption = Annotated[BelowLabel, typer.Option(help=_BELOW_LABEL)]
+# Where evaluation folders may be given, which were made with a choice of their own.
+InformationOfFilesOption = Annotated[Information | None, typer.Option(help=_INFORMATION, show_default="leaves")]
+BelowLabelOfFilesOption = Annotated[BelowLabel | None, typer.Option(help=_BELOW_LABEL, show_default="label")]
 
 
 @final

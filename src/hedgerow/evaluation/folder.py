@@ -149,13 +149,15 @@ def read_or_evaluate(
     progress
         Told how far the work is.
     options
-        Those of `evaluate`, for score files.
+        Those of `evaluate`, for score files; a folder must have been evaluated with the same `information` and
+        `below_label`, where they are given.
     """
     shown = os.fspath(path)
     if Path(path).is_dir():
         evaluation = load(path)
         if hierarchy is not None and hierarchy.fingerprint != evaluation.hierarchy.fingerprint:
             raise ParameterError(f"{shown} was evaluated with another tree than the one given. Evaluate it again.")
+        _check_settings(evaluation, shown, options)
         return replace(evaluation, name=Path(os.path.realpath(path)).name)
     if hierarchy is None:
         require_file(path)
@@ -163,6 +165,23 @@ def read_or_evaluate(
     return evaluate(
         hierarchy, open_scores(path, hierarchy, logits=logits), name=Path(path).stem, progress=progress, **options
     )
+
+
+def _check_settings(evaluation: Evaluation, shown: str, options: dict[str, Any]) -> None:
+    """Refuse an evaluation that was made with other settings than those that are asked for."""
+    measure = evaluation.hierarchy.information
+    for name in ("information", "below_label"):
+        wanted, found = options.get(name), getattr(evaluation, name)
+        if wanted is None or (isinstance(wanted, str) and wanted == found):
+            continue
+        if name == "information" and np.array_equal(measure(wanted), measure(found)):
+            continue
+        option = f"--{name.replace('_', '-')}"
+        was, asked = (value if isinstance(value, str) else "custom" for value in (found, wanted))
+        raise ParameterError(
+            f"{shown} was evaluated with {option} {was}, not {asked}. Leave out {option}, or evaluate the scores "
+            f"again: hedgerow evaluate SCORES --tree TREE {option} {asked} -o DIR"
+        )
 
 
 def _save_examples(evaluation: Evaluation, path: Path) -> None:
