@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import tracemalloc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.errors import FileError, ParameterError, ScoreError
+from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError
 from hedgerow.predictions_io import npz, open_scores, prediction_writer, scores
 from tests.score_files import LEAVES, H, every_format, probabilities, read, save, save_npz, save_table
 
@@ -73,6 +73,17 @@ def test_what_is_said_about_each_example(tmp_path: Path) -> None:
         (block,) = open_scores(path, H)
         found = (block.ids, block.groups, block.texts, block.images)
         assert [None if names is None else names.tolist() for names in found] == expected
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [[0], [1]], ["cod"] * 3, np.array([{}, None], dtype=object)])
+def test_labels_that_are_not_needed_may_be_anything(labels: Any, tmp_path: Path) -> None:
+    p = probabilities(2)
+    path = tmp_path / "s.npz"
+    np.savez(path, classes=LEAVES, probabilities=p, labels=labels)
+    (block,) = open_scores(path, H, labels=False)
+    np.testing.assert_array_equal(block.q, hr.likelihood.from_leaves(H, p, classes=LEAVES))
+    with pytest.raises(HedgerowError, match="'labels'"):
+        open_scores(path, H)
 
 
 def test_ids_may_be_numbers(tmp_path: Path) -> None:

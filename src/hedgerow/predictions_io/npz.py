@@ -46,11 +46,12 @@ class Member:
 
 @final
 class NpzSource(Source):
-    """The rows of an `.npz` score file."""
+    """The rows of an `.npz` score file; without `labels`, those are not looked at, whatever they are."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, labels: bool = True) -> None:
         require_file(path)
         self.path = path
+        self._keys = [key for key in PER_EXAMPLE if labels or key != "labels"]
         with self._archive() as archive:
             self._members = {
                 key: self._header(archive, f"{key}.npy") for key in self._wanted(archive) if key != "classes"
@@ -110,7 +111,7 @@ class NpzSource(Source):
             raise FileError(
                 f"{self.path} has {trouble}; it must hold exactly one of them. Its members: {', '.join(present)}."
             )
-        return ["classes", *found, *(key for key in PER_EXAMPLE if key in present)]
+        return ["classes", *found, *(key for key in self._keys if key in present)]
 
     def _header(self, archive: zipfile.ZipFile, name: str) -> Member:
         """Read what a member says about itself, and compare that with its size before anything is allocated."""

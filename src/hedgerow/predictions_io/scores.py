@@ -26,12 +26,7 @@ if TYPE_CHECKING:
     from hedgerow.predictions_io.source import Source
 
 _BLOCK_BYTES = 1 << 25  # of likelihoods, or of what the file holds of the same rows
-_SOURCES: dict[str, Callable[[str], Source]] = {
-    ".npz": NpzSource,
-    ".csv": CsvSource,
-    ".tsv": CsvSource,
-    ".parquet": ParquetSource,
-}
+_TABLES: dict[str, Callable[[str], Source]] = {".csv": CsvSource, ".tsv": CsvSource, ".parquet": ParquetSource}
 
 
 @final
@@ -178,12 +173,12 @@ def open_scores(
     """
     shown = os.fspath(path)
     suffix = PurePath(shown).suffix.lower()
-    if suffix not in _SOURCES:
+    if suffix != ".npz" and suffix not in _TABLES:
         what = repr(suffix) if suffix else "a name without extension"
-        raise ParameterError(f"{shown}: scores are read from {', '.join(_SOURCES)} files, not from {what}.")
+        raise ParameterError(f"{shown}: scores are read from .npz, {', '.join(_TABLES)} files, not from {what}.")
     if block_rows is not None and block_rows < 1:
         raise ParameterError(f"block_rows must be 1 or more, not {block_rows}.")
-    source = _SOURCES[suffix](shown)
+    source = NpzSource(shown, labels=labels) if suffix == ".npz" else _TABLES[suffix](shown)
     if suffix != ".npz":
         clash(tree, shown, [PER_EXAMPLE[key] for key in sorted(source.has)])
     if labels and "labels" not in source.has:
