@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import runpy
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -330,6 +332,42 @@ def test_outputs_may_stand_in_a_folder_that_is_made(place: Path, capsys: pytest.
     hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", *outputs)
     assert json.loads((place / "new" / "out" / "f.json").read_text(encoding="utf-8"))["examples"] == 80
     assert len(Evaluation.load("new/out")) == 80
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_any_encoding_of_the_output_will_do(encoding: str, place: Path) -> None:
+    def printed(*arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "hedgerow", *arguments],
+            env=os.environ | {"PYTHONIOENCODING": encoding},
+            capture_output=True,
+            check=True,
+            timeout=60,
+        )
+        assert done.stderr == b""
+        return done.stdout.decode(encoding)
+
+    Path("names.csv").write_text("life,日本\nlife,robin\n", encoding="utf-8")
+    out = printed("compare", "a.npz", "b.csv", "--tree", "tree.csv", "--bootstrap", "20")
+    better, worse, unclear = "▲▼≈" if encoding == "utf-8" else "+-~"
+    assert f"{better} better, {worse} worse, {unclear} no clear difference" in " ".join(out.split())
+    assert re.search(rf"^b +[\d.]+ {worse}", out, re.MULTILINE)
+    assert "95% interval" in printed("evaluate", "a.npz", "--tree", "tree.csv", "--bootstrap", "20")
+    assert ("日本" if encoding == "utf-8" else "??") in printed("doctor", "names.csv")
+
+
+def test_files_are_written_though_nobody_reads_on(place: Path) -> None:
+    command = f"{sys.executable} -m hedgerow evaluate a.npz --tree tree.csv -o out --json e.json"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command} | true"],  # noqa: S607
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stderr == "The evaluation is in out.\n"
+    assert json.loads(Path("e.json").read_text(encoding="utf-8"))["examples"] == 80
+    assert len(Evaluation.load("out")) == 80
 
 
 @pytest.mark.parametrize("verb", ["evaluate", "compare", "predict"])

@@ -6,6 +6,8 @@ inside the function, so that `hedgerow --help` stays quick.
 
 from __future__ import annotations
 
+import codecs
+import io
 import sys
 from typing import NoReturn
 
@@ -21,10 +23,14 @@ BAD_INPUT = 2
 """Exit status where the input cannot be used at all."""
 
 _OF_TRAINING = ("torch", "lightning", "torchmetrics", "safetensors", "sklearn", "PIL", "matplotlib")
+_PLAIN = {"▲": "+", "▼": "-", "≈": "~", "–": "-", "…": ".", "│": "|", "├": "|", "└": "`", "─": "-"}
 
 
 def main() -> None:
     """Run the command; a mistake in the input is one message, not a traceback."""
+    codecs.register_error("hedgerow.plain", _plain)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="hedgerow.plain")
     try:
         app()
     except HedgerowError as error:
@@ -33,6 +39,13 @@ def main() -> None:
         if error.name is None or error.name.partition(".")[0] not in _OF_TRAINING:
             raise
         _end(f"This needs {error.name}, which is not installed: pip install 'hedgerow[train]'")
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """Say with other characters what the encoding of the output has none for."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(_PLAIN.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
 
 
 def _end(message: str) -> NoReturn:

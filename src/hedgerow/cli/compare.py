@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
@@ -17,6 +16,7 @@ from hedgerow.cli.options import (
     InformationOfFilesOption,
     JsonOption,
     LogitsOption,
+    Output,
     RootOption,
     SeparatorOption,
     TreeFile,
@@ -95,7 +95,7 @@ def compare(
         replicates=bootstrap,
         progress=bar,
     )
-    print_comparison(found, Console())
+    print_comparison(found, Output())
     if json_file is not None:
         write_json(json_file, found.to_dict())
     draw(found.evaluations)

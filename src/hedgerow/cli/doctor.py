@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
     DisambiguateOption,
     JsonOption,
+    Output,
     RootOption,
     SeparatorOption,
     TreeFormatOption,
@@ -67,7 +67,7 @@ def doctor(
             separator=separator,
             disambiguate=disambiguate,
         )
-    diagnosis.print(Console())
+    diagnosis.print(Output())
     if json_file is not None:
         write_json(json_file, diagnosis.to_dict())
     raise typer.Exit(0 if diagnosis.ok else 1)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
@@ -20,6 +19,7 @@ from hedgerow.cli.options import (
     InformationOption,
     JsonOption,
     LogitsOption,
+    Output,
     RootOption,
     ScoresArgument,
     SeparatorOption,
@@ -88,7 +88,7 @@ def evaluate(
     ]
     print_evaluation(
         found,
-        Console(),
+        Output(),
         predict=shlex.join([str(scores), *([] if data is None else ["--data", str(data)]), *again]),
         compare=shlex.join([str(scores), "OTHER", *again] if output is None else [str(output), "OTHER"]),
     )

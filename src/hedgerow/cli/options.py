@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -143,6 +145,16 @@ class TreeFile:
     def arguments(self) -> list[str]:
         """What to write on the command line to give this tree again."""
         return ["--tree", str(self.path), *options(**self.reading)]
+
+
+@final
+class Output(Console):
+    """Where findings are printed. If nobody reads on, as behind `| head`, files are still to be written."""
+
+    def on_broken_pipe(self) -> None:
+        """Write the rest to nowhere."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def write_json(path: Path, data: Any) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
@@ -17,6 +16,7 @@ from hedgerow.cli.options import (
     InformationOption,
     JsonOption,
     LogitsOption,
+    Output,
     RootOption,
     ScoresArgument,
     SeparatorOption,
@@ -83,6 +83,6 @@ def predict(
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate)
     file = open_any_scores(scores, tree_file, data, logits=logits, labels=False)
     written = write_predictions(output, file, answer, progress=bar)
-    print_written(written, str(output), file.warnings, Console())
+    print_written(written, str(output), file.warnings, Output())
     if json_file is not None:
         write_json(json_file, {"output": str(output), "tau": tau, "rule": rule, **written.to_dict()})

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import JsonOption, check_outputs, explaining_interrupts, write_json
+from hedgerow.cli.options import JsonOption, Output, check_outputs, explaining_interrupts, write_json
 
 ImportOption = Annotated[
     list[Path] | None,
@@ -97,7 +96,7 @@ def study(
             draw=figures,
             progress=bar,
         )
-    print_report(report, Console())
+    print_report(report, Output())
     if json_file is not None:
         write_json(json_file, report.to_dict())
     if pack is not None:

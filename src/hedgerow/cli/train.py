@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import JsonOption, check_outputs, explaining_interrupts, write_json
+from hedgerow.cli.options import JsonOption, Output, check_outputs, explaining_interrupts, write_json
 
 
 @app.command(
@@ -60,6 +59,6 @@ def train(
     check_outputs(json_file, folder=folder, inputs=(Path(recipe),))
     with explaining_interrupts("Finished epochs are kept: the same command with --resume goes on."):
         run = train(chosen, folder, resume=resume)
-    print_run(run, Console())
+    print_run(run, Output())
     if json_file is not None:
         write_json(json_file, run.metrics())
