@@ -101,8 +101,13 @@ def test_one_example_and_one_class(tmp_path: Path) -> None:
 
 def test_what_cannot_be_evaluated() -> None:
     q, labels = sample()
-    with pytest.raises(ParameterError, match="need labels"):
-        evaluate(H, q)
+    for unlabelled in (q, q.tolist(), [q], "scores.npz", 3):
+        with pytest.raises(ParameterError, match=r"need labels.*open_scores"):
+            evaluate(H, unlabelled)
+    with pytest.raises(ScoreError, match=r"60 examples and 1 label\."):
+        evaluate(H, q, "cod")
+    with pytest.raises(ScoreError, match="one column per node"):
+        evaluate(H, 0.5, "cod")
     with pytest.raises(ScoreError, match="60 examples and 59 labels"):
         evaluate(H, q, labels[1:])
     with pytest.raises(ScoreError, match="no examples"):

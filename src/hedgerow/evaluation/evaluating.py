@@ -15,6 +15,7 @@ from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.evaluation.result import Evaluation, Examples
 from hedgerow.predictions_io import Block, ScoreFile
 from hedgerow.predictions_io.progress import Progress, silent
+from hedgerow.tree_files import counted
 from hedgerow.treeops import as_numpy
 
 if TYPE_CHECKING:
@@ -210,17 +211,20 @@ def _blocks(
         yield from scores
         return
     if labels is None:
-        if array_api_compat.is_array_api_obj(scores) or not isinstance(scores, Iterable):
-            raise ParameterError("Likelihoods need labels: evaluate(hierarchy, likelihoods, labels).")
-        yield from scores
+        for block in scores if isinstance(scores, Iterable) else [scores]:
+            if not isinstance(block, Block):
+                raise ParameterError(
+                    "Likelihoods need labels: evaluate(hierarchy, likelihoods, labels). A score file is to be "
+                    "opened first: hedgerow.predictions_io.open_scores."
+                )
+            yield block
         return
-    q: Any = scores if array_api_compat.is_array_api_obj(scores) else np.asarray(scores)
-    nodes = h.nodes(as_numpy(labels))
+    q: Any = scores if array_api_compat.is_array_api_obj(scores) else np.atleast_1d(np.asarray(scores))
+    nodes = np.atleast_1d(h.nodes(as_numpy(labels)))
     named = None if ids is None else np.array([str(i) for i in np.asarray(ids).tolist()], dtype=object)
     if len(q) != len(nodes) or (named is not None and len(named) != len(nodes)):
-        raise ScoreError(
-            f"One label (and id) an example is needed; got {len(q)} examples and {len(nodes)} labels."
-        )
+        got = f"{counted(len(q), 'example', 'examples')} and {counted(len(nodes), 'label', 'labels')}"
+        raise ScoreError(f"One label (and id) an example is needed; got {got}.")
     yield Block(0, q, nodes, named)
 
 
