@@ -13,7 +13,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError
-from hedgerow.predictions_io import npz, open_scores, prediction_writer, scores
+from hedgerow.predictions_io import npz, open_scores, prediction_writer, scores, tables
 from tests.score_files import LEAVES, H, every_format, probabilities, read, save, save_npz, save_table
 
 if TYPE_CHECKING:
@@ -181,6 +181,20 @@ def test_a_deflated_file_is_never_held_whole(tmp_path: Path, monkeypatch: pytest
     tracemalloc.stop()
     assert rows == 10_000
     assert peak < 8 << 20
+
+
+@pytest.mark.parametrize("length", [1, 100])
+def test_a_row_may_be_longer_than_a_block(length: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "_CSV_BLOCK", 1000)
+    names = [f"é{i:0{length}}" for i in range(300)]
+    h = hr.Hierarchy.from_edges([("root", name) for name in names])
+    p = probabilities(20, columns=300)
+    q, labels = read(save_table(tmp_path / "s.csv", p, names, label=names[:20]), h)
+    np.testing.assert_allclose(q[:, 1:], p)
+    assert h.names[labels].tolist() == names[:20]
+    path = save_table(tmp_path / "s.csv", p[:1], names, label=names[0], text="x" * 130_000, image="y" * 130_000)
+    with pytest.raises(FileError, match=r"a row of more than [\d,]+ bytes\. Use an \.npz or a Parquet file"):
+        read(path, h)
 
 
 @pytest.mark.parametrize("group", [5_000, 1_000_000])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_CSV_BLOCK = 1 << 24  # bytes of text at a time; one row must fit
+_CSV_BLOCK = 1 << 24  # bytes of text at a time; more for wide tables, as one row must fit
 _PARQUET_BUFFER = 1 << 16  # bytes to read at a time of each column
 
 
@@ -117,6 +117,7 @@ class CsvSource(_Table):
 
         # By number, so that names may repeat or be empty until the error about that has been raised.
         numbers = [str(i) for i in range(len(self._columns))]
+        block = max(_CSV_BLOCK, 4 * sum(max(len(name), 16) for name in self._columns))  # names, or numbers
         text = PER_EXAMPLE.values()
         types = {
             number: pa.string() if name in text else pa.float64()
@@ -126,15 +127,19 @@ class CsvSource(_Table):
             yield from arrow_csv.open_csv(
                 self.path,
                 read_options=arrow_csv.ReadOptions(
-                    column_names=numbers, skip_rows_after_names=1, block_size=_CSV_BLOCK
+                    column_names=numbers, skip_rows_after_names=1, block_size=block
                 ),
                 parse_options=arrow_csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
                 convert_options=arrow_csv.ConvertOptions(
                     column_types=types, null_values=[""], strings_can_be_null=False
                 ),
             )
-        except pa.ArrowException:
+        except pa.ArrowException as error:
             self._explain()
+            if "straddling" in str(error):  # Arrow's word for a row that does not fit
+                raise FileError(
+                    f"{self.path} has a row of more than {block:,} bytes. Use an .npz or a Parquet file for it."
+                ) from None
             raise
 
     def _explain(self) -> None:
