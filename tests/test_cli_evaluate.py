@@ -226,8 +226,9 @@ def test_predict_sums_up_by_rank(place: Path, capsys: pytest.CaptureFixture[str]
 
 def test_predict_needs_no_labels(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save_table(place / "new.csv", probabilities(5))
-    hedgerow(capsys, "predict", "new.csv", "--tree", "tree.csv", "--rule", "expected-information", "-o", "out.csv")
-    assert pd.read_csv("out.csv")["example"].tolist() == [0, 1, 2, 3, 4]
+    for rule in ("expected-information", "expected_information"):
+        hedgerow(capsys, "predict", "new.csv", "--tree", "tree.csv", "--rule", rule, "-o", f"{rule}.csv")
+        assert pd.read_csv(f"{rule}.csv")["example"].tolist() == [0, 1, 2, 3, 4]
     _, err = hedgerow(capsys, "evaluate", "new.csv", "--tree", "tree.csv", status=2)
     assert "no column 'label'. Its columns: 'robin', 'wren'" in err
 

@@ -40,9 +40,10 @@ class Rule(StrEnum):
 
 
 @app.command(
+    context_settings={"token_normalize_func": lambda word: word.replace("_", "-")},  # rules as JSON spells them
     epilog="Examples:\n\nhedgerow predict scores.npz --tree tree.csv --tau 0.8 -o answers.csv\n\n"
     "hedgerow predict scores.parquet --tree tree.csv --rule majority -o answers.parquet\n\n"
-    "hedgerow predict runs/quick --data new.npz --tau 0.8 -o answers.csv"
+    "hedgerow predict runs/quick --data new.npz --tau 0.8 -o answers.csv",
 )
 def predict(
     scores: ScoresArgument,
