@@ -65,7 +65,8 @@ def test_advice_on_rows_that_do_not_sum_to_one(tmp_path: Path) -> None:
             list(open_scores(path, H))
         return str(caught.value)
 
-    assert "rounded, write more digits. If these are logits" in advice([0.33, 0.33, 0.33, 0.0])
+    rounded = "rounded, write more digits, or divide each row by its sum. If these are logits"
+    assert rounded in advice([0.33, 0.33, 0.33, 0.0])
     assert "percentages, divide them by 100. If these are logits" in advice([90.0, 5.0, 5.0, 0.0])
     assert advice([0.5, 0.5, 0.5, 0.5]).endswith("sums to 2. " + columns._LOGITS)
     assert advice([0.5, np.nan, 0.5, 0.0]).endswith("Remove the row, or compute its scores again.")
@@ -77,6 +78,18 @@ def test_missing_and_extra_classes(suffix: str, tmp_path: Path) -> None:
     path = save(tmp_path / f"s.{suffix}", probabilities(2, columns=3), ["cod"] * 2, columns)
     parts = ("2 missing ('robin' and 'eel')", "1 extra ('robbin')", "Did you mean 'robin'?")
     refused(UnknownNameError, "neither the 4 leaves nor all 7 nodes", *parts, path=path)
+
+
+def test_a_model_that_knows_fewer_leaves(tmp_path: Path) -> None:
+    known, p = LEAVES[:3], probabilities(2, columns=3)
+    path = save(tmp_path / "s.npz", p, ["cod"] * 2, known)
+    said = (
+        "1 missing ('eel'). If these are classes that the model does not know, add columns of zeros (logits: -inf)"
+    )
+    refused(UnknownNameError, said, "or give a tree", "Hierarchy.subtree(names)[0].to_edges(FILE)", path=path)
+    H.subtree(known)[0].to_edges(tmp_path / "known.csv")
+    assert len(read(path, hr.Hierarchy.from_edges(tmp_path / "known.csv"))[0]) == 2
+    read(save(path, np.column_stack([p, np.zeros(2)]), ["cod"] * 2, LEAVES))
 
 
 @every_format

@@ -28,6 +28,10 @@ _NODE_LOGITS = (
     "logits of the leaves only."
 )
 _INDEX = " A column without a name is usually an index: write the table with index=False."
+_UNKNOWN_LEAVES = (
+    " If these are classes that the model does not know, add columns of zeros (logits: -inf), or give a tree of "
+    "only those that it knows: Hierarchy.subtree(names)[0].to_edges(FILE)."
+)
 _LIKELY_PROBABILITIES = (
     "The scores were read as logits, but every row looks like {what}. If that is what they are, "
     "leave out --logits, or save them as 'probabilities'{after}."
@@ -185,7 +189,8 @@ def _advice(scores: NDArray[Any], total: float) -> str:
     if np.isnan(total):
         return "Remove the row, or compute its scores again."
     if scores.min() >= 0 and abs(total - 1) <= _NEARLY:
-        return f"If these are probabilities that were rounded, write more digits. {_LOGITS}"
+        remedy = "write more digits, or divide each row by its sum"
+        return f"If these are probabilities that were rounded, {remedy}. {_LOGITS}"
     if scores.min() >= 0 and abs(total - 100) <= 100 * _NEARLY:
         return f"If these are percentages, divide them by 100. {_LOGITS}"
     return _LOGITS
@@ -211,9 +216,10 @@ def _misfit(h: Hierarchy, source: str, classes: list[str]) -> str:
     if not parts and inner == optional | (inner & found):  # the root beside the leaves of a flat tree
         parts = ["the inner nodes are missing"]
     index = _INDEX if any(not name or name.startswith(("Unnamed:", "__index_level")) for name in extra) else ""
+    unknown = _UNKNOWN_LEAVES if wanted is leaves and missing and len(parts) == 1 else ""
     expected = "all nodes (the root is optional)" if wanted is names else "the leaves"
     return (
         f"The {counted(len(classes), 'class column', 'class columns')} of {source} are neither the "
         f"{len(leaves):,} leaves nor all {len(names):,} nodes of the tree. Taken as {expected}: "
-        f"{'; '.join(parts)}.{closest([name for name in extra if name][:3], missing)}{index}"
+        f"{'; '.join(parts)}.{closest([name for name in extra if name][:3], missing)}{index}{unknown}"
     )
