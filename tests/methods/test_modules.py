@@ -70,7 +70,7 @@ def test_no_array_grows_with_the_square_of_the_tree(case: Case) -> None:
     chain = Hierarchy.from_parents([str(i) for i in range(2000)], np.arange(-1, 1999))
     for h in (star, chain):
         held = sum(buffer.nbytes for buffer in case.create(h).buffers())
-        assert held <= 8 * len(h) * 30
+        assert held <= 8 * len(h) * 24
 
 
 @own_fault_of_torch

@@ -63,8 +63,10 @@ class DeepRTC(Method):
     def _draw(self, batch: int, generator: Generator | None = None) -> Tensor:
         """Cut internal nodes at random: bool [batch, inner]."""
         inner = self.ancestry.inner
-        device = inner.device if generator is None else generator.device
-        chance = torch.rand(batch, len(inner), generator=generator, device=device).to(inner.device)
+        if generator is None:  # not named, for a graph of any batch size would not take it
+            chance = torch.rand(batch, len(inner), device=inner.device)
+        else:
+            chance = torch.rand(batch, len(inner), generator=generator, device=generator.device).to(inner.device)
         return chance < self.cut_probability
 
     def loss(self, theta: Tensor, labels: Tensor, cut: Tensor | None = None) -> Tensor:

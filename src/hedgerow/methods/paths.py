@@ -30,7 +30,8 @@ MOST_MASKS = 64
 
 def constant(module: nn.Module, name: str, values: NDArray[Any]) -> None:
     """Register an array that follows from the tree: it moves with the module and is not saved with it."""
-    module.register_buffer(name, torch.tensor(values), persistent=False)
+    with torch.inference_mode(False):  # fit for autograd wherever it is made
+        module.register_buffer(name, torch.tensor(values), persistent=False)
 
 
 @final
@@ -85,7 +86,6 @@ class Ancestry(nn.Module):
     slot: Tensor
     above: Tensor
     last: Tensor
-    last_slot: Tensor
 
     def __init__(self, h: Hierarchy) -> None:
         super().__init__()
@@ -101,7 +101,6 @@ class Ancestry(nn.Module):
         constant(self, "slot", slot)  # that of the parent
         constant(self, "above", np.stack(above)[:-1])  # the last leads to the root from everywhere
         constant(self, "last", h.end[inner] - 1)  # the last node below each
-        constant(self, "last_slot", np.searchsorted(inner, h.end[inner]))  # and the last internal one
 
     def path_scores(self, theta: Tensor, cut: Tensor | None = None) -> Tensor:
         """Return β_v = Σ θ_u over the ancestors u of v, itself included: [B, nodes but the root] -> [B, nodes].
@@ -121,9 +120,10 @@ class Ancestry(nn.Module):
 
 
 class _PathSum(torch.autograd.Function):
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(ctx: Any, theta: Tensor, cut: Tensor | None, tree: Ancestry) -> Tensor:
-        ctx.tree = tree
+    def forward(theta: Tensor, cut: Tensor | None, tree: Ancestry) -> Tensor:
         down = _at(theta, tree.column)
         down = _with_root(down if cut is None else torch.where(cut, NOTHING, down), 0.0)
         for further in tree.above:
@@ -137,18 +137,16 @@ class _PathSum(torch.autograd.Function):
         return scores if uncut is None else scores.index_add_(1, tree.inner, uncut)
 
     @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ARG004
+        ctx.tree = inputs[-1]
+
+    @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        # The transpose sums over descendants, a slice: a difference of prefix sums, the same on every run. On a
-        # CPU sums over children come first, for they leave less to add up in double precision.
+        # The transpose sums over descendants, a slice: a difference of prefix sums, the same on every run.
         tree, (grad,) = ctx.tree, grads
-        if torch.compiler.is_compiling() or not grad.is_cpu:
-            sums = grad.cumsum(-1, dtype=torch.float64)
-            below = _at(sums, tree.last) - _at(sums, tree.inner)
-        else:
-            of_children = grad.new_zeros(len(grad), len(tree.inner) + 1).index_add_(1, tree.slot, grad)
-            sums = of_children.cumsum(-1, dtype=torch.float64)
-            below = _at(sums, tree.last_slot) - sums[:, :-1]
-        return grad[:, 1:].index_add(1, tree.column, below.to(grad.dtype)), None, None
+        sums = grad.cumsum(-1, dtype=torch.float64)
+        below = (_at(sums, tree.last) - _at(sums, tree.inner)).to(grad.dtype)
+        return grad[:, 1:].index_add(1, tree.column, below), None, None
 
 
 def _with_root(x: Tensor, value: float) -> Tensor:
@@ -203,20 +201,24 @@ def negative_log_share(log_q: Tensor, first: Tensor, last: Tensor, paths: Paths 
 
     With `paths` the columns are all nodes, the slice is that of `first`, and its ancestors count too. Exactly 0,
     with its gradient, where the slice is the whole row. One definition, two ways to run it: a mask, or a gather of
-    as many columns as the longest slice has.
+    the columns of all slices, laid end to end.
     """
     width = log_q.shape[1]
+    is_whole = last - first == width
     if _masks_are_cheap(log_q, 1):
         inside = in_slice(first, last, width) if paths is None else paths.related(first)
-        part = torch.where(inside, log_q, NOTHING)
+        log_share = torch.where(inside, log_q, NOTHING).logsumexp(1)
     else:
-        columns = first[:, None] + torch.arange(max((last - first).tolist(), default=1), device=log_q.device)
-        inside = columns < last[:, None]
+        size = torch.where(is_whole, 1, last - first)
+        row = torch.repeat_interleave(size)
+        column = torch.arange(len(row), device=row.device) + (first + size - size.cumsum(0))[row]
         if paths is not None:
             above = paths(first)
-            columns, inside = torch.cat([above, columns], 1), torch.cat([above < first[:, None], inside], 1)
-        part = torch.where(inside, log_q.gather(1, columns.clamp(max=width - 1)), NOTHING)
-    return torch.where(last - first == width, 0.0, -part.logsumexp(1))
+            on_path, depth = (above < first[:, None]).nonzero(as_tuple=True)
+            row, column = torch.cat([row, on_path]), torch.cat([column, above[on_path, depth]])
+        part = log_q.reshape(1, -1).gather(1, (row * width + column)[None])
+        log_share = segment_log_sums(part, row[None], len(log_q))[0]
+    return torch.where(is_whole, 0.0, -log_share)
 
 
 def slice_log_sums(x: Tensor, first: Tensor, last: Tensor, *, inside: bool) -> Tensor:
@@ -233,8 +235,17 @@ def slice_log_sums(x: Tensor, first: Tensor, last: Tensor, *, inside: bool) -> T
         return torch.cat([whole, parts], 1)
     ring = segment_log_sums(x, rings(first, last, x.shape[1]), first.shape[1])
     if inside:
-        return ring.flip(1).logcumsumexp(1).flip(1)
-    return functional.pad(ring.logcumsumexp(1)[:, :-1], (1, 0), value=NOTHING)
+        return _running_log_sums(ring.flip(1)).flip(1)
+    return functional.pad(_running_log_sums(ring)[:, :-1], (1, 0), value=NOTHING)
+
+
+def _running_log_sums(x: Tensor) -> Tensor:
+    """Return log-sum-exps of the first 1, 2, ... columns: [B, K] -> [B, K]."""
+    if x.shape[1] > MOST_MASKS:
+        return x.logcumsumexp(1)
+    # The second derivative of logcumsumexp is NaN where the first is 0.
+    upto = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).tril()
+    return torch.where(upto, x[:, None], NOTHING).logsumexp(-1)
 
 
 def innermost(values: Tensor, first: Tensor, last: Tensor, width: int) -> Tensor:
@@ -271,4 +282,4 @@ def segment_log_sums(x: Tensor, segment: Tensor, count: int) -> Tensor:
 
 
 def _masks_are_cheap(x: Tensor, count: int) -> bool:
-    return count <= MOST_MASKS and (x.is_cuda or torch.compiler.is_compiling())
+    return count <= MOST_MASKS and (x.device.type != "cpu" or torch.compiler.is_compiling())
