@@ -209,6 +209,12 @@ def sigmoid(x: Array) -> Array:
     return np.asarray(special.expit(x))
 
 
+def log(x: Array) -> Array:
+    """Return the logarithm, -inf of 0."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(x))
+
+
 def log_sigmoid(x: Array) -> Array:
     """Return log(1 / (1 + exp(-x)))."""
     return np.asarray(special.log_expit(x))

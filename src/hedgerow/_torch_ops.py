@@ -183,6 +183,11 @@ def sigmoid(x: Tensor) -> Tensor:
     return torch.sigmoid(x)
 
 
+def log(x: Tensor) -> Tensor:
+    """Return the logarithm, -inf of 0."""
+    return x.log()
+
+
 def log_sigmoid(x: Tensor) -> Tensor:
     """Return log(1 / (1 + exp(-x)))."""
     return functional.logsigmoid(x)

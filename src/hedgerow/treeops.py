@@ -9,6 +9,7 @@ terms (logarithms, products) goes level by level.
 from __future__ import annotations
 
 import importlib
+import sys
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
@@ -39,8 +40,8 @@ def namespace(x: Array) -> Any:
 def extra_ops(x: Array) -> Any:
     """Return the module with the operations that the array API lacks, for this kind of array."""
     if array_api_compat.is_torch_array(x):
-        # By name, so that nothing in the evaluation half imports torch.
-        return importlib.import_module("hedgerow._torch_ops")
+        # By name, so that nothing in the evaluation half imports torch. Compiled graphs cannot import.
+        return sys.modules.get("hedgerow._torch_ops") or importlib.import_module("hedgerow._torch_ops")
     return _numpy_ops
 
 
@@ -419,5 +420,4 @@ def _segment_log_mass(x: Array, start: Array, segment: Array) -> tuple[Array, Ar
     largest = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
     shifted = x - xp.take(largest, segment, axis=-1)
     mass = ops.segment_sum(xp.exp(shifted), start, segment)
-    with np.errstate(divide="ignore"):  # an empty sum has logarithm -inf
-        return shifted, largest, xp.log(mass)
+    return shifted, largest, ops.log(mass)

@@ -57,11 +57,15 @@ def test_nothing_is_saved_and_everything_moves(case: Case) -> None:
     assert not list(method.parameters())
     moved = case.create(H).to("meta")
     assert all(buffer.device.type == "meta" for buffer in moved.buffers())
-    in_double = case.create(H).double().half()  # index arrays keep their type
+    if case.name != "deep-rtc":  # whose cut is drawn on the CPU here
+        assert moved.loss(scores(method, len(H)).to("meta"), every_label(H).to("meta")).shape == (len(H),)
+    # Arrays of the tree keep their type, whatever that of the scores.
     theta = scores(method, len(H), dtype=torch.float32)
-    torch.testing.assert_close(
-        value_and_gradient(in_double, theta), value_and_gradient(method, theta), rtol=1e-3, atol=1e-3
-    )
+    inner = case.create(H)
+    nn.Sequential(inner).bfloat16().float()
+    for other in (case.create(H).double().half(), inner):
+        assert [array.dtype for array in other.buffers()] == [array.dtype for array in method.buffers()]
+        torch.testing.assert_close(value_and_gradient(other, theta), value_and_gradient(method, theta))
 
 
 @pytest.mark.parametrize("case", CASES, ids=ident)
@@ -93,9 +97,77 @@ def test_compiled_deep_rtc_draws_its_own_cut() -> None:
     torch._dynamo.reset()
     method = methods.create("deep-rtc", H, cut_probability=0.5)
     compiled = torch.compile(method.loss, fullgraph=True, backend="aot_eager")
-    theta = scores(method, 200, dtype=torch.float32)[:1].repeat(200, 1)
-    labels = torch.full((200,), int(H.leaves[0]))
-    assert len(set(compiled(theta, labels).tolist())) > 5
+    for batch in (200, 150):  # the second is compiled for any batch size
+        theta = scores(method, batch, dtype=torch.float32)[:1].repeat(batch, 1)
+        labels = torch.full((batch,), int(H.leaves[0]))
+        assert len(set(compiled(theta, labels).tolist())) > 5
+
+
+@own_fault_of_torch
+@pytest.mark.filterwarnings("ignore:.*lru_cache:UserWarning")  # of array-api-compat
+@pytest.mark.parametrize("name", methods.available())
+def test_likelihoods_compile_once_one_has_been_computed(name: str) -> None:
+    torch._dynamo.reset()
+    method = methods.create(name, H)
+    theta = scores(method, len(H), dtype=torch.float32)
+    for function in (method.likelihood, method.log_likelihood):
+        expected = function(theta)
+        compiled = torch.compile(function, fullgraph=True, backend="aot_eager")
+        torch.testing.assert_close(compiled(theta), expected)
+
+
+@own_fault_of_torch
+@pytest.mark.parametrize("name", ["deep-rtc", "ps-softmax"])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_gradients_of_wide_nodes_keep_their_digits(name: str, compiled: bool) -> None:
+    torch._dynamo.reset()
+    wide = 100_000
+    h = Hierarchy.from_parents([str(i) for i in range(wide + 3)], [-1, 0, *[1] * wide, 0])
+    method = methods.create(name, h)
+    theta = torch.zeros(1, wide + 2, requires_grad=True)
+    loss = torch.compile(method.loss, fullgraph=True, backend="aot_eager") if compiled else method.loss
+    given = {"cut": torch.zeros(1, len(h), dtype=torch.bool)} if name == "deep-rtc" else {}
+    gradient = torch.autograd.grad(loss(theta, torch.tensor([wide + 2]), **given).sum(), theta)[0]
+    assert gradient[0, 0].item() == pytest.approx(wide / (wide + 1), rel=1e-6)
+
+
+@own_fault_of_torch
+@pytest.mark.parametrize("case", CASES, ids=ident)
+def test_functional_gradients_are_the_same(case: Case) -> None:
+    method = case.create(H)
+    theta = scores(method, len(H))
+    given = given_cut(method, len(H))
+    gradient = torch.func.grad(lambda t: method.loss(t, every_label(H), **given).sum())(theta)
+    torch.testing.assert_close(gradient, value_and_gradient(method, theta)[1])
+
+
+@own_fault_of_torch
+@pytest.mark.parametrize("name", methods.available())
+@pytest.mark.parametrize("tree", ["mixed", "comb"])
+def test_second_derivatives(name: str, tree: str) -> None:
+    h = TREES[tree]
+    method = methods.create(name, h)
+    given = given_cut(method, len(h))
+    theta = scores(method, len(h)).requires_grad_()
+    assert torch.autograd.gradgradcheck(lambda t: method.loss(t, every_label(h), **given), theta)
+
+
+@pytest.mark.parametrize("case", CASES, ids=ident)
+def test_methods_made_in_inference_mode_can_be_trained(case: Case) -> None:
+    with torch.inference_mode():
+        method = case.create(H)
+    assert value_and_gradient(method, scores(method, len(H)))[1].isfinite().all()
+
+
+@pytest.mark.parametrize("case", CASES, ids=ident)
+def test_large_scores_lose_no_more_digits_than_they_have(case: Case) -> None:
+    method = case.create(H)
+    if "ignores shifts" not in method.laws or case.name == "softmax-margin":
+        pytest.skip("a shift changes its loss, or the scores to which it adds its margin")
+    theta = scores(method, len(H)).round(decimals=1).mul(10).round()  # whole numbers: none is rounded by the shift
+    loss, gradient = value_and_gradient(method, theta)
+    shifted = value_and_gradient(method, (theta + 2.0**20).float())
+    torch.testing.assert_close(shifted, (loss.float(), gradient.float()), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("case", CASES, ids=ident)

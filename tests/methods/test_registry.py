@@ -74,6 +74,9 @@ def test_an_unknown_parameter_lists_what_there_is() -> None:
         ("flat-softmax", {"label_smoothing": 1.5}, "label_smoothing must lie between 0 and 1, not 1.5"),
         ("hxe", {"alpha": -1.0}, "alpha must be 0 or more"),
         ("hxe", {"alpha": float("nan")}, "alpha must be 0 or more"),
+        ("hxe", {"alpha": None}, "alpha of 'hxe' must be a number, not None"),
+        ("hxe", {"alpha": "0.1"}, "alpha of 'hxe' must be a number, not '0.1'"),
+        ("softmax-margin", {"hard": "no"}, "hard of 'softmax-margin' must be True or False, not 'no'"),
         ("multilabel-focal", {"alpha": 2.0}, "alpha must lie between 0 and 1"),
         ("multilabel-focal", {"gamma": float("inf")}, "gamma must be 0 or more"),
         ("deep-rtc", {"cut_probability": -0.1}, "cut_probability must lie between 0 and 1"),
@@ -104,6 +107,8 @@ def test_wrong_shapes_and_labels_are_refused(case: Case) -> None:
         method.loss(torch.zeros(2, width + 1), labels)
     with pytest.raises(ScoreError, match="One label a row is needed; 2 rows came with labels of shape"):
         method.loss(theta, torch.zeros(3, dtype=torch.int64))
+    with pytest.raises(ScoreError, match=r"a tensor of node indices, such as torch.tensor\(h.indices\(names\)\)"):
+        method.loss(theta, [0, 1])  # type: ignore[arg-type]
     with pytest.raises(ScoreError, match="Labels must be integer node indices, not torch"):
         method.loss(theta, torch.zeros(2))
     for outside in (-1, len(H)):
@@ -111,6 +116,11 @@ def test_wrong_shapes_and_labels_are_refused(case: Case) -> None:
             method.loss(theta, torch.tensor([0, outside]))
     assert method.loss(theta, labels.to(torch.int32)).shape == (2,)
     assert method.loss(torch.zeros(0, width), labels[:0]).shape == (0,)
+
+
+def test_numbers_of_any_kind_are_taken() -> None:
+    assert methods.create("multilabel-focal", H, alpha=None, gamma=np.float32(2)).gamma == 2
+    assert methods.create("hxe", H, alpha=1).alpha == 1
 
 
 def test_a_cut_of_the_wrong_kind_is_refused() -> None:

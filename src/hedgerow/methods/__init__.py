@@ -13,6 +13,7 @@ its parent; L the leaves and L(y) those below y; r the root; LSE a log-sum-exp.
 from __future__ import annotations
 
 import inspect
+import numbers
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import ParameterError
@@ -93,6 +94,14 @@ def create(name: str, hierarchy: Hierarchy, **params: Any) -> Method:
         if key not in known:
             there = f"it has {', '.join(known)}" if known else "it has none"
             raise ParameterError(f"{name!r} has no parameter {key!r}; {there}.")
-        if isinstance(known[key], float) and isinstance(value, bool | str | list | dict):
+        if isinstance(known[key], bool) and not isinstance(value, bool):
+            raise ParameterError(f"{key} of {name!r} must be True or False, not {value!r}.")
+        if isinstance(known[key], float) and not _is_number(value, METHODS[name], key):
             raise ParameterError(f"{key} of {name!r} must be a number, not {value!r}.")
     return METHODS[name](hierarchy, **params)
+
+
+def _is_number(value: Any, method: type[Method], key: str) -> bool:
+    if value is None:
+        return "None" in str(inspect.signature(method).parameters[key].annotation)
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)

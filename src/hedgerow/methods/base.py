@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, final
 
 import numpy as np
@@ -104,6 +105,14 @@ class Method(nn.Module, ABC):
         """Return log q of every node, computed as such: it does not saturate where q is 0 or 1."""
         return cast("Tensor", self.link(self.hierarchy, theta, scale="log"))
 
+    def _apply(self, fn: Any, recurse: bool = True) -> Method:
+        """Move the arrays of the tree with the module; another precision is for scores, not for them."""
+        exact = {name: array for name, array in self.named_buffers(recurse=False) if array.is_floating_point()}
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        for name, array in exact.items():
+            setattr(self, name, array.to(getattr(self, name).device))
+        return self
+
     def forward(self, theta: Tensor, labels: Tensor) -> Tensor:
         """Return `loss`: a method stands wherever a torch criterion with ``reduction="none"`` does."""
         return self.loss(theta, labels)
@@ -115,15 +124,21 @@ class Method(nn.Module, ABC):
                 f"Scores must be [batch, {self.width}], one column for each of the {self.scores}; "
                 f"their shape is {tuple(theta.shape)}."
             )
+        if not isinstance(labels, Tensor):
+            raise ScoreError(
+                f"Labels must be a tensor of node indices, such as torch.tensor(h.indices(names)), not "
+                f"{type(labels).__name__}."
+            )
         if labels.shape != theta.shape[:1]:
             raise ScoreError(
                 f"One label a row is needed; {len(theta)} rows came with labels of shape {tuple(labels.shape)}."
             )
         if labels.is_floating_point() or labels.dtype == torch.bool:
             raise ScoreError(f"Labels must be integer node indices, not {labels.dtype}.")
-        # Where looking would not stop the device or break the graph.
+        # Where looking would not stop the device or break the graph; in torch.func there is nothing to look at.
         if labels.device.type == "cpu" and not torch.compiler.is_compiling():
-            self.hierarchy.nodes(labels.numpy())
+            with suppress(RuntimeError):
+                self.hierarchy.nodes(labels.numpy())
         return theta.to(torch.promote_types(theta.dtype, torch.float32)), labels.long()
 
     def extra_repr(self) -> str:
