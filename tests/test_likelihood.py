@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow import Hierarchy, likelihood
+from hedgerow import Hierarchy, infer, likelihood
 from hedgerow.errors import ParameterError, ScoreError, UnknownNameError
 from tests import oracle
 from tests.backends import BACKENDS, make, values_of
@@ -311,3 +311,46 @@ def test_other_scales_only_refuse_what_is_no_number() -> None:
                 likelihood.check_likelihoods(SMALL, make(backend, [row, [0, np.nan, 0, 0, 0]]), scale)
     with pytest.raises(ParameterError, match="scale"):
         likelihood.check_likelihoods(SMALL, [row], "odds")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=repr)
+@QUICK
+@given(st.data())
+def test_decimal_probabilities_come_out_as_they_went_in(backend: Any, data: st.DataObject) -> None:
+    h = data.draw(trees())
+    votes = data.draw(st.lists(st.sampled_from(range(len(h.leaves))), min_size=10, max_size=10))
+    count = np.bincount(votes, minlength=len(h.leaves))
+    # Tenths have no exact sum, yet they stay what they are, and no parent gets less than its child.
+    p = make(backend, count[None] / 10)
+    q = values_of(backend, likelihood.from_leaves(h, p))
+    assert q[:, h.leaves].tolist() == values_of(backend, p).tolist()
+    assert np.all(q[:, np.maximum(h.parent, 0)] >= q)
+    # Sums of the same numbers are equal, in whatever order they come.
+    q = values_of(backend, likelihood.flat_softmax(h, make(backend, count[None])))
+    of: dict[tuple[int, ...], float] = {}
+    for v in range(len(h)):
+        below = tuple(sorted(count[h.leaves_before[v] : h.leaves_before[h.end[v]]].tolist()))
+        assert of.setdefault(below, q[0, v]) == q[0, v]
+
+
+def test_a_threshold_that_equals_a_probability_is_not_exceeded() -> None:
+    h = Hierarchy.from_edges([("r", "a"), ("r", "b"), ("a", "c"), ("a", "d"), ("b", "e"), ("b", "f")])
+    q = likelihood.from_leaves(h, [[0.5, 0.1, 0.3, 0.1], [0.1, 0.5, 0.3, 0.1]])
+    assert h.names[infer.threshold(h, q, 0.5)].tolist() == ["a", "a"]
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # of torch's own jvp
+@pytest.mark.parametrize("name", ["flat_softmax", "softmax_over_nodes"])
+def test_gradients_are_those_of_plain_sums(name: str) -> None:
+    h = Hierarchy.from_edges([("r", "a"), ("r", "b"), ("a", "c"), ("a", "d"), ("b", "e"), ("b", "f")])
+    function = PARAMETRISATIONS[name].fast
+    width = PARAMETRISATIONS[name].width(h)
+    theta = torch.linspace(-2, 3, 2 * width, dtype=torch.float64).reshape(2, width).requires_grad_()
+    assert torch.autograd.gradcheck(lambda t: function(h, t), theta)
+    sure = torch.eye(width, dtype=torch.float64)[:1] * 60  # whose sum is 1 within rounding
+    gradient = torch.autograd.grad(function(h, sure.requires_grad_())[0, h.leaves[0]], sure)[0]
+    assert gradient.abs().max() < 1e-20
+    _, tangent = torch.func.jvp(lambda t: function(h, t), (theta.detach(),), (torch.ones_like(theta),))
+    assert tangent.abs().max() < 1e-12
+    _, tangent = torch.func.jvp(lambda t: function(h, t), (theta.detach(),), (theta.detach(),))
+    assert tangent.abs().max() > 0.01

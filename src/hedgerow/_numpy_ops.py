@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
+UNIT = 2.0**-62
+"""What shares are whole multiples of while they are added up: 1 and a little more must fit into 63 bits."""
 _LONG_ROW = 1000  # entries from which it pays to add up row by row
 _WIDTHS = np.array([1, 8, 64, 512])  # smaller rungs are padded to these, to be few arrays
 
@@ -37,16 +39,16 @@ def to_numpy(*arrays: Array) -> list[Array]:
     return list(arrays)
 
 
-def prefix_sums(x: Array) -> Array:
-    """Return float64 sums of the first 0, 1, 2, ... entries along the last axis."""
+def prefix_sums(x: Array, dtype: Any = np.float64) -> Array:
+    """Return sums of the first 0, 1, 2, ... entries along the last axis."""
     width = x.shape[-1]
-    sums = np.empty((*x.shape[:-1], width + 1))
+    sums = np.empty((*x.shape[:-1], width + 1), dtype=dtype)
     sums[..., 0] = 0
     if width < _LONG_ROW:
-        np.cumsum(x, axis=-1, dtype=np.float64, out=sums[..., 1:])
+        np.cumsum(x, axis=-1, dtype=dtype, out=sums[..., 1:])
         return sums
     # NumPy lets other threads run while it adds up one row of one type, but not while it adds up several.
-    entries = x.astype(np.float64, copy=False).reshape(-1, width)
+    entries = x.astype(dtype, copy=False).reshape(-1, width)
     for row, result in zip(entries, sums.reshape(-1, width + 1), strict=True):
         np.add.accumulate(row, out=result[1:])
     return sums
@@ -56,11 +58,12 @@ def interval_shares(x: Array, first: Array, last: Array, column: Array) -> Array
     """Sum x >= 0 over intervals of columns, as shares of the sum of the row.
 
     There is a share for each single column, followed by those of the columns first[k] .. last[k] - 1 for every k;
-    entry j of the result is the share number column[j].
+    entry j of the result is the share number column[j], and the first is that of the whole row, 1.
 
-    The sums are differences of float64 prefix sums. These are added up one by one and rounding keeps the order,
-    so that an interval within another never gets more than it. Rows go in blocks, since fresh memory for whole
-    intermediate results would cost more than the sums.
+    The sums are differences of prefix sums of whole multiples of `UNIT`, which no order of adding rounds: an
+    interval within another never gets more than it, and what is equal stays equal. A row that sums to 1 within
+    rounding is not divided by its sum, so that shares are the numbers given. Rows go in blocks, since fresh memory
+    for whole intermediate results would cost more than the sums.
     """
     return _interval_shares(x, first, last, column, lambda block: block)
 
@@ -79,18 +82,33 @@ def _interval_shares(x: Array, first: Array, last: Array, column: Array, mass: C
     width = x.shape[-1]
     rows_of_x = x.reshape(-1, width)
     result = np.empty((len(rows_of_x), len(column)), dtype=x.dtype)
+    rounding = sum_rounding(width, float(np.finfo(x.dtype).eps))
 
     def work(rows: slice) -> None:
-        sums = prefix_sums(mass(rows_of_x[rows]))
-        share = np.empty((len(sums), width + len(first)), dtype=x.dtype)
-        np.subtract(sums[:, 1:], sums[:, :-1], out=share[:, :width], casting="same_kind")
-        upper, lower = np.take(sums, last, axis=-1), np.take(sums, first, axis=-1)
-        np.subtract(upper, lower, out=share[:, width:], casting="same_kind")
-        share /= sums[:, -1:].astype(x.dtype)
+        entries = mass(rows_of_x[rows])
+        whole = entries.sum(axis=-1, dtype=np.float64, keepdims=True)
+        total = np.where(np.abs(whole - 1) <= rounding, 1.0, whole).astype(x.dtype)
+        share = np.empty((len(entries), width + len(first)), dtype=x.dtype)
+        single, wide = share[:, :width], share[:, width:]
+        np.divide(entries, total, out=single)
+        single *= x.dtype.type(1 / UNIT)
+        np.floor(single, out=single)
+        with np.errstate(invalid="ignore"):  # NaN is no whole number
+            sums = prefix_sums(single.astype(np.int64), np.int64)
+        wide[:] = np.take(sums, last, axis=-1) - np.take(sums, first, axis=-1)
+        share *= x.dtype.type(UNIT)
+        np.minimum(share, 1, out=share)
+        share[:, column[0]] = 1
+        share[np.isnan(whole[:, 0])] = np.nan
         np.take(share, column, axis=-1, out=result[rows], mode="clip")
 
     map_row_blocks(work, len(result), result.itemsize * (width + len(column)))
     return result.reshape(*x.shape[:-1], len(column))
+
+
+def sum_rounding(width: int, epsilon: float) -> float:
+    """Return how far from 1 rounding leaves a row that sums to 1: that of the entries, and that of adding up."""
+    return epsilon + width * float(np.finfo(np.float64).eps)
 
 
 def extremes(x: Array) -> tuple[float, float]:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from hedgerow._numpy_ops import padded_tables
+from hedgerow._numpy_ops import UNIT, padded_tables, sum_rounding
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,16 +50,25 @@ def prefix_sums(x: Tensor) -> Tensor:
 
 
 def interval_shares(x: Tensor, first: Tensor, last: Tensor, column: Tensor) -> Tensor:
-    """Sum x >= 0 over intervals of columns, as shares of the sum of the row.
+    """Sum x >= 0 over intervals of columns, as shares of the sum of the row: see `_numpy_ops.interval_shares`.
 
-    There is a share for each single column, followed by those of the columns first[k] .. last[k] - 1 for every k;
-    entry j of the result is the share number column[j]. A parallel scan may round a later prefix sum below an
-    earlier one: the running maximum restores the order.
+    Gradients are those of plain sums.
     """
-    sums = prefix_sums(x).cummax(-1).values
-    wide = sums.index_select(-1, last) - sums.index_select(-1, first)
-    share = torch.cat([sums.diff(dim=-1), wide], dim=-1) / sums[..., -1:]
-    return share.to(x.dtype).index_select(-1, column)
+    whole = x.sum(-1, keepdim=True, dtype=torch.float64)
+    rounding = sum_rounding(x.shape[-1], torch.finfo(x.dtype).eps)
+    total = whole + torch.where((whole - 1).abs() <= rounding, 1 - whole, 0.0).detach()
+    part = x / total
+
+    def with_intervals(parts: Tensor) -> Tensor:
+        sums = functional.pad(parts.cumsum(-1), (1, 0))
+        return torch.cat([parts, sums.index_select(-1, last) - sums.index_select(-1, first)], dim=-1)
+
+    share = (with_intervals((part.detach() / UNIT).long()).double() * UNIT).clamp(max=1)
+    if torch.is_grad_enabled():
+        smooth = with_intervals(part)
+        share = smooth + (share - smooth).detach()
+    share = torch.where(column == column[0], 1.0, share.to(x.dtype).index_select(-1, column))
+    return torch.where(whole.isnan(), torch.nan, share)
 
 
 def interval_softmax(x: Tensor, first: Tensor, last: Tensor, column: Tensor) -> Tensor:
