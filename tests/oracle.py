@@ -146,9 +146,12 @@ def risk_minimising(
     info: Sequence[float],
     cost: Callable[[int, int], float | Fraction],
     over: str,
+    *,
+    likely_first: bool = False,
 ) -> int:
     risk = risks(t, p, cost, over)
-    return _best(list(risk), lambda v: (-risk[v], p[v], info[v]), t.root)
+    ties = (lambda v: (p[v], info[v])) if likely_first else (lambda v: (info[v], p[v]))
+    return _best(list(risk), lambda v: (-risk[v], *ties(v)), t.root)
 
 
 # The paper's Algorithm 1 ----------------------------------------------------------------------------------

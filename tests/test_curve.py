@@ -448,3 +448,32 @@ def test_one_example_of_one_class() -> None:
     assert curve.summary() == pytest.approx(
         {"AP": 1, "AC": 1, "AC_exact": 0, "AURC": 0, "R@90C": 1, "R@95C": 1, "E@90C": 0, "E@95C": 0}
     )
+
+
+def test_rounding_takes_no_figure_above_1() -> None:
+    random = np.random.default_rng(0)
+    parent = [-1, *(int(random.integers(i)) for i in range(1, 300))]
+    h = Hierarchy.from_parents([str(i) for i in range(300)], parent)
+    labels = h.leaves[random.integers(len(h.leaves), size=5000)]
+    theta = random.normal(size=(5000, len(h.leaves)))
+    theta[np.arange(5000), np.searchsorted(h.leaves, labels)] += 40
+    q = hr.likelihood.flat_softmax(h, theta)
+    for options in ({}, {"bins": 50}):
+        curve = hr.operating_curve(h, q, labels, **options)
+        for name in ("correct", "exact", "precision", "recall"):
+            assert 0 <= getattr(curve, name).min() <= getattr(curve, name).max() <= 1
+        assert curve.recall[-1] == pytest.approx(1, abs=1e-9)
+        assert max(curve.summary().values()) <= 1
+
+
+@pytest.mark.parametrize("worth", [1e10, np.nan])
+def test_bins_refuse_what_they_cannot_add_up(worth: float) -> None:
+    h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+
+    def minutes(h: Hierarchy, label: Any, prediction: Any) -> Any:
+        return np.where(label == prediction, 0.0, worth)
+
+    q = np.array([[1, 0.7, 0.3]] * 5)
+    assert len(hr.operating_curve(h, q, ["dog"] * 5, metrics=[minutes]).threshold) == 2
+    with pytest.raises(ParameterError, match="'minutes' has values that cannot be added up in bins"):
+        hr.operating_curve(h, q, ["dog"] * 5, metrics=[minutes], bins=10)

@@ -145,8 +145,11 @@ def test_risk_minimising_with_costs_that_are_exact(over: Any, data: st.DataObjec
     kind = data.draw(information_kinds(h, exact=True))
     t, info = oracle.Tree(h.parent.tolist()), h.information(kind).tolist()
     name, cost = data.draw(st.sampled_from(list(costs(t, info).items())))
-    expected = [oracle.risk_minimising(t, p, info, cost, over) for p in q.tolist()]
+    expected = [
+        oracle.risk_minimising(t, p, info, cost, over, likely_first=name.startswith("-")) for p in q.tolist()
+    ]
     check_all(q, lambda q: infer.risk_minimising(h, q, name, over, information=kind), expected)
+    expected = [oracle.risk_minimising(t, p, info, cost, over) for p in q.tolist()]
 
     def function(_: Hierarchy, label: Any, prediction: Any) -> Any:
         return np.vectorize(cost, otypes=[float])(label, prediction)
@@ -451,3 +454,11 @@ loaded = {"torch", "matplotlib", "lightning", "sklearn"} & set(sys.modules)
 sys.exit(f"loaded: {loaded}" if loaded else 0)
 """
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_of_equal_distances_the_more_specific_answer_is_given() -> None:
+    h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    q = np.array([[1, 1, 0.5, 0.5, 0]])  # three nodes as far from the label as each other
+    assert h.names[infer.risk_minimising(h, q, "depth distance")].tolist() == ["cat"]
+    reward = infer.risk_minimising(h, q, "-correct x I", information="depth")  # 1 x 1 for pet, 2 x 0.5 for cat
+    assert h.names[reward].tolist() == ["pet"]

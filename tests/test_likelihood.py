@@ -354,3 +354,12 @@ def test_gradients_are_those_of_plain_sums(name: str) -> None:
     assert tangent.abs().max() < 1e-12
     _, tangent = torch.func.jvp(lambda t: function(h, t), (theta.detach(),), (theta.detach(),))
     assert tangent.abs().max() > 0.01
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=repr)
+def test_the_one_that_is_barely_too_large_is_named(backend: Any) -> None:
+    h = Hierarchy.from_edges([("r", "a"), ("r", "b")])
+    q = np.array([[1, 0.5, 0.5], [1, 1.00001, 0.5]], dtype=np.float32)
+    q[1, 1] = np.nextafter(q[1, 1], np.float32(2))
+    with pytest.raises(ScoreError, match=r"row 1 has 1\.00001 for 'a'"):
+        likelihood.check_likelihoods(h, make(backend, q))

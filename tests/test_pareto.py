@@ -116,3 +116,12 @@ def test_the_minimum_is_compared_exactly() -> None:
     h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
     for tau in (0.1, 0.3, 0.7):
         check(h, [[1, tau, 0]], "leaves", tau)
+
+
+def test_any_order_in_memory() -> None:
+    h = Hierarchy.from_parents([str(i) for i in range(40)], [-1, *((i - 1) // 3 for i in range(1, 40))])
+    q = np.random.default_rng(0).random((7, 40))
+    expected = ordered_pareto_sets(h, q)
+    found = ordered_pareto_sets(h, np.asfortranarray(q))
+    assert found.node.tolist() == expected.node.tolist()
+    assert found.score.tolist() == expected.score.tolist()

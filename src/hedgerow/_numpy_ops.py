@@ -177,6 +177,7 @@ class Rungs:
 
         q is [B, nodes of the tree], both results are [B, rungs].
         """
+        q = np.ascontiguousarray(q)  # gathering from columns would take many times as long
         found, largest = [], []
         for table in self._tables:
             rungs, width = table.shape

@@ -124,8 +124,8 @@ class _System:
         self._label_of = np.searchsorted(labels, events.label)
         changes = np.empty((len(builder.measures.metrics), len(order)))
         builder.measures.changes(events, order, changes)
-        by_metric = zip(builder.measures.at_root(labels), changes, strict=True)
-        self._metrics = dict(zip(builder.measures.metrics, by_metric, strict=True))
+        self._measures = builder.measures
+        self._sums = list(zip(builder.measures.at_root(labels), changes, strict=True))
         self._per_example = per_example
         self._summarise = summarise
         self.examples = len(events.label)
@@ -137,11 +137,11 @@ class _System:
         total = weight.sum()
         label_weight = np.bincount(self._label_of, weights=weight)
         event_weight = weight[self._example]
-        values = {
-            name: (at_root @ label_weight + np.append(0.0, np.cumsum(change * event_weight)[self._last])) / total
-            for name, (at_root, change) in self._metrics.items()
-        }
-        curve = OperatingCurve(self._threshold, values, self.examples, self._scale)
+        sums = (
+            at_root @ label_weight + np.append(0.0, np.cumsum(change * event_weight)[self._last])
+            for at_root, change in self._sums
+        )
+        curve = OperatingCurve(self._threshold, self._measures.means(sums, total), self.examples, self._scale)
         means = {name: float(value @ weight / total) for name, value in self._per_example.items()}
         return self._summarise(curve) | means
 

@@ -279,9 +279,7 @@ class CurveBuilder:
             threshold, sums, examples = self._exact_sums()
         if not examples:
             raise ScoreError("A curve needs at least one example.")
-        sums /= examples
-        values = dict(zip(self.measures.metrics, sums, strict=True))
-        return OperatingCurve(threshold, values, examples, self.scale)
+        return OperatingCurve(threshold, self.measures.means(sums, examples), examples, self.scale)
 
     def _exact_sums(self) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
         events = self.events
@@ -320,10 +318,12 @@ class Bins:
         labels, number = events.distinct_labels
         self.sums["examples"] += len(events.label)
         self.sums["moves"] += np.bincount(edge, minlength=len(self.edges))
-        for row, at_root in enumerate(measures.at_root(labels)):
-            self.sums["at_root"][row] += np.sum(_fixed(at_root) * number)
-        for row, (before, after) in enumerate(measures.before_and_after(events.moves)):
-            np.add.at(self.sums["change"][row], edge, _fixed(after) - _fixed(before))
+        most = _UNIT * np.iinfo(np.int64).max / max(1, int(self.sums["examples"]))
+        for row, (name, at_root) in enumerate(zip(measures.metrics, measures.at_root(labels), strict=True)):
+            self.sums["at_root"][row] += np.sum(_fixed(at_root, name, most) * number)
+        values = measures.before_and_after(events.moves)
+        for row, (name, (before, after)) in enumerate(zip(measures.metrics, values, strict=True)):
+            np.add.at(self.sums["change"][row], edge, _fixed(after, name, most) - _fixed(before, name, most))
 
     def add_sums(self, other: Mapping[str, NDArray[np.int64]]) -> None:
         """Take in the sums of other bins with the same edges."""
@@ -363,7 +363,13 @@ def _add_up(rows: NDArray[np.float64]) -> None:
             part[:] = np.cumsum(part)
 
 
-def _fixed(value: NDArray[np.float64]) -> NDArray[np.int64]:
+def _fixed(value: NDArray[np.float64], name: str, most: float) -> NDArray[np.int64]:
+    if not np.all(np.abs(value) < most):  # NaN is not
+        worst = value[np.abs(value).argmax()]
+        raise ParameterError(
+            f"The metric {name!r} has values that cannot be added up in bins: {worst:g} is too large, or no number. "
+            "Measure it in larger units, or leave out `bins`."
+        )
     return np.rint(value / _UNIT).astype(np.int64)
 
 

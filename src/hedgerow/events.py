@@ -239,6 +239,15 @@ class Measures:
 
         map_row_blocks(work, len(order), _BYTES_OF_PAIRS)
 
+    def means(self, sums: Iterable[NDArray[np.float64]], examples: float) -> dict[str, NDArray[np.float64]]:
+        """Divide the sums of each metric, in place; rounding takes no fraction out of 0 .. 1."""
+        values = dict(zip(self.metrics, sums, strict=True))
+        for name, value in values.items():
+            value /= examples
+            if getattr(self.metrics[name], "is_fraction", False):
+                np.clip(value, 0, 1, out=value)
+        return values
+
     def same_as(self, other: Measures) -> bool:
         """Tell whether two curves measure the same."""
         return (

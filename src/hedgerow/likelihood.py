@@ -16,7 +16,7 @@ import numpy as np
 from hedgerow import treeops
 from hedgerow.errors import ParameterError, ScoreError, UnknownNameError
 from hedgerow.tree_files import closest
-from hedgerow.treeops import Array, as_rows, as_scores, extra_ops, namespace
+from hedgerow.treeops import Array, as_rows, as_scores, extra_ops, namespace, rounded_down
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -138,8 +138,9 @@ def check_likelihoods(h: Hierarchy, q: Any, scale: Scale = "probability", *, fir
         if np.isnan(lowest):
             raise ScoreError(f"Scores must be numbers; {_offender(h, q, namespace(q).isnan(q), first_row)}.")
         return q
-    if not (lowest >= 0 and highest <= 1 + ROUNDING):  # NaN is not
-        what = _offender(h, q, ~((q >= 0) & (q <= 1 + ROUNDING)), first_row)
+    most = float(rounded_down(1 + ROUNDING, q))
+    if not (lowest >= 0 and highest <= most):  # NaN is not
+        what = _offender(h, q, ~((q >= 0) & (q <= most)), first_row)
         advice = "For scores on another scale, say scale='log' or scale='logit'."
         raise ScoreError(f"Likelihoods must lie between 0 and 1; {what}. {advice}")
     return q if highest <= 1 else _at_most(q, 1.0)

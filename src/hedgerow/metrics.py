@@ -101,11 +101,14 @@ class Metric:
         Its direction.
     definition
         The function, of a `Comparison`.
+    is_fraction
+        Whether its values lie between 0 and 1.
     """
 
     name: str
     higher_is_better: bool
     definition: Callable[[Comparison], NDArray[Any]]
+    is_fraction: bool = False
 
     def __call__(
         self,
@@ -191,31 +194,31 @@ def _ruled_out(c: Comparison) -> Values:
     return correct.of(c) * (1 - share_left)
 
 
-correct = Metric("correct", True, lambda c: c.hierarchy.is_ancestor(c.prediction, c.label))
+correct = Metric("correct", True, lambda c: c.hierarchy.is_ancestor(c.prediction, c.label), is_fraction=True)
 """Is the answer the label or an ancestor of it?"""
 
-exact = Metric("exact", True, lambda c: c.prediction == c.label)
+exact = Metric("exact", True, lambda c: c.prediction == c.label, is_fraction=True)
 """Is the answer the label?"""
 
-strictly_exact = Metric("strictly_exact", True, lambda c: c.answer == c.label)
+strictly_exact = Metric("strictly_exact", True, lambda c: c.answer == c.label, is_fraction=True)
 """Is the answer the label, an answer below the label counting as wrong?"""
 
-precision = Metric("precision", True, lambda c: c.precision)
+precision = Metric("precision", True, lambda c: c.precision, is_fraction=True)
 """Share of the answer's information that is right: ``I(lca) / I(prediction)``."""
 
-recall = Metric("recall", True, lambda c: c.recall)
+recall = Metric("recall", True, lambda c: c.recall, is_fraction=True)
 """Share of the label's information that is found: ``I(lca) / I(label)``."""
 
-f1 = Metric("f1", True, lambda c: _f1(c.precision, c.recall))
+f1 = Metric("f1", True, lambda c: _f1(c.precision, c.recall), is_fraction=True)
 """Harmonic mean of `precision` and `recall`, per example; 0 where both are 0."""
 
-depth_precision = Metric("depth_precision", True, lambda c: _precision(c, c.depth))
+depth_precision = Metric("depth_precision", True, lambda c: _precision(c, c.depth), is_fraction=True)
 """`precision` with depth in place of information (Wu and Palmer)."""
 
-depth_recall = Metric("depth_recall", True, lambda c: _recall(c, c.depth))
+depth_recall = Metric("depth_recall", True, lambda c: _recall(c, c.depth), is_fraction=True)
 """`recall` with depth in place of information (Wu and Palmer)."""
 
-depth_f1 = Metric("depth_f1", True, lambda c: _f1(_precision(c, c.depth), _recall(c, c.depth)))
+depth_f1 = Metric("depth_f1", True, lambda c: _f1(_precision(c, c.depth), _recall(c, c.depth)), is_fraction=True)
 """Harmonic mean of `depth_precision` and `depth_recall`."""
 
 lca_depth = Metric("lca_depth", True, lambda c: c.depth[c.lca])
@@ -239,23 +242,27 @@ depth_excess = Metric("depth_excess", False, lambda c: c.depth[c.prediction] - c
 depth_deficient = Metric("depth_deficient", False, lambda c: c.depth[c.label] - c.depth[c.lca])
 """Levels missed."""
 
-hierarchical_precision = Metric("hierarchical_precision", True, _set_precision)
+hierarchical_precision = Metric("hierarchical_precision", True, _set_precision, is_fraction=True)
 """Share of the answer's ancestors (root excluded) that are ancestors of the label; its mean is the macro
 average, see `micro_hierarchical` for the micro average."""
 
-hierarchical_recall = Metric("hierarchical_recall", True, _set_recall)
+hierarchical_recall = Metric("hierarchical_recall", True, _set_recall, is_fraction=True)
 """Share of the label's ancestors (root excluded) that are ancestors of the answer."""
 
-hierarchical_f1 = Metric("hierarchical_f1", True, lambda c: _f1(_set_precision(c), _set_recall(c)))
+hierarchical_f1 = Metric(
+    "hierarchical_f1", True, lambda c: _f1(_set_precision(c), _set_recall(c)), is_fraction=True
+)
 """Harmonic mean of `hierarchical_precision` and `hierarchical_recall`, per example."""
 
-coverage = Metric("coverage", True, lambda c: _share(c.information[c.prediction], c.information.max()))
+coverage = Metric(
+    "coverage", True, lambda c: _share(c.information[c.prediction], c.information.max()), is_fraction=True
+)
 """How specific the answer is, right or wrong: its information as a share of the largest (Goren et al.)."""
 
-non_root = Metric("non_root", True, lambda c: c.prediction != 0)
+non_root = Metric("non_root", True, lambda c: c.prediction != 0, is_fraction=True)
 """Does the answer say anything at all? (Davis et al.)"""
 
-true_negative_leaves = Metric("true_negative_leaves", True, _ruled_out)
+true_negative_leaves = Metric("true_negative_leaves", True, _ruled_out, is_fraction=True)
 """Share of the leaves that a correct answer rules out; 0 for a wrong one (Wu et al.)."""
 
 METRICS: dict[str, Metric] = {

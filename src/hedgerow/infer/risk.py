@@ -101,6 +101,11 @@ def exclusive(tree: Hierarchy, p: Array) -> Array:
     return p - sum_children(tree, p)
 
 
+def is_reward(cost: Cost) -> bool:
+    """Tell whether a cost is the negative information of right answers, by name."""
+    return isinstance(cost, str) and _known(cost) == _REWARD
+
+
 def _known(cost: str) -> str:
     def squeezed(name: str) -> str:
         return "".join(name.lower().replace("_", " ").replace("×", "x").split())

@@ -158,7 +158,7 @@ def risk_minimising(
 ) -> Array:
     """Answer with the node of smallest expected cost, the label being drawn from the likelihoods.
 
-    Ties go to higher likelihood, then higher information, then lower index.
+    Of "-correct x I", ties go to higher likelihood, as in `expected_information`.
 
     Parameters
     ----------
@@ -197,6 +197,7 @@ def risk_minimising(
 
     def rule(q: Array, _: slice) -> Array:
         p = nontrivial(h, q)
-        return first(Layout.of(h, q).nontrivial, allowed & (p > 0), (-expected(p), p, value))
+        ties = (p, value) if risk.is_reward(cost) else (value, p)
+        return first(Layout.of(h, q).nontrivial, allowed & (p > 0), (-expected(p), *ties))
 
     return by_rows(q, rule)
