@@ -150,8 +150,8 @@ def risk_minimising(
     likely_first: bool = False,
 ) -> int:
     risk = risks(t, p, cost, over)
-    ties = (lambda v: (p[v], info[v])) if likely_first else (lambda v: (info[v], p[v]))
-    return _best(list(risk), lambda v: (-risk[v], *ties(v)), t.root)
+    first, second = (p, info) if likely_first else (info, p)
+    return _best(list(risk), lambda v: (-risk[v], first[v], second[v]), t.root)
 
 
 # The paper's Algorithm 1 ----------------------------------------------------------------------------------

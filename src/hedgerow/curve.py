@@ -367,7 +367,7 @@ def _fixed(value: NDArray[np.float64], name: str, most: float) -> NDArray[np.int
     if not np.all(np.abs(value) < most):  # NaN is not
         worst = value[np.abs(value).argmax()]
         raise ParameterError(
-            f"The metric {name!r} has values that cannot be added up in bins: {worst:g} is too large, or no number. "
+            f"The metric {name!r} has values that cannot be added up in bins: {worst:g} is too large. "
             "Measure it in larger units, or leave out `bins`."
         )
     return np.rint(value / _UNIT).astype(np.int64)
