@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 from torch.nn import functional
 
 from hedgerow._numpy_ops import UNIT, padded_tables, sum_rounding
@@ -57,18 +58,27 @@ def interval_shares(x: Tensor, first: Tensor, last: Tensor, column: Tensor) -> T
     whole = x.sum(-1, keepdim=True, dtype=torch.float64)
     rounding = sum_rounding(x.shape[-1], torch.finfo(x.dtype).eps)
     total = whole + torch.where((whole - 1).abs() <= rounding, 1 - whole, 0.0).detach()
-    part = x / total
-
-    def with_intervals(parts: Tensor) -> Tensor:
-        sums = functional.pad(parts.cumsum(-1), (1, 0))
-        return torch.cat([parts, sums.index_select(-1, last) - sums.index_select(-1, first)], dim=-1)
-
-    share = (with_intervals((part.detach() / UNIT).long()).double() * UNIT).clamp(max=1)
-    if torch.is_grad_enabled():
-        smooth = with_intervals(part)
+    part = x / total.to(x.dtype)
+    units = (part.detach() * (1 / UNIT)).floor()
+    share = _with_intervals(units, first, last, torch.int64).mul(UNIT).clamp(max=1)
+    if _may_need_gradient(part):
+        smooth = _with_intervals(part, first, last, torch.float64)
         share = smooth + (share - smooth).detach()
-    share = torch.where(column == column[0], 1.0, share.to(x.dtype).index_select(-1, column))
+    share = torch.where(column == column[0], 1.0, share.index_select(-1, column))
     return torch.where(whole.isnan(), torch.nan, share)
+
+
+def _with_intervals(x: Tensor, first: Tensor, last: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return x followed by the sums over its intervals, added up in another type."""
+    sums = x.to(dtype).cumsum(-1)
+    before = sums.index_select(-1, first) - x.index_select(-1, first).to(dtype)
+    return torch.cat([x, (sums.index_select(-1, last - 1) - before).to(x.dtype)], dim=-1)
+
+
+def _may_need_gradient(x: Tensor) -> bool:
+    if x.requires_grad or torch.compiler.is_compiling():
+        return torch.is_grad_enabled()
+    return forward_ad.unpack_dual(x).tangent is not None
 
 
 def interval_softmax(x: Tensor, first: Tensor, last: Tensor, column: Tensor) -> Tensor:
