@@ -40,7 +40,7 @@ def to_numpy(*tensors: Tensor) -> list[NDArray[Any]]:
     """Return tensors as arrays; a GPU is waited for once, not once for each."""
     if not tensors[0].is_cuda:
         return [tensor.detach().cpu().numpy() for tensor in tensors]
-    fetched = [torch.empty_like(t, device="cpu", pin_memory=True).copy_(t, non_blocking=True) for t in tensors]
+    fetched = [tensor.to("cpu", non_blocking=True) for tensor in tensors]
     torch.cuda.current_stream(tensors[0].device).synchronize()
     return [tensor.numpy() for tensor in fetched]
 
@@ -78,7 +78,7 @@ def _with_intervals(x: Tensor, first: Tensor, last: Tensor, dtype: torch.dtype) 
 def _may_need_gradient(x: Tensor) -> bool:
     if x.requires_grad or torch.compiler.is_compiling():
         return torch.is_grad_enabled()
-    return forward_ad.unpack_dual(x).tangent is not None
+    return forward_ad.unpack_dual(x).tangent is not None  # type: ignore[no-untyped-call]
 
 
 def interval_softmax(x: Tensor, first: Tensor, last: Tensor, column: Tensor) -> Tensor:
