@@ -178,3 +178,12 @@ def test_scores_may_be_lists_integers_and_half_precision() -> None:
 def test_what_is_no_score(bad: Any) -> None:
     with pytest.raises(ScoreError):
         treeops.as_scores(bad, 2, "node")
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("backend", BACKENDS, ids=repr)
+def test_nothing_and_not_a_number_have_no_shares(backend: Any) -> None:
+    h = Hierarchy.from_edges([("r", "a"), ("r", "b"), ("a", "c"), ("a", "d")])
+    shares = values_of(backend, treeops.leaf_shares(h, make(backend, [[0, 0, 0], [1, math.nan, 0], [2, 1, 1]])))
+    assert np.isnan(shares[:2]).all()
+    assert shares[2].tolist() == [1, 0.75, 0.5, 0.25, 0.25]

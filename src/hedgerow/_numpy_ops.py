@@ -99,7 +99,7 @@ def _interval_shares(x: Array, first: Array, last: Array, column: Array, mass: C
         share *= x.dtype.type(UNIT)
         np.minimum(share, 1, out=share)
         share[:, column[0]] = 1
-        share[np.isnan(whole[:, 0])] = np.nan
+        share[~(whole[:, 0] > 0)] = np.nan
         np.take(share, column, axis=-1, out=result[rows], mode="clip")
 
     map_row_blocks(work, len(result), result.itemsize * (width + len(column)))
