@@ -216,8 +216,9 @@ def negative_log_share(log_q: Tensor, first: Tensor, last: Tensor, paths: Paths 
             above = paths(first)
             on_path, depth = (above < first[:, None]).nonzero(as_tuple=True)
             row, column = torch.cat([row, on_path]), torch.cat([column, above[on_path, depth]])
-        part = log_q.reshape(1, -1).gather(1, (row * width + column)[None])
-        log_share = segment_log_sums(part, row[None], len(log_q))[0]
+        part = log_q.reshape(-1).gather(0, row * width + column)
+        largest = part.new_full((len(log_q),), -torch.inf).scatter_reduce(0, row, part.detach(), "amax")
+        log_share = part.new_zeros(len(log_q)).scatter_add(0, row, (part - largest[row]).exp()).log() + largest
     return torch.where(is_whole, 0.0, -log_share)
 
 
