@@ -314,7 +314,7 @@ def test_an_evaluation_replaces_only_evaluations(place: Path, capsys: pytest.Cap
     for name in ("tree.json", "curve.npz", "examples.npz", "evaluation.json"):
         Path("mine").mkdir(exist_ok=True)
         Path("mine", name).write_text("{}")
-        said = f"mine/{name} is not of an evaluation that hedgerow saved, and would be overwritten. Give the"
+        said = f"mine/{name} would be overwritten, and is not part of a whole evaluation."
         refused("evaluate", "a.npz", *tree, "-o", "mine", said=said)
         Path("mine", name).unlink()
     H.save("tree.json")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy import special
 
 import hedgerow as hr
-from hedgerow import Hierarchy, metrics
+from hedgerow import CurveBuilder, Hierarchy, metrics
 from hedgerow.curve import STANDARD_METRICS
 from hedgerow.errors import FileError, ParameterError, ScoreError, UnknownNameError
 from tests import oracle, oracle_curve
@@ -477,3 +477,28 @@ def test_bins_refuse_what_they_cannot_add_up(worth: float) -> None:
     assert len(hr.operating_curve(h, q, ["dog"] * 5, metrics=[minutes]).threshold) == 2
     with pytest.raises(ParameterError, match="'minutes' has values that cannot be added up in bins"):
         hr.operating_curve(h, q, ["dog"] * 5, metrics=[minutes], bins=10)
+
+
+def test_a_refused_batch_leaves_bins_as_they_were_and_sums_of_all_are_refused() -> None:
+    h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+
+    def price(h: Hierarchy, label: Any, prediction: Any) -> Any:
+        return np.where(prediction == 0, np.where(label == 2, 1e12, 1e6), 0.0)
+
+    def builder() -> CurveBuilder:
+        b = CurveBuilder(h, metrics=[metrics.correct, price], bins=8)
+        b.update(np.tile([1, 0.7, 0.3], (1000, 1)), ["cat"] * 1000)
+        return b
+
+    first = builder()
+    before = first.compute()
+    with pytest.raises(ParameterError, match="'price' has values that cannot be added up"):
+        first.update([[1, 0.7, 0.3]], ["dog"])
+    assert {name: value.tolist() for name, value in first.compute().values.items()} == {
+        name: value.tolist() for name, value in before.values.items()
+    }
+    assert before.values["price"][0] == 1e6
+    for _ in range(2):
+        first.merge(builder())
+    with pytest.raises(ParameterError, match="'price' has values that cannot be added up"):
+        first.compute()

@@ -210,7 +210,7 @@ def test_saving_again_replaces(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["tree.json", "curve.npz", "examples.npz", "evaluation.json"])
 def test_files_of_other_origin_are_not_replaced(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("[1]", encoding="utf-8")
-    with pytest.raises(FileError, match=rf"{name} is not of an evaluation .* folder of its own"):
+    with pytest.raises(FileError, match=rf"{name} would be overwritten.* folder of its own, or delete the file"):
         full_evaluation().save(tmp_path)
     assert [(path.name, path.read_text(encoding="utf-8")) for path in tmp_path.iterdir()] == [(name, "[1]")]
 

@@ -231,6 +231,15 @@ def test_predictions_as_csv(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_ids_may_be_lacking(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"out.{suffix}"
+    with prediction_writer(path, H, ids=True) as write:
+        write([1, 2], np.array([0.75, 0.5]))
+    frame = pd.read_csv(path, keep_default_na=False) if suffix == "csv" else pd.read_parquet(path)
+    assert frame["id"].tolist() == ["", ""]
+
+
 def test_predictions_show_ranks_and_titles(tmp_path: Path) -> None:
     h = hr.Hierarchy.from_lineages([("class", "species"), ("birds", "robin"), ("birds", "wren")])
     h = h.with_titles({"robin": "Erithacus rubecula"})

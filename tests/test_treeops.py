@@ -184,6 +184,8 @@ def test_what_is_no_score(bad: Any) -> None:
 @pytest.mark.parametrize("backend", BACKENDS, ids=repr)
 def test_nothing_and_not_a_number_have_no_shares(backend: Any) -> None:
     h = Hierarchy.from_edges([("r", "a"), ("r", "b"), ("a", "c"), ("a", "d")])
-    shares = values_of(backend, treeops.leaf_shares(h, make(backend, [[0, 0, 0], [1, math.nan, 0], [2, 1, 1]])))
-    assert np.isnan(shares[:2]).all()
-    assert shares[2].tolist() == [1, 0.75, 0.5, 0.25, 0.25]
+    shares = values_of(
+        backend, treeops.leaf_shares(h, make(backend, [[0, 0, 0], [1, math.nan, 0], [math.inf, 0, 1], [2, 1, 1]]))
+    )
+    assert np.isnan(shares[:3]).all()
+    assert shares[3].tolist() == [1, 0.75, 0.5, 0.25, 0.25]

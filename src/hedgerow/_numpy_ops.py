@@ -62,8 +62,8 @@ def interval_shares(x: Array, first: Array, last: Array, column: Array) -> Array
 
     The sums are differences of prefix sums of whole multiples of `UNIT`, which no order of adding rounds: an
     interval within another never gets more than it, and what is equal stays equal. A row that sums to 1 within
-    rounding is not divided by its sum, so that shares are the numbers given. Rows go in blocks, since fresh memory
-    for whole intermediate results would cost more than the sums.
+    rounding is not divided by its sum, so that shares are the numbers given, to the unit. Rows go in blocks, since
+    fresh memory for whole intermediate results would cost more than the sums.
     """
     return _interval_shares(x, first, last, column, lambda block: block)
 
@@ -99,7 +99,7 @@ def _interval_shares(x: Array, first: Array, last: Array, column: Array, mass: C
         share *= x.dtype.type(UNIT)
         np.minimum(share, 1, out=share)
         share[:, column[0]] = 1
-        share[~(whole[:, 0] > 0)] = np.nan
+        share[~((whole > 0) & (whole < np.inf))[:, 0]] = np.nan
         np.take(share, column, axis=-1, out=result[rows], mode="clip")
 
     map_row_blocks(work, len(result), result.itemsize * (width + len(column)))

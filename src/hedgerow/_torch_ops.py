@@ -65,7 +65,7 @@ def interval_shares(x: Tensor, first: Tensor, last: Tensor, column: Tensor) -> T
         smooth = _with_intervals(part, first, last, torch.float64)
         share = smooth + (share - smooth).detach()
     share = torch.where(column == column[0], 1.0, share.index_select(-1, column))
-    return torch.where(whole > 0, share, torch.nan)
+    return torch.where((whole > 0) & (whole < torch.inf), share, torch.nan)
 
 
 def _with_intervals(x: Tensor, first: Tensor, last: Tensor, dtype: torch.dtype) -> Tensor:

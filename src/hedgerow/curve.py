@@ -274,7 +274,7 @@ class CurveBuilder:
     def compute(self) -> OperatingCurve:
         """Return the curve of all examples so far."""
         if self.bins is not None:
-            threshold, sums, examples = self.bins.curve()
+            threshold, sums, examples = self.bins.curve(self.measures)
         else:
             threshold, sums, examples = self._exact_sums()
         if not examples:
@@ -304,34 +304,42 @@ class Bins:
         """The thresholds, ascending."""
         self.sums: dict[str, NDArray[np.int64]] = {
             "examples": np.zeros((), dtype=np.int64),
+            "bound": np.zeros(metrics, dtype=np.int64),
             "at_root": np.zeros(metrics, dtype=np.int64),
             "change": np.zeros((metrics, len(edges)), dtype=np.int64),
             "moves": np.zeros(len(edges), dtype=np.int64),
         }
         """How many examples there are, and how many events at each threshold; the metrics' fixed-point sums with
-        every answer the root, and how the events at each threshold change them."""
+        every answer the root, how the events at each threshold change them, and what no sum exceeds."""
 
     def add(self, events: Events, measures: Measures) -> None:
-        """Take in the events of some examples."""
+        """Take in the events of some examples; none, if a metric is refused."""
         # An event belongs to the highest edge below its score: the threshold from which it has happened.
         edge = np.searchsorted(self.edges, events.score) - 1
         labels, number = events.distinct_labels
+        at_root = measures.at_root(labels)
+        moved = list(measures.before_and_after(events.moves))
+        largest = [
+            np.max(np.abs(np.append(first, after)), initial=0.0)
+            for first, (_, after) in zip(at_root, moved, strict=True)
+        ]
+        bound = len(events.label) * np.ceil(largest)
+        _check_bound(self.sums["bound"] + bound, measures)
+        self.sums["bound"] += bound.astype(np.int64)
         self.sums["examples"] += len(events.label)
         self.sums["moves"] += np.bincount(edge, minlength=len(self.edges))
-        most = _UNIT * np.iinfo(np.int64).max / max(1, int(self.sums["examples"]))
-        for row, (name, at_root) in enumerate(zip(measures.metrics, measures.at_root(labels), strict=True)):
-            self.sums["at_root"][row] += np.sum(_fixed(at_root, name, most) * number)
-        values = measures.before_and_after(events.moves)
-        for row, (name, (before, after)) in enumerate(zip(measures.metrics, values, strict=True)):
-            np.add.at(self.sums["change"][row], edge, _fixed(after, name, most) - _fixed(before, name, most))
+        for row, (first, (before, after)) in enumerate(zip(at_root, moved, strict=True)):
+            self.sums["at_root"][row] += np.sum(_fixed(first) * number)
+            np.add.at(self.sums["change"][row], edge, _fixed(after) - _fixed(before))
 
     def add_sums(self, other: Mapping[str, NDArray[np.int64]]) -> None:
         """Take in the sums of other bins with the same edges."""
         for name, total in self.sums.items():
             total += other[name]
 
-    def curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    def curve(self, measures: Measures) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
         """Return the thresholds, the sum of each metric at each of them, and the number of examples."""
+        _check_bound(self.sums["bound"], measures)
         # The edge above one with events is the lowest at which these have not happened yet.
         kept = np.append(True, self.sums["moves"][:-1] > 0)
         total = self.sums["at_root"][:, None] + np.cumsum(self.sums["change"][:, ::-1], axis=1)[:, ::-1]
@@ -363,14 +371,18 @@ def _add_up(rows: NDArray[np.float64]) -> None:
             part[:] = np.cumsum(part)
 
 
-def _fixed(value: NDArray[np.float64], name: str, most: float) -> NDArray[np.int64]:
-    if not np.all(np.abs(value) < most):  # NaN is not
-        worst = value[np.abs(value).argmax()]
-        raise ParameterError(
-            f"The metric {name!r} has values that cannot be added up in bins: {worst:g} is too large. "
-            "Measure it in larger units, or leave out `bins`."
-        )
+def _fixed(value: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.rint(value / _UNIT).astype(np.int64)
+
+
+def _check_bound(bound: NDArray[Any], measures: Measures) -> None:
+    """Refuse metrics whose sums may not fit; on the way to them whole numbers may well overflow, and come back."""
+    for name, value in zip(measures.metrics, bound, strict=True):
+        if not value < _UNIT * 2**63:  # NaN is not
+            raise ParameterError(
+                f"The metric {name!r} has values that cannot be added up in bins: they are too large, or NaN. "
+                "Measure it in larger units, or leave out `bins`."
+            )
 
 
 def _edges(bins: int, scale: Scale) -> NDArray[np.float64]:

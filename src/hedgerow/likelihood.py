@@ -47,7 +47,7 @@ def from_leaves(h: Hierarchy, probabilities: Any, classes: ArrayLike | None = No
     Returns
     -------
     array [..., nodes]
-        1 at the root; a parent is never below its child.
+        1 at the root; a parent is never below its child, and leaves keep their probability, to 2**-62.
 
     Examples
     --------

@@ -83,7 +83,7 @@ class Scaled(nn.Module):
         self.register_buffer("scale", torch.ones(input_shape))
 
     def measure(self, features: NDArray[np.float32]) -> None:
-        """Centre features [N, d], and divide them so that their variances add up to `VARIANCE`, whatever d is."""
+        """Centre features [N, d], and divide them so that their variances add up to about `VARIANCE`."""
         found = Scaling.of(features, np.ones(len(features)))
         self.mean.copy_(torch.from_numpy(found.mean))
         self.scale.copy_(torch.from_numpy(found.scale * sqrt(features.shape[1] / VARIANCE)))

@@ -229,6 +229,8 @@ def check_outputs(
         try_folder(folder)
         made = {place for place in (folder.resolve(), *folder.resolve().parents) if not place.exists()}
     for path in outputs:
+        if path.resolve() in made:
+            raise FileError(f"{path} is to be a folder, for {folder}. Give another name for the output.")
         if path.resolve().parent not in made:
             try_file(path)
 

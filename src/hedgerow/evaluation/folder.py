@@ -77,8 +77,8 @@ def try_evaluation_folder(folder: str | os.PathLike[str]) -> None:
     foreign = [] if _has_evaluation(place) else [place / name for name in MEMBERS if (place / name).exists()]
     if foreign:
         raise FileError(
-            f"{foreign[0]} is not of an evaluation that hedgerow saved, and would be overwritten. Give the "
-            f"evaluation a folder of its own."
+            f"{foreign[0]} would be overwritten, and is not part of a whole evaluation. Give the evaluation a "
+            f"folder of its own, or delete the file."
         )
 
 

@@ -120,8 +120,6 @@ class Ancestry(nn.Module):
 
 
 class _PathSum(torch.autograd.Function):
-    generate_vmap_rule = True
-
     @staticmethod
     def forward(theta: Tensor, cut: Tensor | None, tree: Ancestry) -> Tensor:
         down = _at(theta, tree.column)

@@ -75,7 +75,8 @@ def prediction_writer(path: str | os.PathLike[str], h: Hierarchy, *, ids: bool =
         ) -> None:
             nonlocal written
             nodes = np.asarray(predictions, dtype=np.int64)
-            write(columns_of(written, [] if names is None else list(names), nodes, np.asarray(confidence)))
+            given = [""] * len(nodes) if names is None else list(names)
+            write(columns_of(written, given, nodes, np.asarray(confidence)))
             written += len(nodes)
 
         yield write_batch
