@@ -20,7 +20,6 @@ Array = NDArray[Any]
 
 UNIT = 2.0**-62
 """What shares are whole multiples of while they are added up: 1 and a little more must fit into 63 bits."""
-_LONG_ROW = 1000  # entries from which it pays to add up row by row
 _WIDTHS = np.array([1, 8, 64, 512])  # smaller rungs are padded to these, to be few arrays
 
 
@@ -39,18 +38,10 @@ def to_numpy(*arrays: Array) -> list[Array]:
     return list(arrays)
 
 
-def prefix_sums(x: Array, dtype: Any = np.float64) -> Array:
-    """Return sums of the first 0, 1, 2, ... entries along the last axis."""
-    width = x.shape[-1]
-    sums = np.empty((*x.shape[:-1], width + 1), dtype=dtype)
-    sums[..., 0] = 0
-    if width < _LONG_ROW:
-        np.cumsum(x, axis=-1, dtype=dtype, out=sums[..., 1:])
-        return sums
-    # NumPy lets other threads run while it adds up one row of one type, but not while it adds up several.
-    entries = x.astype(dtype, copy=False).reshape(-1, width)
-    for row, result in zip(entries, sums.reshape(-1, width + 1), strict=True):
-        np.add.accumulate(row, out=result[1:])
+def prefix_sums(x: Array) -> Array:
+    """Return float64 sums of the first 0, 1, 2, ... entries along the last axis."""
+    sums = np.zeros((*x.shape[:-1], x.shape[-1] + 1))
+    np.cumsum(x, axis=-1, dtype=np.float64, out=sums[..., 1:])
     return sums
 
 
@@ -90,14 +81,16 @@ def _interval_shares(x: Array, first: Array, last: Array, column: Array, mass: C
         total = np.where(np.abs(whole - 1) <= rounding, 1.0, whole).astype(x.dtype)
         share = np.empty((len(entries), width + len(first)), dtype=x.dtype)
         single, wide = share[:, :width], share[:, width:]
-        np.divide(entries, total, out=single)
-        single *= x.dtype.type(1 / UNIT)
-        np.floor(single, out=single)
+        np.floor(np.divide(entries, total * x.dtype.type(UNIT), out=single), out=single)
         with np.errstate(invalid="ignore"):  # NaN is no whole number
-            sums = prefix_sums(single.astype(np.int64), np.int64)
+            units = single.astype(np.int64)
+        sums = np.zeros((len(entries), width + 1), dtype=np.int64)
+        for row, result_row in zip(units, sums, strict=True):
+            # NumPy lets other threads run while it adds up one row into another array, but not in other cases.
+            np.add.accumulate(row, out=result_row[1:])
         wide[:] = np.take(sums, last, axis=-1) - np.take(sums, first, axis=-1)
+        np.minimum(share, 1 / UNIT, out=share)
         share *= x.dtype.type(UNIT)
-        np.minimum(share, 1, out=share)
         share[:, column[0]] = 1
         share[~((whole > 0) & (whole < np.inf))[:, 0]] = np.nan
         np.take(share, column, axis=-1, out=result[rows], mode="clip")
