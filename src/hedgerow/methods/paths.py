@@ -126,13 +126,16 @@ class _PathSum(torch.autograd.Function):
         down = _with_root(down if cut is None else torch.where(cut, NOTHING, down), 0.0)
         for further in tree.above:
             down = down + _at(down, further)
-        scores = _with_root(theta, 0.0 if cut is None else NOTHING)
+        scores = _at(down, tree.slot)
         uncut = None if cut is None else (NOTHING * ~cut).to(theta.dtype)
         if torch.compiler.is_compiling():  # torch 2.11 loses the gradient of what is changed in place
-            scores = scores + _at(down, tree.slot)
+            scores = scores + _with_root(theta, 0.0 if cut is None else NOTHING)
             return scores if uncut is None else scores.index_add(1, tree.inner, uncut)
-        scores += _at(down, tree.slot)
-        return scores if uncut is None else scores.index_add_(1, tree.inner, uncut)
+        scores[:, 1:] += theta
+        if uncut is None:
+            return scores
+        scores[:, 0] = NOTHING
+        return scores.index_add_(1, tree.inner, uncut)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ARG004
