@@ -205,7 +205,8 @@ def test_scores_that_a_kernel_finds_unusual_are_checked_and_searched_again(rungs
         seen.append(q)
         kept, count, node, score = rungs._step_by_step(q, minimum, root)
         assert usual is not None
-        return kept, torch.where(((q < usual[0]) | (q > usual[1])).any(1), -1, count), node, score
+        pairs = torch.stack([node.int().view(torch.float32), score], -1)
+        return kept, torch.where(((q < usual[0]) | (q > usual[1])).any(1), -1, count), pairs
 
     rungs._kernel = kernel
     check = Halving()

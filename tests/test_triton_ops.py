@@ -62,11 +62,10 @@ def test_the_kernel_finds_what_numpy_finds(name: str, information: str, dtype: t
         count, node, score = rungs._records(
             lambda rows: rungs.best(q.numpy()[rows]), q.numpy(), minimum, root=root
         )
-        found = [part.cpu().numpy() for part in kernel(q.to(DEVICE), minimum, root, None)]
-        kept = found[0]
-        assert found[1].tolist() == kept.sum(1).tolist() == count.tolist()
-        assert found[2][kept].tolist() == node.tolist()
-        assert found[3][kept].tolist() == score.tolist()
+        kept, number, pairs = (part.cpu() for part in kernel(q.to(DEVICE), minimum, root, None))
+        assert number.tolist() == kept.sum(1).tolist() == count.tolist()
+        assert pairs.view(_triton_ops.NODES[dtype])[kept][:, 0].tolist() == node.tolist()
+        assert pairs[kept][:, 1].tolist() == score.tolist()
 
 
 def test_rows_that_lie_apart_and_no_rows() -> None:
@@ -75,11 +74,11 @@ def test_rows_that_lie_apart_and_no_rows() -> None:
     kernel = _triton_ops.Records(candidates.nodes, candidates.start, len(h), DEVICE)
     wide = torch.rand(2 * len(h), 6, device=DEVICE)
     for q in (wide[: len(h)].T, wide[::2].T, wide[: len(h), :0].T):
-        kept, count, node, score = kernel(q, None, True, None)
-        assert kept.shape == node.shape == score.shape == (q.shape[0], len(candidates.information))
+        kept, count, pairs = kernel(q, None, True, None)
+        assert kept.shape == pairs.shape[:2] == (q.shape[0], len(candidates.information))
         assert count.shape == q.shape[:1]
         row = kept.nonzero()[:, 0]
-        assert torch.equal(q[row, node[kept]], score[kept])
+        assert torch.equal(q[row, pairs.view(torch.int32)[kept][:, 0].long()], pairs[kept][:, 1])
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

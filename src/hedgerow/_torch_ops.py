@@ -130,7 +130,11 @@ class Rungs:
     def records(self, q: Tensor, minimum: float | None) -> tuple[Tensor, Tensor, Tensor]:
         """Keep the best nodes of rungs whose score is larger than all on higher rungs, and than `minimum`."""
         found = self._by_kernel(q, minimum, True, None)
-        return _end_to_end(*(self._step_by_step(q, minimum, True) if found is None else found))
+        if found is None:
+            kept, count, node, score = self._step_by_step(q, minimum, True)
+            return count, node[kept], score[kept]
+        count, pairs = found
+        return count, _whole(pairs).long(), pairs[:, 1]
 
     def fetch_records(
         self, q: Tensor, minimum: float, check: Check
@@ -138,11 +142,12 @@ class Rungs:
         """Return the same as arrays, without node 0, of scores that pass the check."""
         found = self._by_kernel(q, minimum, False, check.usual)
         if found is None:
-            found = self._step_by_step(check(q, 0), minimum, False)
-        count, node, score = to_numpy(*_end_to_end(*found))
+            kept, count, node, score = self._step_by_step(check(q, 0), minimum, False)
+            return tuple(to_numpy(count, node[kept], score[kept]))  # type: ignore[return-value]
+        count, pairs = to_numpy(*found)
         if (count < 0).any():  # so says the kernel if there are unusual scores
             return self.fetch_records(check(q, 0), minimum, check)
-        return count, node, score
+        return count, _whole(pairs), pairs[:, 1]
 
     def _step_by_step(self, q: Tensor, minimum: float | None, root: bool) -> tuple[Tensor, ...]:
         """Return what is kept, how much of each row, and all nodes and scores: [B, rungs], but for the second."""
@@ -157,18 +162,19 @@ class Rungs:
 
     def _by_kernel(
         self, q: Tensor, minimum: float | None, root: bool, usual: tuple[float, float] | None
-    ) -> tuple[Tensor, ...] | None:
-        """Return the same from a kernel, or None where there is none; see `_triton_ops.Records`."""
+    ) -> tuple[Tensor, Tensor] | None:
+        """Return how much is kept of each row, and nodes beside their scores; None where there is no kernel."""
         if self._kernel is None:
             return None
         try:
-            return self._kernel(q.detach(), minimum, root, usual)
+            kept, count, pairs = self._kernel(q.detach(), minimum, root, usual)
         except torch.OutOfMemoryError:
             raise
         except Exception as error:  # no C compiler, a GPU that Triton does not know: there is another way
             warnings.warn(f"Triton cannot be used, which makes curves on a GPU slower: {error!r}", stacklevel=2)
             self._kernel = None
             return None
+        return count, pairs.view(-1, 2).index_select(0, kept.view(-1).nonzero()[:, 0])
 
     @cached_property
     def _kernel(self) -> Callable[..., tuple[Tensor, ...]] | None:
@@ -181,9 +187,10 @@ class Rungs:
         return Records(self._nodes, self._start, self._width, self._device)
 
 
-def _end_to_end(kept: Tensor, count: Tensor, node: Tensor, score: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    at = kept.view(-1).nonzero()[:, 0]
-    return count, node.view(-1).index_select(0, at), score.view(-1).index_select(0, at)
+def _whole(pairs: Any) -> Any:
+    """Return the first of each pair, a whole number in the bytes of a score."""
+    whole: Any = {4: "int32", 8: "int64"}[pairs.itemsize]
+    return pairs.view(whole if isinstance(pairs, np.ndarray) else getattr(torch, whole))[:, 0]
 
 
 def segment_max(x: Tensor, start: Tensor, segment: Tensor) -> Tensor:

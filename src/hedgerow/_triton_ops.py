@@ -12,6 +12,8 @@ import triton.language as tl
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+NODES = {torch.float32: torch.int32, torch.float64: torch.int64}
+"""The whole numbers that are as wide as scores."""
 _BLOCK = 1024
 _WARPS = 8
 
@@ -44,17 +46,16 @@ class Records:
     def __call__(
         self, q: torch.Tensor, minimum: float | None, root: bool, usual: tuple[float, float] | None
     ) -> tuple[torch.Tensor, ...]:
-        """Return what is kept, how much of each row, nodes and scores: [B, rungs], but for the second.
+        """Return what is kept, [B, rungs]; how much of each row, [B]; and nodes and their scores, [B, rungs, 2].
 
-        Nodes and scores that are not kept mean nothing. A row with a score outside of what is `usual` has -1 for
-        the second.
+        Nodes are whole numbers in the bytes of a score, to be fetched with it at once. What is not kept means
+        nothing. A row with a score outside of what is `usual` has -1 for the second.
         """
         q = q.contiguous()
         shape = (len(q), self._rungs)
         kept = torch.empty(shape, dtype=torch.bool, device=q.device)
         count = torch.empty(len(q), dtype=torch.int64, device=q.device)
-        node = torch.empty(shape, dtype=torch.int64, device=q.device)
-        score = torch.empty(shape, dtype=q.dtype, device=q.device)
+        pairs = torch.empty((*shape, 2), dtype=q.dtype, device=q.device)
         key = (minimum, usual, q.dtype)
         limits = self._limits  # which another thread may change
         if limits is None or limits[0] != key:
@@ -74,8 +75,8 @@ class Records:
                     len(self._lower),
                     kept,
                     count,
-                    node,
-                    score,
+                    pairs.view(NODES[q.dtype]),
+                    pairs,
                     self._rungs,
                     limits[1],
                     ROOT=root,
@@ -83,7 +84,7 @@ class Records:
                     BLOCK=_BLOCK,
                     num_warps=_WARPS,
                 )
-        return kept, count, node, score
+        return kept, count, pairs
 
 
 # Scores are met from the highest rung down, nodes of a rung in their order. At the end of each rung the largest
@@ -97,8 +98,8 @@ def _records(
     row = tl.program_id(0).to(tl.int64)
     q += row * width
     kept += row * rungs
-    node += row * rungs
-    score += row * rungs
+    node += row * rungs * 2
+    score += row * rungs * 2 + 1
     lane = tl.arange(0, BLOCK)
     minimum = tl.load(limits)
 
@@ -123,8 +124,8 @@ def _records(
     if not ROOT:
         is_kept = is_kept & (largest_node != 0)
     tl.store(kept + rungs - 1, is_kept)
-    tl.store(node + rungs - 1, largest_node.to(tl.int64))
-    tl.store(score + rungs - 1, largest)
+    tl.store(node + (rungs - 1) * 2, largest_node)
+    tl.store(score + (rungs - 1) * 2, largest)
     number = is_kept.to(tl.int32)
 
     # The others: a running maximum over all that is left.
@@ -143,8 +144,8 @@ def _records(
         if not ROOT:
             are_kept = are_kept & (node_so_far != 0)
         tl.store(kept + at, are_kept, mask=at >= 0)
-        tl.store(node + at, node_so_far.to(tl.int64), mask=are_kept)
-        tl.store(score + at, most_so_far, mask=are_kept)
+        tl.store(node + at * 2, node_so_far, mask=are_kept)
+        tl.store(score + at * 2, most_so_far, mask=are_kept)
         number += tl.sum(are_kept.to(tl.int32), 0)
         last = lane == BLOCK - 1
         largest = tl.max(tl.where(last, most_so_far, float("-inf")), 0)
