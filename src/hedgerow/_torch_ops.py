@@ -142,12 +142,13 @@ class Rungs:
         """Return the same as arrays, without node 0, of scores that pass the check."""
         found = self._by_kernel(q, minimum, False, check.usual)
         if found is None:
-            kept, count, node, score = self._step_by_step(check(q, 0), minimum, False)
-            return tuple(to_numpy(count, node[kept], score[kept]))  # type: ignore[return-value]
-        count, pairs = to_numpy(*found)
-        if (count < 0).any():  # so says the kernel if there are unusual scores
+            kept, *parts = self._step_by_step(check(q, 0), minimum, False)
+            count, node, score = to_numpy(parts[0], *(part[kept] for part in parts[1:]))
+            return count, node, score
+        number, pairs = to_numpy(*found)
+        if (number < 0).any():  # so says the kernel if there are unusual scores
             return self.fetch_records(check(q, 0), minimum, check)
-        return count, _whole(pairs), pairs[:, 1]
+        return number, _whole(pairs), pairs[:, 1]
 
     def _step_by_step(self, q: Tensor, minimum: float | None, root: bool) -> tuple[Tensor, ...]:
         """Return what is kept, how much of each row, and all nodes and scores: [B, rungs], but for the second."""
