@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from hedgerow import CurveBuilder, Hierarchy, _numpy_ops, operating_curve
+from hedgerow import CurveBuilder, Hierarchy, _numpy_ops, _torch_ops, operating_curve
 from hedgerow.errors import ScoreError
 from hedgerow.pareto import Candidates, ordered_pareto_sets
 
@@ -64,7 +64,7 @@ def test_the_kernel_finds_what_numpy_finds(name: str, information: str, dtype: t
         )
         kept, number, pairs = (part.cpu() for part in kernel(q.to(DEVICE), minimum, root, None))
         assert number.tolist() == kept.sum(1).tolist() == count.tolist()
-        assert pairs.view(_triton_ops.NODES[dtype])[kept][:, 0].tolist() == node.tolist()
+        assert pairs.view(_torch_ops.NODES[dtype])[kept][:, 0].tolist() == node.tolist()
         assert pairs[kept][:, 1].tolist() == score.tolist()
 
 

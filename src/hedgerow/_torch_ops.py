@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from hedgerow._numpy_ops import Check
 
+NODES = {torch.float32: torch.int32, torch.float64: torch.int64}
+"""The whole numbers that are as wide as scores: a kernel writes nodes as such, beside their scores."""
+
 
 def device_of(x: Tensor) -> torch.device:
     """Return where `x` lives."""
@@ -134,7 +137,7 @@ class Rungs:
             kept, count, node, score = self._step_by_step(q, minimum, True)
             return count, node[kept], score[kept]
         count, pairs = found
-        return count, _whole(pairs).long(), pairs[:, 1]
+        return count, pairs.view(NODES[pairs.dtype])[:, 0].long(), pairs[:, 1]
 
     def fetch_records(
         self, q: Tensor, minimum: float, check: Check
@@ -148,7 +151,7 @@ class Rungs:
         number, pairs = to_numpy(*found)
         if (number < 0).any():  # so says the kernel if there are unusual scores
             return self.fetch_records(check(q, 0), minimum, check)
-        return number, _whole(pairs), pairs[:, 1]
+        return number, pairs.view(f"i{pairs.itemsize}")[:, 0], pairs[:, 1]
 
     def _step_by_step(self, q: Tensor, minimum: float | None, root: bool) -> tuple[Tensor, ...]:
         """Return what is kept, how much of each row, and all nodes and scores: [B, rungs], but for the second."""
@@ -186,12 +189,6 @@ class Rungs:
         except ImportError:
             return None
         return Records(self._nodes, self._start, self._width, self._device)
-
-
-def _whole(pairs: Any) -> Any:
-    """Return the first of each pair, a whole number in the bytes of a score."""
-    whole: Any = {4: "int32", 8: "int64"}[pairs.itemsize]
-    return pairs.view(whole if isinstance(pairs, np.ndarray) else getattr(torch, whole))[:, 0]
 
 
 def segment_max(x: Tensor, start: Tensor, segment: Tensor) -> Tensor:

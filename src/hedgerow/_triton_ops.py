@@ -9,11 +9,11 @@ import torch
 import triton
 import triton.language as tl
 
+from hedgerow._torch_ops import NODES
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-NODES = {torch.float32: torch.int32, torch.float64: torch.int64}
-"""The whole numbers that are as wide as scores."""
 _BLOCK = 1024
 _WARPS = 8
 
