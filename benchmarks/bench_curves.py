@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hedgerow as hr
-from hedgerow.bootstrap import intervals
-from hedgerow.events import Events
-from hedgerow.pareto import Candidates, ordered_pareto_sets
+from hedgerow.infer.pareto import Candidates, ordered_pareto_sets
+from hedgerow.measure.bootstrap import intervals
+from hedgerow.measure.events import Events
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 
 import hedgerow as hr
 from hedgerow import metrics
-from hedgerow.estimator import HedgedClassifier
+from hedgerow.learn.classifier import HedgedClassifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable

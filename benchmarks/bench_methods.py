@@ -28,7 +28,7 @@ from hedgerow import Hierarchy, methods
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from hedgerow.methods import Method
+    from hedgerow.methods.base import Method
 
 INAT21 = Path(__file__).parents[2] / "shared" / "data" / "hierarchies" / "inat21.csv"
 INAT21_LEVELS = (1, 3, 13, 51, 273, 1_103, 4_900, 10_000)

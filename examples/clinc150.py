@@ -16,12 +16,12 @@ import numpy as np
 from rich.console import Console
 
 from hedgerow import HedgerowError, Hierarchy
-from hedgerow.data import DataSplits, Examples
 from hedgerow.errors import FileError
-from hedgerow.study import NINE
+from hedgerow.learn.data.base import DataSplits, Examples
+from hedgerow.learn.training.recipe import Recipe
+from hedgerow.study.cells import NINE
+from hedgerow.study.printing import bar, print_report
 from hedgerow.study.run import study
-from hedgerow.study.words import bar, print_report
-from hedgerow.training.recipe import Recipe
 
 _TRAIN, _VAL, _TEST, _OUTSIDE = 0, 1, 2, 5
 

@@ -14,12 +14,12 @@ import numpy as np
 from rich.console import Console
 
 from hedgerow import HedgerowError, Hierarchy
-from hedgerow.data import DataSplits, Examples
 from hedgerow.errors import FileError
-from hedgerow.study import NINE
+from hedgerow.learn.data.base import DataSplits, Examples
+from hedgerow.learn.training.recipe import Recipe
+from hedgerow.study.cells import NINE
+from hedgerow.study.printing import bar, print_report
 from hedgerow.study.run import study
-from hedgerow.study.words import bar, print_report
-from hedgerow.training.recipe import Recipe
 
 
 def load(folder: Path) -> DataSplits:

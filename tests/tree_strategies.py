@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from hedgerow import Hierarchy
-from hedgerow._names import CONTROL
+from hedgerow.tree.names import CONTROL
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy

@@ -3,11 +3,11 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hedgerow import infer, likelihood, metrics
-from hedgerow.curve import CurveBuilder, OperatingCurve, operating_curve
+from hedgerow import infer, likelihood
 from hedgerow.errors import HedgerowError
-from hedgerow.hierarchy import Hierarchy
-from hedgerow.pareto import ordered_pareto_sets
+from hedgerow.infer import ordered_pareto_sets
+from hedgerow.measure import CurveBuilder, OperatingCurve, metrics, operating_curve
+from hedgerow.tree import Hierarchy
 
 __version__ = "0.1.0"
 __all__ = [
@@ -36,7 +36,7 @@ if not TYPE_CHECKING:
         if name != "HedgedClassifier":
             raise AttributeError(f"module 'hedgerow' has no attribute {name!r}")
         try:
-            return import_module("hedgerow.estimator").HedgedClassifier
+            return import_module("hedgerow.learn.classifier").HedgedClassifier
         except ModuleNotFoundError as error:
             if error.name not in ("torch", "sklearn"):
                 raise

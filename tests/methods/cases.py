@@ -16,7 +16,7 @@ from tests.oracle_losses import Tree
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hedgerow.methods import Method
+    from hedgerow.methods.base import Method
 
 
 def no_params(h: Hierarchy) -> dict[str, Any]:

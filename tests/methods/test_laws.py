@@ -14,7 +14,7 @@ from tests.methods.cases import CASES, TREES, Case, every_label, given_cut, iden
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from hedgerow.methods import Law, Method
+    from hedgerow.methods.base import Law, Method
 
 pytestmark = pytest.mark.parametrize("tree", TREES)
 

@@ -19,7 +19,7 @@ from tests.methods.cases import CASES, TREES, Case, every_label, given_cut, iden
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hedgerow.methods import Method
+    from hedgerow.methods.base import Method
 
 H = TREES["mixed"]
 

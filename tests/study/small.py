@@ -6,13 +6,13 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.study.run import Report, study
-from tests.training import toy
+from tests.learn.training import toy
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hedgerow.data import DataSplits
-    from hedgerow.training.recipe import Recipe
+    from hedgerow.learn.data.base import DataSplits
+    from hedgerow.learn.training.recipe import Recipe
 
 TWO = ("flat-softmax", "ps-softmax")
 

@@ -11,11 +11,13 @@ import pytest
 import torch
 
 from hedgerow import Hierarchy, infer, likelihood, metrics, operating_curve
-from hedgerow.data import DataSplits, Examples
 from hedgerow.errors import ParameterError
-from hedgerow.study import EXPERIMENTS, Plan, Records, levels, long_tail, mixed_granularity, out_of_scope, unseen
+from hedgerow.learn.data.base import DataSplits, Examples
+from hedgerow.learn.training.run import fit
+from hedgerow.study import EXPERIMENTS, levels, long_tail, mixed_granularity, out_of_scope, unseen
+from hedgerow.study.cells import Plan
+from hedgerow.study.records import Records
 from hedgerow.study.scoring import FROM_PS, TAU, Tally, scores
-from hedgerow.training.run import fit
 from tests.study.small import recipe, run, splits
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hedgerow.learn.training.recipe import Recipe
 from hedgerow.study.run import study
-from hedgerow.training.recipe import Recipe
-from tests.data.folders import write_imagenet, write_inat21
+from tests.learn.data.folders import write_imagenet, write_inat21
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,13 +10,14 @@ from zipfile import ZipFile
 import pytest
 
 from hedgerow.errors import FileError
-from hedgerow.study import Plan, Records
+from hedgerow.study.cells import Plan
+from hedgerow.study.records import Records
 from tests.study.small import recipe, splits
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hedgerow.study import Cell
+    from hedgerow.study.cells import Cell
 
 
 def cells(seeds: int = 2, *changes: str) -> list[Cell]:

@@ -15,14 +15,14 @@ from hedgerow.cli import app
 from hedgerow.errors import FileError, ParameterError
 from hedgerow.study.pool import run_cells
 from hedgerow.study.run import default_jobs
+from tests.learn.training.toy import write_files
 from tests.study.small import TWO, recipe, run, splits
-from tests.training.toy import write_files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hedgerow.data import DataSplits
-    from hedgerow.study import Cell
+    from hedgerow.learn.data.base import DataSplits
+    from hedgerow.study.cells import Cell
 
 command = CliRunner()
 

@@ -8,7 +8,7 @@ import io
 import numpy as np
 import pytest
 
-from hedgerow.study.reading import main_sentences
+from hedgerow.study.sentences import main_sentences
 from hedgerow.study.tables import Column, Entry, Row, Table
 
 

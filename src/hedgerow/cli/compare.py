@@ -70,9 +70,8 @@ def compare(
     ] = 1000,
 ) -> None:
     """Set several models side by side, and say whether their differences are real."""
-    from hedgerow.evaluation import Evaluation, compare, evaluate, read_or_evaluate
-    from hedgerow.evaluation.folder import MEMBERS
-    from hedgerow.evaluation.words import print_comparison
+    from hedgerow.measure import MEMBERS, Evaluation, compare, evaluate, read_or_evaluate
+    from hedgerow.show import print_comparison
 
     inside = [system / name for system in systems for name in MEMBERS]
     check_outputs(json_file, figure, inputs=(*systems, *inside, tree))

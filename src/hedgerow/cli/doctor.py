@@ -18,7 +18,7 @@ from hedgerow.cli.options import (
     check_outputs,
     write_json,
 )
-from hedgerow.tree_files import as_options
+from hedgerow.errors import as_options
 
 
 @app.command(

@@ -62,9 +62,9 @@ def evaluate(
     ] = 0,
 ) -> None:
     """Measure a model's scores at every balance between being right and being specific."""
-    from hedgerow import evaluation
-    from hedgerow.evaluation.folder import MEMBERS, try_evaluation_folder
-    from hedgerow.evaluation.words import print_evaluation
+    from hedgerow import measure
+    from hedgerow.measure import MEMBERS, try_evaluation_folder
+    from hedgerow.show import print_evaluation
 
     check_outputs(json_file, figure, folder=output, members=MEMBERS, inputs=(scores, tree, data))
     if output is not None:
@@ -72,7 +72,7 @@ def evaluate(
     draw = drawing(figure)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate)
     opened = open_any_scores(scores, tree_file, data, logits=logits, labels=True)
-    found = evaluation.evaluate(
+    found = measure.evaluate(
         opened.hierarchy,
         opened,
         name=scores.stem,

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Annotated, Any, final
 import typer
 from rich.console import Console
 
-from hedgerow._atomic import atomic_write, is_special, try_file, try_folder
-from hedgerow.errors import FileError, ParameterError
-from hedgerow.tree_files import FORMATS, as_options, options
+from hedgerow.errors import FileError, ParameterError, as_options, options
+from hedgerow.files import atomic_write, is_special, try_file, try_folder
+from hedgerow.tree import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from hedgerow.evaluation import Evaluation
-    from hedgerow.hierarchy import Hierarchy
-    from hedgerow.predictions_io import Scores
+    from hedgerow.measure import Evaluation
+    from hedgerow.score_files import Scores
+    from hedgerow.tree import Hierarchy
 
 _INTERRUPTED = 130  # as shells count it
 
@@ -136,7 +136,7 @@ class TreeFile:
 
     def read(self) -> Hierarchy:
         """Read the tree; messages name options."""
-        from hedgerow.hierarchy import Hierarchy
+        from hedgerow.tree import Hierarchy
 
         with as_options():
             return Hierarchy.read(self.path, **self.reading)
@@ -166,11 +166,11 @@ def write_json(path: Path, data: Any) -> None:
 
 def open_any_scores(path: Path, tree: TreeFile | None, data: Path | None, *, logits: bool, labels: bool) -> Scores:
     """Open a score file with its tree; or the model of a training run with new data, or its test data."""
-    from hedgerow.predictions_io import open_scores
+    from hedgerow.score_files import open_scores
 
     if is_run(path):
-        from hedgerow.training.new_data import RunScores
-        from hedgerow.training.run_folder import RunFolder
+        from hedgerow.learn.training.new_data import RunScores
+        from hedgerow.learn.training.run_folder import RunFolder
 
         if tree is not None:
             raise ParameterError(f"{path} is a training run, which has its own tree: leave out --tree.")
@@ -242,7 +242,7 @@ def drawing(path: Path | None) -> Callable[[Sequence[Evaluation]], None]:
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise ParameterError(f"{path}: figures are written as .png, .pdf or .svg.")
     try:
-        from hedgerow.display import OperatingCurveDisplay
+        from hedgerow.show.figures import OperatingCurveDisplay
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != "matplotlib":
             raise
@@ -255,7 +255,7 @@ def drawing(path: Path | None) -> Callable[[Sequence[Evaluation]], None]:
 @contextmanager
 def bar(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
     """Show how far long work is, once it has taken a second."""
-    from hedgerow._bar import live_bar
+    from hedgerow.show import live_bar
 
     progress = live_bar(Console(stderr=True))
     task = progress.add_task(what, total=total)

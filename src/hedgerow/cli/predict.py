@@ -75,9 +75,9 @@ def predict(
     information: InformationOption = Information.leaves,
 ) -> None:
     """Answer every example: name, rank or depth, confidence, lineage."""
-    from hedgerow.evaluation import answering_rule
-    from hedgerow.evaluation.words import print_written
-    from hedgerow.predictions_io import write_predictions
+    from hedgerow.measure import answering_rule
+    from hedgerow.score_files import write_predictions
+    from hedgerow.show import print_written
 
     check_outputs(output, json_file, inputs=(scores, tree, data))
     answer = answering_rule(tau, None if rule is None else rule.value.replace("-", "_"), information.value)

@@ -76,11 +76,11 @@ def study(
 
     What is done is kept: the same command goes on where it stopped. Exit status 1 if a cell has failed.
     """
+    from hedgerow.learn.training.recipe import Recipe
     from hedgerow.study.cells import NINE
+    from hedgerow.study.printing import bar, print_report
     from hedgerow.study.records import Records
     from hedgerow.study.run import study
-    from hedgerow.study.words import bar, print_report
-    from hedgerow.training.recipe import Recipe
 
     check_outputs(json_file, pack, folder=output, inputs=(Path(recipe), *(imports or [])))
     with explaining_interrupts("Finished cells are kept: the same command goes on."):

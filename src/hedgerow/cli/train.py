@@ -46,14 +46,14 @@ def train(
 
     Recipes that ship: glyphs-quick, glyphs, features-linear, inat21mini-resnet18, imagenet-resnet50.
     """
-    from hedgerow.training.recipe import Recipe
+    from hedgerow.learn.training.recipe import Recipe
 
     chosen = Recipe.load(recipe, [*(changes or []), *([] if devices is None else [f"run.devices={devices}"])])
     if show:
         typer.echo(chosen.explained())
         return
-    from hedgerow.training.run import train
-    from hedgerow.training.words import print_run
+    from hedgerow.learn.training.printing import print_run
+    from hedgerow.learn.training.run import train
 
     folder = Path("runs", Path(recipe).stem) if output is None else output
     check_outputs(json_file, folder=folder, inputs=(Path(recipe),))

@@ -6,12 +6,18 @@ import os
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hedgerow import tree_files
-from hedgerow.doctor.data import LabelFacts, ScoreFacts, label_facts, label_problems, score_facts, score_problems
+from hedgerow.doctor.data import (
+    LabelFacts,
+    ScoreFacts,
+    label_facts,
+    label_problems,
+    score_facts,
+    score_problems,
+)
 from hedgerow.doctor.tree import Level, TreeFacts, remarks, tree_facts
 from hedgerow.errors import HedgerowError, ParameterError
-from hedgerow.hierarchy import Hierarchy
-from hedgerow.tree_files import FlawedTreeError, Problem
+from hedgerow.files import read_bytes
+from hedgerow.tree import FlawedTreeError, Hierarchy, Problem, formats, read_titles
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,7 +53,7 @@ class Diagnosis:
 
     def print(self, console: Console | None = None) -> None:
         """Print the findings in plain words."""
-        from hedgerow.doctor.words import print_diagnosis
+        from hedgerow.doctor.printing import print_diagnosis
 
         print_diagnosis(self, console)
 
@@ -70,7 +76,7 @@ def examine(
     path
         A tree file.
     format
-        One of `hedgerow.tree_files.FORMATS`; by default decided by the extension.
+        One of `hedgerow.tree.formats.FORMATS`; by default decided by the extension.
     scores
         A score file (`.npz`, `.csv`, `.parquet`), of which only the names are read: its classes, and its
         labels unless `labels` is given.
@@ -87,8 +93,8 @@ def examine(
         If a file is absent or cannot be opened. What is wrong inside the tree's file is a problem, not an error.
     """
     shown = os.fspath(path)
-    kind = tree_files.format_of(path, format)
-    tree_files.read_bytes(path)
+    kind = formats.format_of(path, format)
+    read_bytes(path)
     try:
         hierarchy = Hierarchy.read(path, format, root=root, separator=separator, disambiguate=disambiguate)
     except ParameterError:
@@ -98,7 +104,7 @@ def examine(
     except HedgerowError as error:
         return Diagnosis(shown, kind, [Problem("unreadable", str(error), "")])
     if titles is not None:
-        hierarchy = hierarchy.with_titles(tree_files.read_titles(titles))
+        hierarchy = hierarchy.with_titles(read_titles(titles))
     facts = tree_facts(hierarchy)
     score = None if scores is None else score_facts(hierarchy, os.fspath(scores))
     label = label_facts(hierarchy, labels, scores)

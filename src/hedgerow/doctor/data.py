@@ -11,12 +11,12 @@ from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 
-from hedgerow import tree_files
-from hedgerow.errors import FileError, ParameterError
-from hedgerow.tree_files import Problem, counted, nearest, some
+from hedgerow.errors import FileError, ParameterError, counted, nearest, some
+from hedgerow.files import read_header, read_text, require_file
+from hedgerow.tree import Problem
 
 if TYPE_CHECKING:
-    from hedgerow.hierarchy import Hierarchy
+    from hedgerow.tree import Hierarchy
 
 _UNKNOWN_SHOWN = 10
 # Columns of a score table that are about the example, not about a class.
@@ -71,7 +71,7 @@ def _listed_labels(
 def _read_labels(path: str) -> list[str] | None:
     suffix = PurePath(path).suffix.lower()
     if suffix == ".txt":
-        lines = tree_files.read_text(path).replace("\r\n", "\n").split("\n")
+        lines = read_text(path).replace("\r\n", "\n").split("\n")
         return [line for line in lines if line.strip()]
     if suffix == ".npz":
         return _npz_names(path, "labels")
@@ -196,7 +196,7 @@ def _table_columns(path: str) -> list[str]:
     """Read the header of a CSV or Parquet table."""
     suffix = PurePath(path).suffix.lower()
     if suffix == ".parquet":
-        tree_files.require_file(path)
+        require_file(path)
         from pyarrow import ArrowException, parquet
 
         try:
@@ -207,7 +207,7 @@ def _table_columns(path: str) -> list[str]:
         raise ParameterError(
             f"{path}: names are read from .npz, .csv, .tsv and .parquet files, not from {suffix!r}."
         )
-    return tree_files.read_header(path)
+    return read_header(path)
 
 
 def _separator(path: str) -> str:
@@ -216,7 +216,7 @@ def _separator(path: str) -> str:
 
 def _npz_names(path: str, member: str) -> list[str] | None:
     """Read one array of names, without unpickling; None if there is no such member."""
-    tree_files.require_file(path)
+    require_file(path)
     if not is_zipfile(path):
         raise FileError(f"{path} cannot be read as .npz: it is not an archive written by np.savez.")
     try:

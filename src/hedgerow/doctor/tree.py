@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hedgerow.tree_files import some
+from hedgerow.errors import some
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hedgerow.hierarchy import Hierarchy
-    from hedgerow.parents import Indices
+    from hedgerow.tree import Hierarchy, Indices
 
 _EXAMPLES = 4
 

@@ -3,7 +3,7 @@
 Every rule takes the tree and likelihoods [B, nodes] in node order and returns node indices, int64 [B]: NumPy in,
 NumPy out; torch in, torch out. They agree on this:
 
-- trivial nodes (see `hedgerow.hierarchy`) are never answers, and their own likelihood is not looked at;
+- trivial nodes (see `hedgerow.Hierarchy`) are never answers, and their own likelihood is not looked at;
 - a node with likelihood 0 is never an answer; where nothing qualifies, the answer is the root;
 - ties go to higher information, then higher likelihood, then lower index, unless a rule says otherwise.
 
@@ -29,6 +29,7 @@ from hedgerow.infer.comparing import (
     threshold,
     top_down,
 )
+from hedgerow.infer.pareto import Candidates, ParetoSets, ordered_pareto_sets
 from hedgerow.infer.weighing import (
     FittedLambda,
     expected_information,
@@ -38,7 +39,9 @@ from hedgerow.infer.weighing import (
 )
 
 __all__ = [
+    "Candidates",
     "FittedLambda",
+    "ParetoSets",
     "climbing",
     "expected_information",
     "fit_lambda",
@@ -46,6 +49,7 @@ __all__ = [
     "leaf",
     "majority",
     "most_likely_exclusive",
+    "ordered_pareto_sets",
     "plurality",
     "risk_minimising",
     "threshold",

@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow._threads import map_row_blocks
+from hedgerow.arrays import Array, Layout, as_numpy, extra_ops, map_row_blocks, namespace, rounded_down
 from hedgerow.errors import ParameterError
+from hedgerow.infer.pareto import Candidates
 from hedgerow.likelihood import BOTTOM
-from hedgerow.pareto import Candidates
-from hedgerow.treeops import Array, Layout, as_numpy, extra_ops, namespace, rounded_down, without_trivial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.hierarchy import Hierarchy, InformationKind
     from hedgerow.likelihood import Scale
+    from hedgerow.tree import Hierarchy, InformationKind
 
 
 def first(nodes: Array, passing: Array, keys: Sequence[Array]) -> Array:
@@ -37,7 +36,7 @@ def first(nodes: Array, passing: Array, keys: Sequence[Array]) -> Array:
 
 def deepest(h: Hierarchy, passing: Array) -> Array:
     """Return the last of the nontrivial nodes that pass, which lie on one path; the root, if none does."""
-    xp, nodes = namespace(passing), Layout.of(without_trivial(h), passing).nodes
+    xp, nodes = namespace(passing), Layout.of(h.without_trivial, passing).nodes
     last = xp.max(xp.where(passing, nodes, 0), axis=-1)
     return xp.take(Layout.of(h, passing).nontrivial, last)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hedgerow.arrays import Array, Layout, extra_ops, max_unrelated, namespace, sum_ancestors
 from hedgerow.errors import ParameterError
 from hedgerow.infer.choice import (
     best_rung,
@@ -17,15 +18,14 @@ from hedgerow.infer.choice import (
     nontrivial,
     placed,
 )
+from hedgerow.infer.pareto import Candidates
 from hedgerow.likelihood import BOTTOM, check_likelihoods
-from hedgerow.pareto import Candidates
-from hedgerow.treeops import Array, Layout, extra_ops, max_unrelated, namespace, sum_ancestors, without_trivial
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from hedgerow.hierarchy import Hierarchy, InformationKind
     from hedgerow.likelihood import Scale
+    from hedgerow.tree import Hierarchy, InformationKind
 
 _HALF = {"probability": 0.5, "log": float(np.log(0.5)), "logit": 0.0}
 
@@ -122,7 +122,7 @@ def plurality(
 
     def rule(q: Array, _: slice) -> Array:
         p = nontrivial(h, q)
-        qualified = (p > max_unrelated(without_trivial(h), p)) & (p > BOTTOM[scale])
+        qualified = (p > max_unrelated(h.without_trivial, p)) & (p > BOTTOM[scale])
         return first(Layout.of(h, q).nontrivial, qualified, (value, p))
 
     return by_rows(q, rule)
@@ -167,7 +167,7 @@ def climbing(h: Hierarchy, q: Any, tau: ArrayLike | Array, *, scale: Scale = "pr
     q = check_likelihoods(h, q, scale)
     cut = cut_at(q, tau, scale)
 
-    at = Layout.of(without_trivial(h), q)
+    at = Layout.of(h.without_trivial, q)
 
     def rule(q: Array, rows: slice) -> Array:
         xp, p = namespace(q), nontrivial(h, q)
@@ -197,7 +197,7 @@ def top_down(
     """
     q = check_likelihoods(h, q, scale)
     cut = cut_at(q, tau, scale)
-    tree, value = without_trivial(h), h.information(information)[~h.is_trivial]
+    tree, value = h.without_trivial, h.information(information)[~h.is_trivial]
     # Siblings side by side, those that win a tie first.
     preferred = np.lexsort((-value[1:], tree.parent[1:]))
     order, back = placed(preferred, q), placed(np.argsort(preferred), q)

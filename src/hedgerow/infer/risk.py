@@ -11,25 +11,15 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from hedgerow.arrays import Array, Layout, add_down, extra_ops, namespace, sum_children
 from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.metrics import Metric
-from hedgerow.treeops import (
-    Array,
-    Layout,
-    add_down,
-    extra_ops,
-    namespace,
-    sum_children,
-    without_trivial,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.hierarchy import Hierarchy, InformationKind
-    from hedgerow.parents import Indices
+    from hedgerow.tree import Hierarchy, Indices, InformationKind
 
 Over = Literal["all", "leaves"]
 CostFunction: TypeAlias = "Callable[[Hierarchy, Indices, Indices], ArrayLike]"
@@ -74,7 +64,7 @@ def expected_cost(
     """
     if over not in ("all", "leaves"):
         raise ParameterError(f"over is 'all' or 'leaves', not {over!r}.")
-    tree = without_trivial(h)
+    tree = h.without_trivial
     if not isinstance(cost, str):
         return _tabulated(tree, like, _table(h, cost, over), over)
     name = _known(cost)
@@ -143,9 +133,10 @@ def _table(h: Hierarchy, cost: CostFunction | ArrayLike, over: Over) -> NDArray[
             f"A cost that is not known by name needs a table of all pairs, {len(nodes):,} x {len(nodes):,} here; "
             f"that is done for up to {TABLE_LIMIT:,} nodes. By name there are {', '.join(map(repr, COSTS))}."
         )
-    if isinstance(cost, Metric) and cost.higher_is_better:
+    if getattr(cost, "higher_is_better", False):
+        name = getattr(cost, "name", cost)
         raise ParameterError(
-            f"{cost.name!r} is better when it is higher, so it is no cost; give a function that negates it."
+            f"{name!r} is better when it is higher, so it is no cost; give a function that negates it."
         )
     if callable(cost):
         table = np.asarray(cost(h, nodes[:, None], nodes[None, :]), dtype=np.float64)

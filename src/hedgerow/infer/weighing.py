@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from hedgerow import metrics
+from hedgerow.arrays import Array, Layout, as_numpy, extra_ops
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.infer import risk
 from hedgerow.infer.choice import best_rung, by_rows, first, information_of, nontrivial
+from hedgerow.infer.pareto import ordered_pareto_sets
 from hedgerow.likelihood import check_likelihoods
-from hedgerow.pareto import ordered_pareto_sets
-from hedgerow.treeops import Array, Layout, as_numpy, extra_ops, without_trivial
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from hedgerow.hierarchy import Hierarchy, InformationKind
     from hedgerow.infer.risk import Cost, Over
-    from hedgerow.metrics import BelowLabel
+    from hedgerow.tree import Hierarchy, InformationKind
 
 _LARGEST_LAMBDA = 2.0**64  # beside it no tree's information is more than rounding
 
@@ -59,7 +57,7 @@ def fit_lambda(
     accuracy: float,
     *,
     information: InformationKind | ArrayLike = "leaves",
-    below_label: BelowLabel = "label",
+    below_label: Literal["label", "wrong"] = "label",
 ) -> FittedLambda:
     """Find by bisection a λ for `expected_information` whose answers are as often correct as wanted.
 
@@ -102,7 +100,9 @@ def fit_lambda(
     sets = ordered_pareto_sets(h, q, information=information, minimum=0.0)
     count, node, p = extra_ops(q).to_numpy(sets.count, sets.node, sets.score)
     example = np.repeat(np.arange(len(count)), count)
-    right = metrics.correct(h, known[example], node, below_label=below_label) == 1
+    right = h.is_ancestor(node, known[example])
+    if below_label == "label":
+        right |= h.is_ancestor(known[example], node)
     gain = h.information(information)[node]
     start = (np.cumsum(count) - count)[count > 0]
     unanswered = np.count_nonzero(count == 0)  # the root, which is correct
@@ -143,7 +143,7 @@ def most_likely_exclusive(h: Hierarchy, q: Any, *, information: InformationKind 
 
     def rule(q: Array, _: slice) -> Array:
         p = nontrivial(h, q)
-        return first(Layout.of(h, q).nontrivial, p > 0, (risk.exclusive(without_trivial(h), p), value, p))
+        return first(Layout.of(h, q).nontrivial, p > 0, (risk.exclusive(h.without_trivial, p), value, p))
 
     return by_rows(q, rule)
 
@@ -192,7 +192,7 @@ def risk_minimising(
     q = check_likelihoods(h, q)
     expected = risk.expected_cost(h, q, cost, over, information)
     value = information_of(h, q, information)
-    at = Layout.of(without_trivial(h), q)
+    at = Layout.of(h.without_trivial, q)
     allowed = at.end - at.nodes == 1 if over == "leaves" else at.nodes >= 0
 
     def rule(q: Array, _: slice) -> Array:

@@ -16,7 +16,7 @@ import inspect
 import numbers
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, no_such
 from hedgerow.methods.base import Law, Method
 from hedgerow.methods.conditional_sigmoid import ConditionalSigmoid
 from hedgerow.methods.conditional_softmax import ConditionalSoftmax
@@ -30,10 +30,9 @@ from hedgerow.methods.ps_softmax import PSSoftmax
 from hedgerow.methods.soft_labels import SoftLabels
 from hedgerow.methods.softmax_descendant import SoftmaxDescendant
 from hedgerow.methods.softmax_margin import SoftmaxMargin
-from hedgerow.tree_files import no_such
 
 if TYPE_CHECKING:
-    from hedgerow.hierarchy import Hierarchy
+    from hedgerow.tree import Hierarchy
 
 __all__ = ["METHODS", "HierarchicalHead", "Law", "Method", "available", "create", "parameters"]
 

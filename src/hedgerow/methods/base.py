@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.hierarchy import Hierarchy
+    from hedgerow.tree import Hierarchy
 
 Scores = Literal["leaves", "nodes but the root", "nodes"]
 """The nodes that have a score θ; always in node order."""

@@ -14,7 +14,7 @@ from hedgerow.methods.paths import PathChildren, Paths, constant
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from hedgerow.hierarchy import Hierarchy
+    from hedgerow.tree import Hierarchy
 
 
 @final

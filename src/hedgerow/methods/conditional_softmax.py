@@ -13,7 +13,7 @@ from hedgerow.methods.paths import PathChildren, Paths, segment_log_sums
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from hedgerow.hierarchy import Hierarchy
+    from hedgerow.tree import Hierarchy
 
 
 @final

@@ -14,7 +14,7 @@ from hedgerow.methods.paths import Ancestry, Paths, constant, negative_log_share
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-    from hedgerow.hierarchy import Hierarchy
+    from hedgerow.tree import Hierarchy
 
 
 @final

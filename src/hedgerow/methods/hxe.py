@@ -15,7 +15,7 @@ from hedgerow.methods.paths import Paths, constant, slice_log_sums
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from hedgerow.hierarchy import Hierarchy
+    from hedgerow.tree import Hierarchy
 
 
 @final

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from torch import Tensor
 
-    from hedgerow.hierarchy import Hierarchy
+    from hedgerow.tree import Hierarchy
 
 
 @final

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from hedgerow.errors import ParameterError, ScoreError
 
 if TYPE_CHECKING:
-    from hedgerow.hierarchy import Hierarchy
+    from hedgerow.tree import Hierarchy
 
 Margin = Literal["correct", "depth", "information"] | Callable[[NDArray[np.int64]], ArrayLike]
 """1 - Correct, edges between y and v, bits that they do not share, or a function of their LCA."""

@@ -14,12 +14,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hedgerow.treeops import sum_ancestors
+from hedgerow.arrays import sum_ancestors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hedgerow.hierarchy import Hierarchy
+    from hedgerow.tree import Hierarchy
 
 NOTHING = -1e30
 """Logarithm of an empty sum. Finite, so that no gradient is ever inf - inf; exp of it is 0."""

@@ -12,7 +12,7 @@ from hedgerow.methods.paths import Ancestry, constant
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from hedgerow.hierarchy import Hierarchy
+    from hedgerow.tree import Hierarchy
 
 
 @final

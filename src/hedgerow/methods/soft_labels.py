@@ -16,7 +16,7 @@ from hedgerow.methods.paths import Paths, constant, innermost, negative_log_shar
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from hedgerow.hierarchy import Hierarchy
+    from hedgerow.tree import Hierarchy
 
 
 @final

@@ -16,8 +16,8 @@ from hedgerow.methods.paths import NOTHING, Paths, constant, in_slice, negative_
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from hedgerow.hierarchy import Hierarchy
     from hedgerow.methods.margins import Margin
+    from hedgerow.tree import Hierarchy
 
 
 @final

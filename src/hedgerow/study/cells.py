@@ -10,12 +10,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 from hedgerow import methods
-from hedgerow.training.recipe import Choice, Recipe
+from hedgerow.learn.training.recipe import Choice, Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hedgerow.data import DataSplits
+    from hedgerow.learn.data import DataSplits
 
 NINE = (
     "flat-softmax",

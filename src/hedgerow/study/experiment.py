@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from hedgerow.data import DataSplits
+    from hedgerow.learn.data import DataSplits
     from hedgerow.study.cells import Cell, Plan
     from hedgerow.study.records import Records
 

@@ -10,15 +10,15 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
-from hedgerow.curve import OperatingCurve
-from hedgerow.display import COLOURS, FILLS, KINDS, MARKERS, OperatingCurveDisplay, System
+from hedgerow.measure import OperatingCurve
+from hedgerow.show.figures import COLOURS, FILLS, KINDS, MARKERS, OperatingCurveDisplay, System
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
 
-    from hedgerow.display import Kind
+    from hedgerow.show.figures import Kind
 
 Results = list[dict[str, Any]]
 """Results of one system, one a seed."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.data import DataSplits
+from hedgerow.learn.data import DataSplits
 from hedgerow.study.experiment import Experiment, Findings
 from hedgerow.study.scoring import scores
 from hedgerow.study.tables import Column, Entry, Row, Table
@@ -22,9 +22,9 @@ from hedgerow.study.work import trained
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hedgerow.hierarchy import Hierarchy
     from hedgerow.study.cells import Cell, Plan
     from hedgerow.study.records import Records
+    from hedgerow.tree import Hierarchy
 
 TASK = "levels"
 METHOD = "flat-softmax"

@@ -10,11 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.study.experiment import Experiment, Findings, by_method, method_table
-from hedgerow.study.reading import main_sentences
+from hedgerow.study.sentences import main_sentences
 from hedgerow.study.work import train_and_test
 
 if TYPE_CHECKING:
-    from hedgerow.data import DataSplits
+    from hedgerow.learn.data import DataSplits
     from hedgerow.study.cells import Cell, Plan
     from hedgerow.study.records import Records
 

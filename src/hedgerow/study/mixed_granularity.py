@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.data import DataSplits
+from hedgerow.learn.data import DataSplits
 from hedgerow.study import main
 from hedgerow.study.experiment import Experiment, Findings, Results, by_method, notes, rows_by_column
 from hedgerow.study.tables import Column, Table
@@ -20,9 +20,9 @@ from hedgerow.study.work import train_and_test
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hedgerow.hierarchy import Hierarchy
     from hedgerow.study.cells import Cell, Plan
     from hedgerow.study.records import Records
+    from hedgerow.tree import Hierarchy
 
 TASK = "mixed_granularity"
 SHARES = (0.25, 0.5, 0.75)

@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.errors import ParameterError
+from hedgerow.measure import intercept
 from hedgerow.study.experiment import Experiment, Findings, Results, by_method, notes
 from hedgerow.study.tables import Column, Entry, Row, Table, entries
 from hedgerow.study.unseen import without
 from hedgerow.study.work import train_and_test
-from hedgerow.summary import intercept
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from hedgerow.data import DataSplits
-    from hedgerow.hierarchy import Hierarchy
+    from hedgerow.learn.data import DataSplits
     from hedgerow.study.cells import Cell, Plan
     from hedgerow.study.records import Records
+    from hedgerow.tree import Hierarchy
 
 TASK = "out_of_scope"
 SHARE = 0.2

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from pathlib import Path
 
-    from hedgerow.data import DataSplits
+    from hedgerow.learn.data import DataSplits
     from hedgerow.study.cells import Cell
 
 _PATIENCE = 5.0  # seconds for a process to end by itself

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, final
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 from hedgerow import __version__
-from hedgerow._atomic import atomic_write, make_folder
 from hedgerow.errors import FileError
+from hedgerow.files import atomic_write, make_folder, require_file
 from hedgerow.study.cells import canonical
-from hedgerow.tree_files import require_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

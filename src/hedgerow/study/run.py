@@ -10,25 +10,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from hedgerow import __version__, data, methods, models
-from hedgerow._atomic import atomic_write, make_folder, try_folder
-from hedgerow._threads import available_cores
-from hedgerow.data import ImageFiles
-from hedgerow.errors import ParameterError
+from hedgerow import __version__, methods
+from hedgerow.arrays import available_cores
+from hedgerow.errors import ParameterError, closest
+from hedgerow.files import atomic_write, make_folder, try_folder
+from hedgerow.learn import data, models
+from hedgerow.learn.data import ImageFiles
 from hedgerow.study import EXPERIMENTS
 from hedgerow.study.cells import NINE, Cell, Plan
 from hedgerow.study.pool import Failure, run_cells
 from hedgerow.study.records import Records
-from hedgerow.tree_files import closest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from os import PathLike
 
-    from hedgerow.data import DataSplits
+    from hedgerow.learn.data import DataSplits
+    from hedgerow.learn.training.recipe import Recipe
     from hedgerow.study.experiment import Findings
-    from hedgerow.training.recipe import Recipe
 
     Progress = Callable[[int, int], AbstractContextManager[Callable[[Cell], None]]]
     """Given the numbers of cells and of those to run; told of every one that ended."""
@@ -201,7 +201,7 @@ def _with_places(recipe: Recipe) -> Recipe:
 
 def _write(report: Report, *, draw: bool) -> list[Path]:
     """Write tables, figures and the JSON; return the files, in the order in which to look at them."""
-    from hedgerow.display import save_figure
+    from hedgerow.show.figures import save_figure
 
     pages, files = [], []
     for name, found in report.findings.items():

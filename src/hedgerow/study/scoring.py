@@ -12,11 +12,9 @@ import torch
 from scipy import special
 
 from hedgerow import infer, likelihood
-from hedgerow.calibration import calibration_error
-from hedgerow.curve import STANDARD_METRICS, CurveBuilder
-from hedgerow.evaluation.evaluating import RULES
-from hedgerow.metrics import Comparison
-from hedgerow.training.batches import EVALUATION_BATCH, Order, batches
+from hedgerow.learn.training.batches import EVALUATION_BATCH, Order, batches
+from hedgerow.likelihood import calibration_error
+from hedgerow.measure import RULES, STANDARD_METRICS, Comparison, CurveBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,12 +22,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from hedgerow.calibration import Judge
-    from hedgerow.data import Examples
-    from hedgerow.hierarchy import Hierarchy
+    from hedgerow.learn.data import Examples
+    from hedgerow.learn.training.module import Classifier
+    from hedgerow.likelihood import Judge
+    from hedgerow.measure import BelowLabel
     from hedgerow.methods import Method
-    from hedgerow.metrics import BelowLabel
-    from hedgerow.training.module import Classifier
+    from hedgerow.tree import Hierarchy
 
 FROM_PS = "deep-rtc-from-ps"
 """Deep RTC as the paper shows it: the weights of the PS softmax, read with σ(β)."""
@@ -52,7 +50,7 @@ class Reading:
     name: str
     link: Link
     judge: Judge
-    """How a temperature is fitted to it: see `hedgerow.calibration.fit_temperature`."""
+    """How a temperature is fitted to it: see `hedgerow.likelihood.temperature.fit_temperature`."""
     temperature: float = 1.0
 
     def log_likelihood(self, theta: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 from rich.text import Text
 
-from hedgerow._tables import print_table
+from hedgerow.show import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

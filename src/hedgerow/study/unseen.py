@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.data import DataSplits
 from hedgerow.errors import ParameterError
+from hedgerow.learn.data import DataSplits
 from hedgerow.study.experiment import Experiment, Findings, by_method, notes, rows_by_column
 from hedgerow.study.tables import Column, Table
 from hedgerow.study.work import train_and_test

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from hedgerow.calibration import fit_temperature
+from hedgerow.likelihood import fit_temperature
 from hedgerow.study.scoring import Reading, readings, score, scores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hedgerow.data import DataSplits, Examples
-    from hedgerow.metrics import BelowLabel
+    from hedgerow.learn.data import DataSplits, Examples
+    from hedgerow.learn.training.module import Classifier
+    from hedgerow.measure import BelowLabel
     from hedgerow.study.cells import Cell
-    from hedgerow.training.module import Classifier
 
 _ENOUGH = 4096  # held-out examples to fit one number with
 
 
 def trained(cell: Cell, splits: DataSplits) -> tuple[Classifier, torch.device, float]:
     """Train by a cell's recipe; return the classifier, the device it runs on and the seconds it took."""
-    from hedgerow.training.run import accelerator, fit
+    from hedgerow.learn.training.run import accelerator, fit
 
     begun = time.perf_counter()
     classifier = fit(cell.recipe, splits)

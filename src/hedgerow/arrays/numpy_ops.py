@@ -1,0 +1,232 @@
+"""The few array operations that the array API lacks, and the search for records, for NumPy.
+
+`torch_ops` has the same for tensors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from hedgerow.arrays.threads import map_row_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Array = NDArray[Any]
+
+UNIT = 2.0**-62
+"""What shares are whole multiples of while they are added up: 1 and a little more must fit into 63 bits."""
+_WIDTHS = np.array([1, 8, 64, 512])  # smaller rungs are padded to these, to be few arrays
+
+
+def device_of(x: Array) -> str:  # noqa: ARG001  (tensors live in several places)
+    """Return where `x` lives."""
+    return "numpy"
+
+
+def constant(array: Array, device: str) -> Array:  # noqa: ARG001
+    """Return an index array on a device."""
+    return array
+
+
+def to_numpy(*arrays: Array) -> list[Array]:
+    """Return arrays as they are."""
+    return list(arrays)
+
+
+def prefix_sums(x: Array) -> Array:
+    """Return float64 sums of the first 0, 1, 2, ... entries along the last axis."""
+    sums = np.zeros((*x.shape[:-1], x.shape[-1] + 1))
+    np.cumsum(x, axis=-1, dtype=np.float64, out=sums[..., 1:])
+    return sums
+
+
+def interval_shares(x: Array, first: Array, last: Array, column: Array) -> Array:
+    """Sum x >= 0 over intervals of columns, as shares of the sum of the row.
+
+    There is a share for each single column, followed by those of the columns first[k] .. last[k] - 1 for every k;
+    entry j of the result is the share number column[j], and the first is that of the whole row, 1.
+
+    The sums are differences of prefix sums of whole multiples of `UNIT`, which no order of adding rounds: an
+    interval within another never gets more than it, and what is equal stays equal. A row that sums to 1 within
+    rounding is not divided by its sum, so that shares are the numbers given, to the unit. Rows go in blocks, since
+    fresh memory for whole intermediate results would cost more than the sums.
+    """
+    return _interval_shares(x, first, last, column, lambda block: block)
+
+
+def interval_softmax(x: Array, first: Array, last: Array, column: Array) -> Array:
+    """Return the `interval_shares` of exp(x), safe from overflow."""
+
+    def exp(block: Array) -> Array:
+        block = block - block.max(axis=-1, keepdims=True)
+        return np.exp(block, out=block)
+
+    return _interval_shares(x, first, last, column, exp)
+
+
+def _interval_shares(x: Array, first: Array, last: Array, column: Array, mass: Callable[[Array], Array]) -> Array:
+    width = x.shape[-1]
+    rows_of_x = x.reshape(-1, width)
+    result = np.empty((len(rows_of_x), len(column)), dtype=x.dtype)
+    rounding = sum_rounding(width, float(np.finfo(x.dtype).eps))
+
+    def work(rows: slice) -> None:
+        entries = mass(rows_of_x[rows])
+        whole = entries.sum(axis=-1, dtype=np.float64, keepdims=True)
+        total = np.where(np.abs(whole - 1) <= rounding, 1.0, whole).astype(x.dtype)
+        share = np.empty((len(entries), width + len(first)), dtype=x.dtype)
+        single, wide = share[:, :width], share[:, width:]
+        np.floor(np.divide(entries, total * x.dtype.type(UNIT), out=single), out=single)
+        with np.errstate(invalid="ignore"):  # NaN is no whole number
+            units = single.astype(np.int64)
+        sums = np.zeros((len(entries), width + 1), dtype=np.int64)
+        for row, result_row in zip(units, sums, strict=True):
+            # NumPy lets other threads run while it adds up one row into another array, but not in other cases.
+            np.add.accumulate(row, out=result_row[1:])
+        wide[:] = np.take(sums, last, axis=-1) - np.take(sums, first, axis=-1)
+        np.minimum(share, 1 / UNIT, out=share)
+        share *= x.dtype.type(UNIT)
+        share[:, column[0]] = 1
+        share[~((whole > 0) & (whole < np.inf))[:, 0]] = np.nan
+        np.take(share, column, axis=-1, out=result[rows], mode="clip")
+
+    map_row_blocks(work, len(result), result.itemsize * (width + len(column)))
+    return result.reshape(*x.shape[:-1], len(column))
+
+
+def sum_rounding(width: int, epsilon: float) -> float:
+    """Return how far from 1 rounding leaves a row that sums to 1: that of the entries, and that of adding up."""
+    return epsilon + width * float(np.finfo(np.float64).eps)
+
+
+def extremes(x: Array) -> tuple[float, float]:
+    """Return the smallest and the largest entry; both NaN if one is."""
+    parts = map_row_blocks(lambda rows: (x[rows].min(), x[rows].max()), len(x), x[:1].nbytes)
+    lowest, highest = np.array(parts).T
+    return float(lowest.min()), float(highest.max())
+
+
+def running_max(x: Array) -> Array:
+    """Return the largest entry so far, along the last axis."""
+    return np.maximum.accumulate(x, axis=-1)
+
+
+def padded_tables(start: Array) -> tuple[list[Array], Array]:
+    """Sort rungs by size into few tables, so that each table can be worked on at once.
+
+    The first result are tables of places in the list of all nodes, [rungs of the table, size]; shorter rungs
+    repeat their last place. The second is where each rung stands in the tables laid end to end.
+
+    Parameters
+    ----------
+    start
+        Where each rung begins in the list of all nodes, and where the last ends.
+    """
+    size = np.diff(start)
+    padded = np.append(_WIDTHS, 0)[np.searchsorted(_WIDTHS, size)]
+    width = np.maximum(size, padded)
+    rungs = [np.flatnonzero(width == w) for w in np.unique(width)]
+    tables = [start[rung, None] + np.minimum(np.arange(width[rung[0]]), size[rung, None] - 1) for rung in rungs]
+    return tables, np.argsort(np.concatenate(rungs))
+
+
+class Check(Protocol):
+    """Returns rows of scores as they shall be used, or refuses them; it gets the number of the first one too."""
+
+    @property
+    def usual(self) -> tuple[float, float]:
+        """Between these, both included, scores are neither changed nor refused."""
+
+    def __call__(self, q: Any, first_row: int, /) -> Any:
+        """Return q as it shall be used."""
+
+
+class Rungs:
+    """Nodes in rungs: what is best on each, and what is better than all that is best on higher ones.
+
+    Parameters
+    ----------
+    nodes
+        The nodes, rung after rung.
+    start
+        Where each rung begins among them, and where the last ends.
+    width
+        Number of nodes of the tree.
+    device
+        Where the scores live.
+    """
+
+    def __init__(self, nodes: Array, start: Array, width: int, device: str) -> None:  # noqa: ARG002
+        tables, self._order = padded_tables(start)
+        self._tables = [nodes[table] for table in tables]
+
+    def best(self, q: Array) -> tuple[Array, Array]:
+        """Return the node of every rung with the largest score, the first of equals, and that score.
+
+        q is [B, nodes of the tree], both results are [B, rungs].
+        """
+        q = np.ascontiguousarray(q)  # gathering from columns would take many times as long
+        found, largest = [], []
+        for table in self._tables:
+            rungs, width = table.shape
+            values = np.take(q, table.reshape(-1), axis=-1)
+            place = values.reshape(-1, width).argmax(axis=-1)
+            largest.append(values.take(place + np.arange(0, values.size, width)).reshape(len(q), rungs))
+            found.append(table.take(place.reshape(len(q), rungs) + np.arange(0, table.size, width)))
+        return np.concatenate(found, axis=-1)[:, self._order], np.concatenate(largest, axis=-1)[:, self._order]
+
+    def records(self, q: Array, minimum: float | None) -> tuple[Array, Array, Array]:
+        """Keep the best nodes of rungs whose score is larger than all on higher rungs, and than `minimum`.
+
+        Returns how many each row keeps, and the nodes and scores kept, row after row.
+        """
+        return self._records(lambda rows: self.best(q[rows]), q, minimum, root=True)
+
+    def fetch_records(self, q: Array, minimum: float, check: Check) -> tuple[Array, Array, Array]:
+        """Return the same, without node 0, of scores that pass the check."""
+        return self._records(lambda rows: self.best(check(q[rows], rows.start)), q, minimum, root=False)
+
+    def _records(
+        self, best: Callable[[slice], tuple[Array, Array]], q: Array, minimum: float | None, *, root: bool
+    ) -> tuple[Array, Array, Array]:
+        parts = map_row_blocks(best, len(q), q[:1].nbytes) if len(q) else [best(slice(0, 0))]
+        node, score = (np.concatenate(part) for part in zip(*parts, strict=True))
+        kept = np.ones(score.shape, dtype=bool)
+        np.greater(score[:, :-1], np.maximum.accumulate(score[:, :0:-1], axis=-1)[:, ::-1], out=kept[:, :-1])
+        if minimum is not None:
+            kept &= score > minimum
+        if not root:
+            kept &= node != 0
+        at = np.flatnonzero(kept)
+        return kept.sum(axis=-1), node.take(at), score.take(at)
+
+
+def segment_max(x: Array, start: Array, segment: Array) -> Array:  # noqa: ARG001
+    """Return the largest entry of each segment of the last axis; segments begin at `start`, none is empty."""
+    return np.maximum.reduceat(x, start, axis=-1)
+
+
+def segment_sum(x: Array, start: Array, segment: Array) -> Array:  # noqa: ARG001
+    """Return the sum of each segment of the last axis; segments begin at `start`, none is empty."""
+    return np.add.reduceat(x, start, axis=-1)
+
+
+def sigmoid(x: Array) -> Array:
+    """Return 1 / (1 + exp(-x))."""
+    return np.asarray(special.expit(x))
+
+
+def log(x: Array) -> Array:
+    """Return the logarithm, -inf of 0."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(x))
+
+
+def log_sigmoid(x: Array) -> Array:
+    """Return log(1 / (1 + exp(-x)))."""
+    return np.asarray(special.log_expit(x))

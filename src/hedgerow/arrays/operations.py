@@ -1,0 +1,456 @@
+"""Sums, log-sum-exps, softmaxes and products over a tree, for NumPy arrays and torch tensors alike.
+
+All functions act on the last axis, in depth-first order of nodes, and broadcast over the axes before it. They are
+written once over the array API; the few operations outside it are in `numpy_ops` and `torch_ops`. In depth-first
+order a subtree is a slice, so a sum over it is a difference of two prefix sums; what must be exact in relative
+terms (logarithms, products) goes level by level.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, final
+
+import array_api_compat
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow.arrays import numpy_ops
+from hedgerow.errors import ScoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
+
+    from numpy.typing import ArrayLike
+
+
+Indices = NDArray[np.int64]
+T = TypeVar("T")
+
+
+class Tree(Protocol):
+    """What the operations need to know of a tree in depth-first order; `hedgerow.Hierarchy` is one."""
+
+    @property
+    def parent(self) -> Indices:
+        """Parent of each node, -1 for the root."""
+        ...
+
+    @property
+    def depth(self) -> Indices:
+        """Edges from the root to each node."""
+        ...
+
+    @property
+    def end(self) -> Indices:
+        """One past the last descendant of each node."""
+        ...
+
+    @property
+    def leaves(self) -> Indices:
+        """The nodes without children."""
+        ...
+
+    @property
+    def leaves_before(self) -> Indices:
+        """Number of leaves with an index below each of 0 .. n."""
+        ...
+
+    @property
+    def child_count(self) -> Indices:
+        """Number of children of each node."""
+        ...
+
+    @property
+    def is_trivial(self) -> NDArray[np.bool_]:
+        """Mask of the nodes with exactly one child, the root excepted."""
+        ...
+
+    @property
+    def levels(self) -> tuple[Indices, ...]:
+        """The nodes at each depth."""
+        ...
+
+    def __len__(self) -> int:
+        """Return the number of nodes."""
+        ...
+
+    def derived(self, key: Hashable, make: Callable[[], T], /) -> T:
+        """Return what `make` returns, made once per tree and key."""
+        ...
+
+
+Array = Any
+"""A NumPy array or a torch tensor; what comes out is of the kind that went in."""
+
+
+def namespace(x: Array) -> Any:
+    """Return the array API namespace of an array."""
+    return array_api_compat.array_namespace(x)
+
+
+def extra_ops(x: Array) -> Any:
+    """Return the module with the operations that the array API lacks, for this kind of array."""
+    if array_api_compat.is_torch_array(x):
+        # By name, so that nothing in the evaluation half imports torch. Compiled graphs cannot import.
+        return sys.modules.get("hedgerow.arrays.torch_ops") or importlib.import_module("hedgerow.arrays.torch_ops")
+    return numpy_ops
+
+
+def as_scores(x: Any, width: int, what: str) -> Array:
+    """Return a float32 or float64 array or tensor with one column per `what`.
+
+    Lists become arrays and half precision becomes single; another width is refused.
+    """
+    if not array_api_compat.is_array_api_obj(x):
+        x = np.asarray(x)
+    xp = namespace(x)
+    if x.dtype not in (xp.float32, xp.float64):
+        half = "float16" in str(x.dtype)  # bfloat16 is one
+        if not half and not xp.isdtype(x.dtype, ("real floating", "integral", "bool")):
+            raise ScoreError(f"Scores must be numbers, not {x.dtype}.")
+        x = xp.astype(x, xp.float32 if half else xp.float64)
+    if x.ndim < 1 or x.shape[-1] != width:
+        raise ScoreError(f"Scores need one column per {what}, {width} in all; their shape is {tuple(x.shape)}.")
+    return x
+
+
+def as_rows(x: Any, h: Tree) -> Array:
+    """Return a float32 or float64 array or tensor [examples, nodes]; another shape is refused."""
+    x = as_scores(x, len(h), "node")
+    if x.ndim != 2:
+        raise ScoreError(
+            f"Likelihoods need one row per example and one column per node; got shape {tuple(x.shape)}."
+        )
+    return x
+
+
+def as_numpy(x: Any) -> NDArray[Any]:
+    """Return a tensor, an array or a sequence as an array."""
+    if not array_api_compat.is_torch_array(x):
+        return np.asarray(x)
+    # NumPy has no bfloat16.
+    return np.asarray(x.detach().cpu().float() if "bfloat16" in str(x.dtype) else x.detach().cpu())
+
+
+def rounded_down(threshold: ArrayLike, like: Array) -> NDArray[Any]:
+    """Return thresholds in the precision of `like`, such that exactly what exceeds the given ones exceeds them.
+
+    >>> rounded_down(0.7, np.zeros(1, dtype=np.float32)).tolist() < 0.7
+    True
+    """
+    given = np.asarray(threshold, dtype=np.float64)
+    precision: Any = np.float32 if "float32" in str(like.dtype) else np.float64
+    with np.errstate(over="ignore"):
+        nearest = given.astype(precision)
+    return np.where(nearest > given, np.nextafter(nearest, precision(-np.inf)), nearest)
+
+
+@final
+class Layout:
+    """Index arrays of a tree that the operations gather with, on one device."""
+
+    def __init__(self, h: Tree, place: Callable[[NDArray[Any]], Array]) -> None:
+        self._h = h
+        self._place = place
+
+    @staticmethod
+    def of(h: Tree, like: Array) -> Layout:
+        """Return the layout of a tree where `like` lives; made once."""
+        ops = extra_ops(like)
+        device = ops.device_of(like)
+        return h.derived(("layout", device), lambda: Layout(h, lambda array: ops.constant(array, device)))
+
+    def _place_all(self, arrays: Sequence[NDArray[Any]]) -> tuple[Array, ...]:
+        return tuple(self._place(array) for array in arrays)
+
+    @cached_property
+    def nodes(self) -> Array:
+        """All nodes."""
+        return self._place(np.arange(len(self._h)))
+
+    @cached_property
+    def end(self) -> Array:
+        """One past the last descendant of each node."""
+        return self._place(self._h.end)
+
+    @cached_property
+    def leaves(self) -> Array:
+        """The leaves."""
+        return self._place(self._h.leaves)
+
+    @cached_property
+    def first_leaf(self) -> Array:
+        """Number, among the leaves, of the first leaf below each node."""
+        return self._place(self._h.leaves_before[:-1])
+
+    @cached_property
+    def last_leaf(self) -> Array:
+        """One past the number of the last leaf below each node."""
+        return self._place(self._h.leaves_before[self._h.end])
+
+    @cached_property
+    def leaf_intervals(self) -> tuple[Array, ...]:
+        """The leaves below each node, as `interval_shares` takes them."""
+        before = self._h.leaves_before
+        return self._place_all(_distinct_intervals(before[:-1], before[self._h.end], len(self._h.leaves)))
+
+    @cached_property
+    def descendant_intervals(self) -> tuple[Array, ...]:
+        """Each node and its descendants, as `interval_shares` takes them."""
+        return self._place_all(_distinct_intervals(np.arange(len(self._h)), self._h.end, len(self._h)))
+
+    @cached_property
+    def by_end(self) -> Array:
+        """Nodes in the order in which their subtrees end."""
+        return self._place(np.argsort(self._h.end, kind="stable"))
+
+    @cached_property
+    def ended(self) -> Array:
+        """How many subtrees have ended when each node begins."""
+        return self._place(np.searchsorted(np.sort(self._h.end), np.arange(len(self._h)), "right"))
+
+    @cached_property
+    def by_parent(self) -> Array:
+        """Nodes but the root, less one, siblings side by side."""
+        return self._place(np.argsort(self._h.parent[1:], kind="stable"))
+
+    @cached_property
+    def from_by_parent(self) -> Array:
+        """The inverse of `by_parent`."""
+        return self._place(np.argsort(np.argsort(self._h.parent[1:], kind="stable")))
+
+    @cached_property
+    def sibling_start(self) -> Array:
+        """Where each group of siblings begins in `by_parent`."""
+        return self._place(np.flatnonzero(np.diff(np.sort(self._h.parent[1:]), prepend=-1)))
+
+    @cached_property
+    def sibling_group(self) -> Array:
+        """Which group of siblings each entry of `by_parent` belongs to."""
+        return self._place(np.unique(np.sort(self._h.parent[1:]), return_inverse=True)[1])
+
+    @cached_property
+    def children_group(self) -> Array:
+        """Which group of siblings are each node's children; for leaves, one more."""
+        has_children = self._h.child_count > 0
+        return self._place(np.where(has_children, np.cumsum(has_children) - 1, has_children.sum()))
+
+    @cached_property
+    def nontrivial(self) -> Array:
+        """The nodes that may be answers."""
+        return self._place(np.flatnonzero(~self._h.is_trivial))
+
+    @cached_property
+    def levels(self) -> tuple[Array, ...]:
+        """The nodes at each depth."""
+        return self._place_all(self._h.levels)
+
+    @cached_property
+    def from_levels(self) -> Array:
+        """Where each node stands in the levels laid end to end."""
+        return self._place(np.argsort(np.concatenate(self._h.levels)))
+
+    @cached_property
+    def parent_in_level(self) -> tuple[Array, ...]:
+        """For each level but the first, where each node's parent stands in the level above."""
+        pairs = zip(self._h.levels, self._h.levels[1:], strict=False)
+        return self._place_all([np.searchsorted(above, self._h.parent[level]) for above, level in pairs])
+
+    @cached_property
+    def level_start(self) -> tuple[Array, ...]:
+        """For each level but the first, where each group of siblings begins."""
+        starts = [np.flatnonzero(np.diff(self._h.parent[level], prepend=-1)) for level in self._h.levels[1:]]
+        return self._place_all(starts)
+
+    @cached_property
+    def level_group(self) -> tuple[Array, ...]:
+        """For each level but the first, which group of siblings each node belongs to."""
+        groups = [np.unique(self._h.parent[level], return_inverse=True)[1] for level in self._h.levels[1:]]
+        return self._place_all(groups)
+
+    @cached_property
+    def group_of_node(self) -> tuple[Array, ...]:
+        """For each level but the last, which group of siblings are each node's children; for leaves, one more."""
+        has_children = [self._h.child_count[level] > 0 for level in self._h.levels[:-1]]
+        return self._place_all([np.where(has, np.cumsum(has) - 1, has.sum()) for has in has_children])
+
+
+def _distinct_intervals(first: Indices, last: Indices, width: int) -> tuple[Indices, Indices, Indices]:
+    """Return the distinct intervals of several columns, and each interval's number behind the single columns.
+
+    Trivial nodes have the interval of their child, and most nodes are leaves: few intervals are left to sum.
+    """
+    wide = np.flatnonzero(last - first > 1)
+    key, number = np.unique(first[wide] * (width + 1) + last[wide], return_inverse=True)
+    column = first.copy()
+    column[wide] = width + number
+    return key // (width + 1), key % (width + 1), column
+
+
+# Sums ------------------------------------------------------------------------------------------------------
+
+
+def leaf_shares(h: Tree, x: Array) -> Array:
+    """Sum x >= 0 over the leaves below each node, as a share of the whole: [..., leaves] -> [..., nodes].
+
+    1 at the root; a parent is never below its child, exactly.
+
+    >>> from hedgerow import Hierarchy
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> leaf_shares(h, np.array([1, 1, 2.0])).tolist()
+    [1.0, 0.5, 0.25, 0.25, 0.5]
+    """
+    return extra_ops(x).interval_shares(x, *Layout.of(h, x).leaf_intervals)
+
+
+def leaf_softmax(h: Tree, x: Array) -> Array:
+    """Softmax over the leaves, summed up the tree: [..., leaves] -> [..., nodes]."""
+    return extra_ops(x).interval_softmax(x, *Layout.of(h, x).leaf_intervals)
+
+
+def descendant_shares(h: Tree, x: Array) -> Array:
+    """Sum x >= 0 over each node and its descendants, as a share of the whole: [..., nodes] -> same."""
+    return extra_ops(x).interval_shares(x, *Layout.of(h, x).descendant_intervals)
+
+
+def descendant_softmax(h: Tree, x: Array) -> Array:
+    """Softmax over the nodes, summed up the tree: [..., nodes] -> same."""
+    return extra_ops(x).interval_softmax(x, *Layout.of(h, x).descendant_intervals)
+
+
+def sum_ancestors(h: Tree, x: Array) -> Array:
+    """Sum x over each node and its ancestors: [..., nodes] -> same, float64.
+
+    Walking in depth-first order, a node is added when it is met and taken off where its subtree ends: two prefix
+    sums, over the nodes as they begin and as they end.
+
+    >>> from hedgerow import Hierarchy
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> sum_ancestors(h, np.array([1, 10, 100, 200, 1000.0])).tolist()
+    [1.0, 11.0, 111.0, 211.0, 1001.0]
+    """
+    xp, ops, at = namespace(x), extra_ops(x), Layout.of(h, x)
+    begun = ops.prefix_sums(x)[..., 1:]
+    ended = ops.prefix_sums(xp.take(x, at.by_end, axis=-1))
+    return begun - xp.take(ended, at.ended, axis=-1)
+
+
+def sum_children(h: Tree, x: Array) -> Array:
+    """Sum x over the children of each node: [..., nodes] -> same, 0 at the leaves.
+
+    >>> from hedgerow import Hierarchy
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> sum_children(h, np.array([1, 10, 100, 200, 1000.0])).tolist()
+    [1010.0, 300.0, 0.0, 0.0, 0.0]
+    """
+    xp, at = namespace(x), Layout.of(h, x)
+    grouped = xp.take(x[..., 1:], at.by_parent, axis=-1)
+    total = extra_ops(x).segment_sum(grouped, at.sibling_start, at.sibling_group)
+    return xp.take(xp.concat([total, xp.zeros_like(x[..., :1])], axis=-1), at.children_group, axis=-1)
+
+
+def max_unrelated(h: Tree, x: Array) -> Array:
+    """Return the largest x among the nodes that are neither ancestors nor descendants of each node.
+
+    [..., nodes] -> same, -inf where there are none. In depth-first order these are the nodes whose subtrees have
+    ended when the node begins, and those that begin after its own has ended.
+
+    >>> from hedgerow import Hierarchy
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> max_unrelated(h, np.array([1, 0.7, 0.5, 0.2, 0.3])).tolist()
+    [-inf, 0.3, 0.3, 0.5, 0.7]
+    """
+    xp, ops, at = namespace(x), extra_ops(x), Layout.of(h, x)
+    nothing = xp.full_like(x[..., :1], -np.inf)
+    ended = xp.concat([nothing, ops.running_max(xp.take(x, at.by_end, axis=-1))], axis=-1)
+    to_come = xp.concat([xp.flip(ops.running_max(xp.flip(x, axis=-1)), axis=-1), nothing], axis=-1)
+    return xp.maximum(xp.take(ended, at.ended, axis=-1), xp.take(to_come, at.end, axis=-1))
+
+
+# Down the tree ---------------------------------------------------------------------------------------------
+
+
+def multiply_down(h: Tree, factor: Array) -> Array:
+    """Multiply along each path: [..., nodes but the root] -> [..., nodes], 1 at the root.
+
+    Level by level, so that a child is its parent times a factor exactly: with factors in [0, 1] no child exceeds
+    its parent.
+    """
+    xp = namespace(factor)
+    return _down(h, factor, xp.ones_like(factor[..., :1]), xp.multiply)
+
+
+def add_down(h: Tree, term: Array) -> Array:
+    """Add along each path: [..., nodes but the root] -> [..., nodes], 0 at the root; level by level."""
+    xp = namespace(term)
+    return _down(h, term, xp.zeros_like(term[..., :1]), xp.add)
+
+
+def _down(h: Tree, x: Array, at_root: Array, combine: Callable[[Array, Array], Array]) -> Array:
+    xp, at = namespace(x), Layout.of(h, x)
+    parts = [at_root]
+    for nodes, parent in zip(at.levels[1:], at.parent_in_level, strict=True):
+        parts.append(combine(xp.take(parts[-1], parent, axis=-1), xp.take(x, nodes - 1, axis=-1)))
+    return xp.take(xp.concat(parts, axis=-1), at.from_levels, axis=-1)
+
+
+# Among siblings, and up the tree ---------------------------------------------------------------------------
+
+
+def sibling_log_softmax(h: Tree, x: Array) -> Array:
+    """Return the log-softmax of each node among its siblings: [..., nodes but the root] -> same.
+
+    >>> from hedgerow import Hierarchy
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> np.exp(sibling_log_softmax(h, np.log([1.0, 3, 1, 3]))).round(2).tolist()
+    [0.25, 0.75, 0.25, 0.75]
+    """
+    xp, at = namespace(x), Layout.of(h, x)
+    grouped = xp.take(x, at.by_parent, axis=-1)
+    shifted, _, log_mass = _segment_log_mass(grouped, at.sibling_start, at.sibling_group)
+    return xp.take(shifted - xp.take(log_mass, at.sibling_group, axis=-1), at.from_by_parent, axis=-1)
+
+
+def log_sum_leaves(h: Tree, x: Array) -> Array:
+    """Return log-sum-exp of x over the leaves below each node: [..., leaves] -> [..., nodes].
+
+    Level by level, so that small masses keep their relative precision beside large ones.
+    """
+    xp = namespace(x)
+    at = Layout.of(h, x)
+    nothing = xp.full_like(x[..., :1], -np.inf)
+    column = xp.where(at.end - at.nodes == 1, at.first_leaf, x.shape[-1])
+    return log_sum_descendants(h, xp.take(xp.concat([x, nothing], axis=-1), column, axis=-1))
+
+
+def log_sum_descendants(h: Tree, x: Array) -> Array:
+    """Return log-sum-exp of x over each node and its descendants: [..., nodes] -> same; level by level."""
+    xp, at = namespace(x), Layout.of(h, x)
+    total = xp.take(x, at.levels[-1], axis=-1)
+    parts = [total]
+    nothing = xp.full_like(x[..., :1], -np.inf)
+    steps = zip(at.levels[:-1], at.level_start, at.level_group, at.group_of_node, strict=True)
+    for nodes, start, group, group_of_node in reversed(list(steps)):
+        below = xp.concat([_segment_log_sum(total, start, group), nothing], axis=-1)
+        total = xp.logaddexp(xp.take(x, nodes, axis=-1), xp.take(below, group_of_node, axis=-1))
+        parts.append(total)
+    return xp.take(xp.concat(parts[::-1], axis=-1), at.from_levels, axis=-1)
+
+
+def _segment_log_sum(x: Array, start: Array, segment: Array) -> Array:
+    """Return log-sum-exp of each segment of the last axis; entry i belongs to `segment[i]`."""
+    _, largest, log_mass = _segment_log_mass(x, start, segment)
+    return log_mass + largest
+
+
+def _segment_log_mass(x: Array, start: Array, segment: Array) -> tuple[Array, Array, Array]:
+    """Return x less the largest of its segment, these largest, and log-sum-exp of the former."""
+    xp, ops = namespace(x), extra_ops(x)
+    largest = ops.segment_max(x, start, segment)
+    largest = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
+    shifted = x - xp.take(largest, segment, axis=-1)
+    mass = ops.segment_sum(xp.exp(shifted), start, segment)
+    return shifted, largest, ops.log(mass)

@@ -1,0 +1,217 @@
+"""The few array operations that the array API lacks, and the search for records, for tensors.
+
+Loaded only when a tensor arrives.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd import forward_ad
+from torch.nn import functional
+
+from hedgerow.arrays.numpy_ops import UNIT, padded_tables, sum_rounding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from hedgerow.arrays.numpy_ops import Check
+
+NODES = {torch.float32: torch.int32, torch.float64: torch.int64}
+"""The whole numbers that are as wide as scores: a kernel writes nodes as such, beside their scores."""
+
+
+def device_of(x: Tensor) -> torch.device:
+    """Return where `x` lives."""
+    return x.device
+
+
+def constant(array: NDArray[Any], device: torch.device) -> Tensor:
+    """Return an index array on a device, fit for autograd even where it is made in inference mode."""
+    with torch.inference_mode(False):
+        return torch.tensor(array, device=device)
+
+
+def to_numpy(*tensors: Tensor) -> list[NDArray[Any]]:
+    """Return tensors as arrays; a GPU is waited for once, not once for each."""
+    if not tensors[0].is_cuda:
+        return [tensor.detach().cpu().numpy() for tensor in tensors]
+    fetched = [tensor.to("cpu", non_blocking=True) for tensor in tensors]
+    torch.cuda.current_stream(tensors[0].device).synchronize()
+    return [tensor.numpy() for tensor in fetched]
+
+
+def prefix_sums(x: Tensor) -> Tensor:
+    """Return float64 sums of the first 0, 1, 2, ... entries along the last axis."""
+    return functional.pad(x.cumsum(-1, dtype=torch.float64), (1, 0))
+
+
+def interval_shares(x: Tensor, first: Tensor, last: Tensor, column: Tensor) -> Tensor:
+    """Sum x >= 0 over intervals of columns, as shares of the sum of the row: see `numpy_ops.interval_shares`.
+
+    Gradients are those of plain sums.
+    """
+    whole = x.sum(-1, keepdim=True, dtype=torch.float64)
+    rounding = sum_rounding(x.shape[-1], torch.finfo(x.dtype).eps)
+    total = whole + torch.where((whole - 1).abs() <= rounding, 1 - whole, 0.0).detach()
+    part = x / total.to(x.dtype)
+    units = (part.detach() * (1 / UNIT)).floor()
+    share = _with_intervals(units, first, last, torch.int64).mul(UNIT).clamp(max=1)
+    if _may_need_gradient(part):
+        smooth = _with_intervals(part, first, last, torch.float64)
+        share = smooth + (share - smooth).detach()
+    share = torch.where(column == column[0], 1.0, share.index_select(-1, column))
+    return torch.where((whole > 0) & (whole < torch.inf), share, torch.nan)
+
+
+def _with_intervals(x: Tensor, first: Tensor, last: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return x followed by the sums over its intervals, added up in another type."""
+    sums = x.to(dtype).cumsum(-1)
+    before = sums.index_select(-1, first) - x.index_select(-1, first).to(dtype)
+    return torch.cat([x, (sums.index_select(-1, last - 1) - before).to(x.dtype)], dim=-1)
+
+
+def _may_need_gradient(x: Tensor) -> bool:
+    if x.requires_grad or torch.compiler.is_compiling():
+        return torch.is_grad_enabled()
+    return forward_ad.unpack_dual(x).tangent is not None  # type: ignore[no-untyped-call]
+
+
+def interval_softmax(x: Tensor, first: Tensor, last: Tensor, column: Tensor) -> Tensor:
+    """Return the `interval_shares` of exp(x), safe from overflow."""
+    return interval_shares((x - x.amax(-1, keepdim=True)).exp(), first, last, column)
+
+
+def extremes(x: Tensor) -> tuple[float, float]:
+    """Return the smallest and the largest entry; both NaN if one is."""
+    lowest, highest = torch.stack(torch.aminmax(x.detach())).tolist()  # one wait for the device instead of two
+    return lowest, highest
+
+
+def running_max(x: Tensor) -> Tensor:
+    """Return the largest entry so far, along the last axis."""
+    return x.cummax(-1).values
+
+
+class Rungs:
+    """Nodes in rungs, for tensors: see `numpy_ops.Rungs`."""
+
+    def __init__(self, nodes: NDArray[Any], start: NDArray[Any], width: int, device: torch.device) -> None:
+        self._nodes = nodes
+        self._start = start
+        self._width = width
+        self._device = device
+
+    def best(self, q: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the node of every rung with the largest score, the first of equals, and that score.
+
+        All scores are gathered at once: on a GPU few kernels matter.
+        """
+        shapes, nodes, first, order = self._tables
+        tables = torch.split(q.index_select(-1, nodes), [rungs * width for rungs, width in shapes], dim=-1)
+        found = [table.reshape(len(q), *shape).max(dim=-1) for table, shape in zip(tables, shapes, strict=True)]
+        place = torch.cat([indices for _, indices in found], dim=-1)
+        score = torch.cat([largest for largest, _ in found], dim=-1)
+        return nodes[place + first][:, order], score[:, order]
+
+    @cached_property
+    def _tables(self) -> tuple[list[Any], Tensor, Tensor, Tensor]:
+        """The shapes of the padded tables, their nodes end to end, where rungs begin there, and their order."""
+        tables, order = padded_tables(self._start)
+        nodes = np.concatenate([self._nodes[table].reshape(-1) for table in tables])
+        width = np.concatenate([np.full(len(table), table.shape[1]) for table in tables])
+        places = (constant(array, self._device) for array in (nodes, np.cumsum(width) - width, order))
+        return [table.shape for table in tables], *places  # type: ignore[return-value]
+
+    def records(self, q: Tensor, minimum: float | None) -> tuple[Tensor, Tensor, Tensor]:
+        """Keep the best nodes of rungs whose score is larger than all on higher rungs, and than `minimum`."""
+        found = self._by_kernel(q, minimum, True, None)
+        if found is None:
+            kept, count, node, score = self._step_by_step(q, minimum, True)
+            return count, node[kept], score[kept]
+        count, pairs = found
+        return count, pairs.view(NODES[pairs.dtype])[:, 0].long(), pairs[:, 1]
+
+    def fetch_records(
+        self, q: Tensor, minimum: float, check: Check
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Return the same as arrays, without node 0, of scores that pass the check."""
+        found = self._by_kernel(q, minimum, False, check.usual)
+        if found is None:
+            kept, *parts = self._step_by_step(check(q, 0), minimum, False)
+            count, node, score = to_numpy(parts[0], *(part[kept] for part in parts[1:]))
+            return count, node, score
+        number, pairs = to_numpy(*found)
+        if (number < 0).any():  # so says the kernel if there are unusual scores
+            return self.fetch_records(check(q, 0), minimum, check)
+        return number, pairs.view(f"i{pairs.itemsize}")[:, 0], pairs[:, 1]
+
+    def _step_by_step(self, q: Tensor, minimum: float | None, root: bool) -> tuple[Tensor, ...]:
+        """Return what is kept, how much of each row, and all nodes and scores: [B, rungs], but for the second."""
+        node, score = self.best(q.detach())
+        kept = torch.ones_like(score, dtype=torch.bool)
+        kept[:, :-1] = score[:, :-1] > score.flip(-1).cummax(-1).values.flip(-1)[:, 1:]
+        if minimum is not None:
+            kept &= score > minimum
+        if not root:
+            kept &= node != 0
+        return kept, kept.sum(-1), node, score
+
+    def _by_kernel(
+        self, q: Tensor, minimum: float | None, root: bool, usual: tuple[float, float] | None
+    ) -> tuple[Tensor, Tensor] | None:
+        """Return how much is kept of each row, and nodes beside their scores; None where there is no kernel."""
+        if self._kernel is None:
+            return None
+        try:
+            kept, count, pairs = self._kernel(q.detach(), minimum, root, usual)
+        except torch.OutOfMemoryError:
+            raise
+        except Exception as error:  # no C compiler, a GPU that Triton does not know: there is another way
+            warnings.warn(f"Triton cannot be used, which makes curves on a GPU slower: {error!r}", stacklevel=2)
+            self._kernel = None
+            return None
+        return count, pairs.view(-1, 2).index_select(0, kept.view(-1).nonzero()[:, 0])
+
+    @cached_property
+    def _kernel(self) -> Callable[..., tuple[Tensor, ...]] | None:
+        if self._device.type != "cuda":
+            return None
+        try:
+            from hedgerow.arrays.triton_ops import Records
+        except ImportError:
+            return None
+        return Records(self._nodes, self._start, self._width, self._device)
+
+
+def segment_max(x: Tensor, start: Tensor, segment: Tensor) -> Tensor:
+    """Return the largest entry of each segment of the last axis, without gradient; none is empty."""
+    result = x.new_full((*x.shape[:-1], len(start)), -torch.inf)
+    return result.scatter_reduce(-1, segment.expand(x.shape), x.detach(), "amax")
+
+
+def segment_sum(x: Tensor, start: Tensor, segment: Tensor) -> Tensor:
+    """Return the sum of each segment of the last axis; entry i belongs to `segment[i]`, none is empty."""
+    return x.new_zeros((*x.shape[:-1], len(start))).scatter_add(-1, segment.expand(x.shape), x)
+
+
+def sigmoid(x: Tensor) -> Tensor:
+    """Return 1 / (1 + exp(-x))."""
+    return torch.sigmoid(x)
+
+
+def log(x: Tensor) -> Tensor:
+    """Return the logarithm, -inf of 0."""
+    return x.log()
+
+
+def log_sigmoid(x: Tensor) -> Tensor:
+    """Return log(1 / (1 + exp(-x)))."""
+    return functional.logsigmoid(x)

@@ -1,0 +1,161 @@
+"""One kernel for tensors on a GPU, in the language of Triton; loaded only when such a tensor arrives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+import triton
+import triton.language as tl
+
+from hedgerow.arrays.torch_ops import NODES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_BLOCK = 1024
+_WARPS = 8
+
+
+class Records:
+    """Finds the records of `numpy_ops.Rungs`, before they are laid end to end.
+
+    Scores are read in their order, those below the highest rung once more, and nothing but the result is written:
+    on a GPU that is several times as fast as a gather and a maximum for each table of rungs, and takes no memory
+    for what is gathered.
+    """
+
+    def __init__(self, nodes: NDArray[Any], start: NDArray[Any], width: int, device: torch.device) -> None:
+        size = np.diff(start)
+        rung = np.repeat(np.arange(len(size)), size)
+        order = np.argsort(-rung, kind="stable")[size[-1] :]  # from the highest but one down
+        rung = rung[order]
+        is_last = np.diff(rung, append=-1) != 0
+        is_highest = np.zeros(width, dtype=np.int8)
+        is_highest[nodes[start[-2] :]] = 1
+        self._rungs = len(size)
+        self._first = int(nodes[start[-2]])
+        self._is_highest = torch.tensor(is_highest, device=device)
+        self._lower, self._begin, self._ended = (
+            torch.tensor(array, dtype=torch.int32, device=device)
+            for array in (nodes[order], np.searchsorted(-rung, -rung), np.where(is_last, rung, -1))
+        )
+        self._limits: tuple[Any, torch.Tensor] | None = None  # the last ones, for they are hardly ever others
+
+    def __call__(
+        self, q: torch.Tensor, minimum: float | None, root: bool, usual: tuple[float, float] | None
+    ) -> tuple[torch.Tensor, ...]:
+        """Return what is kept, [B, rungs]; how much of each row, [B]; and nodes and their scores, [B, rungs, 2].
+
+        Nodes are whole numbers in the bytes of a score, to be fetched with it at once. What is not kept means
+        nothing. A row with a score outside of what is `usual` has -1 for the second.
+        """
+        q = q.contiguous()
+        shape = (len(q), self._rungs)
+        kept = torch.empty(shape, dtype=torch.bool, device=q.device)
+        count = torch.empty(len(q), dtype=torch.int64, device=q.device)
+        pairs = torch.empty((*shape, 2), dtype=q.dtype, device=q.device)
+        key = (minimum, usual, q.dtype)
+        limits = self._limits  # which another thread may change
+        if limits is None or limits[0] != key:
+            # In the precision of q, which numbers in the call would not have; nothing is at most NaN.
+            values = [float("nan") if minimum is None else minimum, *(usual or ())]
+            self._limits = limits = (key, torch.tensor(values, dtype=q.dtype, device=q.device))
+        if len(q):
+            with torch.cuda.device_of(q):  # type: ignore[no-untyped-call]
+                _records[(len(q),)](
+                    q,
+                    q.shape[1],
+                    self._is_highest,
+                    self._first,
+                    self._lower,
+                    self._begin,
+                    self._ended,
+                    len(self._lower),
+                    kept,
+                    count,
+                    pairs.view(NODES[q.dtype]),
+                    pairs,
+                    self._rungs,
+                    limits[1],
+                    ROOT=root,
+                    CHECK=usual is not None,
+                    BLOCK=_BLOCK,
+                    num_warps=_WARPS,
+                )
+        return kept, count, pairs
+
+
+# Scores are met from the highest rung down, nodes of a rung in their order. At the end of each rung the largest
+# score so far, the first of equals, is a record if it was met on that rung. `lower` are the nodes below the
+# highest rung, in that order; `begin` is where the rung of each begins, `ended` the rung that ends with it, or -1.
+@triton.jit
+def _records(
+    q, width, is_highest, first, lower, begin, ended, total, kept, count, node, score, rungs, limits,
+    ROOT: tl.constexpr, CHECK: tl.constexpr, BLOCK: tl.constexpr,  # noqa: N803
+):  # fmt: skip
+    row = tl.program_id(0).to(tl.int64)
+    q += row * width
+    kept += row * rungs
+    node += row * rungs * 2
+    score += row * rungs * 2 + 1
+    lane = tl.arange(0, BLOCK)
+    minimum = tl.load(limits)
+
+    # The highest rung, on most trees that of all leaves, so every score is passed and may be checked: every lane
+    # keeps the best of what it meets.
+    best = tl.full((BLOCK,), float("-inf"), q.dtype.element_ty)
+    which = tl.zeros((BLOCK,), tl.int32) + first
+    odd = tl.zeros((BLOCK,), tl.int1)
+    for place_0 in range(0, width, BLOCK):
+        place = place_0 + lane
+        inside = place < width
+        value = tl.load(q + place, mask=inside, other=float("-inf"))
+        if CHECK:
+            odd = odd | (inside & ~((value >= tl.load(limits + 1)) & (value <= tl.load(limits + 2))))
+        better = (tl.load(is_highest + place, mask=inside, other=0) != 0) & (value > best)
+        best = tl.where(better, value, best)
+        which = tl.where(better, place, which)
+    largest = tl.max(best, 0)
+    largest_node = tl.min(tl.where(best == largest, which, 0x7FFFFFFF), 0)
+    largest_place = tl.full((), -1, tl.int32)
+    is_kept = ~(largest <= minimum)
+    if not ROOT:
+        is_kept = is_kept & (largest_node != 0)
+    tl.store(kept + rungs - 1, is_kept)
+    tl.store(node + (rungs - 1) * 2, largest_node)
+    tl.store(score + (rungs - 1) * 2, largest)
+    number = is_kept.to(tl.int32)
+
+    # The others: a running maximum over all that is left.
+    for place_0 in range(0, total, BLOCK):
+        place = place_0 + lane
+        inside = place < total
+        value = tl.load(q + tl.load(lower + place, mask=inside, other=0), mask=inside, other=float("-inf"))
+        most_so_far, place_so_far = tl.associative_scan((value, place), 0, _larger)
+        stays = largest >= most_so_far
+        most_so_far = tl.where(stays, largest, most_so_far)
+        place_so_far = tl.where(stays, largest_place, place_so_far)
+        at = tl.load(ended + place, mask=inside, other=-1)
+        is_new = place_so_far >= tl.load(begin + place, mask=inside, other=0)
+        are_kept = (at >= 0) & is_new & ~(most_so_far <= minimum)
+        node_so_far = tl.load(lower + place_so_far, mask=are_kept, other=0)
+        if not ROOT:
+            are_kept = are_kept & (node_so_far != 0)
+        tl.store(kept + at, are_kept, mask=at >= 0)
+        tl.store(node + at * 2, node_so_far, mask=are_kept)
+        tl.store(score + at * 2, most_so_far, mask=are_kept)
+        number += tl.sum(are_kept.to(tl.int32), 0)
+        last = lane == BLOCK - 1
+        largest = tl.max(tl.where(last, most_so_far, float("-inf")), 0)
+        largest_place = tl.max(tl.where(last, place_so_far, -1), 0)
+    if CHECK:
+        number = tl.where(tl.max(odd.to(tl.int32), 0) != 0, -1, number)
+    tl.store(count + row, number.to(tl.int64))
+
+
+@triton.jit
+def _larger(value, place, next_value, next_place):
+    stays = value >= next_value
+    return tl.where(stays, value, next_value), tl.where(stays, place, next_place)

@@ -1,0 +1,162 @@
+"""The doctor's findings in plain words."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.text import Text
+
+from hedgerow.errors import counted, options, some
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hedgerow.doctor import Diagnosis
+    from hedgerow.doctor.data import LabelFacts
+    from hedgerow.doctor.tree import Level, TreeFacts
+    from hedgerow.tree import Problem
+
+_PROBLEMS_SHOWN = 25
+_WIDEST_LINE = 110
+
+
+def print_diagnosis(diagnosis: Diagnosis, console: Console | None = None) -> None:
+    """Print a diagnosis: what the tree is like, what is wrong, what to do next."""
+    console = Console() if console is None else console
+    width = min(console.width, _WIDEST_LINE)
+    for text in _paragraphs(diagnosis, width):
+        # Commands at the end of a line are left whole, to be copied.
+        console.print(text, highlight=False, soft_wrap=True)
+
+
+def _paragraphs(diagnosis: Diagnosis, width: int) -> Iterator[Text]:
+    if diagnosis.tree is None:
+        found = counted(len(diagnosis.problems), "problem", "problems")
+        yield Text(f"{diagnosis.source} is not a sound tree: {found}.\n", style="bold red")
+    else:
+        yield Text(f"{diagnosis.source} is a sound tree.\n", style="bold green")
+        yield _wrapped(_summary(diagnosis.tree), width)
+        yield _level_table(diagnosis.tree.levels, width)
+        for sentence in _tree_sentences(diagnosis.tree):
+            yield _wrapped(sentence, width)
+    if diagnosis.scores is not None and diagnosis.scores.kind is not None:
+        fit = {"leaves": "the leaves", "all nodes": "the nodes of the tree"}[diagnosis.scores.kind]
+        columns = counted(diagnosis.scores.columns, "class column", "class columns")
+        yield _wrapped(f"Scores: the {columns} of {diagnosis.scores.source} are exactly {fit}.", width)
+    if diagnosis.labels is not None:
+        yield _wrapped(_label_sentence(diagnosis.labels), width)
+    for remark in diagnosis.remarks:
+        yield _wrapped("Worth a look: " + remark, width, "yellow")
+    if diagnosis.tree is not None and diagnosis.problems:
+        found = counted(len(diagnosis.problems), "problem", "problems")
+        yield Text(f"The data do not fit the tree: {found}.\n", style="bold red")
+    yield from _problem_list(diagnosis.problems, width)
+    yield Text("Next: " + _advice(diagnosis), style="bold")
+
+
+def _wrapped(text: str, width: int, style: str = "", lead: str = "  ", end: str = "\n") -> Text:
+    lines = textwrap.wrap(
+        text, width, initial_indent=lead, subsequent_indent=" " * len(lead), break_on_hyphens=False
+    )
+    return Text("\n".join(lines) + end, style=style)
+
+
+def _problem_list(problems: Sequence[Problem], width: int) -> Iterator[Text]:
+    for number, problem in enumerate(problems[:_PROBLEMS_SHOWN], start=1):
+        lead = f"{number:3}. "
+        yield _wrapped(problem.message, width, "red", lead, "" if problem.remedy else "\n")
+        if problem.remedy:
+            yield _wrapped(problem.remedy, width, lead=" " * len(lead))
+    if len(problems) > _PROBLEMS_SHOWN:
+        kinds = Counter(problem.kind for problem in problems[_PROBLEMS_SHOWN:]).most_common()
+        listed = ", ".join(f"{kind} ({count:,})" for kind, count in kinds)
+        yield _wrapped(f"... and more: {listed}. With --json FILE all of them are written to FILE.", width)
+
+
+def _summary(facts: TreeFacts) -> str:
+    low, high = facts.leaf_depth
+    depth = f"All leaves are at depth {low}" if low == high else f"Leaves are at depth {low} to {high}"
+    leaves = counted(facts.leaves, "leaf", "leaves")
+    groups = counted(facts.nodes - facts.leaves, "group", "groups")
+    return (
+        f"{facts.nodes:,} nodes: {leaves} (the finest classes) and {groups} of classes, the largest being the "
+        f"root, {facts.root!r}. {depth}, counting edges from the root."
+    )
+
+
+def _level_table(levels: Sequence[Level], width: int) -> Text:
+    rows = [["depth", "nodes", "leaves", "rank", "for example"]]
+    for level in levels:
+        if len(levels) > 20 and 12 <= level.depth < len(levels) - 4:
+            if level.depth == 12:
+                rows.append(["...", "", "", "", f"{len(levels) - 16:,} more levels"])
+            continue
+        rank = ", ".join(level.ranks[:2]) + (", ..." if len(level.ranks) > 2 else "")
+        examples = ", ".join(level.examples) + (", ..." if level.nodes > len(level.examples) else "")
+        rows.append([str(level.depth), f"{level.nodes:,}", f"{level.leaves:,}", rank, " ".join(examples.split())])
+    if not any(level.ranks for level in levels):
+        rows = [[*row[:3], row[4]] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    widths[-1] = max(20, width - sum(widths[:-1]) - 2 * len(widths))
+    text = Text()
+    for i, row in enumerate(rows):
+        cells = [cell.rjust(size) for cell, size in zip(row[:3], widths, strict=False)]
+        cells += [set_cell_size(cell, size) for cell, size in zip(row[3:-1], widths[3:], strict=False)]
+        cells.append(row[-1] if cell_len(row[-1]) <= widths[-1] else set_cell_size(row[-1], widths[-1] - 1) + "…")
+        text.append("  " + "  ".join(cells).rstrip() + "\n", style="bold" if i == 0 else "")
+    return text
+
+
+def _tree_sentences(facts: TreeFacts) -> Iterator[str]:
+    yield f"The widest group is {facts.widest!r} with {counted(facts.widest_children, 'child', 'children')}."
+    if facts.trivial:
+        *chain, last = facts.longest_chain
+        shown = " > ".join(chain if len(chain) <= 8 else [*chain[:4], "...", *chain[-3:]])
+        example = (
+            f"The longest chain is {len(chain):,} long: {shown}, all meaning {last!r}."
+            if len(chain) > 1
+            else f"For example, {shown!r} means {last!r}."
+        )
+        groups = "1 group has" if facts.trivial == 1 else f"{facts.trivial:,} groups have"
+        yield f"{groups} a single child, whose name says more: such trivial nodes are never an answer. {example}"
+    else:
+        yield "Every group but the root has at least two children, so that every node can be an answer."
+    yield (
+        f"Answers carry between 0 bits of information (the root) and {facts.information_max:.1f} (a leaf), with "
+        f"{counted(facts.information_values, 'distinct value', 'distinct values')}."
+    )
+
+
+def _label_sentence(facts: LabelFacts) -> str:
+    text = (
+        f"Labels: {counted(facts.examples, 'example', 'examples')} in {facts.source} with "
+        f"{counted(facts.distinct, 'distinct label', 'distinct labels')}"
+    )
+    if facts.internal:
+        text += f"; {counted(facts.internal, 'is', 'are')} labelled with a group, which means: known no deeper"
+    text += ". "
+    if not facts.without_data:
+        return text + "Every leaf has data."
+    leaves = counted(len(facts.without_data), "leaf has", "leaves have")
+    return text + f"{leaves} no data: {some(facts.without_data)}."
+
+
+def _advice(diagnosis: Diagnosis) -> str:
+    if diagnosis.tree is None:
+        return f"correct {diagnosis.source}, then ask the doctor again."
+    if diagnosis.problems:
+        return "make the names in the data agree with the tree, then ask the doctor again."
+    tree = shlex.join([diagnosis.source, *options(**diagnosis.reading)])
+    if diagnosis.labels is None:
+        return f"see whether your labels fit the tree:\n  hedgerow doctor {tree} --labels FILE"
+    if diagnosis.scores is None:
+        return f"see whether your model's scores fit the tree:\n  hedgerow doctor {tree} --scores FILE"
+    return (
+        f"the names in tree, labels and scores fit together; look at the scores themselves:\n"
+        f"  hedgerow evaluate {shlex.quote(diagnosis.scores.source)} --tree {tree}"
+    )

@@ -1,0 +1,31 @@
+"""Files on disk: read whole with plain errors, written whole or not at all.
+
+In come paths that a user gave; out go text, bytes and files that are never half-written. Nothing here knows what a
+file is about. The next room is `arrays`.
+"""
+
+from hedgerow.files.atomic import atomic_write, is_special, make_folder, try_file, try_folder
+from hedgerow.files.text import (
+    delimiter_of,
+    line_of,
+    read_bytes,
+    read_header,
+    read_padded,
+    read_text,
+    require_file,
+)
+
+__all__ = [
+    "atomic_write",
+    "delimiter_of",
+    "is_special",
+    "line_of",
+    "make_folder",
+    "read_bytes",
+    "read_header",
+    "read_padded",
+    "read_text",
+    "require_file",
+    "try_file",
+    "try_folder",
+]

@@ -1,0 +1,114 @@
+"""Text files read whole, with plain words where that cannot be done."""
+
+from __future__ import annotations
+
+import csv
+import os
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from contextlib import contextmanager
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hedgerow.errors import FileError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Read a file, or say why that cannot be."""
+    with _explained(path):
+        return Path(path).read_bytes()
+
+
+def read_padded(path: str | os.PathLike[str], padding: int) -> NDArray[np.uint8]:
+    """Read a file into an array with some more bytes at its end, all 0."""
+    with _explained(path), Path(path).open("rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        data = np.empty(size + padding, dtype=np.uint8)
+        read = 0
+        while more := file.readinto(data[read:size].data):
+            read += more
+        data[read:] = 0
+        return data[: read + padding]
+
+
+@contextmanager
+def _explained(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Say in plain words why a file cannot be read."""
+    shown = os.fspath(path)
+    try:
+        yield
+    except FileNotFoundError:
+        beside = Path(path).parent
+        raise FileError(
+            f"{shown} does not exist. Check the name{_similar_files(beside, Path(path).name)}."
+        ) from None
+    except IsADirectoryError:
+        raise FileError(f"{shown} is a folder, not a file. Give the name of a file in it.") from None
+    except (OSError, ValueError) as error:  # a ValueError means a null character in the name
+        raise FileError(f"{shown} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+
+
+def _similar_files(folder: Path, name: str) -> str:
+    if not folder.is_dir():
+        return f": there is no folder {folder}"
+    near = get_close_matches(name, [entry.name for entry in islice(folder.iterdir(), 10_000)], 1)
+    return f"; {near[0]!r} is near it" if near else " and the folder"
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """Read a UTF-8 file, with or without a byte order mark; line ends stay as they are."""
+    return decode(read_bytes(path), os.fspath(path))
+
+
+def decode(data: bytes, shown: str) -> str:
+    """Decode UTF-8, or say where it is not."""
+    start = len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0
+    try:
+        return data[start:].decode("utf-8")
+    except UnicodeDecodeError as error:
+        if data[:2] in (BOM_UTF16_LE, BOM_UTF16_BE):
+            raise FileError(f"{shown} is UTF-16, not UTF-8. Save it again as UTF-8.") from None
+        wrong = start + error.start
+        line = data.count(b"\n", 0, wrong) + 1
+        raise FileError(
+            f"{shown}, line {line} is not UTF-8: byte 0x{data[wrong]:02x} at offset {wrong:,}. Save "
+            f"the file as UTF-8 (in a spreadsheet program: 'CSV UTF-8')."
+        ) from None
+
+
+def require_file(path: str | os.PathLike[str]) -> None:
+    """Refuse a file that is not there, before a library says so in its own words."""
+    if not Path(path).is_file():
+        read_bytes(path)
+
+
+def line_of(text: str, position: int) -> int:
+    """Return the number of the line on which a position stands."""
+    return text.count("\n", 0, position) + 1
+
+
+def delimiter_of(path: str) -> str:
+    """Return what separates the columns of a file, by its extension."""
+    return "\t" if path.lower().endswith((".tsv", ".tab")) else ","
+
+
+def read_header(path: str | os.PathLike[str]) -> list[str]:
+    """Read the first row of a CSV or TSV table, and no more of it."""
+    require_file(path)
+    shown = os.fspath(path)
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            columns = next(csv.reader(file, delimiter=delimiter_of(shown)), [])
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FileError(f"{shown}: its first line cannot be read as a table in UTF-8: {error}.") from None
+    if len(columns) == 1 and ";" in columns[0]:
+        raise FileError(f"{shown} has its columns separated by semicolons. Save it with commas instead.")
+    return columns

@@ -1,0 +1,428 @@
+"""A scikit-learn classifier that answers with any node of a tree."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy import special
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+
+from hedgerow import infer, methods
+from hedgerow.errors import ParameterError
+from hedgerow.learn import targets
+from hedgerow.learn.scaling import Scaling
+from hedgerow.learn.solver import Examples, Network, Plan, Solver
+from hedgerow.measure import metrics
+from hedgerow.tree import Hierarchy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from hedgerow.likelihood import Scale
+    from hedgerow.tree import Indices
+
+Floats = NDArray[np.float64]
+
+_LINEAR_RATE, _HIDDEN_RATE = 0.3, 0.03
+_USUAL_C, _FEW_SHOT_C = 20.0, 300.0  # the second at one example a label
+_STREAM_BATCH = 64  # what arrives in pieces is learnt in smaller steps, since each piece is seen once
+_BLOCK_ENTRIES = 1 << 22  # likelihoods held at a time where only answers are wanted
+
+
+class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A linear model, or a small network, over a tree of classes, trained with one of the methods of the paper.
+
+    Labels may be nodes at any depth; answers are nodes at any depth too: the most specific one that is likely
+    enough. Made for embeddings; takes any numeric features, dense or sparse, on any scale.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree of classes. Without one it is built in `fit`: from lineages, or as root > classes.
+    method
+        A name of `hedgerow.methods.available`.
+    method_params
+        Parameters of the method, such as ``{"alpha": 5.0}``.
+    hidden
+        Widths of hidden layers; none is a linear model.
+    C
+        Inverse strength of the L2 penalty, as in scikit-learn's LogisticRegression on features whose mean squared
+        norm is 1. None chooses 20, or 300 / examples a label if that is more.
+    class_weight
+        "balanced", or a weight for each label as it stands in `y` (1 for those not named).
+    operating_point
+        What `predict` answers: the most specific node whose likelihood exceeds this number, or what the
+        ``predict`` of such an object says (see `set_operating_point`). None means more likely than not (0.5), and
+        in a tree root > classes made from `y`, where nothing lies between, the most likely class.
+    epochs
+        Passes over the data; small data are passed over more often.
+    batch_size
+        Examples a step.
+    learning_rate
+        First step of Adam, for inputs of mean squared norm 1; it falls to 0 along a cosine. None chooses 0.3 for a
+        linear model and 0.03 with hidden layers.
+    early_stopping
+        Whether to hold out examples, stop when their loss has not fallen for 5 epochs, and keep the best weights.
+    validation_fraction
+        The share to hold out, with `early_stopping`.
+    device
+        Where to train, such as "cuda"; answers are computed on the CPU.
+    random_state
+        Seed of everything random. On one CPU the same seed gives the same model.
+    verbose
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    hierarchy_ : Hierarchy
+        The tree.
+    classes_ : array
+        The leaves, in node order: names, or the labels of `y` where the tree was made from them.
+    method_ : hedgerow.methods.Method
+        The method.
+    coefs_, intercepts_ : list of arrays
+        Weights and biases of each layer, for scaled features.
+    loss_curve_, validation_loss_curve_ : list of float
+        Mean loss in each epoch; the second with `early_stopping` only.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hedgerow import HedgedClassifier, Hierarchy
+    >>> h = Hierarchy.from_edges([("animal", "bird"), ("animal", "fish"), ("bird", "robin"), ("bird", "wren")])
+    >>> X = np.array([[0, 0], [0, 1], [0, 0.1], [0, 0.9], [5, 0], [5, 0.1]])
+    >>> clf = HedgedClassifier(h, random_state=0).fit(X, ["robin", "wren", "robin", "wren", "fish", "fish"])
+    >>> clf.predict([[0, 0.02], [0, 0.5], [5, 0.3]]).tolist()
+    ['robin', 'bird', 'fish']
+    >>> clf.classes_.tolist()
+    ['robin', 'wren', 'fish']
+    """
+
+    _adam: dict[str, Any] | None
+
+    def __init__(
+        self,
+        hierarchy: Hierarchy | None = None,
+        *,
+        method: str = "softmax-margin",
+        method_params: Mapping[str, Any] | None = None,
+        hidden: Sequence[int] = (),
+        C: float | None = None,
+        class_weight: str | Mapping[Any, float] | None = None,
+        operating_point: Any = None,
+        epochs: int = 15,
+        batch_size: int = 512,
+        learning_rate: float | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        device: str = "cpu",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.hierarchy = hierarchy
+        self.method = method
+        self.method_params = method_params
+        self.hidden = hidden
+        self.C = C
+        self.class_weight = class_weight
+        self.operating_point = operating_point
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # Learning ----------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from examples.
+
+        Parameters
+        ----------
+        X
+            Features [examples, features]: an array, a DataFrame or a sparse matrix.
+        y
+            Names of nodes at any depth, one an example; or lineages, coarsest name first, blank where not known:
+            tuples, a two-dimensional array, or a DataFrame with one rank a column. A label at the root teaches
+            nothing.
+        sample_weight
+            Optional weight of each example.
+        """
+        self._check_parameters()
+        X = self._features(X, y, reset=True)
+        self._plant(y)
+        node = self._nodes(y)
+        weight = self._weights(X, y, node, sample_weight)
+        random = check_random_state(self.random_state)
+        rows, held_out = self._split(np.flatnonzero(weight), random)
+        self._start(X[rows], node[rows], weight[rows], random)
+        plan = self._plan(node[rows], weight[rows])
+        # What fits in one batch is cheap, and then worth double precision: weights act exactly like repetitions.
+        dtype = np.float64 if len(rows) <= self.batch_size else np.float32
+        others = self._examples(X, node, weight, held_out, dtype) if len(held_out) else None
+        self._run(plan, self._examples(X, node, weight, rows, dtype), others, dtype)
+        self._adam = None  # what `fit` leaves behind of Adam is the end of its schedule
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from some more examples, seen once; what was learnt before stays.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            See `fit`. The first call also decides the scale of the features: make it a typical piece of the data.
+        classes
+            Needed in the first call unless a hierarchy is given: all labels (or lineages) there will be.
+        """
+        self._check_parameters()
+        first = not hasattr(self, "coefs_")
+        X = self._features(X, y, reset=first)
+        if first:
+            if self.hierarchy is None and classes is None:
+                raise ParameterError("classes must be passed on the first call to partial_fit, or a hierarchy.")
+            self._plant(classes)
+        node = self._nodes(y)
+        weight = self._weights(X, y, node, sample_weight)
+        rows = np.flatnonzero(weight)
+        if first:
+            self._start(X[rows], node[rows], weight[rows], check_random_state(self.random_state))
+        size = min(self.batch_size, _STREAM_BATCH)
+        plan = self._plan(node, weight, epochs=1, batch_size=size, anneal=False, least_steps=1)
+        self._run(plan, self._examples(X, node, weight, rows, np.float32), None, np.float32)
+        return self
+
+    def _check_parameters(self) -> None:
+        if not (self.hierarchy is None or isinstance(self.hierarchy, Hierarchy)):
+            raise ParameterError(f"hierarchy must be a Hierarchy or None, not {type(self.hierarchy).__name__}.")
+        for name in ("epochs", "batch_size"):
+            if not _is_count(value := getattr(self, name)):
+                raise ParameterError(f"{name} must be a whole number, 1 or more, not {value!r}.")
+        if isinstance(self.hidden, Integral) or not all(map(_is_count, self.hidden)):
+            raise ParameterError(f"hidden must be widths of layers, such as (512,), not {self.hidden!r}.")
+        for name in ("C", "learning_rate"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, Real) and 0 < float(value) < np.inf):
+                raise ParameterError(f"{name} must be a positive number or None, not {value!r}.")
+        if not 0 < self.validation_fraction < 1:
+            raise ParameterError(f"validation_fraction is between 0 and 1; got {self.validation_fraction!r}.")
+        _check_point(self.operating_point)
+
+    def _features(self, X: Any, y: Any = None, *, reset: bool) -> Any:
+        numbers = [np.float64, np.float32]
+        if reset and y is None:
+            raise ParameterError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        X = validate_data(self, X, accept_sparse="csr", dtype=numbers, reset=reset)
+        if y is not None:
+            check_consistent_length(X, y)
+        return X
+
+    def _plant(self, labels: Any) -> None:
+        """Take the tree that is given, or grow one from labels."""
+        self._flat = self.hierarchy is None and not targets.is_lineages(labels)
+        if self._flat:
+            self.hierarchy_, self.classes_ = targets.flat_tree(targets.names_of(labels))
+        else:
+            self.hierarchy_ = targets.lineage_tree(labels) if self.hierarchy is None else self.hierarchy
+            self.classes_ = self.hierarchy_.names[self.hierarchy_.leaves]
+
+    def _nodes(self, y: Any) -> Indices:
+        if self._flat and not targets.is_lineages(y):
+            found = targets.flat_nodes(self.classes_, labels := targets.names_of(y))
+            return targets.nodes_of(self.hierarchy_, labels) if found is None else found
+        return targets.nodes_of(self.hierarchy_, y)
+
+    def _weights(self, X: Any, y: Any, node: Indices, sample_weight: Any) -> Floats:
+        weight: Floats = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weight.any():
+            raise ParameterError("sample_weight is 0 for every example; some must count.")
+        if self.class_weight is None:
+            return weight
+        labels = self.hierarchy_.names[node] if targets.is_lineages(y) else targets.names_of(y)
+        if not isinstance(self.class_weight, str):
+            self._nodes(np.array(list(self.class_weight)))  # refuses a label that is not in the tree
+            given = [self.class_weight.get(label, 1.0) for label in labels.tolist()]
+            return weight * np.array(given, dtype=np.float64)
+        if self.class_weight != "balanced":
+            raise ParameterError(f"class_weight must be 'balanced', a dict or None, not {self.class_weight!r}.")
+        total = np.bincount(node, weight)
+        balanced = weight.sum() / np.count_nonzero(total) / np.where(total > 0, total, 1)
+        return np.asarray(weight * balanced[node])
+
+    def _split(self, rows: Indices, random: np.random.RandomState) -> tuple[Indices, Indices]:
+        """Return the examples to learn from and those held out for early stopping, if any."""
+        if not self.early_stopping or len(rows) < 2:
+            return rows, rows[:0]
+        count = min(max(round(len(rows) * self.validation_fraction), 1), len(rows) - 1)
+        held_out = np.sort(random.choice(rows, count, replace=False))
+        return np.setdiff1d(rows, held_out), held_out
+
+    def _start(self, X: Any, node: Indices, weight: Floats, random: np.random.RandomState) -> None:
+        """Measure the features, make the method and draw first weights."""
+        params = dict(self.method_params or {})
+        if "counts" in methods.parameters(self.method):
+            params.setdefault("counts", np.bincount(node, weight, minlength=len(self.hierarchy_)))
+        self.method_ = methods.create(self.method, self.hierarchy_, **params)
+        self._scaling = Scaling.of(X, weight)
+        self._seed = int(random.randint(2**31 - 1))
+        layers = Network.start([X.shape[1], *self.hidden, len(self.method_.outputs)], random)
+        self.coefs_, self.intercepts_ = map(list, zip(*layers, strict=True))
+        self.loss_curve_: list[float] = []
+        self._seen = np.zeros(len(self.hierarchy_))
+        self._adam = None
+
+    def _plan(self, node: Indices, weight: Floats, **changed: Any) -> Plan:
+        self._seen = self._seen + np.bincount(node, weight, minlength=len(self._seen))
+        labels, total = np.count_nonzero(self._seen), self._seen.sum()
+        C = self.C or max(_USUAL_C, _FEW_SHOT_C * labels / total)
+        rate = self.learning_rate or (_HIDDEN_RATE if len(self.hidden) else _LINEAR_RATE)
+        usual = {"epochs": self.epochs, "batch_size": self.batch_size, "learning_rate": rate}
+        settings = usual | changed
+        # With many classes an example of each is rare: what it taught should last until the next few.
+        memory = float(np.clip(7 * labels / settings["batch_size"], 10, 50))
+        # Every piece of a stream is shuffled differently.
+        seed = self._seed + len(self.loss_curve_)
+        return Plan(**settings, penalty=1 / (C * total), memory=memory, seed=seed)
+
+    def _examples(self, X: Any, node: Indices, weight: Floats, rows: Indices, dtype: Any) -> Examples:
+        every = len(rows) == X.shape[0]
+        part = X if every else X[rows]
+        return Examples.of(part, self._scaling, node[rows], weight[rows], torch.device(self.device), dtype)
+
+    def _run(self, plan: Plan, examples: Examples, held_out: Examples | None, dtype: Any) -> None:
+        network = Network(list(zip(self.coefs_, self.intercepts_, strict=True)), dtype).to(self.device)
+        solver = Solver(network, self.method_.to(self.device), plan, self._adam)
+        with _progress(plan.epochs, self.verbose) as done:
+            solver.run(examples, held_out, done)
+        self.coefs_, self.intercepts_ = map(list, zip(*network.layers(), strict=True))
+        self.loss_curve_ = [*self.loss_curve_, *solver.losses]
+        if held_out is not None:
+            self.validation_loss_curve_ = solver.held_out_losses
+        self.method_.to("cpu")
+        self._adam = solver.state()
+
+    # Answering ---------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the answer to each example at the operating point: a node, by name.
+
+        In a tree made from one-dimensional `y` answers are labels of `y`, or the root's name.
+        """
+        return self._named(self._answers(X))
+
+    def predict_leaf(self, X: Any) -> NDArray[Any]:
+        """Return the most likely leaf of each example, by name."""
+        return self._named(self._leaves(X))
+
+    def predict_likelihood(self, X: Any) -> Floats:
+        """Return the likelihood of every node, in node order: [examples, nodes]."""
+        return self._each_block(X, "probability", lambda q: q)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the likelihoods of the leaves, in the order of `classes_`, made to sum to 1."""
+        return self._each_block(X, "log", lambda q: special.softmax(q[:, self.hierarchy_.leaves], axis=1))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the mean information F1 of `predict`; see `hedgerow.metrics`."""
+        answers = self._answers(X)
+        check_consistent_length(answers, y)
+        value = metrics.f1(self.hierarchy_, self._nodes(y), answers)
+        return float(np.average(value, weights=sample_weight))
+
+    def set_operating_point(self, point: Any) -> Self:
+        """Choose what `predict` answers.
+
+        Parameters
+        ----------
+        point
+            A threshold τ from 0 to 1: the most specific node with a likelihood above τ. Or an object whose
+            ``predict`` maps likelihoods [examples, nodes] to node indices; its ``scale``, if it has one, says
+            which likelihoods it wants. None is the default.
+        """
+        _check_point(point)
+        self.operating_point = point
+        return self
+
+    def _answers(self, X: Any) -> Indices:
+        check_is_fitted(self)
+        point, h = self.operating_point, self.hierarchy_
+        if point is None and self._flat:
+            return self._leaves(X)
+        if point is None or isinstance(point, Real):
+            tau = 0.5 if point is None else float(point)
+            return self._each_block(X, "probability", lambda q: infer.threshold(h, q, tau))
+        return self._each_block(X, getattr(point, "scale", "probability"), lambda q: np.asarray(point.predict(q)))
+
+    def _leaves(self, X: Any) -> Indices:
+        return self._each_block(X, "log", lambda q: infer.leaf(self.hierarchy_, q, scale="log"))
+
+    def _each_block(self, X: Any, scale: Scale, function: Callable[[Floats], NDArray[Any]]) -> NDArray[Any]:
+        """Apply a function to the likelihoods of some rows at a time."""
+        check_is_fitted(self)
+        X = self._features(X, reset=False)
+        size = max(1, _BLOCK_ENTRIES // len(self.hierarchy_))
+        blocks = [X[start : start + size] for start in range(0, X.shape[0], size)]
+        return np.concatenate([function(self._likelihood(block, scale)) for block in blocks])
+
+    def _likelihood(self, X: Any, scale: Scale) -> Floats:
+        # In double precision, so that an answer does not depend on the other rows of its block.
+        theta = self._scaling.apply(X)
+        for i, (weight, bias) in enumerate(zip(self.coefs_, self.intercepts_, strict=True)):
+            theta = (np.maximum(theta, 0) if i else theta) @ weight + bias
+        q: Floats = self.method_.link(self.hierarchy_, theta, scale=scale)
+        return q
+
+    def _named(self, node: Indices) -> NDArray[Any]:
+        if not self._flat:
+            return self.hierarchy_.names[node]
+        if node.all():
+            return self.classes_[node - 1]
+        labels = np.array([self.hierarchy_.names[0], *self.classes_.tolist()], dtype=object)
+        return labels[node]
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, Integral) and int(value) >= 1
+
+
+def _check_point(point: Any) -> None:
+    if point is None or callable(getattr(point, "predict", None)):
+        return
+    if isinstance(point, bool) or not isinstance(point, Real) or not 0 <= float(point) <= 1:
+        raise ParameterError(
+            f"An operating point is a threshold from 0 to 1 or an object with a method predict, not {point!r}."
+        )
+
+
+@contextmanager
+def _progress(epochs: int, verbose: bool) -> Iterator[Callable[[float], None]]:
+    """Yield what is to be called with the loss after every epoch."""
+    if not verbose:
+        yield lambda _: None
+        return
+    from rich.progress import Progress
+
+    with Progress() as bar:
+        task = bar.add_task("training", total=epochs)
+        yield lambda loss: bar.update(task, advance=1, description=f"training, loss {loss:.4f}")

@@ -1,0 +1,79 @@
+"""Data sets by name: the embedded glyphs, feature files, image folders, iNaturalist 2021, ImageNet.
+
+`load("glyphs", size="quick")` returns `DataSplits`: a tree and three splits of `Examples`. Each loader is one
+function with keyword parameters, in a module of its own.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from hedgerow.errors import ParameterError, closest, no_such
+from hedgerow.learn.data.base import SPLITS, DataSplits, Examples, Split
+from hedgerow.learn.data.features import load_features
+from hedgerow.learn.data.glyphs import load_glyphs
+from hedgerow.learn.data.image_files import ImageFiles
+from hedgerow.learn.data.imagenet import load_imagenet
+from hedgerow.learn.data.images import load_images
+from hedgerow.learn.data.inat21 import load_inat21
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "LOADERS",
+    "SPLITS",
+    "DataSplits",
+    "Examples",
+    "ImageFiles",
+    "Split",
+    "load",
+    "load_features",
+    "load_glyphs",
+    "load_imagenet",
+    "load_images",
+    "load_inat21",
+    "parameters",
+]
+
+LOADERS: dict[str, Callable[..., DataSplits]] = {
+    "glyphs": load_glyphs,
+    "features": load_features,
+    "images": load_images,
+    "inat21": load_inat21,
+    "imagenet": load_imagenet,
+}
+"""Every data set that `load` knows, by name."""
+
+
+def load(name: str, **params: Any) -> DataSplits:
+    """Load a data set by name.
+
+    Parameters
+    ----------
+    name
+        One of `LOADERS`.
+    params
+        What its loader takes; see `parameters`.
+    """
+    known = parameters(name)
+    for given in params:
+        if given not in known:
+            raise ParameterError(
+                f"Data {name!r} has no parameter {given!r}. Parameters: {', '.join(known)}."
+                f"{closest([given], known)}"
+            )
+    missing = [key for key, default in known.items() if default is inspect.Parameter.empty and key not in params]
+    if missing:
+        raise ParameterError(
+            f"Data {name!r} needs the parameter {missing[0]!r}; for a recipe: --set data.{missing[0]}=..."
+        )
+    return LOADERS[name](**params)
+
+
+def parameters(name: str) -> dict[str, Any]:
+    """Return the parameters of a data set with their defaults (`inspect.Parameter.empty` where there is none)."""
+    if name not in LOADERS:
+        raise ParameterError(no_such("data set", name, LOADERS))
+    return {key: each.default for key, each in inspect.signature(LOADERS[name]).parameters.items()}

@@ -1,0 +1,191 @@
+"""What every data set looks like: examples, in three splits, with labels that are nodes of a tree.
+
+Inputs are held in one of three ways: features in memory (float32 [N, d]), images in memory (uint8 [N, H, W] or
+[N, H, W, 3]), or image files, opened when they are asked for. Models see float tensors: features as they are,
+images channels first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.learn.data.image_files import ImageFiles
+
+if TYPE_CHECKING:
+    import torch
+
+    from hedgerow.learn.data.torch_dataset import TorchDataset
+    from hedgerow.tree import Hierarchy
+
+Inputs = NDArray[np.float32] | NDArray[np.uint8] | ImageFiles
+Split = Literal["train", "val", "test"]
+SPLITS: tuple[Split, ...] = ("train", "val", "test")
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Examples:
+    """Inputs with their labels and ids.
+
+    Parameters
+    ----------
+    inputs
+        float32 features [N, d]; uint8 images [N, H, W] (grey) or [N, H, W, 3]; `ImageFiles`, or a list of paths.
+        Other numbers become float32.
+    labels
+        Node indices, any node of the tree.
+    ids
+        One string an example; by default its position.
+
+    Examples
+    --------
+    >>> examples = Examples(np.eye(3), [1, 2, 2], ids=["a", "b", "c"])
+    >>> len(examples), examples.input_shape
+    (3, (3,))
+    >>> examples.subset([2, 0]).ids.tolist()
+    ['c', 'a']
+    """
+
+    inputs: Inputs
+    labels: NDArray[np.int64]
+    ids: NDArray[np.str_]
+
+    def __init__(self, inputs: Any, labels: ArrayLike, ids: ArrayLike | None = None) -> None:
+        object.__setattr__(self, "inputs", _checked_inputs(inputs))
+        object.__setattr__(self, "labels", np.asarray(labels, dtype=np.int64))
+        given = np.arange(len(self.inputs)) if ids is None else ids
+        object.__setattr__(self, "ids", np.asarray(given, dtype=np.str_))
+        for what, array in (("labels", self.labels), ("ids", self.ids)):
+            if array.shape != (len(self.inputs),):
+                raise ScoreError(
+                    f"{what} must hold one entry an example, {len(self.inputs):,} in all; got shape {array.shape}."
+                )
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __repr__(self) -> str:
+        kind = "image files" if isinstance(self.inputs, ImageFiles) else str(self.inputs.dtype)
+        return f"Examples({len(self):,} x {'x'.join(map(str, self.input_shape))}, {kind})"
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """Shape of one example as a model sees it: (d,) or (channels, height, width)."""
+        if isinstance(self.inputs, ImageFiles):
+            return self.inputs.channels, self.inputs.size, self.inputs.size
+        shape = self.inputs.shape[1:]
+        if len(shape) == 1:
+            return shape
+        return (shape[2] if len(shape) == 3 else 1), shape[0], shape[1]
+
+    def subset(self, indices: ArrayLike) -> Examples:
+        """Return some of the examples, in the order given: positions, or a mask over all of them."""
+        chosen = np.asarray(indices)
+        if chosen.dtype == bool:
+            if chosen.shape != (len(self),):
+                raise ScoreError(f"A mask needs one entry an example, {len(self):,}; got shape {chosen.shape}.")
+            chosen = np.flatnonzero(chosen)
+        chosen = chosen.astype(np.int64)
+        return Examples(self.inputs[chosen], self.labels[chosen], self.ids[chosen])
+
+    def with_labels(self, labels: ArrayLike) -> Examples:
+        """Return the same examples with other labels."""
+        return Examples(self.inputs, labels, self.ids)
+
+    def as_tensors(self, device: torch.device | str = "cpu") -> tuple[torch.Tensor, torch.Tensor]:
+        """Return all inputs and labels on a device; uint8 stays uint8.
+
+        Cut batches out of the inputs there and pass them through `to_float`.
+        """
+        import torch
+
+        if isinstance(self.inputs, ImageFiles):
+            raise ParameterError("Image files are not read into memory at once. Use as_torch_dataset().")
+        # torch.tensor copies: arrays that are read-only cannot be shared with torch.
+        return torch.tensor(self.inputs, device=device), torch.tensor(self.labels, device=device)
+
+    def as_torch_dataset(self, *, augment: bool = False, seed: int = 0) -> TorchDataset:
+        """Return a torch `Dataset` of (float input, label, index), to be read at random.
+
+        Parameters
+        ----------
+        augment
+            Cut out and mirror image files at random, as a function of (seed, epoch, index): see
+            `TorchDataset.set_epoch`. Arrays are passed on as they are.
+        seed
+            Where the randomness starts from.
+        """
+        from hedgerow.learn.data.torch_dataset import TorchDataset
+
+        return TorchDataset(self, augment=augment, seed=seed)
+
+
+def _checked_inputs(inputs: Any) -> Inputs:
+    if isinstance(inputs, ImageFiles):
+        return inputs
+    if (
+        isinstance(inputs, list | tuple)
+        and inputs
+        and not isinstance(inputs[0], int | float | list | tuple | np.ndarray)
+    ):
+        return ImageFiles.of(inputs)
+    array = np.asarray(inputs)
+    if array.dtype.kind not in "biuf":
+        raise ScoreError(f"Inputs must be numbers or image files, not {array.dtype}.")
+    if array.ndim == 2:
+        return array.astype(np.float32, copy=False)
+    if array.dtype != np.uint8 or array.ndim not in (3, 4) or (array.ndim == 4 and array.shape[3] != 3):
+        raise ScoreError(
+            f"Inputs must be features [N, d], or uint8 images [N, H, W] or [N, H, W, 3]; got {array.dtype} "
+            f"of shape {array.shape}."
+        )
+    return array
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class DataSplits:
+    """A data set: its tree, and the examples to learn from, to tune on and to test with.
+
+    Parameters
+    ----------
+    name
+        What to call it in tables.
+    hierarchy
+        The tree that labels index.
+    train, val, test
+        The three splits.
+    """
+
+    name: str
+    hierarchy: Hierarchy
+    train: Examples
+    val: Examples
+    test: Examples
+
+    def __post_init__(self) -> None:
+        for split in SPLITS:
+            examples = self.split(split)
+            self.hierarchy.nodes(examples.labels)
+            if examples.input_shape != self.input_shape:
+                raise ScoreError(
+                    f"Examples of {self.name} differ in shape: {self.input_shape} in train, "
+                    f"{examples.input_shape} in {split}."
+                )
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """Shape of one example as a model sees it: (d,) or (channels, height, width)."""
+        return self.train.input_shape
+
+    def split(self, name: str) -> Examples:
+        """Return the examples of "train", "val" or "test"."""
+        if name not in SPLITS:
+            raise ParameterError(f"There is no split {name!r}. Splits: {', '.join(SPLITS)}.")
+        examples: Examples = getattr(self, name)
+        return examples

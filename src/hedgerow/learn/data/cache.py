@@ -1,0 +1,62 @@
+"""Arrays that are cheaper to read than to make again, kept under the user's cache folder."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile, ZipFile
+
+import numpy as np
+
+from hedgerow.errors import FileError
+from hedgerow.files import atomic_write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Arrays = dict[str, NDArray[Any]]
+
+
+def cache_folder() -> Path:
+    """Return the folder for things that can be made again: $HEDGEROW_CACHE, or the system's place for them."""
+    chosen = os.environ.get("HEDGEROW_CACHE")
+    if chosen:
+        return Path(chosen)
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA")
+        return (Path(local) if local else Path.home() / "AppData" / "Local") / "hedgerow" / "cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "hedgerow"
+    chosen = os.environ.get("XDG_CACHE_HOME")
+    return (Path(chosen) if chosen else Path.home() / ".cache") / "hedgerow"
+
+
+def cached(name: str, make: Callable[[], Arrays]) -> Arrays:
+    """Return the arrays kept under a file name, made and kept now if they are absent or damaged.
+
+    A folder that cannot be written is no reason to stop: the arrays are then made again each time.
+    """
+    path = cache_folder() / name
+    try:
+        return _read(path)
+    except Exception:  # whatever is wrong with the file, the remedy is the same
+        arrays = make()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(path, "wb") as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]
+    except (OSError, FileError):
+        pass
+    return arrays
+
+
+def _read(path: Path) -> Arrays:
+    with ZipFile(path) as archive:
+        if archive.testzip() is not None:  # np.load checks only the bytes that it needs
+            raise BadZipFile
+    with np.load(path, allow_pickle=False) as arrays:
+        return {member: arrays[member] for member in arrays.files}

@@ -1,0 +1,104 @@
+"""Feature files as data sets."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hedgerow.errors import FileError, some
+from hedgerow.learn.data import SPLITS, DataSplits, Examples
+from hedgerow.learn.data.feature_files import FeatureFile, read_features
+from hedgerow.learn.data.held_out import hold_out
+from hedgerow.tree import Hierarchy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from os import PathLike
+
+
+def load_features(
+    *,
+    path: str | PathLike[str],
+    tree: str | PathLike[str] | None = None,
+    tree_format: str | None = None,
+    root: str = "root",
+    label: str | Sequence[str] = "label",
+    val_share: float = 0.1,
+    test_share: float = 0.2,
+    seed: int = 0,
+) -> DataSplits:
+    """Load embeddings with class names; labels may be any node, also mixed.
+
+    Parameters
+    ----------
+    path
+        The file: see `hedgerow.learn.data.feature_files.read_features`. Where labels have several ranks, the most
+        specific one that is filled in is the label; a row without any is labelled with the root.
+    tree, tree_format
+        A tree file. By default the tree is built from the ranks, or is a root above all classes.
+    root
+        Name of the root of a tree that is built.
+    label
+        Label column of a Parquet file, or its rank columns, coarsest first.
+    val_share, test_share
+        Shares of the training examples that are held out, class by class, as splits that the file does not have.
+    seed
+        Of what is held out.
+    """
+    file = read_features(path, label)
+    if file.labels is None:
+        raise FileError(
+            f"{file.path} holds no labels. Save names as 'labels' (.npz), or say which column holds them: "
+            f"label='...' (.parquet)."
+        )
+    hierarchy = _tree(file, root) if tree is None else Hierarchy.read(tree, tree_format, root=root)
+    examples = Examples(file.features, hierarchy.indices(_labels(file, hierarchy)), file.ids)
+    return _split(PurePath(file.path).stem, hierarchy, examples, file, (val_share, test_share), seed)
+
+
+def _tree(file: FeatureFile, root: str) -> Hierarchy:
+    if file.labels is None:
+        raise FileError(f"{file.path} holds no labels to build a tree from.")
+    rows = list(dict.fromkeys(map(tuple, file.labels.tolist())))
+    if len(file.ranks) == 1:
+        return Hierarchy.from_edges([(root, name) for (name,) in rows if name])
+    return Hierarchy.from_lineages([file.ranks, *rows], root=root)
+
+
+def _labels(file: FeatureFile, hierarchy: Hierarchy) -> list[str]:
+    """Return the most specific name of each row."""
+    if file.labels is None:
+        return []
+    names = [next((name for name in reversed(row) if name.strip()), "") for row in file.labels.tolist()]
+    if len(file.ranks) == 1 and "" in names:
+        raise FileError(
+            f"{file.path}: row {names.index('')} (counted from 0) has no label. Give it one; "
+            f"{hierarchy.names[0]!r} stands for 'any class'."
+        )
+    return [name or str(hierarchy.names[0]) for name in names]
+
+
+def _split(
+    name: str,
+    hierarchy: Hierarchy,
+    examples: Examples,
+    file: FeatureFile,
+    shares: tuple[float, float],
+    seed: int,
+) -> DataSplits:
+    given = np.full(len(examples), "train", dtype=object) if file.split is None else file.split
+    other = [split for split in dict.fromkeys(given.tolist()) if split not in SPLITS]
+    if other:
+        raise FileError(f"{file.path}: there is no split {some(other)}. Write {', '.join(SPLITS)}.")
+    parts = {split: examples.subset(given == split) for split in SPLITS}
+    for split, share in zip(SPLITS[1:], shares, strict=True):
+        if not len(parts[split]):
+            # Shares are of all that there was to train on, whatever was split off before.
+            share *= len(examples.subset(given == "train")) / max(1, len(parts["train"]))
+            parts["train"], parts[split] = hold_out(parts["train"], share, seed)
+    empty = [split for split in SPLITS if not len(parts[split])]
+    if empty:
+        raise FileError(f"{file.path} leaves no examples for {some(empty)}. Add rows, or another 'split'.")
+    return DataSplits(name, hierarchy, parts["train"], parts["val"], parts["test"])

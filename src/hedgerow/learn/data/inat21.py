@@ -1,0 +1,140 @@
+"""iNaturalist 2021, mini and full, in the layout of its public release."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hedgerow.errors import FileError, some
+from hedgerow.files import read_bytes
+from hedgerow.learn.data import DataSplits, Examples, ImageFiles
+from hedgerow.learn.data.held_out import hold_out
+from hedgerow.tree import Hierarchy
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+RANKS = ("kingdom", "phylum", "class", "order", "family", "genus", "species")
+ROOT = "Life"
+
+
+def load_inat21(
+    *, path: str | PathLike[str], mini: bool = False, image_size: int = 224, val_share: float = 0.04, seed: int = 0
+) -> DataSplits:
+    """Load iNaturalist 2021: `train.json` or `train_mini.json`, `val.json`, and the image folders beside them.
+
+    The tree of seven ranks below "Life" is built from the categories in the annotations; species are named by
+    their binomial and titled with their common name, images are bound to them by category id. The official
+    validation images are the test split; a share of the training images is the validation split.
+
+    Parameters
+    ----------
+    path
+        The folder that holds the annotations and the images.
+    mini
+        Train on `train_mini` (50 images a species) rather than `train`.
+    image_size
+        Height and width at which images are read.
+    val_share
+        Share of the training images held out, class by class; 0 takes the test split for validation too.
+    seed
+        Of what is held out.
+    """
+    folder = Path(path)
+    splits = ("train_mini" if mini else "train", "val")
+    for split in splits:
+        _require_files(folder, split)
+    annotations = _annotations(folder / f"{splits[0]}.json")
+    hierarchy, node = category_tree(annotations["categories"])
+    train = _examples(folder, splits[0], annotations, node, image_size)
+    test = _examples(folder, "val", _annotations(folder / "val.json"), node, image_size)
+    train, val = (train, test) if val_share == 0 else hold_out(train, val_share, seed)
+    return DataSplits("inat21-mini" if mini else "inat21", hierarchy, train, val, test)
+
+
+def category_tree(categories: list[dict[str, Any]]) -> tuple[Hierarchy, dict[int, int]]:
+    """Build the tree of the categories; return it and the node of each category id.
+
+    Where one name stands for several nodes, such as a genus of a plant and of an animal, each is called
+    "parent/name".
+    """
+    lineages: dict[int, tuple[str, ...]] = {}
+    for category in categories:
+        names = [str(category.get(rank) or "").strip() for rank in RANKS[:-1]]
+        lineages[int(category["id"])] = (ROOT, *filter(None, names), str(category["name"]))
+    twice = [lineage[-1] for lineage, count in Counter(lineages.values()).items() if count > 1]
+    if twice:
+        raise FileError(
+            f"Two categories have the name and lineage of {some(twice)}. Is the file the official one?"
+        )
+    paths = list(dict.fromkeys(lineage[:i] for lineage in lineages.values() for i in range(1, len(lineage) + 1)))
+    uses = Counter(path[-1] for path in paths)
+    name: dict[tuple[str, ...], str] = {}
+    for path in paths:  # parents come first
+        name[path] = path[-1] if uses[path[-1]] == 1 else f"{name[path[:-1]]}/{path[-1]}"
+    position = {path: i for i, path in enumerate(paths)}
+    parent = [-1 if len(path) == 1 else position[path[:-1]] for path in paths]
+    rank, title = _ranks_and_titles(categories, lineages, position)
+    hierarchy = Hierarchy.from_parents([name[path] for path in paths], parent, rank, title)
+    return hierarchy, {category: hierarchy.index(name[lineage]) for category, lineage in lineages.items()}
+
+
+def _ranks_and_titles(
+    categories: list[dict[str, Any]], lineages: dict[int, tuple[str, ...]], position: dict[tuple[str, ...], int]
+) -> tuple[list[str], list[str]]:
+    rank, title = [""] * len(position), [""] * len(position)
+    for category in categories:
+        lineage = lineages[int(category["id"])]
+        present = [each for each in RANKS[:-1] if str(category.get(each) or "").strip()]
+        for depth, each in enumerate([*present, RANKS[-1]], 2):
+            rank[position[lineage[:depth]]] = each
+        title[position[lineage]] = str(category.get("common_name") or "")
+    return rank, title
+
+
+def _require_files(folder: Path, split: str) -> None:
+    """Say what to download and where to put it, before any work starts."""
+    absent = [path for path in (folder / f"{split}.json", folder / split) if not path.exists()]
+    if absent:
+        raise FileError(
+            f"There is no {absent[0]}. Download {split}.json.tar.gz and {split}.tar.gz of the iNaturalist 2021 "
+            f"competition's public release (github.com/visipedia/inat_comp, folder 2021) and unpack both in "
+            f"{folder}."
+        )
+
+
+def _annotations(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(read_bytes(path))
+    except ValueError as error:
+        raise FileError(f"{path} is not JSON: {error}. Unpack it again.") from None
+    keys = ("images", "annotations", "categories")
+    if not isinstance(data, dict) or not all(isinstance(data.get(key), list) for key in keys):
+        raise FileError(f"{path} does not hold the lists {some(keys)}; it is not the official annotation file.")
+    return data
+
+
+def _examples(
+    folder: Path, split: str, annotations: dict[str, Any], node: dict[int, int], image_size: int
+) -> Examples:
+    path = folder / f"{split}.json"
+    category: dict[int, int] = {each["image_id"]: each["category_id"] for each in annotations["annotations"]}
+    images = annotations["images"]
+    unlabelled = [str(image["id"]) for image in images if image["id"] not in category]
+    if unlabelled:
+        raise FileError(f"{path} gives no category for {len(unlabelled):,} images: {some(unlabelled)}.")
+    unknown = sorted({str(c) for c in category.values() if c not in node})
+    if unknown:
+        raise FileError(f"{path} uses categories that the training annotations do not have: {some(unknown)}.")
+    names = [image["file_name"] for image in images]
+    for name in names[:1] + names[-1:]:
+        if not (folder / name).is_file():
+            raise FileError(f"{path} lists {name}, which is not in {folder}. Unpack {split}.tar.gz there.")
+    labels: NDArray[np.int64] = np.array([node[category[image["id"]]] for image in images], dtype=np.int64)
+    return Examples(ImageFiles.of(names, folder, image_size), labels, [str(image["id"]) for image in images])

@@ -1,0 +1,97 @@
+"""Labels as people have them (names at any depth, or lineages) as nodes of a tree."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, column_or_1d
+
+from hedgerow.errors import TreeError
+from hedgerow.tree import Hierarchy
+
+if TYPE_CHECKING:
+    from hedgerow.tree import Indices
+
+Labels = NDArray[Any]
+Rows = list[tuple[str, ...]]
+
+
+def is_lineages(y: Any) -> bool:
+    """Tell whether labels are lineages, one rank a column, rather than one name an example."""
+    if hasattr(y, "shape"):
+        return len(y.shape) == 2 and y.shape[1] > 1
+    return isinstance(y, list | tuple) and len(y) > 0 and isinstance(y[0], list | tuple)
+
+
+def names_of(y: Any) -> Labels:
+    """Return one-dimensional labels as an array, checked; a column becomes a row with scikit-learn's warning."""
+    labels: Labels = column_or_1d(y, warn=True)
+    if labels.dtype.kind == "f":
+        assert_all_finite(labels, input_name="y")
+    return labels
+
+
+def flat_tree(labels: Labels) -> tuple[Hierarchy, Labels]:
+    """Return the tree root > classes of one-dimensional labels, and the distinct labels, in its order."""
+    check_classification_targets(labels)
+    classes = np.unique(labels)
+    names = [str(label) for label in classes]
+    root = "root"
+    while root in names:
+        root += "_"
+    return Hierarchy.from_parents([root, *names], [-1] + [0] * len(names)), classes
+
+
+def flat_nodes(classes: Labels, labels: Labels) -> Indices | None:
+    """Return the nodes of labels in the tree that `flat_tree` made, or None if some are not classes."""
+    place = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    return place.astype(np.int64) + 1 if np.array_equal(classes[place], labels) else None
+
+
+def lineage_tree(y: Any) -> Hierarchy:
+    """Build the tree that lineages span; the columns of a DataFrame are its ranks."""
+    rows = lineage_rows(y)
+    width = max(map(len, rows), default=0)
+    header = tuple(map(str, y.columns)) if hasattr(y, "columns") else tuple(f"level {i + 1}" for i in range(width))
+    return Hierarchy.from_lineages([header, *dict.fromkeys(rows)])
+
+
+def lineage_rows(y: Any) -> Rows:
+    """Return lineages as rows of equal length, coarsest name first, "" where there is none."""
+    if hasattr(y, "itertuples"):
+        listed = y.itertuples(index=False, name=None)
+    else:
+        listed = y.tolist() if isinstance(y, np.ndarray) else y
+    rows = [tuple(map(_cell, row)) for row in listed]
+    return list(zip(*zip_longest(*rows, fillvalue=""), strict=True))
+
+
+def _cell(value: Any) -> str:
+    # None, NaN and pandas' NA are blanks; NaN differs from itself and NA refuses to compare.
+    blank = value is None or type(value).__name__ == "NAType" or value != value
+    return "" if blank or not str(value).strip() else str(value)
+
+
+def nodes_of(h: Hierarchy, y: Any) -> Indices:
+    """Return the node of each label: of its name, or of the last name of its lineage (the root if it has none)."""
+    if not is_lineages(y):
+        return h.indices([str(name) for name in names_of(y).tolist()])
+    rows = lineage_rows(y)
+    node = {row: _last_node(h, row) for row in dict.fromkeys(rows)}
+    return np.fromiter((node[row] for row in rows), dtype=np.int64, count=len(rows))
+
+
+def _last_node(h: Hierarchy, row: tuple[str, ...]) -> int:
+    path = h.indices([name for name in row if name])
+    if len(path) == 0:
+        return 0
+    astray = np.flatnonzero(~h.is_ancestor(path[:-1], path[1:]))
+    if len(astray):
+        above, below = path[astray[0]], path[astray[0] + 1]
+        lineage = " > ".join(h.names[h.lineage(below)])
+        raise TreeError(f"A label puts {h.names[below]!r} under {h.names[above]!r}; the tree has it at {lineage}.")
+    return int(path[-1])

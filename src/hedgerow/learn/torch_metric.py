@@ -1,0 +1,128 @@
+"""Operating curves as a torchmetrics metric, for training loops that run in several processes."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, final
+
+import torch
+from torch import Tensor
+from torchmetrics import Metric
+from torchmetrics.utilities import dim_zero_cat
+
+from hedgerow.measure import CurveBuilder, Events, OperatingCurve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from hedgerow.tree import Hierarchy
+
+_EVENT_STATES = {"label": torch.int64, "count": torch.int64, "node": torch.int64, "score": torch.float64}
+
+
+@final
+class OperatingCurveMetric(Metric):
+    """The operating curve of all examples that all processes have seen.
+
+    What is kept and sent between processes are threshold events, a handful per example, or, with `bins`, whole
+    numbers that are summed. Any number of processes gives the bit-identical curve that one process would.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree.
+    options
+        Those of `CurveBuilder` (metrics, information, below_label, scale, bins), by keyword; any others go to
+        `torchmetrics.Metric`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from hedgerow import Hierarchy
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> metric = OperatingCurveMetric(h)
+    >>> metric.update(torch.tensor([[1, 0.75, 0.5, 0.25, 0.25]]), torch.tensor([2]))
+    >>> metric.compute().threshold.tolist()
+    [0.75, 0.5, 0.0]
+    """
+
+    full_state_update = False
+    is_differentiable = False
+
+    label: list[Tensor]
+
+    def __init__(self, hierarchy: Hierarchy, **options: Any) -> None:
+        of_curves = {"metrics", "information", "below_label", "scale", "bins"}
+        super().__init__(**{name: value for name, value in options.items() if name not in of_curves})
+        self.hierarchy = hierarchy
+        self._options = {name: value for name, value in options.items() if name in of_curves}
+        bins = self._builder().bins
+        if bins is None:
+            for name in _EVENT_STATES:
+                self.add_state(name, [], dist_reduce_fx="cat")
+        else:
+            for name, total in bins.sums.items():
+                self.add_state(name, torch.zeros(total.shape, dtype=torch.int64), dist_reduce_fx="sum")
+
+    def _builder(self) -> CurveBuilder:
+        return CurveBuilder(self.hierarchy, **self._options)
+
+    def update(self, q: Tensor, labels: Tensor | ArrayLike) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        q
+            [B, nodes] likelihoods on the metric's scale, on any device.
+        labels
+            B labels: node indices or names, any nodes.
+        """
+        builder = self._builder()
+        builder.update(q, labels)
+        if builder.bins is not None:
+            for name, total in builder.bins.sums.items():
+                setattr(self, name, getattr(self, name) + self._state(total, torch.int64))
+            return
+        for name, dtype in _EVENT_STATES.items():
+            getattr(self, name).append(self._state(getattr(builder.events, name), dtype))
+
+    def _state(self, array: NDArray[Any], dtype: torch.dtype) -> Tensor:
+        return torch.as_tensor(array, dtype=dtype, device=self.device)
+
+    def compute(self) -> OperatingCurve:
+        """Return the curve of all examples so far."""
+        builder = self._builder()
+        if builder.bins is not None:
+            builder.bins.add_sums({name: getattr(self, name).cpu().numpy() for name in builder.bins.sums})
+            return builder.compute()
+        if len(self.label):
+            kept = (dim_zero_cat(getattr(self, name)).cpu().numpy() for name in _EVENT_STATES)
+            builder.add(Events.of_arrays(*kept))
+        return builder.compute()
+
+    def sync(self, *args: Any, **kwargs: Any) -> None:
+        """Gather the states of all processes."""
+        if self._builder().bins is None:
+            # Processes without examples must send empty tensors of the type that the others send.
+            for name, dtype in _EVENT_STATES.items():
+                if not len(getattr(self, name)):
+                    setattr(self, name, [torch.empty(0, dtype=dtype, device=self.device)])
+        super().sync(*args, **kwargs)
+
+    def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
+        """Take in the examples of another metric with the same tree and options."""
+        if isinstance(incoming_state, OperatingCurveMetric):
+            self._builder().merge(incoming_state._builder())  # refuses other settings
+        super().merge_state(incoming_state)
+
+    def _wrap_compute(self, compute: Callable[..., Any]) -> Callable[..., Any]:
+        # torchmetrics walks through results to clone their tensors and cannot walk through frozen ones.
+        boxed = super()._wrap_compute(functools.wraps(compute)(lambda: _Box(compute())))
+        return functools.wraps(compute)(lambda: boxed().content)
+
+
+class _Box:
+    def __init__(self, content: OperatingCurve) -> None:
+        self.content = content

@@ -1,0 +1,146 @@
+"""Batches: which examples, in which order, on which device.
+
+The order of the training data is a function of (seed, epoch) alone, so that a resumed run sees what an unbroken
+one would have seen. Data in memory is put on the device whole and cut there; image files go through a torch
+DataLoader.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+import torch
+from lightning.pytorch import LightningDataModule
+from torch import Tensor
+from torch.utils.data import DataLoader, Sampler
+
+from hedgerow.learn.data import Examples, ImageFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from hedgerow.learn.data import DataSplits
+
+EVALUATION_BATCH = 512
+
+
+@final
+class Order(Sampler[list[int]]):
+    """The batches of one process: lists of example numbers.
+
+    Parameters
+    ----------
+    examples
+        Number of examples.
+    batch_size
+        Examples per batch of this process.
+    seed
+        Shuffle anew every epoch, as a function of this and the epoch; None keeps the order and all examples.
+    rank, world
+        This process and their number. Shuffled, every process gets equally many full batches, and the few examples
+        left over sit out this epoch; in order, every example goes to exactly one process.
+    """
+
+    def __init__(
+        self, examples: int, batch_size: int, seed: int | None = None, rank: int = 0, world: int = 1
+    ) -> None:
+        self._examples, self.batch_size, self._seed = examples, batch_size, seed
+        self._rank, self._world = rank, world
+        self._epoch = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the epoch; Lightning calls this."""
+        self._epoch = epoch
+
+    def numbers(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Return the example numbers of this process, in order."""
+        if self._seed is None:
+            return np.arange(self._rank, self._examples, self._world)
+        shuffled = np.random.default_rng([self._seed, self._epoch]).permutation(self._examples)
+        own = self._examples // self._world
+        full = own - own % self.batch_size if own >= self.batch_size else own
+        return shuffled[self._rank :: self._world][:full]
+
+    def __len__(self) -> int:
+        return -(-len(self.numbers()) // self.batch_size)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        numbers = self.numbers()
+        for start in range(0, len(numbers), self.batch_size):
+            yield numbers[start : start + self.batch_size].tolist()
+
+
+@final
+class MemoryBatches:
+    """(Inputs, labels, example numbers) cut from tensors that are on the device already."""
+
+    def __init__(self, inputs: Tensor, labels: Tensor, order: Order) -> None:
+        self._inputs, self._labels = inputs, labels
+        self.batch_sampler = order  # where Lightning looks for `set_epoch`
+
+    def __len__(self) -> int:
+        return len(self.batch_sampler)
+
+    def __iter__(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        order = self.batch_sampler
+        # All of the epoch at once: on a GPU, every copy from the host is waited for.
+        numbers = torch.from_numpy(order.numbers()).to(self._inputs.device)
+        for chosen in torch.split(numbers, order.batch_size):
+            yield self._inputs[chosen], self._labels[chosen], chosen
+
+
+def batches(
+    examples: Examples,
+    order: Order,
+    device: torch.device,
+    *,
+    augment: bool = False,
+    seed: int = 0,
+    workers: int = 0,
+) -> Iterable[tuple[Tensor, Tensor, Tensor]]:
+    """Return the batches of some examples in some order."""
+    if isinstance(examples.inputs, ImageFiles):
+        return DataLoader(
+            examples.as_torch_dataset(augment=augment, seed=seed),
+            batch_sampler=order,
+            num_workers=workers,
+            persistent_workers=workers > 0,
+            pin_memory=device.type == "cuda",
+        )
+    return MemoryBatches(*examples.as_tensors(device), order)
+
+
+@final
+class SplitBatches(LightningDataModule):
+    """The training and validation batches of a data set, for the process and device that Lightning gives."""
+
+    def __init__(self, splits: DataSplits, batch_size: int, seed: int, workers: int) -> None:
+        super().__init__()
+        self._splits, self._batch, self._seed, self._workers = splits, batch_size, seed, workers
+
+    def train_dataloader(self) -> Any:
+        """Return shuffled batches."""
+        world = self._trainer.world_size
+        order = Order(len(self._splits.train), max(1, self._batch // world), self._seed, self._rank, world)
+        return batches(
+            self._splits.train, order, self._device, augment=True, seed=self._seed, workers=self._workers
+        )
+
+    def val_dataloader(self) -> Any:
+        """Return batches in which every example stands exactly once, over all processes."""
+        order = Order(len(self._splits.val), EVALUATION_BATCH, None, self._rank, self._trainer.world_size)
+        return batches(self._splits.val, order, self._device, workers=self._workers)
+
+    @property
+    def _trainer(self) -> Any:
+        return self.trainer
+
+    @property
+    def _rank(self) -> int:
+        return int(self._trainer.global_rank)
+
+    @property
+    def _device(self) -> torch.device:
+        device: torch.device = self._trainer.strategy.root_device
+        return device

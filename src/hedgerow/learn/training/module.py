@@ -1,0 +1,173 @@
+"""The Lightning module: a model, a head and a method."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+import torch
+from lightning.pytorch import LightningModule
+from torch import Tensor, nn
+
+from hedgerow import methods
+from hedgerow.errors import HedgerowError
+from hedgerow.learn import models
+from hedgerow.learn.data.torch_dataset import to_float
+from hedgerow.learn.torch_metric import OperatingCurveMetric
+from hedgerow.methods.deep_rtc import DeepRTC
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from hedgerow.learn.training.recipe import Optimiser, Recipe
+    from hedgerow.tree import Hierarchy
+
+_LOOK_EVERY = 50  # steps, on a GPU: looking at the loss makes the host wait for the device
+
+
+class TrainingError(HedgerowError):
+    """Training went wrong; the message says where and what to try."""
+
+
+@final
+class Classifier(nn.Module):
+    """From inputs to the scores θ of a method.
+
+    Parameters
+    ----------
+    recipe
+        Names the model and the method.
+    hierarchy
+        The tree.
+    input_shape
+        Shape of one example.
+    counts
+        Number of training examples labelled with each node, for a method that wants to know and was not told.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        hierarchy: Hierarchy,
+        input_shape: tuple[int, ...],
+        counts: NDArray[np.int64] | None = None,
+    ) -> None:
+        super().__init__()
+        self.input_shape = input_shape
+        told = {"counts": counts} if "counts" in methods.parameters(recipe.method.name) else {}
+        self.method = methods.create(recipe.method.name, hierarchy, **(told | dict(recipe.method.params)))
+        self.model = models.build(recipe.model.name, input_shape, **recipe.model.params)
+        self.head = methods.HierarchicalHead(int(self.model.out_features), self.method)  # type: ignore[arg-type]
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Return θ [B, len(method.outputs)] of inputs as they are held (images may be uint8)."""
+        theta: Tensor = self.head(self.model(to_float(inputs)))
+        return theta
+
+    def loss(self, inputs: Tensor, labels: Tensor, **drawn: Tensor) -> Tensor:
+        """Return the loss of every example; `drawn` is what the method draws at random, outside any graph."""
+        return self.method.loss(self(inputs), labels, **drawn)
+
+
+@final
+class TrainingModule(LightningModule):
+    """Trains a `Classifier` by its recipe, and draws the operating curve of the validation data each epoch.
+
+    Parameters
+    ----------
+    classifier
+        What to train.
+    recipe
+        How to train it.
+    ids
+        Ids of the training examples, to name those of a batch that goes wrong.
+    compiled
+        Whether to compile model and loss.
+    """
+
+    def __init__(
+        self, classifier: Classifier, recipe: Recipe, ids: Sequence[str], *, compiled: bool = False
+    ) -> None:
+        super().__init__()
+        self.classifier = classifier
+        self.curve = OperatingCurveMetric(classifier.method.hierarchy, scale="log")
+        self._recipe = recipe
+        self._ids = ids
+        self._loss = torch.compile(classifier.loss) if compiled else classifier.loss
+        self._first_bad = torch.tensor(-1)
+
+    def on_train_epoch_start(self) -> None:
+        """Seed what the epoch draws, so that a resumed run draws the same."""
+        run = self._recipe.run
+        torch.manual_seed(
+            int(np.random.SeedSequence([run.seed, self.current_epoch, self.global_rank]).generate_state(1)[0])
+        )
+        self._first_bad = torch.tensor(-1, device=self.device)
+
+    def training_step(self, batch: tuple[Tensor, Tensor, Tensor], batch_idx: int) -> Tensor:
+        """Return the mean loss of a batch."""
+        inputs, labels, _ = batch
+        method = self.classifier.method
+        drawn = {"cut": method.sample_cut(len(labels))} if isinstance(method, DeepRTC) else {}
+        loss: Tensor = self._loss(inputs, labels, **drawn).mean()
+        self._watch(loss.detach(), batch_idx)
+        self.log("loss", loss.detach(), prog_bar=True, batch_size=len(labels))
+        return loss
+
+    def _watch(self, loss: Tensor, step: int) -> None:
+        """Stop at a loss that is not finite; on a GPU look only now and then: looking makes the host wait."""
+        bad = ~torch.isfinite(loss) & (self._first_bad < 0)
+        self._first_bad = torch.where(bad, step, self._first_bad)
+        last = step + 1 == self.trainer.num_training_batches
+        if loss.device.type == "cpu" or last or step % _LOOK_EVERY == _LOOK_EVERY - 1:
+            first_bad = int(self._first_bad)
+            if first_bad >= 0:
+                raise TrainingError(self._what_happened(first_bad))
+
+    def _what_happened(self, step: int) -> str:
+        numbers = list(self.trainer.train_dataloader.batch_sampler)[step]  # type: ignore[union-attr]
+        ids = [str(self._ids[number]) for number in numbers]
+        shown = ", ".join(ids[:5]) + (f", ... ({len(ids)} in all)" if len(ids) > 5 else "")
+        return (
+            f"The loss is not finite at epoch {self.current_epoch}, step {step}. The batch holds the examples "
+            f"{shown}. Try a smaller learning rate (--set optimiser.lr={self._recipe.optimiser.lr / 10:g}), a "
+            f"limit on the gradient (--set optimiser.clip=1), or full precision (--set run.precision=32), and "
+            f"look for inputs that are not finite. The last good checkpoint is kept: --resume goes on from it."
+        )
+
+    def validation_step(self, batch: tuple[Tensor, Tensor, Tensor]) -> None:
+        """Add a batch to the validation curve."""
+        inputs, labels, _ = batch
+        theta = self.classifier(inputs)
+        self.curve.update(self.classifier.method.log_likelihood(theta.float()), labels)
+
+    def on_validation_epoch_end(self) -> None:
+        """Log the summary of the validation curve."""
+        curve = self.curve.compute()
+        self.curve.reset()
+        figures = curve.summary() | {"majority_F1": curve.at(math.log(0.5))["f1"], "examples": curve.examples}
+        # The curve is that of all processes already: their mean is the same.
+        self.log_dict({f"val/{name}": float(value) for name, value in figures.items()}, sync_dist=True)
+        monitored = self._recipe.run.monitor
+        self.log(f"val_{monitored}", figures[monitored], prog_bar=True, sync_dist=True)
+
+    def configure_optimizers(self) -> Any:
+        """Return the optimiser and its schedule."""
+        optimiser = build_optimiser(self.parameters(), self._recipe.optimiser)
+        if self._recipe.optimiser.schedule == "constant":
+            return optimiser
+        steps = int(self.trainer.estimated_stepping_batches)
+        cosine = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
+        return {"optimizer": optimiser, "lr_scheduler": {"scheduler": cosine, "interval": "step"}}
+
+
+def build_optimiser(parameters: Any, optimiser: Optimiser) -> torch.optim.Optimizer:
+    """Return the optimiser that a recipe asks for."""
+    if optimiser.kind == "adamw":
+        return torch.optim.AdamW(parameters, lr=optimiser.lr, weight_decay=optimiser.weight_decay)
+    return torch.optim.SGD(
+        parameters, lr=optimiser.lr, momentum=optimiser.momentum, weight_decay=optimiser.weight_decay
+    )

@@ -1,0 +1,102 @@
+"""A trained model on new data: the scores it gives, block by block, as a score file would."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+import torch
+
+from hedgerow.errors import FileError, ScoreError
+from hedgerow.learn.data import Examples, ImageFiles
+from hedgerow.learn.data.feature_files import read_features
+from hedgerow.learn.data.image_files import EXTENSIONS
+from hedgerow.learn.training.run_folder import likelihoods
+from hedgerow.score_files import Block
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from os import PathLike
+
+    from hedgerow.learn.training.run_folder import RunFolder
+    from hedgerow.tree import Hierarchy
+
+
+@final
+class RunScores:
+    """The scores of a trained model for new data; iterating yields `Block`s, as a `ScoreFile` does.
+
+    Parameters
+    ----------
+    run
+        The folder of the trained model.
+    path
+        A feature file (`.npz`, `.parquet`), or a folder of images, in folders named like their classes where
+        labels are needed.
+    labels
+        Whether labels are needed. If not, they are not looked at.
+    """
+
+    def __init__(self, run: RunFolder, path: str | PathLike[str], *, labels: bool = True) -> None:
+        self.path = os.fspath(path)
+        self.hierarchy = run.hierarchy()
+        self.warnings: list[str] = []
+        self._labelled = labels
+        self._classifier = run.classifier()
+        shape = self._classifier.input_shape
+        self._examples = (_images if Path(path).is_dir() else _features)(Path(path), self.hierarchy, shape, labels)
+        if self._examples.input_shape != shape:
+            raise ScoreError(
+                f"{self.path} holds inputs of shape {self._examples.input_shape}; the model in {run.path} was "
+                f"trained on {shape}."
+            )
+
+    @property
+    def rows(self) -> int:
+        """Number of examples."""
+        return len(self._examples)
+
+    @property
+    def has_ids(self) -> bool:
+        """Examples always have ids here."""
+        return True
+
+    def __iter__(self) -> Iterator[Block]:
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        ids = self._examples.ids.astype(object)
+        start = 0
+        for q in likelihoods(self._classifier, self._examples, device):
+            rows = slice(start, start + len(q))
+            labels = self._examples.labels[rows] if self._labelled else None
+            yield Block(start, q, labels, ids=ids[rows])
+            start += len(q)
+
+
+def _features(path: Path, h: Hierarchy, _: tuple[int, ...], labelled: bool) -> Examples:
+    file = read_features(path)
+    labels = np.zeros(len(file.features), dtype=np.int64)
+    if labelled:
+        if file.labels is None:
+            raise FileError(f"{path} holds no labels, which this needs. Save names as 'labels'.")
+        names = [next((name for name in reversed(row) if name.strip()), "") for row in file.labels.tolist()]
+        labels = h.indices(names)
+    return Examples(file.features, labels, file.ids)
+
+
+def _images(path: Path, h: Hierarchy, shape: tuple[int, ...], labelled: bool) -> Examples:
+    if len(shape) != 3:
+        raise ScoreError(
+            f"{path} is a folder, and images would be read from it; the model was trained on {shape[0]} features. "
+            f"Give a feature file."
+        )
+    names = sorted(
+        file.relative_to(path).as_posix() for file in path.rglob("*") if file.suffix.lower() in EXTENSIONS
+    )
+    if not names:
+        raise FileError(f"{path} holds no images. Known kinds: {', '.join(sorted(EXTENSIONS))}.")
+    labels = np.zeros(len(names), dtype=np.int64)
+    if labelled:
+        labels = h.indices([Path(path, name).parent.name for name in names])
+    return Examples(ImageFiles.of(names, path, shape[-1], shape[0]), labels, names)

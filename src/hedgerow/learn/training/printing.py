@@ -1,0 +1,62 @@
+"""What a training run came to, in words."""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from lightning.pytorch.utilities import rank_zero_only
+from rich.console import Console
+
+from hedgerow.learn import data, models
+from hedgerow.show import print_table
+
+if TYPE_CHECKING:
+    from hedgerow.learn.training.recipe import Recipe
+    from hedgerow.learn.training.run_folder import RunFolder
+    from hedgerow.tree import Hierarchy
+
+_SHOWN = ("AP", "AC", "R@90C", "R@95C", "majority_F1", "leaf_F1")
+_PLAIN: dict[str, Any] = {"markup": False, "highlight": False, "soft_wrap": True}
+_HARDLY_ANYTHING = 0.05  # of majority_F1
+
+
+@rank_zero_only
+def print_tree(hierarchy: Hierarchy, recipe: Recipe) -> None:
+    """Say in a line what the tree is, and where a real one could be given."""
+    depth = int(hierarchy.depth.max())
+    none_given = "tree" in data.parameters(recipe.data.name) and "tree" not in recipe.data.params
+    hint = ", made from the labels: give data.tree for a real one" if depth == 1 and none_given else ""
+    text = f"tree: {len(hierarchy):,} nodes, {len(hierarchy.leaves):,} leaves, depth {depth}{hint}"
+    Console().print(text, **_PLAIN)
+
+
+@rank_zero_only
+def print_run(run: RunFolder, console: Console) -> None:
+    """Print the figures of a finished run, and what to do next."""
+    recipe, figures = run.recipe(), run.metrics()
+    rows = [[split, *(f"{100 * values[name]:.1f}" for name in _SHOWN)] for split, values in figures.items()]
+    title = f"{recipe.method.name} on {recipe.data.name}, in %"
+    print_table(console, ["split", *_SHOWN], rows, title=title)
+    if figures["val"]["majority_F1"] < _HARDLY_ANYTHING:
+        console.print(_learnt_little(recipe, figures["val"]["majority_F1"]), **_PLAIN)
+    path = shlex.quote(str(run.path))
+    steps = [f"look at every operating point of the test data:\n  hedgerow evaluate {path} --figure curves.png"]
+    given = "FILE" if recipe.data.name == "features" else "FOLDER"
+    steps.append(f"answer for new data:\n  hedgerow predict {path} --data {given} --tau 0.8 -o answers.csv")
+    console.print("Next: " + "\nOr ".join(steps), **_PLAIN)
+
+
+def _learnt_little(recipe: Recipe, figure: float) -> str:
+    """Say what to do about a model that is sure of nothing but the root."""
+    known = models.MODELS.get(recipe.model.name)
+    can_scale = known is not None and "scale_inputs" in inspect.signature(known).parameters
+    unscaled = recipe.data.name == "features" and can_scale and not recipe.model.params.get("scale_inputs")
+    scale = " features on one scale (--set model.scale_inputs=true)," if unscaled else ""
+    return (
+        f"Warning: where an answer has to be more likely than not, the model gives little but the root "
+        f"(majority_F1 {100 * figure:.1f} %): it has learnt little. Try{scale} larger steps "
+        f"(--set optimiser.lr={10 * recipe.optimiser.lr:g}) or more of them "
+        f"(--set optimiser.epochs={2 * recipe.optimiser.epochs})."
+    )

@@ -1,0 +1,284 @@
+"""Recipes: everything that decides a training run, in one small TOML file.
+
+A recipe names the data, the model and the method, each with the parameters that the named thing takes, and says
+how to optimise and how to run. Every field has a default and a docstring; `hedgerow train RECIPE --show` prints
+them.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import difflib
+import inspect
+import itertools
+import textwrap
+import tomllib
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, final
+
+from hedgerow.errors import FileError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+@final
+@dataclass(frozen=True)
+class Choice:
+    """Something chosen by name, with the parameters that it takes."""
+
+    name: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def table(self) -> dict[str, Any]:
+        """Return the TOML table."""
+        return {"name": self.name, **self.params}
+
+
+@final
+@dataclass(frozen=True)
+class Optimiser:
+    """How the weights are fitted."""
+
+    epochs: int = 20
+    """Passes over the training data."""
+    batch_size: int = 64
+    """Examples per step, over all devices."""
+    lr: float = 0.01
+    """Learning rate at the start."""
+    schedule: str = "cosine"
+    """How the learning rate goes: "cosine" (down to 0) or "constant"."""
+    kind: str = "sgd"
+    """"sgd" (with momentum) or "adamw"."""
+    momentum: float = 0.9
+    """Momentum of SGD."""
+    weight_decay: float = 3e-4
+    """Weight decay."""
+    accumulate: int = 1
+    """Batches whose gradients are added up before each step."""
+    clip: float = 0.0
+    """Largest norm of the gradient; 0 for no limit."""
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "accumulate"):
+            _require(getattr(self, name) >= 1, f"optimiser.{name}", "1 or more", getattr(self, name))
+        _require(self.lr > 0, "optimiser.lr", "positive", self.lr)
+        for name in ("momentum", "weight_decay", "clip"):
+            _require(getattr(self, name) >= 0, f"optimiser.{name}", "0 or more", getattr(self, name))
+        _one_of("optimiser.schedule", self.schedule, ("cosine", "constant"))
+        _one_of("optimiser.kind", self.kind, ("sgd", "adamw"))
+
+
+@final
+@dataclass(frozen=True)
+class Run:
+    """On what, and how exactly, it runs."""
+
+    seed: int = 0
+    """Everything random follows from this: weights, order of the data, changes to the images, tree cuts."""
+    devices: int = 1
+    """Number of devices; with several, one process each (DDP)."""
+    accelerator: str = "auto"
+    """"auto" (a GPU if there is one), "cpu" or "gpu"."""
+    precision: str = "auto"
+    """"auto" (bf16-mixed on a GPU, 32 otherwise), "32", "bf16-mixed" or "16-mixed"."""
+    compile: str = "auto"
+    """Whether to compile the model and its loss: "auto" (on a GPU), "yes" or "no"."""
+    workers: int = 2
+    """Processes that load image files; data in memory needs none."""
+    monitor: str = "AP"
+    """The summary figure of the validation curve by which the best checkpoint is chosen."""
+
+    def __post_init__(self) -> None:
+        _require(self.seed >= 0, "run.seed", "0 or more", self.seed)
+        _require(self.devices >= 1, "run.devices", "1 or more", self.devices)
+        _require(self.workers >= 0, "run.workers", "0 or more", self.workers)
+        _one_of("run.monitor", self.monitor, ("AP", "AC", "AC_exact", "R@90C", "R@95C", "majority_F1"))
+        _one_of("run.accelerator", self.accelerator, ("auto", "cpu", "gpu"))
+        _one_of("run.precision", self.precision, ("auto", "32", "bf16-mixed", "16-mixed"))
+        _one_of("run.compile", self.compile, ("auto", "yes", "no"))
+
+
+@final
+@dataclass(frozen=True)
+class Recipe:
+    """A whole training run."""
+
+    data: Choice = field(default_factory=lambda: Choice("glyphs"))
+    """The data set: see `hedgerow.learn.data`."""
+    model: Choice = field(default_factory=lambda: Choice("cnn"))
+    """What maps an input to features: see `hedgerow.learn.models`."""
+    method: Choice = field(default_factory=lambda: Choice("flat-softmax"))
+    """Loss and likelihood: see `hedgerow.methods`."""
+    optimiser: Optimiser = field(default_factory=Optimiser)
+    run: Run = field(default_factory=Run)
+
+    @classmethod
+    def from_tables(cls, tables: Mapping[str, Any], where: str = "The recipe") -> Self:
+        """Build a recipe from TOML tables; unknown keys are refused."""
+        sections = {f.name: f for f in dataclasses.fields(cls)}
+        _refuse_unknown(tables, sections, where)
+        built: dict[str, Any] = {}
+        for name, table in tables.items():
+            if not isinstance(table, dict):
+                raise ParameterError(f"{where}: [{name}] must be a table, not {table!r}.")
+            kind = {"optimiser": Optimiser, "run": Run}.get(name)
+            if kind is None:
+                built[name] = _choice(name, table, where)
+            else:
+                _refuse_unknown(table, [f.name for f in dataclasses.fields(kind)], f"{where}, [{name}]")
+                built[name] = kind(**_converted(kind, table, f"{where}, [{name}]"))
+        return cls(**built)
+
+    @classmethod
+    def load(cls, name: str, changes: Iterable[str] = ()) -> Self:
+        """Read a recipe by name or path, and apply changes such as "optimiser.lr=0.05"."""
+        path = Path(name)
+        if path.suffix == ".toml":
+            text = _read(path)
+        elif name in available():
+            text = _shipped(name).read_text(encoding="utf-8")
+        else:
+            near = difflib.get_close_matches(name, available(), 1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise ParameterError(
+                f"There is no recipe {name!r}.{hint} There are {', '.join(available())}, or give a .toml file."
+            )
+        try:
+            tables = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise FileError(f"{name} is not TOML: {error}.") from error
+        for change in changes:
+            _apply(tables, change)
+        return cls.from_tables(tables, name)
+
+    def tables(self) -> dict[str, dict[str, Any]]:
+        """Return every section as a plain table."""
+        sections = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return {k: v.table() if isinstance(v, Choice) else dataclasses.asdict(v) for k, v in sections.items()}
+
+    def to_toml(self) -> str:
+        """Return the recipe as TOML, every field spelt out."""
+        lines = []
+        for section, table in self.tables().items():
+            lines += [f"[{section}]", *(f"{key} = {_toml(value)}" for key, value in table.items()), ""]
+        return "\n".join(lines)
+
+    def explained(self) -> str:
+        """Return the recipe as TOML with the docstring of every field above it."""
+        own = field_docs(type(self))
+        lines = []
+        for section, table in self.tables().items():
+            value = getattr(self, section)
+            docs = {} if isinstance(value, Choice) else field_docs(type(value))
+            lines += _comment(own.get(section) or inspect.getdoc(type(value)) or "")
+            lines.append(f"[{section}]")
+            for key, entry in table.items():
+                lines += [*_comment(docs.get(key, "")), f"{key} = {_toml(entry)}"]
+            lines.append("")
+        return "\n".join(lines)
+
+
+def available() -> list[str]:
+    """Return the names of the recipes that ship with the package."""
+    folder = resources.files("hedgerow.learn.training").joinpath("recipes")
+    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def field_docs(kind: type) -> dict[str, str]:
+    """Return the docstrings that stand under the fields of a dataclass."""
+    body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0].body  # type: ignore[attr-defined]
+    docs = {}
+    for statement, following in itertools.pairwise(body):
+        if isinstance(statement, ast.AnnAssign) and isinstance(following, ast.Expr):
+            docs[statement.target.id] = inspect.cleandoc(following.value.value)  # type: ignore[union-attr, attr-defined]
+    return docs
+
+
+def _shipped(name: str) -> Any:
+    return resources.files("hedgerow.learn.training").joinpath("recipes", f"{name}.toml")
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(
+            f"The recipe {path} cannot be read: {getattr(error, 'strerror', None) or error}."
+        ) from error
+
+
+def _choice(section: str, table: dict[str, Any], where: str) -> Choice:
+    if not isinstance(table.get("name"), str):
+        raise ParameterError(f'{where}: [{section}] needs a name, such as name = "...".')
+    return Choice(table["name"], {key: value for key, value in table.items() if key != "name"})
+
+
+def _apply(tables: dict[str, Any], change: str) -> None:
+    """Apply one "section.key=value" to the tables."""
+    target, equals, text = change.partition("=")
+    section, dot, key = target.strip().partition(".")
+    if not (equals and dot and key):
+        raise ParameterError(f"A change reads section.key=value, such as optimiser.lr=0.05, not {change!r}.")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()  # a bare word is a string
+    table = tables.setdefault(section, {})
+    if key == "name" and table.get("name") != value:
+        table.clear()  # the parameters were those of another choice
+    table[key] = value
+
+
+def _converted(kind: type, table: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Check the types of a table's values; whole numbers may stand for floats."""
+    wanted = {f.name: type(getattr(kind(), f.name)) for f in dataclasses.fields(kind)}
+    result = {}
+    for key, value in table.items():
+        plain = float(value) if wanted[key] is float and type(value) is int else value
+        if wanted[key] is str and type(value) in (int, float, bool):
+            plain = {True: "yes", False: "no"}.get(value, str(value)) if type(value) is bool else str(value)
+        if type(plain) is not wanted[key]:
+            raise ParameterError(f"{where}: {key} must be {_KINDS[wanted[key]]}, not {value!r}.")
+        result[key] = plain
+    return result
+
+
+_KINDS: dict[type, str] = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}
+
+
+def _refuse_unknown(given: Iterable[str], known: Iterable[str], where: str) -> None:
+    known = list(known)
+    for key in given:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, 1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise ParameterError(f"{where}: there is no {key!r}.{hint} There are {', '.join(known)}.")
+
+
+def _require(holds: bool, name: str, wanted: str, value: Any) -> None:
+    if not holds:
+        raise ParameterError(f"{name} must be {wanted}, not {value!r}.")
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    _require(value in allowed, name, "one of " + ", ".join(map(repr, allowed)), value)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    text = str(value)
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in escaped) + '"'
+
+
+def _comment(text: str) -> list[str]:
+    return [f"# {line}" for line in text.splitlines() if line]

@@ -1,0 +1,238 @@
+"""A training run, from a recipe to a folder with a model in it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import signal
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from lightning.pytorch import Trainer, seed_everything
+from lightning.pytorch.callbacks import LearningRateMonitor, ModelCheckpoint
+from lightning.pytorch.loggers import CSVLogger
+from lightning.pytorch.utilities import rank_zero_only
+
+from hedgerow import methods
+from hedgerow.errors import ParameterError
+from hedgerow.learn import data, models
+from hedgerow.learn.training.batches import SplitBatches
+from hedgerow.learn.training.module import Classifier, TrainingModule
+from hedgerow.learn.training.printing import print_tree
+from hedgerow.learn.training.progress import EpochReport
+from hedgerow.learn.training.run_folder import AtomicCheckpoints, RunFolder, likelihoods
+from hedgerow.measure import CurveBuilder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from os import PathLike
+
+    from hedgerow.learn.data import DataSplits
+    from hedgerow.learn.training.recipe import Recipe, Run
+
+
+def train(
+    recipe: Recipe,
+    folder: str | PathLike[str],
+    *,
+    resume: bool = False,
+    progress: bool = True,
+    splits: DataSplits | None = None,
+) -> RunFolder:
+    """Train by a recipe, and leave the model, its figures and its scores in a folder.
+
+    Parameters
+    ----------
+    recipe
+        What to do.
+    folder
+        Where to put it; must be new or empty, unless resuming.
+    resume
+        Go on from the last checkpoint in the folder. On a CPU the weights end up bit-identical to those of an
+        unbroken run.
+    progress
+        Print a line about the tree and one an epoch and, in a terminal, show a bar.
+    splits
+        The data, if it is loaded already.
+    """
+    run = RunFolder(Path(folder))
+    methods.parameters(recipe.method.name)  # an unknown name is better found before the data is made
+    models.find(recipe.model.name)
+    of_recipe = splits is None
+    splits = splits or data.load(recipe.data.name, **recipe.data.params)
+    classifier, module, batches = _prepared(recipe, splits)
+    if rank_zero_only.rank == 0:  # type: ignore[attr-defined]  # the other processes of DDP come later
+        run.begin(recipe, splits.hierarchy, resume=resume)
+    if run.is_finished:
+        return run
+    run.check_space(classifier)
+    if progress and of_recipe:  # who brings data knows its tree
+        print_tree(splits.hierarchy, recipe)
+    with without_noise(), _interrupts():
+        trainer = Trainer(
+            **_settings(recipe),
+            callbacks=_callbacks(recipe, run, progress),
+            logger=_loggers(run.path / "logs"),
+            plugins=[AtomicCheckpoints()],
+            log_every_n_steps=10,
+            enable_progress_bar=False,  # `EpochReport` is ours
+            default_root_dir=run.path,
+        )
+        trainer.fit(module, batches, ckpt_path=run.last if resume and run.last.exists() else None)
+    if trainer.is_global_zero:
+        _finish(run, classifier, splits, module.device)
+    trainer.strategy.barrier()
+    return run
+
+
+def fit(recipe: Recipe, splits: DataSplits) -> Classifier:
+    """Train by a recipe and return the classifier after the last epoch: no files, no validation, one device."""
+    classifier, module, batches = _prepared(recipe, splits)
+    with without_noise(), _interrupts():
+        trainer = Trainer(
+            **_settings(recipe),
+            limit_val_batches=0,
+            logger=False,
+            enable_checkpointing=False,
+            enable_progress_bar=False,
+        )
+        trainer.fit(module, batches)
+    return classifier
+
+
+def _prepared(recipe: Recipe, splits: DataSplits) -> tuple[Classifier, TrainingModule, SplitBatches]:
+    """Return the seeded classifier, and what trains it."""
+    seed_everything(recipe.run.seed, verbose=False)
+    counts = np.bincount(splits.train.labels, minlength=len(splits.hierarchy))
+    classifier = Classifier(recipe, splits.hierarchy, splits.input_shape, counts)
+    for part in classifier.modules():
+        if isinstance(part, models.Scaled):
+            part.measure(splits.train.inputs)  # type: ignore[arg-type]  # it takes features only
+    on_gpu = accelerator(recipe.run) == "gpu"
+    compiled = on_gpu if recipe.run.compile == "auto" else recipe.run.compile == "yes"
+    module = TrainingModule(classifier, recipe, splits.train.ids.tolist(), compiled=compiled)
+    return (
+        classifier,
+        module,
+        SplitBatches(splits, recipe.optimiser.batch_size, recipe.run.seed, recipe.run.workers),
+    )
+
+
+def _settings(recipe: Recipe) -> dict[str, Any]:
+    """Return what every trainer is told."""
+    chosen = accelerator(recipe.run)
+    precision = recipe.run.precision
+    if precision == "auto":
+        precision = "bf16-mixed" if chosen == "gpu" else "32"
+    return {
+        "accelerator": chosen,
+        "devices": recipe.run.devices,
+        "strategy": "ddp" if recipe.run.devices > 1 else "auto",
+        "precision": precision,
+        "max_epochs": recipe.optimiser.epochs,
+        "accumulate_grad_batches": recipe.optimiser.accumulate,
+        "gradient_clip_val": recipe.optimiser.clip or None,
+        "use_distributed_sampler": False,  # `Order` deals the examples out
+        "num_sanity_val_steps": 0,
+        "enable_model_summary": False,
+    }
+
+
+def _callbacks(recipe: Recipe, run: RunFolder, progress: bool) -> list[Any]:
+    checkpoints: Any = {
+        "dirpath": run.path / "checkpoints",
+        "enable_version_counter": False,
+        "save_on_train_epoch_end": False,
+    }
+    callbacks: list[Any] = [
+        ModelCheckpoint(filename="best", monitor=f"val_{recipe.run.monitor}", mode="max", **checkpoints),
+        ModelCheckpoint(filename="last", **checkpoints),  # after the best, so that it knows of it
+        LearningRateMonitor("step"),
+    ]
+    return [*callbacks, EpochReport(recipe.run.monitor)] if progress else callbacks
+
+
+def _loggers(folder: Path) -> list[Any]:
+    """Return loggers with files of their own for every start of the run: CSV, and TensorBoard if it is there."""
+    attempt = len(list(folder.glob("csv/*"))) if folder.exists() else 0
+    loggers: list[Any] = [CSVLogger(folder, name="csv", version=attempt)]
+    try:
+        from lightning.pytorch.loggers import TensorBoardLogger
+
+        loggers.append(TensorBoardLogger(folder, name="tensorboard", version=attempt))
+    except ModuleNotFoundError:
+        pass
+    return loggers
+
+
+def _finish(run: RunFolder, classifier: Classifier, splits: DataSplits, device: torch.device) -> None:
+    """Write weights, scores and figures of the best epoch; the figures last, as they say that all is there."""
+    best = torch.load(run.best, map_location="cpu", weights_only=True)["state_dict"]
+    prefix = "classifier."
+    classifier.load_state_dict({k.removeprefix(prefix): v for k, v in best.items() if k.startswith(prefix)})
+    run.save_weights(classifier)
+    run.save_scores(classifier, splits.test, device)
+    figures = {name: _figures(classifier, splits.split(name), device) for name in ("val", "test")}
+    run.write_text("metrics.json", json.dumps(figures, indent=2) + "\n")
+
+
+def _figures(classifier: Classifier, examples: data.Examples, device: torch.device) -> dict[str, float]:
+    """Return the summary of a split's curve, ranked by log-likelihoods, which do not saturate."""
+    builder = CurveBuilder(classifier.method.hierarchy, scale="log")
+    start = 0
+    for q in likelihoods(classifier, examples, device, log=True):
+        builder.update(q, examples.labels[start : start + len(q)])
+        start += len(q)
+    curve = builder.compute()
+    return curve.summary() | {"majority_F1": curve.at(math.log(0.5))["f1"], "leaf_F1": curve.at(-math.inf)["f1"]}
+
+
+def accelerator(run: Run) -> str:
+    """Return "gpu" or "cpu", as asked for and as there is."""
+    there = torch.cuda.is_available()
+    if run.accelerator == "gpu" and not there:
+        raise ParameterError(
+            "There is no GPU that torch can use here; leave out run.accelerator or set it to 'cpu'."
+        )
+    chosen = ("gpu" if there else "cpu") if run.accelerator == "auto" else run.accelerator
+    if chosen == "gpu" and run.devices > torch.cuda.device_count():
+        raise ParameterError(f"run.devices is {run.devices}, and there are {torch.cuda.device_count()} GPUs.")
+    return chosen
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """Let an interrupt through, which Lightning turns into an exit without a word."""
+    try:
+        yield
+    except SystemExit as ended:
+        if isinstance(ended.__context__, KeyboardInterrupt):
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            raise KeyboardInterrupt from None
+        raise
+
+
+@contextmanager
+def without_noise() -> Iterator[None]:
+    """Silence what Lightning says of things that are as they should be."""
+    expected = (
+        ".*does not have many workers.*",
+        ".*Checkpoint directory .* exists and is not empty.*",
+        ".*isinstance.treespec, LeafSpec.*",
+        ".*smaller than the logging interval.*",
+    )
+    logger = logging.getLogger("lightning.pytorch")
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            for message in expected:
+                warnings.filterwarnings("ignore", message)
+            yield
+    finally:
+        logger.setLevel(level)

@@ -1,0 +1,192 @@
+"""The folder of a training run: all that is needed to go on, to predict and to evaluate.
+
+```
+recipe.toml         the recipe, every field spelt out
+tree.json           the tree
+model.safetensors   the best weights
+metrics.json        summary figures on the validation and test data
+scores.npz          likelihoods of the test data, for `hedgerow evaluate`
+checkpoints/        best.ckpt and last.ckpt, whole or not there
+logs/               TensorBoard and CSV
+```
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+import torch
+from lightning.pytorch.plugins.io import TorchCheckpointIO
+
+from hedgerow.errors import FileError
+from hedgerow.files import atomic_write, make_folder
+from hedgerow.learn.training.batches import EVALUATION_BATCH, Order, batches
+from hedgerow.learn.training.module import Classifier
+from hedgerow.learn.training.recipe import Recipe
+from hedgerow.tree import Hierarchy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from hedgerow.learn.data import Examples
+
+_SPARE_BYTES = 64 << 20  # for logs and scores, beside the checkpoints
+
+
+class AtomicCheckpoints(TorchCheckpointIO):
+    """Checkpoints that are written whole or not at all, and read without unpickling code."""
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:  # noqa: ARG002
+        """Write a checkpoint beside its place and move it there."""
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(path, "wb") as file:
+            torch.save(checkpoint, file)
+
+    def load_checkpoint(
+        self,
+        path: Any,
+        map_location: Any = "cpu",
+        weights_only: bool | None = None,  # noqa: ARG002  (always)
+    ) -> dict[str, Any]:
+        """Read a checkpoint."""
+        checkpoint: dict[str, Any] = torch.load(path, map_location=map_location, weights_only=True)
+        return checkpoint
+
+
+@final
+@dataclass(frozen=True)
+class RunFolder:
+    """Where a run keeps its files."""
+
+    path: Path
+
+    @property
+    def last(self) -> Path:
+        """The checkpoint of the last finished epoch."""
+        return self.path / "checkpoints" / "last.ckpt"
+
+    @property
+    def best(self) -> Path:
+        """The checkpoint of the best epoch so far."""
+        return self.path / "checkpoints" / "best.ckpt"
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the run came to its end: metrics are written last."""
+        return (self.path / "metrics.json").exists()
+
+    def begin(self, recipe: Recipe, hierarchy: Hierarchy, *, resume: bool) -> None:
+        """Make the folder, or check that a run in it can go on with this recipe and tree."""
+        make_folder(self.path)
+        if not resume and any(self.path.iterdir()):
+            raise FileError(
+                f"{self.path} is not empty. Go on with the run in it with --resume, or choose another folder."
+            )
+        for leftover in self.path.glob("**/.*.tmp"):
+            leftover.unlink()  # of a process that was killed while it wrote
+        if (self.path / "recipe.toml").exists():  # written after the tree
+            if self.recipe().tables() != recipe.tables() or self.hierarchy().fingerprint != hierarchy.fingerprint:
+                raise FileError(
+                    f"{self.path} holds a run with another recipe or tree. Resume with the same recipe and "
+                    f"changes, or choose another folder."
+                )
+            return
+        hierarchy.save(self.path / "tree.json")
+        self.write_text("recipe.toml", recipe.to_toml())
+
+    def check_space(self, classifier: Classifier) -> None:
+        """Refuse to start where the checkpoints will not fit: two, and a third while it is written."""
+        weights = sum(p.numel() * p.element_size() for p in classifier.parameters())
+        needed = 3 * 3 * weights + _SPARE_BYTES  # weights and up to two moments in each
+        free = shutil.disk_usage(self.path).free
+        if free < needed:
+            raise FileError(
+                f"{self.path} has {free >> 20:,} MB free, and the run needs about {needed >> 20:,} MB for its "
+                f"checkpoints. Free some space, or choose another folder with -o."
+            )
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write a small file whole."""
+        with atomic_write(self.path / name) as file:
+            file.write(text)
+
+    def recipe(self) -> Recipe:
+        """Read the recipe."""
+        path = self.path / "recipe.toml"
+        try:
+            return Recipe.from_tables(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
+        except (OSError, tomllib.TOMLDecodeError) as error:
+            raise FileError(
+                f"{self.path} does not hold a training run: {path.name} cannot be read ({error})."
+            ) from error
+
+    def hierarchy(self) -> Hierarchy:
+        """Read the tree."""
+        return Hierarchy.load(self.path / "tree.json")
+
+    def metrics(self) -> dict[str, Any]:
+        """Read the summary figures of a finished run."""
+        try:
+            metrics: dict[str, Any] = json.loads((self.path / "metrics.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise FileError(f"The run in {self.path} is not finished: go on with --resume.") from error
+        return metrics
+
+    def save_weights(self, classifier: Classifier) -> None:
+        """Write the weights."""
+        from safetensors.torch import save
+
+        shape = json.dumps(classifier.input_shape)
+        weights = {name: tensor.contiguous().cpu() for name, tensor in classifier.state_dict().items()}
+        with atomic_write(self.path / "model.safetensors", "wb") as file:
+            file.write(save(weights, metadata={"input_shape": shape}))
+
+    def classifier(self) -> Classifier:
+        """Return the trained classifier, ready to predict."""
+        from safetensors import SafetensorError, safe_open
+
+        path = self.path / "model.safetensors"
+        recipe = self.recipe()
+        try:
+            with safe_open(path, framework="pt") as file:
+                weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
+                input_shape = tuple(json.loads(file.metadata()["input_shape"]))
+        except (OSError, SafetensorError) as error:
+            raise FileError(f"The run in {self.path} has no weights yet: {error}. Go on with --resume.") from error
+        classifier = Classifier(recipe, self.hierarchy(), input_shape)
+        classifier.load_state_dict(weights)
+        return classifier.eval()
+
+    def save_scores(self, classifier: Classifier, examples: Examples, device: torch.device) -> None:
+        """Write likelihoods, labels and ids of some examples as a score file."""
+        names = classifier.method.hierarchy.names
+        blocks = list(likelihoods(classifier, examples, device))
+        with atomic_write(self.path / "scores.npz", "wb") as file:
+            np.savez_compressed(
+                file,
+                allow_pickle=False,
+                classes=names.astype(np.str_),
+                labels=names[examples.labels].astype(np.str_),
+                ids=examples.ids,
+                probabilities=np.concatenate(blocks),
+            )
+
+
+@torch.inference_mode()
+def likelihoods(
+    classifier: Classifier, examples: Examples, device: torch.device, *, log: bool = False
+) -> Iterator[NDArray[np.float32]]:
+    """Yield the likelihoods (or their logarithms) [rows, nodes] of examples, block by block, in order."""
+    classifier = classifier.to(device).eval()
+    for inputs, _, _ in batches(examples, Order(len(examples), EVALUATION_BATCH), device):
+        theta = classifier(inputs.to(device))
+        method = classifier.method
+        yield (method.log_likelihood if log else method.likelihood)(theta.float()).cpu().numpy()

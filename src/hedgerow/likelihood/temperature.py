@@ -1,0 +1,141 @@
+"""Temperature scaling: likelihoods that mean what they say.
+
+Scores are divided by one number, the temperature, chosen so that the labels of held-out examples become as likely
+as they can. It leaves the order of the scores of an example as it is, and makes all of them more or less sure.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, final
+
+import array_api_compat
+import numpy as np
+from scipy import optimize
+
+from hedgerow.arrays import Layout, namespace
+from hedgerow.errors import ParameterError, ScoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from hedgerow.arrays import Array
+    from hedgerow.tree import Hierarchy
+
+Judge = Literal["label", "nodes"]
+
+_LOWEST, _HIGHEST, _COARSE = math.log(0.05), math.log(1000.0), 12
+_BLOCK_VALUES = 1 << 22  # likelihoods looked at together
+_TINY = 1e-30
+
+
+@final
+@dataclass(frozen=True)
+class Temperature:
+    """A fitted temperature; above 1, the scores were too sure of themselves."""
+
+    value: float
+    """What to divide scores by."""
+    before: float
+    """Mean loss of the held-out examples with the scores as they are."""
+    after: float
+    """The same with the scores divided by `value`."""
+
+
+def fit_temperature(
+    hierarchy: Hierarchy,
+    theta: Array,
+    labels: ArrayLike,
+    log_likelihood: Callable[[Array], Array],
+    *,
+    judge: Judge = "label",
+) -> Temperature:
+    """Choose the temperature under which held-out labels are explained best.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree.
+    theta
+        Scores [examples, outputs] of any method, an array or a tensor.
+    labels
+        Node indices, any nodes; one at the root tells nothing.
+    log_likelihood
+        From scores to log-likelihoods [examples, nodes], such as
+        ``lambda theta: likelihood.flat_softmax(hierarchy, theta, scale="log")``.
+    judge
+        What is to be small: "label", the negative log-likelihood of the label, for likelihoods of which siblings
+        take from each other (softmaxes); "nodes", the mean negative log-likelihood of being or not being above
+        the label, over the nodes that are not below it, for likelihoods that could all be large (sigmoids).
+
+    Examples
+    --------
+    >>> from hedgerow import Hierarchy, likelihood
+    >>> h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+    >>> theta = np.array([[8.0, 0.0], [8.0, 0.0], [8.0, 0.0], [0.0, 8.0]])
+    >>> labels = [1, 1, 2, 2]  # the model is certain, and right three times out of four
+    >>> fitted = fit_temperature(h, theta, labels, lambda t: likelihood.flat_softmax(h, t, scale="log"))
+    >>> round(fitted.value, 1)  # 8 / log 3: three times out of four is what it says now
+    7.3
+    """
+    if judge not in ("label", "nodes"):
+        raise ParameterError(f"judge is 'label' or 'nodes', not {judge!r}.")
+    theta = theta if array_api_compat.is_array_api_obj(theta) else np.asarray(theta)
+    theta = theta.detach() if array_api_compat.is_torch_array(theta) else theta
+    nodes = hierarchy.nodes(labels)
+    if theta.ndim != 2 or nodes.shape != theta.shape[:1] or not len(nodes):
+        raise ScoreError(
+            f"Scores must be [examples, outputs] with one label an example, and one example at least; got shapes "
+            f"{tuple(theta.shape)} and {nodes.shape}."
+        )
+    rows = max(1, _BLOCK_VALUES // len(hierarchy))
+    blocks = [slice(start, start + rows) for start in range(0, len(nodes), rows)]
+
+    def loss(log_temperature: float) -> float:
+        total = 0.0
+        for block in blocks:
+            log_q = log_likelihood(theta[block] / math.exp(log_temperature))
+            total += _loss(hierarchy, log_q, nodes[block], judge)
+        return total / len(nodes)
+
+    coarse = np.linspace(_LOWEST, _HIGHEST, _COARSE)
+    best = int(np.argmin([loss(point) for point in coarse]))
+    around = (coarse[max(0, best - 1)], coarse[min(_COARSE - 1, best + 1)])
+    found = optimize.minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": 1e-3})
+    before, after = loss(0.0), float(found.fun)
+    if not (math.isfinite(before) and math.isfinite(after)):
+        raise ScoreError("The log-likelihoods of some labels are not finite: no temperature can be fitted.")
+    if after >= before:
+        return Temperature(1.0, before, before)
+    return Temperature(math.exp(float(found.x)), before, after)
+
+
+def _loss(h: Hierarchy, log_q: Array, labels: NDArray[np.int64], judge: Judge) -> float:
+    """Return the summed loss of some examples."""
+    xp, at = namespace(log_q), Layout.of(h, log_q)
+    label = xp.asarray(labels, device=array_api_compat.device(log_q))[:, None]
+    if judge == "label":
+        return -float(xp.sum(xp.take_along_axis(log_q, label, axis=1), dtype=xp.float64))
+    above = (at.nodes <= label) & (label < at.end)
+    below = (label < at.nodes) & (at.nodes < at.end[label])
+    log_q = xp.clip(log_q, max=-_TINY)  # a likelihood of exactly 1 that is wrong costs much, not everything
+    log_not = xp.log(-xp.expm1(log_q))
+    log_right = xp.where(above, log_q, xp.where(below, xp.zeros_like(log_q), log_not))
+    return -float(xp.sum(log_right[:, 1:], dtype=xp.float64)) / (len(h) - 1)
+
+
+def calibration_error(confidence: ArrayLike, right: ArrayLike, bins: int = 15) -> float:
+    """Return the expected calibration error: how far confidence is from the share of right answers, on average.
+
+    Answers are sorted into bins of equal width by their confidence; each counts by the number of its answers.
+
+    >>> calibration_error(confidence=[0.9, 0.9, 0.9, 0.9], right=[1, 1, 1, 0])
+    0.15
+    """
+    sure, true = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    place = np.clip(np.ceil(sure * bins).astype(np.int64) - 1, 0, bins - 1)
+    gap = np.bincount(place, true - sure, minlength=bins)
+    return round(float(np.abs(gap).sum() / len(sure)), 12)

@@ -1,0 +1,173 @@
+"""Bootstrap intervals: how far the figures would move with another sample of examples.
+
+A replicate draws the examples anew, with replacement. That only changes how often each example counts, so events
+are found and sorted once, and a replicate is a weighted running sum over them: no scores are looked at again.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from hedgerow.arrays import available_cores
+from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.measure.curve import OperatingCurve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from hedgerow.measure.curve import CurveBuilder
+
+    PerExample = Mapping[str, NDArray[np.float64]]
+    Summarise = Callable[[OperatingCurve], dict[str, float]]
+
+
+@final
+@dataclass(frozen=True)
+class Interval:
+    """A figure with the percentile interval of its replicates."""
+
+    value: float
+    low: float
+    high: float
+
+
+@final
+@dataclass(frozen=True)
+class Difference:
+    """A figure of one system minus the same figure of another, on the same examples."""
+
+    value: float
+    low: float
+    high: float
+    p_value: float
+    """Two-sided: twice the share of replicates that lie beyond 0, the sample itself counted as one: never 0."""
+
+
+def intervals(
+    builder: CurveBuilder,
+    *,
+    per_example: PerExample | None = None,
+    summarise: Summarise = OperatingCurve.summary,
+    replicates: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    progress: Callable[[], None] = lambda: None,
+) -> dict[str, Interval]:
+    """Return an interval for every summary figure of a curve.
+
+    Parameters
+    ----------
+    builder
+        A builder (without bins) that holds the examples.
+    per_example
+        Further figures that are means over the examples: name -> one value an example.
+    summarise
+        The figures of a curve.
+    replicates, confidence, seed
+        How many replicates, the share of them that an interval holds, and the seed they are drawn from.
+    progress
+        Called after each replicate.
+    """
+    system = _System(builder, per_example or {}, summarise)
+    drawn = _replicates([system], replicates, seed, progress)[:, 0]
+    low, high = _percentiles(drawn, confidence)
+    return {name: Interval(v, low[i], high[i]) for i, (name, v) in enumerate(system.figures().items())}
+
+
+def differences(
+    first: CurveBuilder,
+    second: CurveBuilder,
+    *,
+    per_example: tuple[PerExample, PerExample] | None = None,
+    summarise: Summarise = OperatingCurve.summary,
+    replicates: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    progress: Callable[[], None] = lambda: None,
+) -> dict[str, Difference]:
+    """Return first minus second for every summary figure, both resampled with the same examples.
+
+    The builders must hold the same examples in the same order. The parameters are those of `intervals`.
+    """
+    if not np.array_equal(first.events.label, second.events.label):
+        raise ParameterError(
+            "Only systems evaluated on the same examples, in the same order, can be compared in pairs."
+        )
+    extras = per_example or ({}, {})
+    systems = [_System(b, extra, summarise) for b, extra in zip((first, second), extras, strict=True)]
+    drawn = _replicates(systems, replicates, seed, progress)
+    difference = drawn[:, 0] - drawn[:, 1]
+    low, high = _percentiles(difference, confidence)
+    beyond = np.minimum((difference <= 0).sum(axis=0), (difference >= 0).sum(axis=0))
+    p_value = np.minimum(1.0, 2 * (beyond + 1) / (replicates + 1))
+    a, b = (system.figures() for system in systems)
+    return {name: Difference(a[name] - b[name], low[i], high[i], float(p_value[i])) for i, name in enumerate(a)}
+
+
+class _System:
+    """One system's events, sorted, ready to be summed with any weights of the examples."""
+
+    def __init__(self, builder: CurveBuilder, per_example: PerExample, summarise: Summarise) -> None:
+        events = builder.events
+        if not len(events.label):
+            raise ScoreError("An interval needs at least one example.")
+        order, self._last, self._threshold = events.descending(builder.scale)
+        self._scale = builder.scale
+        self._example = events.example[order]
+        labels, _ = events.distinct_labels
+        self._label_of = np.searchsorted(labels, events.label)
+        changes = np.empty((len(builder.measures.metrics), len(order)))
+        builder.measures.changes(events, order, changes)
+        self._measures = builder.measures
+        self._sums = list(zip(builder.measures.at_root(labels), changes, strict=True))
+        self._per_example = per_example
+        self._summarise = summarise
+        self.examples = len(events.label)
+
+    def figures(self, weight: NDArray[np.float64] | None = None) -> dict[str, float]:
+        """Return the summary in which example i counts `weight[i]` times."""
+        if weight is None:
+            weight = np.ones(self.examples)
+        total = weight.sum()
+        label_weight = np.bincount(self._label_of, weights=weight)
+        event_weight = weight[self._example]
+        sums = (
+            at_root @ label_weight + np.append(0.0, np.cumsum(change * event_weight)[self._last])
+            for at_root, change in self._sums
+        )
+        curve = OperatingCurve(self._threshold, self._measures.means(sums, total), self.examples, self._scale)
+        means = {name: float(value @ weight / total) for name, value in self._per_example.items()}
+        return self._summarise(curve) | means
+
+
+def _replicates(
+    systems: Sequence[_System], replicates: int, seed: int, progress: Callable[[], None]
+) -> NDArray[np.float64]:
+    """Return [replicates, systems, figures]."""
+    if replicates < 1:
+        raise ParameterError(f"replicates must be 1 or more, not {replicates}.")
+
+    def replicate(number: int) -> list[list[float]]:
+        random = np.random.default_rng([seed, number])
+        examples = systems[0].examples
+        weight = np.bincount(random.integers(examples, size=examples), minlength=examples).astype(np.float64)
+        figures = [list(system.figures(weight).values()) for system in systems]
+        progress()
+        return figures
+
+    with ThreadPoolExecutor(available_cores()) as pool:
+        return np.array(list(pool.map(replicate, range(replicates))))
+
+
+def _percentiles(drawn: NDArray[np.float64], confidence: float) -> tuple[list[float], list[float]]:
+    if not 0 < confidence < 1:
+        raise ParameterError(f"confidence must lie between 0 and 1, not {confidence}.")
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
+    return low.tolist(), high.tolist()

@@ -1,0 +1,206 @@
+"""Several evaluations side by side, and whether their differences are real."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, final
+
+import numpy as np
+
+from hedgerow.errors import ParameterError, some
+from hedgerow.measure import bootstrap
+from hedgerow.measure.evaluation import Evaluation, Examples
+from hedgerow.measure.events import Events
+from hedgerow.score_files import Progress, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hedgerow.measure.bootstrap import Difference
+    from hedgerow.tree import Indices
+
+LOWER_IS_BETTER = frozenset({"AURC"})
+"""The figures of a summary that should be small."""
+
+_ROUNDING = 1e-12  # differences this small are none
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SystemComparison:
+    """Evaluations side by side; see `compare`."""
+
+    evaluations: tuple[Evaluation, ...]
+    reference: int
+    """Which of them the others are compared with."""
+    differences: tuple[Mapping[str, Difference], ...]
+    """For each evaluation, its figures less those of the reference; empty where that cannot be said."""
+    reasons: tuple[str | None, ...]
+    """Why it cannot be said; None where it can."""
+    confidence: float
+    replicates: int
+
+    def verdict(self, system: int, figure: str) -> Literal["better", "worse", "unclear"] | None:
+        """Tell whether a system differs from the reference by more than chance would explain."""
+        difference = self.differences[system].get(figure)
+        if difference is None:
+            return None
+        if difference.low <= _ROUNDING and difference.high >= -_ROUNDING:
+            return "unclear"
+        return "better" if (difference.value > 0) != (figure in LOWER_IS_BETTER) else "worse"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings ready for JSON."""
+        return {
+            "reference": self.evaluations[self.reference].name,
+            "confidence": self.confidence,
+            "replicates": self.replicates,
+            "systems": [
+                evaluation.to_dict()
+                | {
+                    "differences": {
+                        figure: asdict(difference) | {"verdict": self.verdict(i, figure)}
+                        for figure, difference in self.differences[i].items()
+                    },
+                    "not_compared": self.reasons[i],
+                }
+                for i, evaluation in enumerate(self.evaluations)
+            ],
+        }
+
+
+def compare(
+    evaluations: Sequence[Evaluation],
+    *,
+    reference: int | Literal["best"] = 0,
+    replicates: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> SystemComparison:
+    """Compare evaluations with one of them, by a paired bootstrap over the examples.
+
+    Examples are matched by their ids where both sides have ids, else by their order; labels must agree. Where they
+    do not, the figures stand side by side and the reason is stated.
+
+    Parameters
+    ----------
+    evaluations
+        Two or more.
+    reference
+        The one to compare the others with; "best" for the one of largest AP.
+    replicates, confidence, seed
+        As for `hedgerow.measure.bootstrap.differences`; no replicates, no differences.
+    progress
+        Told how far the work is.
+    """
+    if len(evaluations) < 2:
+        raise ParameterError(f"A comparison needs two evaluations or more, not {len(evaluations)}.")
+    if reference == "best":
+        reference = int(np.argmax([evaluation.summary["AP"] for evaluation in evaluations]))
+    base = evaluations[reference]
+    differences: list[Mapping[str, Difference]] = [{} for _ in evaluations]
+    reasons: list[str | None] = [None for _ in evaluations]
+    others = [i for i in range(len(evaluations)) if i != reference]
+    with progress("Bootstrap", replicates * len(others)) as advance:
+        for i in others:
+            reasons[i] = mismatch(base, evaluations[i])
+            if reasons[i] is not None or not replicates:
+                advance(replicates)
+                continue
+            other = _in_order_of(base, evaluations[i])
+            differences[i] = bootstrap.differences(
+                other.builder,
+                base.builder,
+                per_example=(other.per_example, base.per_example),
+                replicates=replicates,
+                confidence=confidence,
+                seed=seed,
+                progress=lambda: advance(1),
+            )
+    return SystemComparison(
+        _distinctly_named(evaluations), reference, tuple(differences), tuple(reasons), confidence, replicates
+    )
+
+
+def _distinctly_named(evaluations: Sequence[Evaluation]) -> tuple[Evaluation, ...]:
+    """Return the evaluations, those that share a name with a number after it."""
+    number = Counter(evaluation.name for evaluation in evaluations)
+    seen: Counter[str] = Counter()
+    named = []
+    for evaluation in evaluations:
+        seen[evaluation.name] += 1
+        again = number[evaluation.name] > 1
+        named.append(
+            replace(evaluation, name=f"{evaluation.name} ({seen[evaluation.name]})") if again else evaluation
+        )
+    return tuple(named)
+
+
+def mismatch(base: Evaluation, other: Evaluation) -> str | None:
+    """Say why two evaluations cannot be compared example by example; None if they can."""
+    if base.hierarchy.fingerprint != other.hierarchy.fingerprint:
+        return "it was evaluated with another tree."
+    here = other.hierarchy.indices(base.hierarchy.names)  # where the nodes of the one tree stand in the other
+    measures = [evaluation.hierarchy.information(evaluation.information) for evaluation in (base, other)]
+    same_measure = np.array_equal(measures[0], measures[1][here])
+    if not same_measure or base.below_label != other.below_label:
+        return "it was evaluated with another --information or --below-label."
+    if len(base) != len(other):
+        return f"it has {len(other):,} examples, not {len(base):,}."
+    if (order := _matched_ids(base, other)) is None:
+        missing = _missing_ids(base, other)
+        return f"its ids are others: {some(missing)} {'is' if len(missing) == 1 else 'are'} not among them."
+    names, other_names = base.hierarchy.names[base.labels], other.hierarchy.names[other.labels[order]]
+    differ = np.flatnonzero(names != other_names)
+    if len(differ):
+        row = int(differ[0])
+        where = f"row {row:,} (counted from 0)" if base.examples.ids is None else f"{base.examples.ids[row]!r}"
+        by_id = base.examples.ids is not None and other.examples.ids is not None
+        return (
+            f"{len(differ):,} labels differ; for {where}, {str(other_names[row])!r} instead of "
+            f"{str(names[row])!r}.{'' if by_id else ' If the order differs, give the examples ids.'}"
+        )
+    return None
+
+
+def _missing_ids(base: Evaluation, other: Evaluation) -> list[str]:
+    assert base.examples.ids is not None  # noqa: S101  (else examples are matched by order)
+    assert other.examples.ids is not None  # noqa: S101
+    present = set(other.examples.ids.tolist())
+    return [name for name in base.examples.ids.tolist() if name not in present]
+
+
+def _matched_ids(base: Evaluation, other: Evaluation) -> Indices | None:
+    """Return where each example of `base` stands in `other`; None if their ids are not the same."""
+    mine, theirs = base.examples.ids, other.examples.ids
+    if mine is None or theirs is None or np.array_equal(mine, theirs):
+        return np.arange(len(base))
+    place = {name: row for row, name in enumerate(theirs.tolist())}
+    if len(place) < len(theirs) or place.keys() != set(mine.tolist()):
+        return None
+    return np.fromiter(map(place.__getitem__, mine.tolist()), dtype=np.int64, count=len(mine))
+
+
+def _in_order_of(base: Evaluation, other: Evaluation) -> Evaluation:
+    """Return an evaluation with its examples, and its nodes, in the order of another."""
+    order = _matched_ids(base, other)
+    assert order is not None  # noqa: S101  (`mismatch` has found nothing)
+    same_nodes = np.array_equal(base.hierarchy.names, other.hierarchy.names)
+    if same_nodes and np.array_equal(order, np.arange(len(order))):
+        return other
+    node = base.hierarchy.indices(other.hierarchy.names).astype(np.int32)
+    events = other.events
+    start = np.cumsum(events.count) - events.count
+    count = events.count[order]
+    # Each example's run of events, moved as a whole.
+    shift = np.repeat(start[order] - (np.cumsum(count) - count), count)
+    taken = np.arange(len(events.node)) + shift
+    examples = Examples(
+        {rule: node[nodes[order]] for rule, nodes in other.examples.predictions.items()},
+        {rule: value[order] for rule, value in other.examples.confidence.items()},
+        base.examples.ids,
+    )
+    moved = Events(node[events.label[order]], count, node[events.node[taken]], events.score[taken])
+    return replace(other, hierarchy=base.hierarchy, events=moved, examples=examples, information=base.information)

@@ -1,0 +1,182 @@
+"""The result of an evaluation, and how it is saved."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from hedgerow.measure import metrics
+from hedgerow.measure.curve import STANDARD_METRICS, CurveBuilder
+from hedgerow.measure.metrics import Comparison
+from hedgerow.measure.summary import CORRECT_LEVELS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from hedgerow.likelihood import Scale
+    from hedgerow.measure.bootstrap import Interval
+    from hedgerow.measure.curve import OperatingCurve
+    from hedgerow.measure.events import Events
+    from hedgerow.measure.metrics import BelowLabel
+    from hedgerow.tree import Hierarchy, InformationKind, Names
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """What is known of each example, besides its label and events."""
+
+    predictions: Mapping[str, NDArray[np.int32]]
+    """The node that each rule answers with."""
+    confidence: Mapping[str, NDArray[np.float64]]
+    """Its likelihood."""
+    ids: Names | None = None
+    groups: Names | None = None
+    texts: Names | None = None
+    images: Names | None = None
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation:
+    """Everything about one model's scores on some examples; see `hedgerow.measure.evaluate`."""
+
+    hierarchy: Hierarchy
+    events: Events
+    """The labels, and every change of the answers as the threshold falls."""
+    curve: OperatingCurve
+    examples: Examples
+    name: str = "scores"
+    information: InformationKind | NDArray[np.float64] = "leaves"
+    below_label: BelowLabel = "label"
+    warnings: tuple[str, ...] = ()
+    """What is allowed but often a mistake, in plain words."""
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+    """Bootstrap intervals of the summary figures, if asked for."""
+    confidence: float = 0.95
+    """The share of replicates that an interval holds."""
+    replicates: int = 0
+
+    @property
+    def scale(self) -> Scale:
+        """What the thresholds are."""
+        return self.curve.scale
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """Label of each example."""
+        return self.events.label
+
+    def __len__(self) -> int:
+        return len(self.events.label)
+
+    @property
+    def builder(self) -> CurveBuilder:
+        """A new curve builder that holds these examples."""
+        builder = CurveBuilder(
+            self.hierarchy, information=self.information, below_label=self.below_label, scale=self.scale
+        )
+        builder.add(self.events)
+        return builder
+
+    @cached_property
+    def rules(self) -> dict[str, dict[str, float]]:
+        """The single operating point of each rule: rule -> metric -> mean."""
+        return {
+            rule: {metric.name: float(metric.of(pairs).mean()) for metric in STANDARD_METRICS}
+            for rule, pairs in self._pairs.items()
+        }
+
+    @cached_property
+    def per_example(self) -> dict[str, NDArray[np.float64]]:
+        """The summary figures that are means over the examples: one value an example."""
+        leaf, majority = self._pairs["leaf"], self._pairs["majority"]
+        return {
+            "majority_F1": metrics.f1.of(majority),
+            "majority_correct": metrics.correct.of(majority),
+            "leaf_F1": metrics.f1.of(leaf),
+            "leaf_exact": metrics.exact.of(leaf),
+        }
+
+    @cached_property
+    def summary(self) -> dict[str, float]:
+        """The figures that sum up the evaluation, all fractions: AP, AC, R@95C, majority_F1, leaf_exact, ..."""
+        means = {name: float(value.mean()) for name, value in self.per_example.items()}
+        return self.curve.summary() | means
+
+    @cached_property
+    def points(self) -> dict[str, dict[str, float] | None]:
+        """The points of the curve that the figures R@90C, R@95C state: threshold and metrics; None if none."""
+        return {f"R@{round(100 * level)}C": self._point(level) for level in CORRECT_LEVELS}
+
+    def _point(self, level: float) -> dict[str, float] | None:
+        recall = np.where(self.curve.correct >= level, self.curve.recall, -1.0)
+        best = int(np.argmax(recall))
+        if recall[best] < 0:
+            return None
+        tau = float(self.curve.threshold[best])
+        return {"threshold": tau, **{name: float(value[best]) for name, value in self.curve.values.items()}}
+
+    @cached_property
+    def _pairs(self) -> dict[str, Comparison]:
+        return {
+            rule: Comparison.of(
+                self.hierarchy, self.labels, nodes, below_label=self.below_label, information=self.information
+            )
+            for rule, nodes in self.examples.predictions.items()
+        }
+
+    def with_intervals(self, intervals: Mapping[str, Interval], confidence: float, replicates: int) -> Evaluation:
+        """Return the same evaluation with bootstrap intervals."""
+        return replace(self, intervals=intervals, confidence=confidence, replicates=replicates)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings ready for JSON: `examples`, `summary` and what goes with them."""
+        h = self.hierarchy
+        return {
+            "name": self.name,
+            "examples": len(self),
+            "summary": self.summary,
+            "confidence": self.confidence,
+            "replicates": self.replicates,
+            "intervals": {name: asdict(interval) for name, interval in self.intervals.items()},
+            "points": self.points,
+            "rules": self.rules,
+            "scale": self.scale,
+            "information": self.information if isinstance(self.information, str) else "custom",
+            "below_label": self.below_label,
+            "tree": {
+                "root": str(h.names[0]),
+                "nodes": len(h),
+                "leaves": len(h.leaves),
+                "depth": int(h.depth.max()),
+                "fingerprint": h.fingerprint,
+            },
+            "warnings": list(self.warnings),
+        }
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write `evaluation.json`, `curve.npz`, `examples.npz` and `tree.json` into a folder; see `load`.
+
+        The folder is made if it is absent; an evaluation in it is replaced, but no other file of these names.
+        `evaluation.json` is written last, so a folder that has it is complete.
+        """
+        from hedgerow.measure.folder import save
+
+        save(self, folder)
+
+    @staticmethod
+    def load(folder: str | PathLike[str]) -> Evaluation:
+        """Read what `save` wrote."""
+        from hedgerow.measure.folder import load
+
+        return load(folder)
+
+    def __repr__(self) -> str:
+        return f"Evaluation({self.name!r}, {len(self):,} examples, AP {self.summary['AP']:.3f})"

@@ -1,0 +1,309 @@
+"""How good an answer is: metrics M(label, prediction) for any two nodes of the tree.
+
+A metric is one callable object that knows its name and direction:
+
+>>> from hedgerow import Hierarchy, metrics
+>>> h = Hierarchy.from_edges([("animal", "bird"), ("animal", "fish"), ("bird", "robin"), ("bird", "wren")])
+>>> metrics.correct(h, h.indices(["robin", "robin"]), h.indices(["bird", "wren"])).tolist()
+[1.0, 0.0]
+>>> metrics.edge_distance.name, metrics.edge_distance.higher_is_better
+('edge_distance', False)
+
+A label that is not a leaf means "known no deeper", so an answer below it counts as the label itself, in every
+metric but `strictly_exact` and the ancestor-set metrics. ``below_label="wrong"`` switches that off. Precision
+is 1 where the answer has no information, recall is 1 where the label has none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hedgerow.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hedgerow.tree import Hierarchy, Indices, InformationKind
+
+Values = NDArray[np.float64]
+BelowLabel = Literal["label", "wrong"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Labels beside predictions, with what the metrics ask of them computed once."""
+
+    hierarchy: Hierarchy
+    label: Indices
+    answer: Indices
+    """The predictions as given."""
+    prediction: Indices
+    """The predictions, those below their label replaced by it (unless that counts as wrong)."""
+    information: Values
+    """How specific each node of the tree is."""
+
+    @classmethod
+    def of(
+        cls,
+        hierarchy: Hierarchy,
+        label: ArrayLike,
+        prediction: ArrayLike,
+        *,
+        below_label: BelowLabel = "label",
+        information: InformationKind | ArrayLike = "leaves",
+    ) -> Comparison:
+        """Check and broadcast labels and predictions, names or node indices."""
+        if below_label not in ("label", "wrong"):
+            raise ParameterError(f"below_label is 'label' or 'wrong', not {below_label!r}.")
+        known, answer = np.broadcast_arrays(hierarchy.nodes(label), hierarchy.nodes(prediction))
+        below = hierarchy.is_ancestor(known, answer) if below_label == "label" else np.False_
+        counted = np.where(below, known, answer)
+        return cls(hierarchy, known, answer, counted, hierarchy.information(information))
+
+    @cached_property
+    def lca(self) -> Indices:
+        """Lowest common ancestor of label and prediction."""
+        return np.asarray(self.hierarchy.lca(self.label, self.prediction))
+
+    @cached_property
+    def precision(self) -> Values:
+        """Share of the answer's information that is right."""
+        return _precision(self, self.information)
+
+    @cached_property
+    def recall(self) -> Values:
+        """Share of the label's information that is found."""
+        return _recall(self, self.information)
+
+    @property
+    def depth(self) -> Values:
+        """Depth of each node of the tree, as numbers to divide."""
+        return self.hierarchy.information("depth")
+
+
+@final
+@dataclass(frozen=True)
+class Metric:
+    """A named function of labels and predictions.
+
+    Parameters
+    ----------
+    name
+        What tables and curves call it.
+    higher_is_better
+        Its direction.
+    definition
+        The function, of a `Comparison`.
+    is_fraction
+        Whether its values lie between 0 and 1.
+    """
+
+    name: str
+    higher_is_better: bool
+    definition: Callable[[Comparison], NDArray[Any]]
+    is_fraction: bool = False
+
+    def __call__(
+        self,
+        hierarchy: Hierarchy,
+        label: ArrayLike,
+        prediction: ArrayLike,
+        *,
+        below_label: BelowLabel = "label",
+        information: InformationKind | ArrayLike = "leaves",
+    ) -> Values:
+        """Evaluate the metric for every pair.
+
+        Parameters
+        ----------
+        hierarchy
+            The tree.
+        label, prediction
+            Nodes, by name or index; the two broadcast.
+        below_label
+            What an answer below its label counts as: "label" (the label itself) or "wrong".
+        information
+            The measure of specificity, for the metrics that use one: see `Hierarchy.information`.
+
+        Returns
+        -------
+        float64 array
+            In the broadcast shape.
+        """
+        pairs = Comparison.of(hierarchy, label, prediction, below_label=below_label, information=information)
+        return self.of(pairs)
+
+    def of(self, pairs: Comparison) -> Values:
+        """Evaluate the metric on pairs that are prepared already."""
+        return np.asarray(self.definition(pairs), dtype=np.float64)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        # The metrics of this module are pickled by name; others as far as their definitions can be.
+        by_value = (Metric, (self.name, self.higher_is_better, self.definition))
+        return self.name if METRICS.get(self.name) is self else by_value
+
+
+def _share(part: Values, whole: Values) -> Values:
+    """Divide, 0/0 being 1: nothing was asked for, and nothing is missing."""
+    shape = np.broadcast_shapes(np.shape(part), np.shape(whole))
+    return np.divide(part, whole, out=np.ones(shape), where=np.asarray(whole) != 0)
+
+
+def _f1(precision: Values, recall: Values) -> Values:
+    total = precision + recall
+    return np.divide(2 * precision * recall, total, out=np.zeros(np.shape(total)), where=total != 0)
+
+
+def _precision(c: Comparison, value: Values) -> Values:
+    return _share(value[c.lca], value[c.prediction])
+
+
+def _recall(c: Comparison, value: Values) -> Values:
+    return _share(value[c.lca], value[c.label])
+
+
+def _distance(c: Comparison, value: Values) -> Values:
+    return value[c.label] + value[c.prediction] - 2 * value[c.lca]
+
+
+def _set_sizes(c: Comparison) -> tuple[Values, Values, Values]:
+    """Sizes of the ancestor sets of label and answer and of what they share, the root excluded."""
+    shared = c.hierarchy.lca(c.label, c.answer)
+    return c.depth[c.label], c.depth[c.answer], c.depth[shared]
+
+
+def _set_precision(c: Comparison) -> Values:
+    _, answer, shared = _set_sizes(c)
+    return _share(shared, answer)
+
+
+def _set_recall(c: Comparison) -> Values:
+    label, _, shared = _set_sizes(c)
+    return _share(shared, label)
+
+
+def _ruled_out(c: Comparison) -> Values:
+    share_left: Values = c.hierarchy.leaf_count[c.prediction] / len(c.hierarchy.leaves)
+    return correct.of(c) * (1 - share_left)
+
+
+correct = Metric("correct", True, lambda c: c.hierarchy.is_ancestor(c.prediction, c.label), is_fraction=True)
+"""Is the answer the label or an ancestor of it?"""
+
+exact = Metric("exact", True, lambda c: c.prediction == c.label, is_fraction=True)
+"""Is the answer the label?"""
+
+strictly_exact = Metric("strictly_exact", True, lambda c: c.answer == c.label, is_fraction=True)
+"""Is the answer the label, an answer below the label counting as wrong?"""
+
+precision = Metric("precision", True, lambda c: c.precision, is_fraction=True)
+"""Share of the answer's information that is right: ``I(lca) / I(prediction)``."""
+
+recall = Metric("recall", True, lambda c: c.recall, is_fraction=True)
+"""Share of the label's information that is found: ``I(lca) / I(label)``."""
+
+f1 = Metric("f1", True, lambda c: _f1(c.precision, c.recall), is_fraction=True)
+"""Harmonic mean of `precision` and `recall`, per example; 0 where both are 0."""
+
+depth_precision = Metric("depth_precision", True, lambda c: _precision(c, c.depth), is_fraction=True)
+"""`precision` with depth in place of information (Wu and Palmer)."""
+
+depth_recall = Metric("depth_recall", True, lambda c: _recall(c, c.depth), is_fraction=True)
+"""`recall` with depth in place of information (Wu and Palmer)."""
+
+depth_f1 = Metric("depth_f1", True, lambda c: _f1(_precision(c, c.depth), _recall(c, c.depth)), is_fraction=True)
+"""Harmonic mean of `depth_precision` and `depth_recall`."""
+
+lca_depth = Metric("lca_depth", True, lambda c: c.depth[c.lca])
+"""Depth of the lowest common ancestor."""
+
+edge_distance = Metric("edge_distance", False, lambda c: _distance(c, c.depth))
+"""Number of edges between label and answer."""
+
+information_distance = Metric("information_distance", False, lambda c: _distance(c, c.information))
+"""Information of label and answer that the other does not share, in bits."""
+
+excess = Metric("excess", False, lambda c: c.information[c.prediction] - c.information[c.lca])
+"""Information claimed and wrong, in bits: ``I(prediction) - I(lca)``."""
+
+deficient = Metric("deficient", False, lambda c: c.information[c.label] - c.information[c.lca])
+"""Information missed, in bits: ``I(label) - I(lca)``."""
+
+depth_excess = Metric("depth_excess", False, lambda c: c.depth[c.prediction] - c.depth[c.lca])
+"""Levels claimed and wrong."""
+
+depth_deficient = Metric("depth_deficient", False, lambda c: c.depth[c.label] - c.depth[c.lca])
+"""Levels missed."""
+
+hierarchical_precision = Metric("hierarchical_precision", True, _set_precision, is_fraction=True)
+"""Share of the answer's ancestors (root excluded) that are ancestors of the label; its mean is the macro
+average, see `micro_hierarchical` for the micro average."""
+
+hierarchical_recall = Metric("hierarchical_recall", True, _set_recall, is_fraction=True)
+"""Share of the label's ancestors (root excluded) that are ancestors of the answer."""
+
+hierarchical_f1 = Metric(
+    "hierarchical_f1", True, lambda c: _f1(_set_precision(c), _set_recall(c)), is_fraction=True
+)
+"""Harmonic mean of `hierarchical_precision` and `hierarchical_recall`, per example."""
+
+coverage = Metric(
+    "coverage", True, lambda c: _share(c.information[c.prediction], c.information.max()), is_fraction=True
+)
+"""How specific the answer is, right or wrong: its information as a share of the largest (Goren et al.)."""
+
+non_root = Metric("non_root", True, lambda c: c.prediction != 0, is_fraction=True)
+"""Does the answer say anything at all? (Davis et al.)"""
+
+true_negative_leaves = Metric("true_negative_leaves", True, _ruled_out, is_fraction=True)
+"""Share of the leaves that a correct answer rules out; 0 for a wrong one (Wu et al.)."""
+
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        correct,
+        exact,
+        strictly_exact,
+        precision,
+        recall,
+        f1,
+        depth_precision,
+        depth_recall,
+        depth_f1,
+        lca_depth,
+        edge_distance,
+        information_distance,
+        excess,
+        deficient,
+        depth_excess,
+        depth_deficient,
+        hierarchical_precision,
+        hierarchical_recall,
+        hierarchical_f1,
+        coverage,
+        non_root,
+        true_negative_leaves,
+    )
+}
+"""Every metric by its name."""
+
+
+def micro_hierarchical(hierarchy: Hierarchy, label: ArrayLike, prediction: ArrayLike) -> dict[str, float]:
+    """Return hierarchical precision, recall and F1, micro-averaged: set sizes are summed before dividing.
+
+    >>> from hedgerow import Hierarchy
+    >>> edges = [("animal", "bird"), ("animal", "fish"), ("bird", "robin"), ("bird", "wren")]
+    >>> h = Hierarchy.from_edges(edges)
+    >>> micro_hierarchical(h, h.indices(["robin", "robin"]), h.indices(["bird", "wren"]))
+    {'precision': 0.666..., 'recall': 0.5, 'f1': 0.571...}
+    """
+    sizes = _set_sizes(Comparison.of(hierarchy, label, prediction))
+    label, answer, shared = (np.asarray(size.sum()) for size in sizes)
+    precision, recall = _share(shared, answer), _share(shared, label)
+    return {"precision": float(precision), "recall": float(recall), "f1": float(_f1(precision, recall))}

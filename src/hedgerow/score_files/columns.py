@@ -1,0 +1,224 @@
+"""From the columns of a score file to likelihoods in node order: names are bound, values are checked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, final
+
+import numpy as np
+
+from hedgerow import likelihood
+from hedgerow.arrays import operations
+from hedgerow.errors import ScoreError, UnknownNameError, closest, counted, some
+from hedgerow.likelihood import ROUNDING, SUM_TOLERANCE
+from hedgerow.score_files.source import row_name
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hedgerow.tree import Hierarchy, Indices
+
+Kind = Literal["leaves", "nodes"]
+
+_NODE_LOGITS = (
+    "its columns are all nodes of the tree, and what logits of nodes mean depends on how the model was trained. "
+    "Turn them into likelihoods first (hedgerow.likelihood has one function for each kind of model), or give "
+    "logits of the leaves only."
+)
+_INDEX = " A column without a name is usually an index: write the table with index=False."
+_UNKNOWN_LEAVES = (
+    " If these are classes that the model does not know, add columns of zeros (logits: -inf), or give a tree of "
+    "only those that it knows: Hierarchy.subtree(names)[0].to_edges(FILE)."
+)
+_LIKELY_PROBABILITIES = (
+    "The scores were read as logits, but every row looks like {what}. If that is what they are, "
+    "leave out --logits, or save them as 'probabilities'{after}."
+)
+_LIKELY = {
+    1: ("probabilities: between 0 and 1, summing to 1, or nearly", ""),
+    100: ("percentages: summing to 100, or nearly", ", divided by 100"),
+}
+_NEARLY = 0.05  # how far from their sum rounded numbers may be, as a share of it
+_LOGITS = "If these are logits, say so with --logits, or save them in the .npz file as 'logits'."
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """How the columns of a file stand to the nodes of a tree. Use `Columns.bind`."""
+
+    hierarchy: Hierarchy
+    source: str
+    classes: list[str]
+    kind: Kind
+    place: Indices
+    """The column of each leaf, or of each node; without a column for the root, of each node below it."""
+    logits: bool
+    tolerance: float
+
+    @classmethod
+    def bind(cls, h: Hierarchy, source: str, classes: list[str], *, logits: bool, dtype: np.dtype[Any]) -> Columns:
+        """Find what the columns are, or say what is missing or extra."""
+        column = {name: i for i, name in enumerate(classes)}
+        names = h.names.tolist()
+        kinds: tuple[tuple[Kind, list[str]], ...] = (
+            ("leaves", h.names[h.leaves].tolist()),
+            ("nodes", names),
+            ("nodes", names[1:]),
+        )
+        for kind, wanted in kinds:
+            if len(classes) == len(wanted) and column.keys() == set(wanted):
+                if logits and kind == "nodes":
+                    raise ScoreError(f"{source} holds logits, but {_NODE_LOGITS}")
+                place = np.fromiter(map(column.__getitem__, wanted), dtype=np.int64, count=len(wanted))
+                return cls(h, source, classes, kind, place, logits, SUM_TOLERANCE.get(dtype.name, 1e-3))
+        raise UnknownNameError(_misfit(h, source, classes))
+
+    def likelihoods(self, scores: NDArray[Any], start: int) -> NDArray[Any]:
+        """Return the likelihoods [rows, nodes] of some rows, the first of which is row `start` of the file."""
+        if scores.dtype not in (np.float32, np.float64):
+            scores = scores.astype(np.float32 if scores.dtype == np.float16 else np.float64)
+        if self.logits:
+            self._check_logits(scores, start)
+            return np.asarray(likelihood.flat_softmax(self.hierarchy, self._ordered(scores)))
+        if self.kind == "leaves":
+            self._check_leaves(scores, start)
+            return np.asarray(operations.leaf_shares(self.hierarchy, self._ordered(scores)))
+        self._check_nodes(scores, start)
+        q = np.ones((len(scores), len(self.hierarchy)), dtype=scores.dtype)
+        np.minimum(self._ordered(scores), 1, out=q[:, len(self.hierarchy) - len(self.place) :])
+        return q
+
+    def likely_probabilities(self, scores: NDArray[Any]) -> str | None:
+        """Return a warning if scores that are read as logits look like probabilities."""
+        if not self.logits or scores.shape[1] < 2 or scores.min() < 0:
+            return None
+        total = scores.sum(axis=1, dtype=np.float64)
+        for whole, (what, after) in _LIKELY.items():
+            if np.abs(total - whole).max() <= _NEARLY * whole:
+                return _LIKELY_PROBABILITIES.format(what=what, after=after)
+        return None
+
+    def _ordered(self, scores: NDArray[Any]) -> NDArray[Any]:
+        in_order = np.array_equal(self.place, np.arange(len(self.place)))
+        return scores if in_order else np.take(scores, self.place, axis=1)
+
+    def _check_logits(self, scores: NDArray[Any], start: int) -> None:
+        good = np.isfinite(scores.max(axis=1))  # -inf means probability 0, unless all are; NaN is the max if there
+        if not good.all():
+            row = int(np.argmin(good))
+            if np.all(scores[row] == -np.inf):
+                raise ScoreError(
+                    f"{self.source}: row {start + row} (counted from 0) has -inf for every class, which is no "
+                    f"distribution. Remove the row, or compute its logits again."
+                )
+            self._refuse(scores, ~(scores[row] < np.inf), row, start, "Logits must be finite (or -inf)", "")
+
+    def _check_leaves(self, scores: NDArray[Any], start: int) -> None:
+        total = scores.sum(axis=1, dtype=np.float64)
+        lowest = scores.min(axis=1)
+        good = (lowest >= 0) & (np.abs(total - 1) <= self.tolerance)  # NaN fails both
+        if good.all():
+            return
+        row = int(np.argmin(good))
+        advice = _advice(scores[row], total[row])
+        impossible = ~((scores[row] >= 0) & (scores[row] <= 1 + self.tolerance))
+        if impossible.any():
+            self._refuse(scores, impossible, row, start, "Probabilities lie between 0 and 1", advice)
+        raise ScoreError(
+            f"{self.source}: leaf probabilities must sum to 1 within {self.tolerance}; {row_name(start + row)}"
+            f" sums to {total[row]:.6g}. {advice}"
+        )
+
+    def _check_nodes(self, scores: NDArray[Any], start: int) -> None:
+        highest = 1 + (self.tolerance if self.tolerance in SUM_TOLERANCE.values() else ROUNDING)
+        good = (scores.min(axis=1) >= 0) & (scores.max(axis=1) <= highest)  # NaN fails both
+        if not good.all():
+            row = int(np.argmin(good))
+            impossible = ~((scores[row] >= 0) & (scores[row] <= highest))
+            advice = f"If they are logits (--logits is for leaves): {_NODE_LOGITS}"
+            self._refuse(scores, impossible, row, start, "Likelihoods of nodes lie between 0 and 1", advice)
+
+    def _refuse(
+        self, scores: NDArray[Any], bad: NDArray[np.bool_], row: int, start: int, rule: str, advice: str
+    ) -> None:
+        worst = int(np.argmax(bad))
+        value = scores[row, worst]
+        what = "no number (NaN)" if np.isnan(value) else f"{value:.6g}"
+        raise ScoreError(
+            f"{self.source}: {rule}; {row_name(start + row)} has {what} for "
+            f"{self.classes[worst]!r}. {advice}".rstrip()
+        )
+
+
+def clash(h: Hierarchy, source: str, reserved: list[str]) -> None:
+    """Refuse a table in which a column about the examples is also the name of a class."""
+    known = set(h.names.tolist())
+    for name in reserved:
+        if name in known:
+            raise UnknownNameError(
+                f"{source} has a column {name!r}, the name of a class and of a column about the examples. Rename "
+                f"the class, or use an .npz file."
+            )
+
+
+def label_nodes(h: Hierarchy, source: str, labels: list[str], start: int) -> Indices:
+    """Return the nodes that labels name, or list some that are not in the tree, with their rows."""
+    try:
+        return h.indices(labels)
+    except UnknownNameError:
+        known = set(h.names.tolist())
+    first: dict[str, int] = {}
+    for row, label in enumerate(labels):
+        if label not in known:
+            first.setdefault(label, start + row)
+    if "" in first:
+        raise ScoreError(f"{source}: {row_name(first[''])} has no label.")
+    shown = ", ".join(f"{name!r} (row {row:,})" for name, row in list(first.items())[:5])
+    more = ", ..." if len(first) > 5 else ""
+    raise UnknownNameError(
+        f"{source}: {counted(len(first), 'label is', 'labels are')} not in the tree: {shown}{more}; rows are "
+        f"counted from 0.{closest(list(first)[:5], known)}"
+    )
+
+
+def _advice(scores: NDArray[Any], total: float) -> str:
+    """Say what may have happened to a row of scores that is no distribution."""
+    if np.isnan(total):
+        return "Remove the row, or compute its scores again."
+    if scores.min() >= 0 and abs(total - 1) <= _NEARLY:
+        remedy = "write more digits, or divide each row by its sum"
+        return f"If these are probabilities that were rounded, {remedy}. {_LOGITS}"
+    if scores.min() >= 0 and abs(total - 100) <= 100 * _NEARLY:
+        return f"If these are percentages, divide them by 100. {_LOGITS}"
+    return _LOGITS
+
+
+def _misfit(h: Hierarchy, source: str, classes: list[str]) -> str:
+    """Say why columns are neither the leaves nor all nodes."""
+    names = h.names.tolist()
+    leaves = h.names[h.leaves].tolist()
+    inner = set(names) - set(leaves)
+    # Columns that name an inner node are meant to be all nodes; otherwise leaves are expected.
+    wanted = names if inner & set(classes) else leaves
+    optional = {names[0]}
+    found = set(classes)
+    repeated = [name for name, count in Counter(classes).items() if count > 1]
+    missing = [name for name in wanted if name not in found and name not in optional]
+    extra = [name for name in dict.fromkeys(classes) if name not in set(wanted)]
+    parts = [
+        f"{len(which):,} {what} ({some(which)})"
+        for which, what in ((repeated, "repeated"), (missing, "missing"), (extra, "extra"))
+        if which
+    ]
+    if not parts and inner == optional | (inner & found):  # the root beside the leaves of a flat tree
+        parts = ["the inner nodes are missing"]
+    index = _INDEX if any(not name or name.startswith(("Unnamed:", "__index_level")) for name in extra) else ""
+    unknown = _UNKNOWN_LEAVES if wanted is leaves and missing and len(parts) == 1 else ""
+    expected = "all nodes (the root is optional)" if wanted is names else "the leaves"
+    return (
+        f"The {counted(len(classes), 'class column', 'class columns')} of {source} are neither the "
+        f"{len(leaves):,} leaves nor all {len(names):,} nodes of the tree. Taken as {expected}: "
+        f"{'; '.join(parts)}.{closest([name for name in extra if name][:3], missing)}{index}{unknown}"
+    )

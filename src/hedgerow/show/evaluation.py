@@ -1,0 +1,193 @@
+"""Evaluations in plain words."""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, Decimal
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from hedgerow.errors import counted
+from hedgerow.show.tables import print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from hedgerow.measure import Difference, Evaluation, SystemComparison
+    from hedgerow.score_files import Written
+
+MEANINGS = {
+    "AP": "average precision: the share of what answers claim that is right, averaged over how much they say",
+    "AC": "average correct: the share of answers that are right, averaged over how much they say",
+    "AC_exact": "the same, averaged over how many answers name the label itself",
+    "AURC": "area under the risk-coverage curve: wrong answers, averaged over specificity; lower is better",
+    "R@90C": "recall where 90 % of answers are right: the share of the labels' information that is found",
+    "R@95C": "recall where 95 % of answers are right",
+    "E@90C": "answers that name the label itself, where 90 % are right",
+    "E@95C": "answers that name the label itself, where 95 % are right",
+    "majority_F1": "F1 if the answer is the most specific node more likely than not",
+    "majority_correct": "answers that are right under that rule",
+    "leaf_F1": "F1 if the answer is always the most likely leaf",
+    "leaf_exact": "answers that name the label itself if the answer is always the most likely leaf",
+}
+"""What each figure of a summary means."""
+
+_COMPARED = ("AP", "AC", "R@90C", "R@95C", "majority_F1", "leaf_F1", "leaf_exact")
+_RULE_COLUMNS = ("correct", "exact", "precision", "recall", "f1")
+_DIFFERENCES = ("AP", "R@95C", "majority_F1", "leaf_exact")
+_SAFE = 0.95  # answers that are right at the threshold that is proposed
+_NEARLY = 0.99  # of its recall, for a threshold of fewer digits
+_VERDICTS = {None: (" ", ""), "better": ("▲", "green"), "worse": ("▼", "red"), "unclear": ("≈", "dim")}
+
+
+def print_evaluation(
+    evaluation: Evaluation,
+    console: Console,
+    *,
+    predict: str = "SCORES --tree TREE",
+    compare: str = "THIS OTHER",
+) -> None:
+    """Print the figures of an evaluation, what they mean, and what to do next.
+
+    Parameters
+    ----------
+    evaluation, console
+        What to print, and where.
+    predict, compare
+        What to give to these verbs to go on, as a shell takes it.
+    """
+    h = evaluation.hierarchy
+    examples = counted(len(evaluation), "example", "examples")
+    leaves = counted(len(h.leaves), "leaf", "leaves")
+    console.print(Text(f"{evaluation.name}: {examples}, a tree of {len(h):,} nodes with {leaves}\n", style="bold"))
+    _print_summary(evaluation, console)
+    _print_rules(evaluation, console)
+    for warning in evaluation.warnings:
+        console.print(Text(f"Warning: {warning}\n", style="yellow"))
+    tau = _safe_threshold(evaluation)
+    if tau is None:
+        step = f"compare with another model:\n  hedgerow compare {compare}"
+    else:
+        there = evaluation.curve.at(float(tau))
+        said = (
+            f"With the threshold {tau}, {there['correct']:.1%} of these answers are right, and they hold "
+            f"{there['recall']:.1%} of the labels' information. On new examples both will differ somewhat.\n"
+        )
+        console.print(Text(said))
+        step = f"answer with this threshold:\n  hedgerow predict {predict} --tau {tau} -o answers.csv"
+    # Not wrapped: the command is left whole on its line, to be copied.
+    console.print(Text(f"Next: {step}", style="bold"), soft_wrap=True)
+
+
+def print_comparison(comparison: SystemComparison, console: Console) -> None:
+    """Print evaluations side by side, and whether their differences are real."""
+    _print_figures(comparison, console)
+    base = comparison.evaluations[comparison.reference]
+    if comparison.replicates and any(comparison.differences):
+        share = f"{comparison.confidence:.0%}"
+        console.print(
+            Text(
+                f"Compared with {base.name} on the same examples: ▲ better, ▼ worse, ≈ no clear difference. A "
+                f"difference is clear if the {share} interval of {comparison.replicates:,} paired bootstrap "
+                f"replicates leaves out 0. Where there is no difference, {1 - comparison.confidence:.0%} of the "
+                f"marks will still claim one.\n"
+            )
+        )
+        _print_differences(comparison, console)
+    for evaluation, reason in zip(comparison.evaluations, comparison.reasons, strict=True):
+        if reason is not None:
+            said = f"{evaluation.name} is not compared example by example with {base.name}: {reason}\n"
+            console.print(Text(said, style="yellow"))
+    for evaluation in comparison.evaluations:
+        for warning in evaluation.warnings:
+            console.print(Text(f"Warning, {evaluation.name}: {warning}\n", style="yellow"))
+
+
+def print_written(written: Written, output: str, warnings: Sequence[str], console: Console) -> None:
+    """Print how many answers were written, and of which rank, or how deep in the tree, they are."""
+    answers = counted(written.examples, "answer", "answers")
+    sure = f"with a mean confidence of {written.mean_confidence:.1%}"
+    console.print(Text(f"{answers} written to {output}, {sure}.\n", style="bold"))
+    rows = [("the root: no answer", written.by_depth[0])]
+    if written.by_rank is None:
+        rows += [(str(depth), number) for depth, number in enumerate(written.by_depth) if depth]
+    else:
+        rows += [(rank or "no rank", number) for rank, number in written.by_rank.items()]
+    head = ["depth" if written.by_rank is None else "rank", "answers", "%"]
+    cells = [[named, f"{number:,}", _percent(number / written.examples)] for named, number in rows]
+    print_table(console, head, cells)
+    for warning in warnings:
+        console.print(Text(f"Warning: {warning}", style="yellow"))
+
+
+def _print_summary(evaluation: Evaluation, console: Console) -> None:
+    interval = [f"{evaluation.confidence:.0%} interval"] if evaluation.intervals else []
+    rows = []
+    for name, value in evaluation.summary.items():
+        found = evaluation.intervals.get(name)
+        spread = [_range(found.low, found.high) if found else ""] if evaluation.intervals else []
+        rows.append([name, _percent(value), *spread, MEANINGS.get(name, "")])
+    print_table(console, ["figure", "%", *interval, "what it says"], rows, prose=True)
+    console.print()
+
+
+def _print_rules(evaluation: Evaluation, console: Console) -> None:
+    rows = [
+        [rule.replace("_", " "), *(_percent(values[column]) for column in _RULE_COLUMNS)]
+        for rule, values in evaluation.rules.items()
+    ]
+    print_table(console, ["single rule (%)", *_RULE_COLUMNS], rows)
+    console.print()
+
+
+def _safe_threshold(evaluation: Evaluation) -> str | None:
+    """Return the threshold at which 95 % of the answers are right, in few digits; None if there is none."""
+    point = evaluation.points.get("R@95C")
+    if point is None or evaluation.scale != "probability" or point["recall"] == 0:
+        return None
+    for digits in range(17):
+        # Up, to the safe side; but models can be so sure that their thresholds differ only far behind the point.
+        rounded = Decimal(point["threshold"]).quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
+        there = evaluation.curve.at(float(rounded))
+        if there["correct"] >= _SAFE and there["recall"] >= _NEARLY * point["recall"]:
+            return f"{rounded:f}"
+    return repr(point["threshold"])
+
+
+def _print_figures(comparison: SystemComparison, console: Console) -> None:
+    best = {figure: max(e.summary[figure] for e in comparison.evaluations) for figure in _COMPARED}
+    rows = []
+    for i, evaluation in enumerate(comparison.evaluations):
+        row: list[str | Text] = [evaluation.name]
+        for figure in _COMPARED:
+            value = evaluation.summary[figure]
+            sign, style = _VERDICTS[comparison.verdict(i, figure)]
+            cell = Text(_percent(value), style="bold" if value == best[figure] else "")
+            row.append(cell.append(f" {sign}", style))
+        rows.append(row)
+    print_table(console, ["system (%)", *_COMPARED], rows)
+    console.print()
+
+
+def _print_differences(comparison: SystemComparison, console: Console) -> None:
+    rows = [
+        [evaluation.name, *(_signed(found[figure]) for figure in _DIFFERENCES)]
+        for evaluation, found in zip(comparison.evaluations, comparison.differences, strict=True)
+        if found
+    ]
+    print_table(console, ["difference (%)", *_DIFFERENCES], rows)
+    console.print()
+
+
+def _signed(difference: Difference) -> str:
+    return f"{100 * difference.low:+.2f} to {100 * difference.high:+.2f}"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f}"
+
+
+def _range(low: float, high: float) -> str:
+    return f"{100 * low:.1f} – {100 * high:.1f}"

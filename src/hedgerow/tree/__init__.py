@@ -1,0 +1,21 @@
+"""The tree of classes.
+
+In come tree files, pairs, lineages, nested data or graphs; out goes a `Hierarchy`, its nodes in depth-first order
+and known by name. Everything else in the package is about such a tree. The next room is `likelihood`.
+"""
+
+from hedgerow.tree.formats import FORMATS, FlawedTreeError, Problem, read_titles
+from hedgerow.tree.hierarchy import Hierarchy, InformationKind
+from hedgerow.tree.layout import Indices
+from hedgerow.tree.names import Names
+
+__all__ = [
+    "FORMATS",
+    "FlawedTreeError",
+    "Hierarchy",
+    "Indices",
+    "InformationKind",
+    "Names",
+    "Problem",
+    "read_titles",
+]

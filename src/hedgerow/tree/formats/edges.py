@@ -1,0 +1,315 @@
+"""Edge lists: one `parent,child` pair a line, in any order."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+from codecs import BOM_UTF8
+from collections import defaultdict
+from itertools import chain, count, repeat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hedgerow.errors import FileError, argument, nearest, some
+from hedgerow.files import atomic_write, delimiter_of, read_padded, read_text
+from hedgerow.tree.formats.large_edges import LARGE, LARGEST, LONGEST_LINE, PADDING, read_large_edges
+from hedgerow.tree.formats.table import (
+    NodeTable,
+    Origin,
+    Problem,
+    control_character,
+    is_path,
+    no_edges,
+    refuse,
+)
+from hedgerow.tree.layout import order_of
+from hedgerow.tree.names import as_names, with_control
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from os import PathLike
+
+_HEADER = ["parent", "child"]
+_MUST_QUOTE = re.compile(r'[",\t\r\n]')
+
+
+def read_edges(source: str | PathLike[str] | Iterable[tuple[str, str]]) -> NodeTable:
+    """Read a CSV or TSV file (the latter by its extension), or pairs (parent, child).
+
+    A first line that reads `parent,child`, in any case, is a header. Blank lines are skipped. Names are taken
+    as they stand, blanks around them included; a name of nothing but blanks counts as empty.
+    """
+    if not is_path(source):
+        pairs = [_as_pair(pair) for pair in source]  # type: ignore[union-attr]
+        return _built(pairs, lambda: enumerate(pairs, start=1), Origin(None, "pair"))
+    path = os.fspath(source)  # type: ignore[arg-type]
+    delimiter = delimiter_of(path)
+    if Path(path).is_file() and LARGE < Path(path).stat().st_size < LARGEST:
+        table = _read_large(path, delimiter)
+        if table is not None:
+            return table
+    text, origin = read_text(path), Origin(path)
+
+    def rows() -> Iterator[tuple[int, Sequence[str]]]:
+        return numbered_rows(text, delimiter, origin, skip=_is_header)
+
+    return _built([row for _, row in rows()], rows, origin)
+
+
+def _read_large(path: str, delimiter: str) -> NodeTable | None:
+    data = read_padded(path, PADDING)
+    start = len(BOM_UTF8) if data[: len(BOM_UTF8)].tobytes() == BOM_UTF8 else 0
+    line, newline, _ = data[start : start + LONGEST_LINE].tobytes().partition(b"\n")
+    first = line.removesuffix(b"\r").decode("utf-8", "replace")
+    if not newline or not first.strip() or "\ufeff" in first:
+        return None
+    return read_large_edges(data[start:], delimiter, header=_is_header(first.split(delimiter)))
+
+
+def _built(
+    pairs: Sequence[Sequence[str]], rows: Callable[[], Iterable[tuple[int, Sequence[str]]]], origin: Origin
+) -> NodeTable:
+    table = _connected(pairs)
+    if table is None:
+        refuse(edge_problems(rows(), origin), origin)
+    return table
+
+
+def _as_pair(pair: Any) -> Sequence[str]:
+    return pair if isinstance(pair, tuple | list) else (str(pair),) if isinstance(pair, str) else tuple(pair)
+
+
+def _is_header(row: Sequence[str]) -> bool:
+    return [cell.strip().lower() for cell in row] == _HEADER
+
+
+def numbered_rows(
+    text: str, delimiter: str, origin: Origin, *, skip: Callable[[Sequence[str]], bool] | None = None
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line on which each row of a table starts, and its cells; the first row may be skipped."""
+    # In strict mode a quote that is never closed is an error instead of swallowing the rest of the file.
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    line = 1
+    first = True
+    try:
+        for row in reader:
+            if row and not (first and skip is not None and skip(row)):
+                yield line, row
+            first = first and not row
+            line = reader.line_num + 1
+    except csv.Error as error:
+        remedy = (
+            f"Names have at most {csv.field_size_limit():,} characters."
+            if "field limit" in str(error)
+            else 'A name that holds a quote is written with the quote doubled, in quotes: "the ""red"" fox".'
+        )
+        raise FileError(f"{origin.at(line)} cannot be read as a table: {error}. {remedy}") from None
+
+
+def _connected(rows: Sequence[Sequence[str]]) -> NodeTable | None:
+    """Turn pairs into a table, or return None if anything at all is wrong with them."""
+    try:
+        parents, children = [parent for parent, _ in rows], [child for _, child in rows]
+        if not children or not all(map(str.strip, children)) or not all(map(str.strip, parents)):
+            return None
+    except (ValueError, TypeError):
+        return None
+    # The root is node 0, so that "not a child of any" can be told by 0.
+    index = dict(zip(children, range(1, len(children) + 1), strict=True))
+    if len(index) < len(children):
+        return None
+    parent = np.fromiter(map(index.get, parents, repeat(0)), dtype=np.int64, count=len(parents))
+    tops = {parents[i] for i in np.flatnonzero(parent == 0).tolist()}
+    if len(tops) != 1:
+        return None
+    root = tops.pop()
+    if any(with_control([root, *children])):
+        return None
+    parent = np.concatenate([[-1], parent])
+    layout = order_of(parent)
+    if layout is None or len(layout.order) < len(parent):
+        return None  # some nodes are on a cycle, or below one
+    names = as_names([root, *children], "names", len(parent))[layout.order]
+    return NodeTable(names, layout.parent, layout=layout)
+
+
+def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> list[Problem]:
+    """Find everything that is wrong with an edge list.
+
+    Parameters
+    ----------
+    rows
+        Line and cells of each row, the header left out.
+    origin
+        Where the rows come from.
+    """
+    rows = list(rows)
+    widths = {len(row) for _, row in rows}
+    if len(rows) > 1 and len(widths) == 1 and min(widths) > 2:
+        return [_lineages(widths.pop(), origin)]
+    problems: list[Problem] = []
+    places: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for line, row in rows:
+        flaw = _row_problem(line, row, origin)
+        if flaw is not None:
+            problems.append(flaw)
+        else:
+            places[row[0], row[1]].append(line)
+    if not places and not problems:
+        return [no_edges(origin)]
+    edges: dict[str, list[tuple[int, str]]] = defaultdict(list)  # child -> lines and parents
+    for (parent, child), lines in places.items():
+        edges[child].append((lines[0], parent))
+        if len(lines) > 1:
+            problems.append(
+                Problem(
+                    "duplicate",
+                    f"The edge {parent!r} -> {child!r} stands {len(lines)} times ({origin.at(*lines[:5])}).",
+                    "Keep one of these lines.",
+                )
+            )
+    for child, above in edges.items():
+        if len(above) > 1:
+            listed = "; ".join(f"{parent!r} ({origin.at(line)})" for line, parent in above[:5])
+            problems.append(
+                Problem(
+                    "several parents",
+                    f"{child!r} has {len(above)} parents: {listed}.",
+                    "A class has one parent: keep one of these lines, or give the classes different names.",
+                )
+            )
+    problems += _cycles(edges, origin)
+    tops = list(dict.fromkeys(parent for parent, _ in places if parent not in edges))
+    if len(tops) > 1:
+        problems.append(
+            Problem(
+                "several roots",
+                f"{origin.label} has {len(tops):,} roots, classes that are nobody's child: {some(tops, 10)}.",
+                f"{_misspelt(tops, edges)}A tree has one root: correct misspelt parents, or put all of them under "
+                f"a common root, with lines such as '{_unused([*edges, *tops])},{tops[0]}'.",
+            )
+        )
+    return problems
+
+
+def _lineages(columns: int, origin: Origin) -> Problem:
+    return Problem(
+        "columns",
+        f"{origin.label} has {columns} columns on every line, not 2: it looks like a table of whole lineages.",
+        "If it is one, with the names of the ranks on its first line, read it as such: "
+        + argument("format", "lineages", python="Hierarchy.from_lineages")
+        + ". An edge list reads parent,child.",
+    )
+
+
+def _misspelt(tops: Sequence[str], children: Iterable[str]) -> str:
+    pool = [*children, *tops]
+    near: dict[str, str] = {}
+    for top in tops[:5]:
+        found = nearest(top, [other for other in pool if other != top], 1)
+        if found and near.get(found[0]) != top:  # one of two tops that are near each other will do
+            near[top] = found[0]
+    listed = "; ".join(f"{top!r} is near {other!r}" for top, other in near.items())
+    return f"Of these, {listed}. " if near else ""
+
+
+def _unused(names: Iterable[str]) -> str:
+    """Return a name for a root that no class has, in whatever case."""
+    taken = {name.casefold() for name in names}
+    return next(name for name in chain(["root", "top"], map("top{}".format, count(2))) if name not in taken)
+
+
+def _row_problem(line: int, row: Sequence[str], origin: Origin) -> Problem | None:
+    if len(row) != 2:
+        shown = ", ".join(map(repr, row[:4])) + (", ..." if len(row) > 4 else "")
+        columns = "column" if len(row) == 1 else "columns"
+        return Problem(
+            "columns", f"{origin.at(line)} has {len(row)} {columns}, not 2: {shown}.", _column_remedy(row)
+        )
+    if not all(isinstance(name, str) for name in row):
+        return Problem(
+            "not a name",
+            f"{origin.at(line)} is {tuple(row)!r}.",
+            "Names must be strings: convert them with str().",
+        )
+    if not row[0].strip() or not row[1].strip():
+        which = "parent" if not row[0].strip() else "child"
+        return Problem(
+            "empty name",
+            f"{origin.at(line)} has an empty {which}: {row[0]!r}, {row[1]!r}.",
+            "Every class needs a name: fill it in, or delete the line.",
+        )
+    for name in with_control(row):
+        return control_character(name, origin.at(line))
+    if row[0] == row[1]:
+        return Problem(
+            "self-loop",
+            f"{origin.at(line)} makes {row[0]!r} its own parent.",
+            "Delete the line; a root needs no line of its own.",
+        )
+    return None
+
+
+def _column_remedy(row: Sequence[Any]) -> str:
+    joined = row[0] if len(row) == 1 and isinstance(row[0], str) else ""
+    if "\t" in joined:
+        return "The columns are separated by tabs: call the file '.tsv'."
+    if ";" in joined:
+        return "Separate parent and child by a comma, not by a semicolon."
+    if joined.count(",") == 1:
+        return "The columns are separated by commas: call the file '.csv'."
+    if len(row) == 1:
+        return (
+            "Each line of an edge list reads parent,child; a table of whole lineages needs the format 'lineages'."
+        )
+    return 'Each line of an edge list reads parent,child; put a name that holds a comma in quotes: "a, b".'
+
+
+def _cycles(edges: dict[str, list[tuple[int, str]]], origin: Origin) -> list[Problem]:
+    """Walk up from every child, along first parents, and report each ring once."""
+    problems: list[Problem] = []
+    finished: set[str] = set()
+    for child in edges:
+        path: dict[str, None] = {}
+        node = child
+        while node in edges and node not in finished and node not in path:
+            path[node] = None
+            node = edges[node][0][1]
+        if node in path and node not in finished:
+            walked = list(path)
+            ring = walked[walked.index(node) :][::-1]  # from parent to child
+            # Begin with the parent on the first of the lines.
+            begin = min(range(len(ring)), key=lambda i: edges[ring[i]][0][0]) - 1
+            ring = ring[begin:] + ring[:begin]
+            lines = sorted(edges[name][0][0] for name in ring)
+            shown = ring if len(ring) <= 8 else [*ring[:4], "...", *ring[-3:]]
+            problems.append(
+                Problem(
+                    "cycle",
+                    f"These classes are each other's ancestors: {' -> '.join([*shown, shown[0]])} "
+                    f"({origin.at(*lines[:8])}).",
+                    "Delete or correct one of these lines.",
+                )
+            )
+        finished.update(path)
+    return problems
+
+
+def write_edges(path: str | PathLike[str], table: NodeTable) -> None:
+    """Write `parent,child` lines under a header, parents in the order of the table."""
+    delimiter = delimiter_of(os.fspath(path))
+    # The csv module leaves some carriage returns bare, which would not survive reading.
+    cells = ['"' + name.replace('"', '""') + '"' if _MUST_QUOTE.search(name) else name for name in table.names]
+    parents = table.parent.tolist()
+    with atomic_write(path) as file:
+        # With a header, a root called "parent" over a child called "child" is not taken for one.
+        file.write(delimiter.join(_HEADER) + "\n")
+        file.writelines(
+            f"{cells[parent]}{delimiter}{cell}\n"
+            for cell, parent in zip(cells, parents, strict=True)
+            if parent >= 0
+        )

@@ -1,0 +1,289 @@
+"""Nested JSON, and the flat JSON of `Hierarchy.save`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hedgerow.errors import FileError
+from hedgerow.files import atomic_write, line_of, read_text
+from hedgerow.tree.formats import deep_json
+from hedgerow.tree.formats.table import (
+    NodeTable,
+    Origin,
+    Problem,
+    check_root,
+    control_character,
+    is_path,
+    no_edges,
+    refuse,
+    require_edges,
+    root_taken,
+)
+from hedgerow.tree.names import with_control
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+_FORMAT = "hedgerow tree"
+_VERSION = 1
+_EXTRAS = ("rank", "title")
+
+
+def read_json(source: str | PathLike[str] | dict[str, Any] | list[Any], root: str = "root") -> NodeTable:
+    """Read nested JSON from a file, or the lists and dicts that such a file holds.
+
+    A node is ``{"name": "bird", "children": [...]}``, optionally with "rank" and "title" (other keys are
+    ignored); or an entry of an object, ``{"bird": children}``; or a string, which is a leaf. Children are an
+    object, a list, or nothing (null). Several tops are put under a root named `root`.
+    """
+    check_root(root)
+    text = None
+    if is_path(source):
+        path = os.fspath(source)  # type: ignore[arg-type]
+        origin = Origin(path)
+        text = read_text(path)
+        data = parse_json(text, origin)
+    else:
+        origin, data = Origin(None), source
+    if is_saved(data):
+        return _from_saved(data, origin)
+    return require_edges(_Walk(origin, text, root).table(data), origin)
+
+
+def parse_json(text: str, origin: Origin) -> Any:
+    """Parse JSON however deeply it is nested; a repeated key is an error instead of overwriting the first."""
+    if not text.strip():
+        refuse([no_edges(origin)], origin)
+    try:
+        try:
+            return json.loads(text, object_pairs_hook=_distinct_keys)
+        except RecursionError:
+            return deep_json.loads(text, object_pairs_hook=_distinct_keys)
+    except json.JSONDecodeError as error:
+        raise FileError(
+            f"{origin.at(error.lineno)}, column {error.colno} is not JSON: {error.msg}. Correct the file there."
+        ) from None
+    except ValueError as error:  # a number of thousands of digits
+        raise FileError(f"{origin.label} is not a tree in JSON: {error}.") from None
+    except _RepeatedKeyError as error:
+        refuse([_duplicate(error.args[0], text, origin)], origin)
+
+
+class _RepeatedKeyError(Exception):
+    """A key stands twice in one object."""
+
+
+def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        seen: set[str] = set()
+        raise _RepeatedKeyError(next(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
+    return result
+
+
+def _duplicate(name: str, text: str | None, origin: Origin) -> Problem:
+    lines = [] if text is None else _lines_of(name, text)
+    where = f" ({origin.at(*lines[:5])})" if lines else ""
+    return Problem(
+        "duplicate name",
+        f"The name {name!r} stands for several nodes{where}.",
+        "Names must be distinct: rename all but one, for instance by putting the parent's name in front.",
+    )
+
+
+def _lines_of(name: str, text: str) -> list[int]:
+    """Find the lines on which a name is written, escaped or not."""
+    spellings = {json.dumps(name), json.dumps(name, ensure_ascii=False)}
+    found = re.finditer("|".join(map(re.escape, spellings)), text)
+    return list(dict.fromkeys(line_of(text, match.start()) for match in found))
+
+
+class _Walk:
+    """A walk through nested data, without recursion."""
+
+    def __init__(self, origin: Origin, text: str | None, root: str) -> None:
+        self.origin = origin
+        self.text = text
+        self.root = root
+        self.names: list[str] = []
+        self.parent: list[int] = []
+        self.extras: dict[str, list[str]] = {extra: [] for extra in _EXTRAS}
+        self.problems: list[Problem] = []
+
+    def table(self, data: Any) -> NodeTable:
+        tops = self._nodes_in(data)
+        above = -1
+        if len(tops) > 1:
+            self._add(self.root, above, {})
+            above = 0
+        # Depth first, so that siblings and problems come in the order of the file.
+        stack = [(above, top) for top in reversed(tops)]
+        while stack:
+            parent, (name, below, extras) = stack.pop()
+            self._add(name, parent, extras)
+            children = self._nodes_in(below, name)
+            here = len(self.names) - 1
+            stack.extend((here, child) for child in reversed(children))
+        if len(set(self.names)) < len(self.names):
+            self._report_duplicates(len(tops))
+        for name in with_control(self.names):
+            lines = [] if self.text is None else _lines_of(name, self.text)
+            where = self.origin.at(*lines[:5]) if lines else self.origin.label
+            self.problems.append(control_character(name, where))
+        if self.problems:
+            refuse(self.problems, self.origin)
+        rank, title = (values if any(values) else None for values in self.extras.values())
+        return NodeTable(self.names, np.array(self.parent, dtype=np.int64), rank, title)
+
+    def _add(self, name: Any, parent: int, extras: dict[str, Any]) -> None:
+        if not isinstance(name, str) or not name.strip():
+            above = f" under {self.names[parent]!r}" if parent >= 0 else ""
+            self.problems.append(
+                Problem(
+                    "empty name",
+                    f"{self.origin.label} has a node{above} whose name is {name!r}.",
+                    "Every class needs a name, and a name is a string.",
+                )
+            )
+            name = str(name)
+        self.names.append(name)
+        self.parent.append(parent)
+        for extra, values in self.extras.items():
+            value = extras.get(extra)
+            values.append("" if value is None else str(value))
+
+    def _nodes_in(self, data: Any, above: str | None = None) -> list[tuple[Any, Any, dict[str, Any]]]:
+        """Return name, children and extras of every node in a list, an object, or nothing."""
+        if data is None:
+            return []
+        if isinstance(data, dict):
+            if "name" in data and not isinstance(data["name"], dict | list):
+                return [(data["name"], data.get("children"), data)]
+            return [(name, below, {}) for name, below in data.items()]
+        if isinstance(data, list | tuple):
+            nodes: list[tuple[Any, Any, dict[str, Any]]] = []
+            for item in data:
+                nodes.extend([(item, None, {})] if isinstance(item, str) else self._nodes_in(item, above))
+            return nodes
+        self.problems.append(
+            Problem(
+                "not a node",
+                f"{self.origin.label} has {data!r} where the children of {above!r} should be."
+                if above is not None
+                else f"{self.origin.label} holds {data!r} instead of a tree.",
+                'Children are a list, such as ["robin", "wren"], an object, such as {"robin": {}}, or null.',
+            )
+        )
+        return []
+
+    def _report_duplicates(self, tops: int) -> None:
+        counts = Counter(self.names)
+        if tops > 1 and counts[self.root] == 2:  # the one that was added, and one of the file
+            lines = [] if self.text is None else _lines_of(self.root, self.text)
+            where = self.origin.at(lines[0]) if lines else self.origin.label
+            self.problems.append(root_taken(self.root, f"There are {tops:,} tops", where))
+            del counts[self.root]
+        self.problems += [_duplicate(name, self.text, self.origin) for name, count in counts.items() if count > 1]
+
+
+def write_json(path: str | PathLike[str], table: NodeTable) -> None:
+    """Write ``{"name": ..., "children": [...]}``, one node a line, with "rank" and "title" where there are any."""
+    children: list[list[int]] = [[] for _ in table.names]
+    root = 0
+    for node, parent in enumerate(table.parent.tolist()):
+        if parent >= 0:
+            children[parent].append(node)
+        else:
+            root = node
+    extras = [(extra, values) for extra in _EXTRAS if (values := getattr(table, extra)) is not None]
+    with atomic_write(path) as file:
+        # Each entry is a node to open, or text to close one.
+        stack: list[int | str] = [root]
+        while stack:
+            entry = stack.pop()
+            if isinstance(entry, str):
+                file.write(entry)
+                continue
+            node = entry
+            fields = {"name": table.names[node]} | {
+                extra: values[node] for extra, values in extras if values[node]
+            }
+            file.write(json.dumps(fields, ensure_ascii=False)[:-1])
+            if children[node]:
+                file.write(', "children": [\n')
+                stack.append("]}")
+                for i, child in enumerate(reversed(children[node])):
+                    stack += [child] if i == 0 else [",\n", child]
+            else:
+                file.write("}")
+        file.write("\n")
+
+
+def is_saved(data: Any) -> bool:
+    """Tell the flat JSON of `write_saved` from nested JSON, in which no name has a string below it."""
+    return isinstance(data, dict) and data.get("format") == _FORMAT
+
+
+def read_saved(path: str | PathLike[str]) -> NodeTable:
+    """Read what `write_saved` wrote."""
+    origin = Origin(os.fspath(path))
+    data = parse_json(read_text(path), origin)
+    if not is_saved(data):
+        raise FileError(
+            f"{origin.label} was not written by Hierarchy.save: it lacks the format mark {_FORMAT!r}. Nested JSON "
+            f"is read by Hierarchy.from_json."
+        )
+    return _from_saved(data, origin)
+
+
+def _from_saved(data: dict[str, Any], origin: Origin) -> NodeTable:
+    if data.get("version") != _VERSION:
+        raise FileError(
+            f"{origin.label} has version {data.get('version')!r} of the saved form; this hedgerow reads version "
+            f"{_VERSION}. Save the tree again, or update hedgerow."
+        )
+    names, parent = data.get("names") or [], data.get("parent") or []
+    columns = [names, parent, *(data[extra] for extra in _EXTRAS if data.get(extra) is not None)]
+    whole = all(isinstance(column, list) for column in columns) and len(set(map(len, columns))) == 1
+    if not whole or not names or {type(position) for position in parent} != {int}:
+        raise FileError(
+            f"{origin.label} is damaged: names, parent, rank and title must be lists of the same length, parent "
+            f"one of whole numbers. Save the tree again."
+        )
+    if (
+        not all(isinstance(name, str) and name.strip() for name in names)
+        or len(set(names)) < len(names)
+        or any(with_control(names))
+    ):
+        raise FileError(
+            f"{origin.label} is damaged: its names are not distinct, filled strings without control characters. "
+            f"Save the tree again."
+        )
+    try:
+        return NodeTable(names, np.array(parent, dtype=np.int64), data.get("rank"), data.get("title"))
+    except OverflowError:
+        raise FileError(f"{origin.label} is damaged: a parent is not a position. Save the tree again.") from None
+
+
+def read_titles(path: str | PathLike[str]) -> dict[str, str]:
+    """Read display names, ``{"n02084071": "dog", ...}``."""
+    origin = Origin(os.fspath(path))
+    data = parse_json(read_text(path), origin)
+    if not isinstance(data, dict) or not all(isinstance(title, str) for title in data.values()):
+        raise FileError(f'{origin.label} must hold one JSON object of names and titles: {{"n02084071": "dog"}}.')
+    return data
+
+
+def write_saved(path: str | PathLike[str], table: NodeTable) -> None:
+    """Write everything about a tree as flat JSON."""
+    data = {"format": _FORMAT, "version": _VERSION, "names": list(table.names), "parent": table.parent.tolist()}
+    data |= {extra: list(values) for extra in _EXTRAS if (values := getattr(table, extra)) is not None}
+    with atomic_write(path) as file:
+        file.write(json.dumps(data, ensure_ascii=False))
+        file.write("\n")

@@ -1,0 +1,216 @@
+"""Newick, the bracket notation of phylogenetic trees: `((robin,wren)bird,fish)animal;`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hedgerow.errors import FileError
+from hedgerow.files import atomic_write, line_of, read_text
+from hedgerow.tree.formats.table import (
+    NodeTable,
+    Origin,
+    Problem,
+    check_root,
+    control_character,
+    no_edges,
+    refuse,
+    require_edges,
+    root_taken,
+)
+from hedgerow.tree.names import with_control
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from os import PathLike
+    from typing import NoReturn
+
+_TOKEN = re.compile(
+    r"""(?P<blank>\s+|\[[^\]]*\])       # comments are skipped like blanks
+      | (?P<mark>[(),;])
+      | '(?P<quoted>(?:[^']|'')*)'
+      | (?P<length>:\s*[^\s(),;:'\[\]]*)
+      | (?P<plain>[^\s(),;:'\[\]]+)""",
+    re.VERBOSE,
+)
+_MUST_QUOTE = re.compile(r"[\s(),;:'\[\]_]")
+
+
+def read_newick(source: str | PathLike[str], root: str = "root") -> NodeTable:
+    """Read a Newick file, or a Newick string, which ends with a semicolon.
+
+    Names are taken as they stand: underscores are not turned into blanks. Branch lengths and comments are
+    skipped. A root without a name is called `root`; every other node needs a name of its own.
+    """
+    check_root(root)
+    if isinstance(source, str) and source.rstrip().endswith(";"):
+        origin, text = Origin(None), source
+    else:
+        origin, text = Origin(os.fspath(source)), read_text(source)
+    if not text.strip():
+        refuse([no_edges(origin)], origin)
+    return require_edges(_Parser(origin, text, root).table(), origin)
+
+
+class _Parser:
+    """One pass over the text; a node is made when it opens, and named when its name comes."""
+
+    def __init__(self, origin: Origin, text: str, root: str) -> None:
+        self.origin = origin
+        self.text = text
+        self.root = root
+
+    def table(self) -> NodeTable:
+        names: list[str | None] = [None]
+        position: list[int] = [0]
+        parent = [-1]
+        path = [0]  # nodes whose brackets are open, and below them the node being read
+        finished = False
+        previous = "start"
+        for kind, value, here in self._tokens():
+            if finished:
+                self._fail(
+                    here, f"more text after the tree: {value[:20]!r}", "Keep one tree, ended by its semicolon"
+                )
+            if kind == "name":
+                if names[path[-1]] is not None or previous == "length":
+                    self._fail(
+                        here,
+                        f"a second name, {value!r}, follows {names[path[-1]]!r}",
+                        "Separate nodes by commas, and put names that hold blanks or brackets in single quotes",
+                    )
+                names[path[-1]], position[path[-1]] = value, here
+            elif value == "(":
+                if previous not in ("start", "(", ","):
+                    self._fail(
+                        here, "a '(' follows a name", "Write the children before the name: (robin,wren)bird"
+                    )
+                self._open(names, position, parent, path, here)
+            elif value == ",":
+                if len(path) == 1:
+                    self._fail(here, "a ',' outside all brackets", "Put a pair of brackets around the whole tree")
+                path.pop()
+                self._open(names, position, parent, path, here)
+            elif value == ")":
+                if len(path) == 1:
+                    self._fail(here, "a ')' without its '('", "Remove it, or add the '('")
+                path.pop()
+                position[path[-1]] = here
+            elif value == ";":
+                if len(path) > 1:
+                    self._fail(here, f"the tree ends with {len(path) - 1} '(' still open", "Add the missing ')'")
+                finished = True
+            previous = "name" if kind == "name" else "length" if kind == "length" else value
+        if not finished:
+            self._fail(
+                len(self.text.rstrip()), "the semicolon that ends a tree is missing", "Add it, or the lost text"
+            )
+        if names[0] is None:
+            names[0] = self.root
+            if self.root in names[1:]:
+                where = self._place(position[names.index(self.root, 1)])
+                refuse([root_taken(self.root, "The root has no name", where)], self.origin)
+        return NodeTable(self._checked(names, position), np.array(parent, dtype=np.int64))
+
+    def _tokens(self) -> Iterator[tuple[str, str, int]]:
+        at = 0
+        for match in _TOKEN.finditer(self.text):
+            if match.start() != at:
+                break
+            at = match.end()
+            kind = match.lastgroup
+            if kind == "quoted":
+                yield "name", match.group(kind).replace("''", "'"), match.start()
+            elif kind == "plain":
+                yield "name", match.group(), match.start()
+            elif kind != "blank":
+                yield str(kind), match.group(), match.start()
+        if at < len(self.text):
+            opened = {"'": "a quote", "[": "a comment"}.get(self.text[at])
+            if opened:
+                self._fail(at, f"{opened} is never closed", "Close it")
+            self._fail(
+                at, f"{self.text[at]!r} is out of place", "Put names that hold such characters in single quotes"
+            )
+
+    @staticmethod
+    def _open(names: list[str | None], position: list[int], parent: list[int], path: list[int], here: int) -> None:
+        parent.append(path[-1])
+        path.append(len(names))
+        names.append(None)
+        position.append(here)
+
+    def _place(self, position: int) -> str:
+        line = line_of(self.text, position)
+        column = position - self.text.rfind("\n", 0, position)
+        return f"{self.origin.at(line)}, column {column}"
+
+    def _fail(self, position: int, what: str, remedy: str) -> NoReturn:
+        raise FileError(f"{self._place(position)}: not Newick: {what}. {remedy}.")
+
+    def _checked(self, names: list[str | None], position: list[int]) -> list[str]:
+        named = [name for name in names if name is not None and name.strip()]
+        if len(set(named)) < len(names) or any(with_control(named)):
+            refuse(self._name_problems(names, position), self.origin)
+        return named
+
+    def _name_problems(self, names: list[str | None], position: list[int]) -> list[Problem]:
+        where: dict[str | None, list[int]] = defaultdict(list)
+        for name, place in zip(names, position, strict=True):
+            where[name if name is not None and name.strip() else None].append(place)
+        problems = []
+        for name, places in where.items():
+            if name is None:
+                unnamed = "1 node has" if len(places) == 1 else f"{len(places):,} nodes have"
+                problems.append(
+                    Problem(
+                        "empty name",
+                        f"{self.origin.label}: {unnamed} no name; the first ends at {self._place(places[0])}.",
+                        "Every class needs a name: write it behind the closing bracket, (robin,wren)bird.",
+                    )
+                )
+                continue
+            if any(with_control([name])):
+                problems.append(control_character(name, self._place(places[0])))
+            if len(places) > 1:
+                listed = "; ".join(map(self._place, places[:5]))
+                problems.append(
+                    Problem(
+                        "duplicate name",
+                        f"The name {name!r} stands for {len(places)} nodes ({listed}).",
+                        "Names must be distinct: rename all but one. (Numbers are often branch supports.)",
+                    )
+                )
+        return problems
+
+
+def write_newick(path: str | PathLike[str], table: NodeTable) -> None:
+    """Write a Newick file, names quoted where a reader might take them for something else."""
+    labels = ["'" + name.replace("'", "''") + "'" if _MUST_QUOTE.search(name) else name for name in table.names]
+    children: list[list[int]] = [[] for _ in labels]
+    root = 0
+    for node, parent in enumerate(table.parent.tolist()):
+        if parent >= 0:
+            children[parent].append(node)
+        else:
+            root = node
+    with atomic_write(path) as file:
+        stack: list[int | str] = [root]
+        while stack:
+            entry = stack.pop()
+            if isinstance(entry, str):
+                file.write(entry)
+                continue
+            node = entry
+            if children[node]:
+                stack.append(")" + labels[node])
+                for i, child in enumerate(reversed(children[node])):
+                    stack += [child] if i == 0 else [",", child]
+                file.write("(")
+            else:
+                file.write(labels[node])
+        file.write(";\n")

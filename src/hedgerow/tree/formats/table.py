@@ -1,0 +1,157 @@
+"""What the readers share: the table they return, the problems they name, the text they read."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from hedgerow.errors import ParameterError, TreeError, argument, options
+from hedgerow.tree.names import with_control
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from hedgerow.tree.layout import DepthFirst
+
+
+@dataclass(frozen=True)
+class NodeTable:
+    """The nodes of a tree, siblings in the order of the input, else in any order.
+
+    Parameters
+    ----------
+    names
+        One name a node.
+    parent
+        Position of each node's parent in `names`; -1 for the root.
+    rank, title
+        Optional rank and display name of each node, "" where it has none.
+    layout
+        The depth-first order, where the reader has found it already: the table is then in that order.
+    """
+
+    names: Sequence[str] | NDArray[np.object_]
+    parent: NDArray[np.int64]
+    rank: list[str] | None = None
+    title: list[str] | None = None
+    layout: DepthFirst | None = None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a tree."""
+
+    kind: str
+    """A word or two to sort by, such as "cycle"."""
+    message: str
+    """The offenders and where they stand, as a sentence."""
+    remedy: str
+    """What to do about it, as a sentence."""
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.remedy}"
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the fields as a dict."""
+        return asdict(self)
+
+
+class FlawedTreeError(TreeError):
+    """A `TreeError` that shows the first problem and carries all of them, for the doctor."""
+
+    def __init__(self, problems: Sequence[Problem], doctor: str | None = None) -> None:
+        self.problems = tuple(problems)
+        message = str(problems[0])
+        if len(problems) > 1:
+            more = len(problems) - 1
+            message += f" There {'is 1 more problem' if more == 1 else f'are {more:,} more problems'}"
+            message += f"; `{doctor}` lists them all." if doctor else "."
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the input comes from, to tell the user where something stands."""
+
+    name: str | None
+    """The file as the user wrote it; None for data in memory."""
+    unit: str = "line"
+    """What its parts are called: "line", "pair", "row"."""
+    format: str | None = None
+    """Its format, where the extension does not tell it."""
+
+    def at(self, *places: int) -> str:
+        """Return "tree.csv, line 7", "tree.csv, lines 7 and 9" or, in memory, "pair 7"."""
+        several = len(places) > 1
+        numbers = f"{', '.join(map(str, places[:-1]))} and {places[-1]}" if several else str(places[0])
+        where = f"{self.unit}{'s' if several else ''} {numbers}"
+        return where if self.name is None else f"{self.name}, {where}"
+
+    @property
+    def label(self) -> str:
+        """How to call the whole."""
+        return "The tree" if self.name is None else self.name
+
+    @property
+    def doctor(self) -> str | None:
+        """The command that explains the file."""
+        return (
+            None
+            if self.name is None
+            else shlex.join(["hedgerow", "doctor", self.name, *options(format=self.format)])
+        )
+
+
+def is_path(source: Any) -> bool:
+    """Tell whether a source is a file name rather than data."""
+    return isinstance(source, str | os.PathLike)
+
+
+def require_edges(table: NodeTable, origin: Origin) -> NodeTable:
+    """Refuse a tree of one node."""
+    if len(table.names) < 2:
+        only = f" ({table.names[0]!r})" if table.names else ""
+        refuse([no_edges(origin, only)], origin)
+    return table
+
+
+def control_character(name: str, where: str) -> Problem:
+    """Describe a name that would be cut short or misread further on."""
+    return Problem(
+        "control character",
+        f"{where}: the name {name!r} holds a control character.",
+        "Remove it, or write a blank instead.",
+    )
+
+
+def check_root(root: Any) -> None:
+    """Refuse what could not be the name of a root that is to be added."""
+    if not isinstance(root, str) or not root.strip() or any(with_control([root])):
+        raise ParameterError(
+            f"The root needs a name, text without control characters: {argument('root', 'NAME')}, not {root!r}."
+        )
+
+
+def root_taken(root: str, why: str, where: str) -> Problem:
+    """Describe a root that is to be added under a name that a class has."""
+    return Problem(
+        "root",
+        f"{why}, so that a root named {root!r} is to be added, but a class has that name already ({where}).",
+        f"Choose another name for the root: {argument('root', 'NAME')}.",
+    )
+
+
+def no_edges(origin: Origin, only: str = "") -> Problem:
+    """Describe a tree without a class below its root."""
+    what = f"has only one node{only}" if only else "is empty: it names no classes"
+    return Problem("empty", f"{origin.label} {what}.", "A tree needs at least one class below its root.")
+
+
+def refuse(problems: Sequence[Problem], origin: Origin) -> NoReturn:
+    """Raise the first problem, with all of them attached."""
+    raise FlawedTreeError(problems, origin.doctor)

@@ -1,0 +1,418 @@
+"""The verbs evaluate, compare and predict, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import runpy
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow import cli, infer
+from hedgerow.cli import options
+from hedgerow.measure.evaluation import Evaluation
+from tests.make_scores import LEAVES, H, probabilities, save_npz, save_table
+from tests.measure.test_evaluation import FIGURES
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder, made current, with a tree and two score files for the same 80 examples."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    H.to_edges("tree.csv")
+    labels = np.array(LEAVES)[np.random.default_rng(0).integers(4, size=80)].tolist()
+    truth = np.eye(4)[[LEAVES.index(label) for label in labels]]
+    ids = [f"e{i}" for i in range(80)]
+    save_npz(tmp_path / "a.npz", probabilities=0.5 * probabilities(80) + 0.5 * truth, labels=labels, ids=ids)
+    save_table(tmp_path / "b.csv", probabilities(80, seed=1), label=labels, id=ids)
+    return tmp_path
+
+
+def hedgerow(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> tuple[str, str]:
+    """Run the command; return what it printed, and its errors."""
+    before = sys.argv
+    sys.argv = ["hedgerow", *arguments]
+    try:
+        cli.main()
+        code: object = 0
+    except SystemExit as done:
+        code = done.code or 0
+    finally:
+        sys.argv = before
+    printed = capsys.readouterr()
+    assert code == status, printed.err
+    assert "Traceback" not in printed.err
+    return re.sub(r"\x1b\[[0-9;]*m", "", printed.out), re.sub(r"\x1b\[[0-9;]*m", "", printed.err)
+
+
+def test_evaluate_explains_its_figures(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", "--bootstrap", "20")
+    assert "a: 80 examples, a tree of 7 nodes with 4 leaves" in out
+    assert "average precision" in out
+    assert "95% interval" in out
+    assert re.search(r"majority +[\d.]+ +[\d.]+", out)
+    tau = re.search(r"hedgerow predict a.npz --tree tree.csv --tau ([\d.]+) -o answers.csv\n", out)
+    assert tau is not None
+    assert 0 <= float(tau[1]) <= 1
+
+
+@pytest.mark.parametrize("doubt", [1e-5, 1e-9, 1e-14])
+def test_the_advice_fits_models_that_are_very_sure(
+    doubt: float, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # All are very sure; the last two, which are a little less so, are wrong.
+    doubts = doubt * np.r_[np.full(8, 1.27), 3.0, 3.0]
+    p = np.tile(doubts[:, None] / 3, 4)
+    p[np.arange(10), np.arange(10) % 4] = 1 - doubts
+    labels = [LEAVES[i % 4] if i < 8 else LEAVES[(i + 2) % 4] for i in range(10)]
+    save_npz(place / "sure.npz", probabilities=p, labels=labels)
+    out, _ = hedgerow(capsys, "evaluate", "sure.npz", "--tree", "tree.csv")
+    said = re.search(r"With the threshold (\S+), 100.0% of these answers .* hold 80.0%", " ".join(out.split()))
+    assert said is not None, out
+    assert f"--tau {said[1]} -o answers.csv" in out
+    hedgerow(capsys, "predict", "sure.npz", "--tree", "tree.csv", "--tau", said[1], "-o", "answers.csv")
+    assert pd.read_csv("answers.csv")["prediction"].tolist() == [*labels[:8], "animal", "animal"]
+
+
+def test_evaluate_writes_json_folder_and_figure(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    options = ("-o", "out", "--json", "out.json", "--figure", "curves.svg")
+    hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", *options)
+    found = json.loads((place / "out.json").read_text(encoding="utf-8"))
+    assert found["examples"] == 80
+    assert set(FIGURES) <= found["summary"].keys()
+    assert all(0 <= found["summary"][name] <= 1 for name in FIGURES)
+    assert {"evaluation.json", "curve.npz", "examples.npz"} <= {path.name for path in (place / "out").iterdir()}
+    saved = Evaluation.load("out")
+    assert saved.to_dict() == found
+    with np.load("a.npz") as scores:
+        q = hr.likelihood.from_leaves(H, scores["probabilities"], classes=scores["classes"])
+        curve = hr.operating_curve(H, q, scores["labels"])
+    assert curve.summary() == {name: found["summary"][name] for name in curve.summary()}
+    assert (place / "curves.svg").read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_evaluate_options(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--logits", "--information", "depth", "--below-label", "wrong", "--json", "out.json")
+    out, _ = hedgerow(capsys, "evaluate", "b.csv", "--tree", "tree.csv", *options)
+    found = json.loads((place / "out.json").read_text(encoding="utf-8"))
+    assert (found["information"], found["below_label"]) == ("depth", "wrong")
+    assert "Warning: The scores were read as logits" in out
+    assert "looks like probabilities" in found["warnings"][0]
+
+
+def test_without_matplotlib_there_is_a_notice(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "hedgerow.show.figures", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    out, err = hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", "--figure", "curves.png")
+    assert "AP" in out
+    assert "needs matplotlib" in err
+    assert "hedgerow[plot]" in err
+    assert not (place / "curves.png").exists()
+
+
+def test_compare_folders_and_files(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", "-o", "first")
+    options = ("--tree", "tree.csv", "--bootstrap", "100", "--json", "c.json")
+    out, _ = hedgerow(capsys, "compare", "first", "b.csv", *options)
+    assert re.search(r"^b .*▼", out, re.MULTILINE)
+    assert "paired bootstrap" in out
+    found = json.loads((place / "c.json").read_text(encoding="utf-8"))
+    assert [system["name"] for system in found["systems"]] == ["first", "b"]
+    assert found["systems"][1]["differences"]["AP"]["verdict"] == "worse"
+    assert found["systems"][1]["differences"]["AP"]["high"] < 0
+
+
+def test_compare_wants_folders_of_the_same_settings(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("uneven.csv").write_text("animal,bird\nanimal,cod\nanimal,eel\nbird,robin\nbird,wren\n")
+    settings = ("--information", "depth", "--below-label", "wrong")
+    hedgerow(capsys, "evaluate", "a.npz", "--tree", "uneven.csv", "-o", "plain")
+    hedgerow(capsys, "evaluate", "a.npz", "--tree", "uneven.csv", "-o", "other", *settings)
+    for option, was in zip(settings[::2], ("leaves", "label"), strict=True):
+        asked = settings[settings.index(option) + 1]
+        _, err = hedgerow(capsys, "compare", "other", "plain", option, asked, status=2)
+        said = f"plain was evaluated with {option} {was}, not {asked}. Leave out {option}, or evaluate the scores"
+        assert f"{said} again: hedgerow evaluate SCORES --tree TREE {option} {asked} -o DIR" in err
+    out, _ = hedgerow(capsys, "compare", "other", "b.csv", "--tree", "uneven.csv", "--bootstrap", "9", *settings)
+    assert "not compared" not in out
+    out, _ = hedgerow(capsys, "compare", "other", "plain", "--bootstrap", "9")
+    assert "plain is not compared example by example with other" in out
+
+
+@pytest.mark.parametrize("columns", ["60", "80"])
+def test_compare_is_whole_in_a_pipe(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    name = "a-network-with-a-name-that-is-rather-long"
+    labels = np.load("a.npz")["labels"].tolist()
+    save_npz(
+        place / f"{name}.npz", probabilities=np.eye(4)[[LEAVES.index(label) for label in labels]], labels=labels
+    )
+    out, _ = hedgerow(capsys, "compare", f"{name}.npz", "b.csv", "--tree", "tree.csv", "--bootstrap", "20")
+    assert re.search(rf"^{name}( +100\.0){{7}}\s*$", out, re.MULTILINE)
+    assert re.search(r"^b( +[-+][\d.]+ to [-+][\d.]+){4}\s*$", out, re.MULTILINE)
+
+
+def test_compare_draws_one_figure(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    options = ("--tree", "tree.csv", "--bootstrap", "0", "--figure", "c.pdf", "--against", "best")
+    hedgerow(capsys, "compare", "a.npz", "b.csv", *options)
+    assert (place / "c.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_compare_says_why_not(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save_npz(place / "c.npz", probabilities=probabilities(30), labels=["cod"] * 30)
+    out, _ = hedgerow(capsys, "compare", "a.npz", "c.npz", "--tree", "tree.csv", "--bootstrap", "10")
+    assert "c is not compared example by example with a: it has 30 examples, not 80." in out
+    assert re.search(r"^c +[\d.]+", out, re.MULTILINE)
+    _, err = hedgerow(capsys, "compare", "a.npz", "b.csv", status=2)
+    assert "give --tree TREE" in err
+    _, err = hedgerow(capsys, "compare", "a.npz", "--tree", "tree.csv", status=2)
+    assert "two evaluations or more" in err
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_predict_at_a_threshold(suffix: str, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = f"answers.{suffix}"
+    options = ("--tree", "tree.csv", "--tau", "0.7", "-o", output, "--json", "p.json")
+    out, _ = hedgerow(capsys, "predict", "a.npz", *options)
+    assert f"80 answers written to {output}" in out
+    frame = pd.read_csv(output) if suffix == "csv" else pd.read_parquet(output)
+    with np.load("a.npz") as scores:
+        q = hr.likelihood.from_leaves(H, scores["probabilities"], classes=scores["classes"])
+        ids = scores["ids"].tolist()
+    expected = infer.threshold(H, q, 0.7)
+    assert frame["example"].tolist() == list(range(80))
+    assert frame["id"].tolist() == ids
+    assert frame["prediction"].tolist() == H.names[expected].tolist()
+    np.testing.assert_allclose(frame["confidence"], np.asarray(q)[np.arange(80), expected])
+    assert frame["lineage"][0] == " > ".join(H.names[H.lineage(int(expected[0]))])
+    found = json.loads((place / "p.json").read_text(encoding="utf-8"))
+    assert found["examples"] == 80
+    assert found["by_depth"] == np.bincount(H.depth[expected], minlength=3).tolist()
+
+
+def test_predict_sums_up_by_rank(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("ranks.csv").write_text("class,order,species\nbirds,,robin\nbirds,owls,barn owl\nfish,,cod\n,,moss\n")
+    h = hr.Hierarchy.from_lineages("ranks.csv")
+    save_table(Path("s.csv"), np.eye(4), columns=h.names[h.leaves].tolist())
+    given = ("--tree", "ranks.csv", "--tree-format", "lineages", "-o", "p.csv")
+    out, _ = hedgerow(capsys, "predict", "s.csv", *given, "--tau", "0.5", "--json", "p.json")
+    assert [line.split() for line in out.splitlines()[-5:]] == [
+        ["rank", "answers", "%"],
+        ["the", "root:", "no", "answer", "0", "0.0"],
+        ["class", "0", "0.0"],
+        ["order", "0", "0.0"],
+        ["species", "4", "100.0"],
+    ]
+    found = json.loads(Path("p.json").read_text(encoding="utf-8"))
+    assert found["by_rank"] == {"class": 0, "order": 0, "species": 4}
+    assert sum(found["by_depth"]) == 4
+
+
+def test_predict_needs_no_labels(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save_table(place / "new.csv", probabilities(5))
+    for rule in ("expected-information", "expected_information"):
+        hedgerow(capsys, "predict", "new.csv", "--tree", "tree.csv", "--rule", rule, "-o", f"{rule}.csv")
+        assert pd.read_csv(f"{rule}.csv")["example"].tolist() == [0, 1, 2, 3, 4]
+    _, err = hedgerow(capsys, "evaluate", "new.csv", "--tree", "tree.csv", status=2)
+    assert "no column 'label'. Its columns: 'robin', 'wren'" in err
+
+
+def test_predict_wants_a_threshold_or_a_rule(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for extra, said in (
+        ((), "either a threshold"),
+        (("--tau", "0.5", "--rule", "leaf"), "either a threshold"),
+        (("--tau", "1.5"), "between 0 and 1"),
+    ):
+        _, err = hedgerow(capsys, "predict", "a.npz", "--tree", "tree.csv", "-o", "out.csv", *extra, status=2)
+        assert said in err
+    assert not (place / "out.csv").exists()
+
+
+def test_mistakes_are_one_message_and_leave_nothing_behind(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    p = probabilities(30)
+    p[20, 1] = np.nan
+    save_table(place / "bad.csv", p, label=["cod"] * 30)
+    before = sorted(place.iterdir())
+    for verb, *more in (
+        ("evaluate", "-o", "out", "--json", "o.json"),
+        ("predict", "--tau", "0.5", "-o", "out.csv"),
+    ):
+        out, err = hedgerow(capsys, verb, "bad.csv", "--tree", "tree.csv", *more, status=2)
+        assert out == ""
+        assert "row 20 (counted from 0) has no number (NaN) for 'wren'" in err
+        assert sorted(place.iterdir()) == before
+
+
+def test_what_cannot_be_written_is_refused_early(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "folder").mkdir()
+    (place / "folder.png").mkdir()
+    before = sorted(place.iterdir())
+    for option, said in (
+        (("--json", "none/o.json"), "Create it first"),
+        (("--figure", "none/f.png"), "Create it first"),
+        (("--figure", "f.bmp"), ".png, .pdf or .svg"),
+        (("-o", "tree.csv"), "tree.csv is a file. Give the name of a folder"),
+        (("-o", "tree.csv/out"), "tree.csv is a file. Give the name of a folder"),
+        (("--json", "folder"), "folder is a folder; give the name of a file"),
+        (("--figure", "folder.png"), "folder.png is a folder; give the name of a file"),
+        *([(("-o", "/proc/x/y"), "/proc/x/y cannot be written")] if sys.platform == "linux" else []),
+    ):
+        out, err = hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", *option, status=2)
+        assert out == ""
+        assert said in " ".join(err.split())
+    for verb, more in (("compare", ("b.csv",)), ("predict", ("--tau", "0.5", "-o", "out.csv"))):
+        out, err = hedgerow(capsys, verb, "a.npz", *more, "--tree", "tree.csv", "--json", "folder", status=2)
+        assert out == ""
+        assert "folder is a folder" in err
+    assert sorted(place.iterdir()) == before
+
+
+def test_two_outputs_in_one_place_are_refused(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(place.iterdir())
+    for verb, *more in (
+        ("predict", "--tau", "0.5", "-o", "both.csv", "--json", "./both.csv"),
+        ("evaluate", "-o", "both", "--json", str(place / "both")),
+        ("evaluate", "-o", "both", "--json", "both/evaluation.json"),
+        ("evaluate", "-o", ".", "--json", "tree.json"),
+        ("evaluate", "--figure", "both.png", "--json", "both.png"),
+        ("compare", "b.csv", "--figure", "both.png", "--json", "both.png"),
+    ):
+        out, err = hedgerow(capsys, verb, "a.npz", *more, "--tree", "tree.csv", status=2)
+        assert out == ""
+        assert "is to hold two outputs. Give each of them a name of its own" in " ".join(err.split())
+    assert sorted(place.iterdir()) == before
+    hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", "--json", "/dev/null")
+
+
+def test_an_evaluation_replaces_only_evaluations(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def refused(*given: str, said: str) -> None:
+        before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+        out, err = hedgerow(capsys, *given, status=2)
+        assert out == ""
+        assert said in " ".join(err.split())
+        assert before == {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+
+    tree = ("--tree", "tree.csv")
+    for name in ("tree.json", "curve.npz", "examples.npz", "evaluation.json"):
+        Path("mine").mkdir(exist_ok=True)
+        Path("mine", name).write_text("{}")
+        said = f"mine/{name} would be overwritten, and is not part of a whole evaluation."
+        refused("evaluate", "a.npz", *tree, "-o", "mine", said=said)
+        Path("mine", name).unlink()
+    H.save("tree.json")
+    refused("evaluate", "a.npz", "--tree", "tree.json", "-o", ".", said="overwrite tree.json, which is read")
+    Path("tree.json").unlink()
+    for _ in range(2):
+        hedgerow(capsys, "evaluate", "a.npz", *tree, "-o", ".")  # beside other files, and again
+    refused("evaluate", "b.csv", "--tree", "tree.json", "-o", ".", said="overwrite tree.json, which is read")
+    hedgerow(capsys, "evaluate", "a.npz", *tree, "-o", "one")
+    said = "one/curve.npz would overwrite one/curve.npz, which is read"
+    refused("compare", "one", "b.csv", *tree, "--json", "one/curve.npz", said=said)
+
+
+def test_outputs_may_stand_in_a_folder_that_is_made(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = ("-o", "new/out", "--json", "new/out/f.json")
+    hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", *outputs)
+    assert json.loads((place / "new" / "out" / "f.json").read_text(encoding="utf-8"))["examples"] == 80
+    assert len(Evaluation.load("new/out")) == 80
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_any_encoding_of_the_output_will_do(encoding: str, place: Path) -> None:
+    def printed(*arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "hedgerow", *arguments],
+            env=os.environ | {"PYTHONIOENCODING": encoding},
+            capture_output=True,
+            check=True,
+            timeout=60,
+        )
+        assert done.stderr == b""
+        return done.stdout.decode(encoding)
+
+    Path("names.csv").write_text("life,日本\nlife,robin\n", encoding="utf-8")
+    out = printed("compare", "a.npz", "b.csv", "--tree", "tree.csv", "--bootstrap", "20")
+    better, worse, unclear = "▲▼≈" if encoding == "utf-8" else "+-~"
+    assert f"{better} better, {worse} worse, {unclear} no clear difference" in " ".join(out.split())
+    assert re.search(rf"^b +[\d.]+ {worse}", out, re.MULTILINE)
+    assert "95% interval" in printed("evaluate", "a.npz", "--tree", "tree.csv", "--bootstrap", "20")
+    assert ("日本" if encoding == "utf-8" else "??") in printed("doctor", "names.csv")
+
+
+def test_files_are_written_though_nobody_reads_on(place: Path) -> None:
+    command = f"{sys.executable} -m hedgerow evaluate a.npz --tree tree.csv -o out --json e.json"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command} | true"],  # noqa: S607
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stderr == "The evaluation is in out.\n"
+    assert json.loads(Path("e.json").read_text(encoding="utf-8"))["examples"] == 80
+    assert len(Evaluation.load("out")) == 80
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "compare", "predict"])
+def test_help_has_examples(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = hedgerow(capsys, verb, "--help")
+    assert "Examples" in out
+    assert "--json" in out
+
+
+def test_long_work_shows_a_bar_and_short_work_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+    monkeypatch.setattr("rich.progress.Progress.start", lambda self: begun.append(self.tasks[0].description))
+    with options.bar("Reading scores", 3) as advance:
+        advance(1)
+    assert begun == []
+    with options.bar("Saving", None):
+        time.sleep(1.2)  # though no step is done
+    assert begun == ["Saving"]
+
+
+def test_the_two_models_of_the_examples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    examples = Path(__file__).parents[2] / "examples"
+    if not examples.is_dir():
+        pytest.skip("the examples ship with the sources only")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    runpy.run_path(str(examples / "two_models.py"))
+    capsys.readouterr()
+    tree = ("--tree", str(examples / "garden.csv"), "--tree-format", "lineages")
+    out, _ = hedgerow(capsys, "compare", "keen.csv", "careful.csv", *tree)
+    shown = (examples.parent / "docs" / "cli.md").read_text(encoding="utf-8")
+    rows = [line.rstrip() for line in out.splitlines() if line.startswith(("system", "keen", "careful"))]
+    assert "\n".join(rows[:3]) in shown
+
+
+def test_the_example_that_ships_with_the_sources(capsys: pytest.CaptureFixture[str]) -> None:
+    examples = Path(__file__).parents[2] / "examples"
+    if not examples.is_dir():
+        pytest.skip("the examples ship with the sources only")
+    tree = ("--tree", str(examples / "garden.csv"), "--tree-format", "lineages")
+    out, _ = hedgerow(capsys, "evaluate", str(examples / "garden_scores.csv"), *tree)
+    shown = (examples.parent / "docs" / "cli.md").read_text(encoding="utf-8")
+    row = re.search(r"^majority +(.*)$", out, re.MULTILINE)
+    assert row is not None
+    assert row[0].rstrip() in shown

@@ -1,0 +1,115 @@
+"""Trees on the command line: options for reading them, and messages that name these options."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from hedgerow import Hierarchy
+from hedgerow.doctor import examine
+from hedgerow.errors import HedgerowError
+from tests.cli.test_evaluate import hedgerow
+
+PYTHON = ("root=", "separator=", "disambiguate=", "format=", "Hierarchy")
+FLAWED = {
+    # name: (content, options of the command, what the message must name)
+    "both.txt": ("animal/bird;robin\n", (), "--separator ';'"),
+    "taken.txt": ("root/bird\nfish\n", (), "--root NAME"),
+    "taken.json": ('["root", "fish"]', (), "--root NAME"),
+    "taken.nwk": ("(root,fish);", (), "--root NAME"),
+    "nameless.txt": ("bird\nfish\n", ("--root", " "), "--root NAME"),
+    "twice.txt": ("bird/x\nfish/x\n", (), "--disambiguate"),
+    "lineages.csv": ("class,order,species\na,b,c\n", (), "--tree-format lineages"),
+    "tree.dat": ("animal,bird\n", (), "--tree-format edges"),
+    "edges.csv": ("animal,bird\n", ("--separator", "|"), "--separator '|' goes with paths"),
+    "rooted.csv": ("animal,bird\n", ("--root", "X"), "--root X goes with other formats; rooted.csv holds edges"),
+    "control.txt": ("bird\nfish\n", ("--root", "x\x1b"), "without control characters: --root NAME, not 'x\\x1b'"),
+    "more.csv": ("animal,bird\n", ("--disambiguate",), "--disambiguate goes with lineages and paths"),
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    Path("scores.csv").write_text("id,label,robin,wren\n1,robin,0.9,0.1\n2,wren,0.2,0.8\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", FLAWED)
+@pytest.mark.parametrize("verb", ["evaluate", "compare", "predict", "doctor"])
+def test_messages_name_options(place: Path, capsys: pytest.CaptureFixture[str], verb: str, name: str) -> None:
+    content, given, part = FLAWED[name]
+    Path(name).write_text(content)
+    tree = (name,) if verb == "doctor" else ("scores.csv", "--tree", name)
+    rest = ("--tau", "0.5", "-o", "out.csv") if verb == "predict" else ()
+    # To the doctor what is wrong inside the file is a finding; the rest is the same.
+    status = 1 if verb == "doctor" and not given and name != "tree.dat" else 2
+    out, err = hedgerow(capsys, verb, *tree, *given, *rest, status=status)
+    said = " ".join((out + err).split())
+    assert part in said
+    assert not any(word in said for word in PYTHON)
+
+
+def test_the_library_names_its_arguments(place: Path) -> None:
+    for name, part in [
+        ("both.txt", "separator=';'"),
+        ("taken.json", "root='NAME'"),
+        ("twice.txt", "disambiguate=True"),
+    ]:
+        Path(name).write_text(FLAWED[name][0])
+        with pytest.raises(HedgerowError, match=part):
+            Hierarchy.read(name)
+        assert part in str(examine(name).problems[0])
+
+
+def test_options_help_to_read_a_tree(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("tree.txt").write_text("bird > a/robin\nbird > wren\nroot > x;y\n")
+    reading = ("--separator", ">", "--root", "life on earth")
+    out, _ = hedgerow(capsys, "doctor", "tree.txt", *reading)
+    assert "the root, 'life on earth'" in out
+    assert "hedgerow doctor tree.txt --root 'life on earth' --separator '>' --labels FILE" in out
+    Path("tree.txt").write_text("bird/x\nfish/x\n")
+    out, _ = hedgerow(capsys, "doctor", "tree.txt", "--disambiguate")
+    assert "bird/x, fish/x" in out
+
+
+def test_more_problems_are_to_be_had_by_a_command_that_works(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("my tree.csv").write_text("class,species\nbirds,x\nfish,x\nfish,y\nbirds,y\n")
+    _, err = hedgerow(
+        capsys, "evaluate", "scores.csv", "--tree", "my tree.csv", "--tree-format", "lineages", status=2
+    )
+    command = err.split("`")[1]
+    assert command == "hedgerow doctor 'my tree.csv' --tree-format lineages"
+    out, _ = hedgerow(capsys, *shlex.split(command)[1:], status=1)
+    assert "2 problems" in out
+
+
+def test_what_evaluate_says_next_can_be_pasted(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("my tree.csv").write_text("class,species\nbirds,robin\nbirds,wren\n")
+    shutil.copy("scores.csv", "my scores.csv")
+    tree = ("--tree", "my tree.csv", "--tree-format", "lineages", "--root", "top")
+    out, _ = hedgerow(capsys, "evaluate", "my scores.csv", *tree, "--information", "depth")
+    *_, line = out.strip().splitlines()
+    assert "SCORES" not in line
+    words = shlex.split(line)
+    assert words[:9] == ["hedgerow", "predict", "my scores.csv", *tree]
+    hedgerow(capsys, *words[1:])
+    assert len(Path("answers.csv").read_text().splitlines()) == 3
+
+
+def test_what_evaluate_says_next_where_nothing_is_safe(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("tree.txt").write_text("birds/robin\nbirds/wren\n")
+    Path("scores.csv").write_text("label,robin,wren\nwren,0.9,0.1\nrobin,0.2,0.8\n")
+    out, _ = hedgerow(capsys, "evaluate", "scores.csv", "--tree", "tree.txt")
+    assert out.strip().endswith("hedgerow compare scores.csv OTHER --tree tree.txt")
+    out, err = hedgerow(capsys, "evaluate", "scores.csv", "--tree", "tree.txt", "-o", "one more")
+    assert "The evaluation is in one more." in err
+    assert out.strip().endswith("hedgerow compare 'one more' OTHER")
+    assert json.loads(Path("one more", "evaluation.json").read_text())["examples"] == 2

@@ -1,0 +1,315 @@
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from hedgerow.doctor import Diagnosis, examine
+from hedgerow.errors import FileError, HedgerowError, ParameterError
+
+REAL_TREES = Path(__file__).parents[3] / "shared" / "data" / "hierarchies"
+TREE = "animal,bird\nanimal,fish\nanimal,worm\nbird,robin\nbird,wren\nfish,cod\n"
+LEAVES = ["robin", "wren", "cod", "worm"]
+NODES = ["animal", "bird", "fish", *LEAVES]
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("tree.csv").write_text(TREE)
+    return "tree.csv"
+
+
+def words(diagnosis: Diagnosis, width: int = 100) -> str:
+    """What is printed, line breaks taken for blanks."""
+    out = io.StringIO()
+    diagnosis.print(Console(file=out, width=width, color_system=None))
+    assert all(line == line.rstrip() for line in out.getvalue().splitlines())
+    return " ".join(out.getvalue().split())
+
+
+def test_a_sound_tree(tree: str) -> None:
+    diagnosis = examine(tree)
+    assert diagnosis.ok
+    facts = diagnosis.tree
+    assert facts is not None
+    assert (facts.root, facts.nodes, facts.leaves, facts.leaf_depth) == ("animal", 7, 4, (1, 2))
+    assert [(level.depth, level.nodes, level.leaves) for level in facts.levels] == [
+        (0, 1, 0),
+        (1, 3, 1),
+        (2, 3, 3),
+    ]
+    assert facts.levels[1].examples == ["bird", "fish", "worm"]
+    assert (facts.widest, facts.widest_children) == ("animal", 3)
+    assert (facts.trivial, facts.longest_chain) == (1, ["fish", "cod"])
+    assert (facts.information_values, facts.information_max) == (3, 2.0)
+    text = words(diagnosis)
+    for part in (
+        "tree.csv is a sound tree",
+        "7 nodes: 4 leaves",
+        "the root, 'animal'",
+        "depth 1 to 2",
+        "2 3 3 robin, wren, cod",
+        "'animal' with 3 children",
+        "1 group has a single child",
+        "'fish' means 'cod'",
+        "3 distinct values",
+        "Next: see whether your labels fit the tree: hedgerow doctor tree.csv --labels FILE",
+    ):
+        assert part in text
+
+
+def test_chains(tree: str) -> None:
+    Path("chain.csv").write_text("".join(f"n{i},n{i + 1}\n" for i in range(30)))
+    diagnosis = examine("chain.csv")
+    assert diagnosis.tree is not None
+    assert diagnosis.tree.trivial == 29
+    assert len(diagnosis.tree.longest_chain) == 30
+    text = words(diagnosis)
+    assert "15 more levels" in text
+    assert "29 long: n1 > n2 > n3 > n4 > ... > n27 > n28 > n29, all meaning 'n30'" in text
+
+
+def test_ranks_titles_and_odd_widths(tree: str) -> None:
+    Path("table.csv").write_text("class,species\nbirds,robin\nbirds,駒鳥\nfish,\n", encoding="utf-8")
+    Path("titles.json").write_text('{"robin": "Rotkehlchen", "dodo": "Dronte"}')
+    diagnosis = examine("table.csv", "lineages", titles="titles.json")
+    assert diagnosis.tree is not None
+    assert diagnosis.tree.levels[1].ranks == ["class"]
+    for width in (30, 60, 200):
+        text = words(diagnosis, width)
+        assert "species robin (Rotk" in text
+        assert "--tree-format lineages --labels" in text
+    Path("titles.json").write_text('{"robin": 3}')
+    with pytest.raises(FileError, match="names and titles"):
+        examine("table.csv", "lineages", titles="titles.json")
+
+
+def test_names_that_look_alike(tree: str) -> None:
+    Path("tree.csv").write_text("r,Robin\nr,robin\nr,wren \nr,cod\n")
+    diagnosis = examine(tree)
+    assert diagnosis.ok
+    assert "'Robin' and 'robin'" in diagnosis.remarks[0]
+    assert "'wren '" in diagnosis.remarks[1]
+    assert "Worth a look: Some names differ only by case" in words(diagnosis)
+
+
+def test_a_table_without_the_names_of_its_ranks(tree: str) -> None:
+    Path(tree).write_text("Aves,Turdidae,Turdus merula\nAves,Turdidae,Turdus pilaris\nAves,Paridae,Parus major\n")
+    diagnosis = examine(tree, format="lineages")
+    assert diagnosis.ok
+    assert diagnosis.tree is not None
+    assert diagnosis.tree.called_like_rank == ["Aves", "Turdidae"]
+    assert "called like their rank: 'Aves' and 'Turdidae'" in words(diagnosis)
+
+
+def test_tables_separated_by_semicolons(tree: str) -> None:
+    Path("table.csv").write_text("robin;wren;cod;worm;label\n1;0;0;0;wren\n")
+    with pytest.raises(FileError, match="separated by semicolons"):
+        examine(tree, scores="table.csv")
+    with pytest.raises(FileError, match="separated by semicolons"):
+        examine(tree, labels="table.csv")
+
+
+def test_every_problem_is_listed(tree: str) -> None:
+    Path("tree.csv").write_text("r,a\nr,a\ns,b\nx,y\ny,x\nq,q\n,z\na,b,c\na,b\n")
+    diagnosis = examine(tree)
+    assert not diagnosis.ok
+    assert diagnosis.tree is None
+    assert len(diagnosis.problems) == 7
+    text = words(diagnosis)
+    for part in (
+        "7 problems",
+        "line 6 makes 'q' its own parent",
+        "x -> y -> x",
+        "2 roots",
+        "Next: correct tree.csv",
+    ):
+        assert part in text
+
+
+def test_many_problems_are_cut_short_on_screen_only(tree: str) -> None:
+    Path("tree.csv").write_text("".join(f"x{i},x{i}\n" for i in range(100)))
+    diagnosis = examine(tree)
+    assert len(diagnosis.problems) == 100
+    assert "... and more: self-loop (75)" in words(diagnosis)
+    assert len(diagnosis.to_dict()["problems"]) == 100
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "part"),
+    [
+        ("bad.csv", b"a,caf\xe9\n", "not UTF-8"),
+        ("bad.json", b'{"a": ', "not JSON"),
+        ("bad.nwk", b"(a,b", "semicolon"),
+        ("bad.csv", b"", "is empty"),
+    ],
+)
+def test_unreadable_content_is_a_problem(tree: str, name: str, content: bytes, part: str) -> None:
+    Path(name).write_bytes(content)
+    diagnosis = examine(name)
+    assert not diagnosis.ok
+    assert part in words(diagnosis)
+
+
+def test_absent_files_are_errors(tree: str) -> None:
+    given: list[dict[str, Any]]
+    given = [{"path": "x.csv"}, {"path": tree, "labels": "x.txt"}, {"path": tree, "scores": "x.npz"}]
+    for options in given:
+        with pytest.raises(FileError, match=r"x\.\w+ does not exist"):
+            examine(**options)
+    with pytest.raises(FileError, match=r"x\.parquet does not exist"):
+        examine(tree, scores="x.parquet")
+    with pytest.raises(FileError, match=r"x\.csv does not exist"):
+        examine(tree, labels="x.csv")
+
+
+# Labels ------------------------------------------------------------------------------------------------------
+
+
+def save_labels(name: str, labels: list[str]) -> str:
+    if name.endswith(".txt"):
+        Path(name).write_text("\n".join(labels) + "\n")
+    elif name.endswith(".npz"):
+        np.savez(name, labels=np.array(labels))
+    else:
+        table = pd.DataFrame({"id": range(len(labels)), "label": labels})
+        if name.endswith(".parquet"):
+            table.to_parquet(name)
+        else:
+            table.to_csv(name, index=False, sep="\t" if name.endswith(".tsv") else ",")
+    return name
+
+
+@pytest.mark.parametrize("name", ["labels.txt", "labels.csv", "labels.tsv", "labels.parquet", "labels.npz"])
+def test_labels(tree: str, name: str) -> None:
+    diagnosis = examine(tree, labels=save_labels(name, ["robin", "robin", "bird", "cod", "worm"]))
+    assert diagnosis.ok
+    facts = diagnosis.labels
+    assert facts is not None
+    assert (facts.examples, facts.distinct, facts.internal) == (5, 4, 1)
+    assert facts.without_data == ["wren"]
+    text = words(diagnosis)
+    assert f"Labels: 5 examples in {name} with 4 distinct labels; 1 is labelled with a group" in text
+    assert "1 leaf has no data: 'wren'" in text
+    assert "--scores FILE" in text
+
+
+def test_unknown_labels(tree: str) -> None:
+    labels = ["robbin", "robbin", "cod", "NA", "unicorn", *(f"no such class {i}" for i in range(20))]
+    diagnosis = examine(tree, labels=save_labels("labels.csv", labels))
+    assert not diagnosis.ok
+    text = words(diagnosis)
+    for part in (
+        "23 labels in labels.csv are not in the tree",
+        "'robbin' (2 examples, near 'robin')",
+        "'unicorn' (1 example, nothing near it)",
+        "and 13 more",
+        "make the names in the data agree",
+    ):
+        assert part in text
+
+
+def test_bad_label_files(tree: str) -> None:
+    Path("labels.csv").write_text("name\nrobin\n")
+    with pytest.raises(FileError, match="no 'label' column"):
+        examine(tree, labels="labels.csv")
+    with pytest.raises(ParameterError, match=r"\.npz, \.csv"):
+        examine(tree, labels=save_labels("labels.txt", ["robin"]).replace(".txt", ".doc"))
+    Path("empty.txt").write_text("\n")
+    assert "no labels" in words(examine(tree, labels="empty.txt"))
+
+
+# Scores ------------------------------------------------------------------------------------------------------
+
+
+def save_scores(name: str, classes: list[str], **more: Any) -> str:
+    scores = np.full((2, len(classes)), 1 / len(classes))
+    if name.endswith(".npz"):
+        np.savez(name, classes=np.array(classes), probabilities=scores, **more)
+    else:
+        table = pd.DataFrame(scores, columns=classes).assign(**more)
+        table.to_parquet(name) if name.endswith(".parquet") else table.to_csv(name, index=False)
+    return name
+
+
+@pytest.mark.parametrize("name", ["scores.npz", "scores.csv", "scores.parquet"])
+def test_score_columns(tree: str, name: str) -> None:
+    for classes, kind in ((LEAVES, "leaves"), (NODES[::-1], "all nodes"), (NODES[1:], "all nodes")):
+        diagnosis = examine(tree, scores=save_scores(name, classes))
+        assert diagnosis.ok
+        assert diagnosis.scores is not None
+        assert diagnosis.scores.kind == kind
+        assert f"the {len(classes)} class columns of {name} are exactly" in words(diagnosis)
+
+
+@pytest.mark.parametrize("name", ["scores.npz", "scores.csv", "scores.parquet"])
+def test_labels_within_scores(tree: str, name: str) -> None:
+    labels = {"labels" if name.endswith(".npz") else "label": ["robin", "dodo"]}
+    diagnosis = examine(tree, scores=save_scores(name, LEAVES, **labels))
+    assert diagnosis.labels is not None
+    assert diagnosis.labels.unknown == {"dodo": 1}
+    labels = {"labels" if name.endswith(".npz") else "label": ["robin", "wren"]}
+    text = words(examine(tree, scores=save_scores(name, LEAVES, **labels)))
+    assert f"hedgerow evaluate {name} --tree tree.csv" in text
+
+
+def test_score_columns_that_do_not_fit(tree: str) -> None:
+    diagnosis = examine(tree, scores=save_scores("scores.csv", ["robbin", "wren", "cod"]))
+    assert not diagnosis.ok
+    assert diagnosis.scores is not None
+    assert diagnosis.scores.missing == ["robin", "worm"]
+    assert diagnosis.scores.extra == ["robbin"]
+    text = words(diagnosis)
+    assert "2 missing: 'robin' and 'worm'" in text
+    assert "'robbin' is near 'robin'" in text
+    diagnosis = examine(tree, scores=save_scores("scores.npz", [*LEAVES, "bird"]))
+    assert diagnosis.scores is not None
+    assert diagnosis.scores.missing == ["fish"]
+    diagnosis = examine(tree, scores=save_scores("scores.npz", [*LEAVES, "cod"]))
+    assert diagnosis.scores is not None
+    assert diagnosis.scores.extra == ["cod"]
+
+
+def test_bad_score_files(tree: str) -> None:
+    Path("junk.npz").write_bytes(b"junk")
+    Path("junk.parquet").write_bytes(b"junk")
+    np.savez("objects.npz", classes=np.array(["a", None], dtype=object))
+    np.savez("numbers.npz", classes=np.arange(3))
+    np.savez("nameless.npz", probabilities=np.ones((1, 1)))
+    for name, part in (
+        ("junk.npz", "cannot be read as .npz"),
+        ("junk.parquet", "cannot be read as Parquet"),
+        ("objects.npz", "never unpickled"),
+        ("numbers.npz", "list of names"),
+        ("nameless.npz", "no member 'classes'"),
+    ):
+        with pytest.raises(HedgerowError, match=part):
+            examine(tree, scores=name)
+    Path("tree.csv").write_text("r,label\nr,b\n")
+    with pytest.raises(FileError, match="'label', the name of a class and of a column"):
+        examine(tree, scores=save_scores("scores.csv", ["label", "b"]))
+
+
+def test_findings_are_json(tree: str) -> None:
+    save_scores("scores.npz", LEAVES, labels=np.array(["robin", "bird"]))
+    found = json.loads(json.dumps(examine(tree, scores="scores.npz").to_dict()))
+    assert found["ok"] is True
+    assert found["tree"]["nodes"] == 7
+    assert found["labels"]["internal"] == 1
+    assert found["scores"]["kind"] == "leaves"
+    Path("tree.csv").write_text("a,a\n")
+    found = examine(tree).to_dict()
+    assert found["ok"] is False
+    assert found["problems"][0]["kind"] == "self-loop"
+
+
+@pytest.mark.parametrize("path", sorted(REAL_TREES.glob("*.csv")), ids=lambda path: path.stem)
+def test_real_trees_are_sound(path: Path) -> None:
+    assert examine(path).ok

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from hedgerow.learn.training.batches import MemoryBatches, Order
+
+
+def test_order_is_a_function_of_seed_and_epoch() -> None:
+    def drawn(seed: int, epoch: int) -> list[list[int]]:
+        order = Order(20, 4, seed)
+        order.set_epoch(epoch)
+        return list(order)
+
+    assert drawn(1, 2) == drawn(1, 2)
+    assert drawn(1, 2) != drawn(1, 3)
+    assert drawn(1, 2) != drawn(2, 2)
+    assert sorted(itertools.chain(*drawn(1, 2))) == list(range(20))
+
+
+@pytest.mark.parametrize("examples", [1, 2, 7, 20, 23])
+@pytest.mark.parametrize("world", [1, 2, 3])
+def test_in_order_every_example_goes_to_exactly_one_process(examples: int, world: int) -> None:
+    dealt = [
+        number for rank in range(world) for batch in Order(examples, 4, None, rank, world) for number in batch
+    ]
+    assert sorted(dealt) == list(range(examples))
+
+
+@pytest.mark.parametrize("examples", [8, 20, 23])
+@pytest.mark.parametrize("world", [1, 2])
+def test_shuffled_every_process_gets_equally_many_full_batches(examples: int, world: int) -> None:
+    parts = [list(Order(examples, 4, 0, rank, world)) for rank in range(world)]
+    assert len({len(part) for part in parts}) == 1
+    assert {len(batch) for part in parts for batch in part} == {4}
+    dealt = [number for part in parts for batch in part for number in batch]
+    assert len(set(dealt)) == len(dealt)
+
+
+def test_a_set_smaller_than_a_batch_is_used_whole() -> None:
+    assert [len(batch) for batch in Order(3, 4, 0)] == [3]
+
+
+def test_memory_batches_cut_rows() -> None:
+    inputs, labels = torch.arange(10.0)[:, None], torch.arange(10)
+    order = Order(10, 4, None)
+    batches = list(MemoryBatches(inputs, labels, order))
+    assert len(batches) == len(order) == 3
+    for x, y, numbers in batches:
+        assert np.array_equal(x[:, 0], numbers)
+        assert torch.equal(y, numbers)

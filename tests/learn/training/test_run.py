@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from safetensors.torch import load_file
+
+from hedgerow import methods, operating_curve
+from hedgerow.errors import FileError, ParameterError, ScoreError
+from hedgerow.learn.data.base import DataSplits, Examples
+from hedgerow.learn.training.module import TrainingError, TrainingModule
+from hedgerow.learn.training.new_data import RunScores
+from hedgerow.learn.training.run import fit, train
+from hedgerow.learn.training.run_folder import RunFolder, likelihoods
+from hedgerow.score_files.scores import open_scores
+from tests.learn.training.toy import TREE, recipe, splits
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("method", methods.available())
+def test_every_method_learns(method: str, tmp_path: Path) -> None:
+    run = train(recipe(f"method.name={method}"), tmp_path / "run", progress=False, splits=splits())
+    assert run.metrics()["test"]["AP"] > 0.5  # 0.2 before training
+
+
+def test_features_on_any_scale_are_learnt_and_new_ones_scaled_alike(tmp_path: Path) -> None:
+    given = splits()
+    parts = [given.train, given.val, given.test]
+    tiny = DataSplits("tiny", TREE, *(Examples(1e-3 * np.asarray(p.inputs), p.labels, p.ids) for p in parts))
+    run = train(recipe(), tmp_path / "run", progress=False, splits=tiny)
+    usual = train(recipe(), tmp_path / "usual", progress=False, splits=given)
+    assert run.metrics()["test"]["AP"] == pytest.approx(usual.metrics()["test"]["AP"], abs=0.01)
+    np.savez(tmp_path / "new.npz", features=np.asarray(tiny.test.inputs))
+    q = np.concatenate([block.q for block in RunScores(run, tmp_path / "new.npz", labels=False)])
+    stored = np.concatenate([block.q for block in open_scores(run.path / "scores.npz", TREE)])
+    np.testing.assert_array_equal(q, stored)
+
+
+def test_the_folder_holds_everything(tmp_path: Path) -> None:
+    data = splits()
+    run = train(recipe(), tmp_path / "run", progress=False, splits=data)
+    assert run.hierarchy() == TREE
+    assert run.recipe() == recipe()
+    assert {file.name for file in (run.path / "checkpoints").iterdir()} == {"best.ckpt", "last.ckpt"}
+    assert list(run.path.glob("logs/csv/*/metrics.csv"))
+    q = np.concatenate(list(likelihoods(run.classifier(), data.test, torch.device("cpu"))))
+    stored = np.concatenate([block.q for block in open_scores(run.path / "scores.npz", TREE)])
+    np.testing.assert_array_equal(stored, q)
+    curve = operating_curve(TREE, q, data.test.labels)
+    assert run.metrics()["test"]["AP"] == pytest.approx(curve.summary()["AP"], abs=1e-6)
+
+
+def test_resuming_ends_where_an_unbroken_run_does(tmp_path: Path) -> None:
+    whole = train(recipe("optimiser.epochs=4"), tmp_path / "whole", progress=False, splits=splits())
+    short = RunFolder(tmp_path / "short")
+    begin_epoch = TrainingModule.on_train_epoch_start
+
+    def begin_or_stop(module: TrainingModule) -> None:
+        if module.current_epoch == 2:
+            raise InterruptedError
+        begin_epoch(module)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TrainingModule, "on_train_epoch_start", begin_or_stop)
+        with pytest.raises(InterruptedError):
+            train(recipe("optimiser.epochs=4"), short.path, progress=False, splits=splits())
+    assert not short.is_finished
+    train(recipe("optimiser.epochs=4"), short.path, resume=True, progress=False, splits=splits())
+    first, second = (load_file(folder.path / "model.safetensors") for folder in (whole, short))
+    assert first.keys() == second.keys()
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    assert whole.metrics() == short.metrics()
+
+
+def test_a_finished_run_is_left_alone(tmp_path: Path) -> None:
+    run = train(recipe(), tmp_path / "run", progress=False, splits=splits())
+    before = (run.path / "model.safetensors").stat().st_mtime_ns
+    train(recipe(), run.path, resume=True, progress=False, splits=splits())
+    assert (run.path / "model.safetensors").stat().st_mtime_ns == before
+
+
+def test_a_folder_in_use_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(FileError, match=r"is not empty.*--resume"):
+        train(recipe(), tmp_path, progress=False, splits=splits())
+    assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_resuming_with_another_recipe_is_refused(tmp_path: Path) -> None:
+    train(recipe(), tmp_path / "run", progress=False, splits=splits())
+    with pytest.raises(FileError, match="another recipe or tree"):
+        train(recipe("optimiser.lr=0.5"), tmp_path / "run", resume=True, progress=False, splits=splits())
+
+
+def test_a_loss_that_is_not_finite_names_step_and_examples(tmp_path: Path) -> None:
+    data = splits()
+    inputs = np.array(data.train.inputs)
+    inputs[5] = np.nan
+    broken = DataSplits(
+        "toy", TREE, type(data.train)(inputs, data.train.labels, data.train.ids), data.val, data.test
+    )
+    with pytest.raises(TrainingError, match=r"not finite at epoch 0, step \d+.*optimiser.lr=0.01"):
+        train(recipe("optimiser.batch_size=2"), tmp_path / "run", progress=False, splits=broken)
+
+
+def test_no_room_on_the_disk_is_said_before_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1 << 20))
+    with pytest.raises(FileError, match=r"has 1 MB free"):
+        train(recipe(), tmp_path / "run", progress=False, splits=splits())
+    assert not (tmp_path / "run" / "checkpoints").exists()
+
+
+def test_a_disk_that_fills_up_keeps_the_last_good_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = torch.save
+    calls = []
+
+    def save(data: object, file: object) -> None:
+        calls.append(file)
+        if len(calls) > 2:
+            file.write(b"half of it")  # type: ignore[attr-defined]
+            raise OSError(28, "No space left on device")
+        saved(data, file)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(torch, "save", save)
+    with pytest.raises(FileError, match="No space left on device"):
+        train(recipe(), tmp_path / "run", progress=False, splits=splits())
+    monkeypatch.undo()
+    run = RunFolder(tmp_path / "run")
+    assert torch.load(run.last, weights_only=True)["epoch"] == 0
+    assert not list(run.path.glob("**/*.tmp"))
+    train(recipe(), run.path, resume=True, progress=False, splits=splits())
+    assert json.loads((run.path / "metrics.json").read_text())["test"]["AP"] > 0.8
+
+
+def test_a_gpu_that_is_not_there(tmp_path: Path) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("there is one")
+    with pytest.raises(ParameterError, match="no GPU"):
+        train(recipe("run.accelerator=gpu"), tmp_path / "run", progress=False, splits=splits())
+
+
+def test_fitting_without_a_folder_gives_the_weights_of_the_last_epoch(tmp_path: Path) -> None:
+    run = train(recipe(), tmp_path / "run", progress=False, splits=splits())
+    last = torch.load(run.last, weights_only=True)["state_dict"]
+    fitted = fit(recipe(), splits()).state_dict()
+    assert fitted
+    assert all(torch.equal(fitted[name], last[f"classifier.{name}"]) for name in fitted)
+
+
+def test_a_trained_model_on_new_data(tmp_path: Path) -> None:
+    data = splits()
+    run = train(recipe(), tmp_path / "run", progress=False, splits=data)
+    new = tmp_path / "new.npz"
+    np.savez(
+        new,
+        features=np.asarray(data.test.inputs),
+        labels=TREE.names[data.test.labels].astype(np.str_),
+        ids=data.test.ids,
+    )
+    scores = RunScores(run, new)
+    blocks = list(scores)
+    assert scores.rows == len(data.test)
+    np.testing.assert_array_equal(np.concatenate([block.labels for block in blocks]), data.test.labels)
+    ids = [block.ids for block in blocks if block.ids is not None]
+    np.testing.assert_array_equal(np.concatenate(ids), data.test.ids)
+    q = np.concatenate([block.q for block in blocks])
+    np.testing.assert_array_equal(
+        q, np.concatenate(list(likelihoods(run.classifier(), data.test, torch.device("cpu"))))
+    )
+
+    np.savez(new, features=np.zeros((3, 5)))
+    with pytest.raises(ScoreError, match=r"shape \(5,\).*trained on \(8,\)"):
+        RunScores(run, new, labels=False)
+    np.savez(new, features=np.zeros((3, 8)))
+    with pytest.raises(FileError, match="holds no labels"):
+        RunScores(run, new)
+    assert [block.labels for block in RunScores(run, new, labels=False)] == [None]
+
+
+def test_a_model_of_grey_images_on_a_folder_of_new_ones(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+
+    def grey(examples: Examples) -> Examples:
+        noise = rng.integers(100, size=(len(examples), 12, 12))
+        return Examples((noise + 10 * examples.labels[:, None, None]).astype(np.uint8), examples.labels)
+
+    given = splits()
+    data = DataSplits("grey", TREE, grey(given.train), grey(given.val), grey(given.test))
+    run = train(recipe("model.scale_inputs=false"), tmp_path / "run", progress=False, splits=data)
+    expected = np.concatenate(list(likelihoods(run.classifier(), data.test, torch.device("cpu"))))
+
+    folder = tmp_path / "new"
+    for i, (pixels, label) in enumerate(zip(np.asarray(data.test.inputs), data.test.labels, strict=True)):
+        place = folder / str(TREE.names[label])
+        place.mkdir(parents=True, exist_ok=True)
+        image = Image.fromarray(pixels)
+        (image.convert("RGB") if i % 2 else image).save(place / f"{i:04}.png")
+    scores = RunScores(run, folder)
+    number = [int(name[-8:-4]) for block in scores if block.ids is not None for name in block.ids.tolist()]
+    q = np.concatenate([block.q for block in scores])
+    np.testing.assert_allclose(q, expected[number], atol=1e-6)
+    labels = np.concatenate([block.labels for block in scores])
+    np.testing.assert_array_equal(labels, data.test.labels[number])
+
+    large = tmp_path / "large"
+    large.mkdir()
+    Image.new("RGB", (640, 480), "white").save(large / "a.png")
+    (block,) = RunScores(run, large, labels=False)
+    white = Examples(np.full((1, 12, 12), 255, np.uint8), [0])
+    np.testing.assert_allclose(
+        block.q, next(iter(likelihoods(run.classifier(), white, torch.device("cpu")))), atol=1e-6
+    )
+
+
+def test_a_model_of_features_takes_no_folder(tmp_path: Path) -> None:
+    run = train(recipe(), tmp_path / "run", progress=False, splits=splits())
+    with pytest.raises(ScoreError, match=r"is a folder.*trained on 8 features\. Give a feature file"):
+        RunScores(run, tmp_path)
+
+
+def test_what_is_no_run_folder(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="does not hold a training run"):
+        RunFolder(tmp_path).recipe()

@@ -1,0 +1,504 @@
+"""Operating curves against a scan of every threshold."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import re
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import special
+
+import hedgerow as hr
+from hedgerow import CurveBuilder, Hierarchy, metrics
+from hedgerow.errors import FileError, ParameterError, ScoreError, UnknownNameError
+from hedgerow.measure.curve import STANDARD_METRICS
+from tests import oracle, oracle_curve
+from tests.backends import BACKENDS, Backend, make
+from tests.curve_strategies import Problem, in_parts, merged, problems, raw
+from tests.strategies import QUICK
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PETS = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+PETS_Q = [[1, 0.75, 0.5, 0.25, 0.25], [1, 0.25, 0.25, 0.0, 0.75], [1, 0.5, 0.25, 0.25, 0.5]]
+
+
+def agree(curve: hr.OperatingCurve, expected: oracle_curve.Curve) -> None:
+    assert curve.threshold.tolist() == expected.threshold
+    assert set(expected.values) <= set(curve.values)
+    for name, values in expected.values.items():
+        np.testing.assert_allclose(curve.values[name], values, rtol=0, atol=1e-12, err_msg=name)
+
+
+def builder_of(problem: Problem, rows: list[int], **more: Any) -> hr.CurveBuilder:
+    builder = hr.CurveBuilder(problem.h, **problem.options, **more)
+    builder.update(problem.q[rows], problem.labels[rows])
+    return builder
+
+
+# The definition -------------------------------------------------------------------------------------------
+
+
+@given(problems(), st.sampled_from(BACKENDS))
+@QUICK
+def test_every_threshold(problem: Problem, backend: Backend) -> None:
+    curve = hr.operating_curve(problem.h, make(backend, problem.q), problem.labels, **problem.options)
+    agree(curve, problem.expected())
+    assert curve.examples == len(problem.labels)
+
+
+@given(problems(), st.sampled_from(BACKENDS[1:]))
+@QUICK
+def test_arrays_and_tensors_give_the_same_bytes(problem: Problem, backend: Backend) -> None:
+    expected = hr.operating_curve(problem.h, problem.q, problem.labels, **problem.options)
+    labels = torch.tensor(problem.labels, device="cpu" if backend[0] == "numpy" else backend[0])
+    found = hr.operating_curve(problem.h, make(backend, problem.q), labels, **problem.options)
+    assert raw(found) == raw(expected)
+
+
+@given(problems())
+@QUICK
+def test_every_point_is_where_its_threshold_says(problem: Problem) -> None:
+    curve = hr.operating_curve(problem.h, problem.q, problem.labels, **problem.options)
+    tree, info = oracle.Tree(problem.h.parent.tolist()), problem.h.information(problem.options["information"])
+    assert len({len(curve), *map(len, curve.values.values())}) == 1
+    assert curve.threshold[-1] == 0
+    assert np.all(np.diff(curve.threshold) < 0)
+    assert oracle_curve.answers(tree, problem.q.tolist(), info.tolist(), curve.threshold[0]) == [0] * len(
+        problem.q
+    )
+    for j, tau in enumerate(curve.threshold):
+        assert curve.index(tau) == j
+        assert curve.at(tau) == {name: values[j] for name, values in curve.values.items()}
+        if j:  # just above the threshold it is the same point, from the one before on another
+            assert curve.index(np.nextafter(curve.threshold[j - 1], -1)) == j
+    assert curve.index(math.inf) == 0
+
+
+@given(problems(), st.sampled_from(["log", "logit"]))
+@QUICK
+def test_any_increasing_scale_gives_the_same_curve(problem: Problem, scale: str) -> None:
+    with np.errstate(divide="ignore"):
+        scores = np.log(problem.q) if scale == "log" else special.logit(problem.q)
+    curve = hr.operating_curve(problem.h, problem.q, problem.labels, **problem.options)
+    mapped = hr.operating_curve(problem.h, scores, problem.labels, scale=scale, **problem.options)
+    assert {name: a.tobytes() for name, a in mapped.values.items()} == {
+        name: a.tobytes() for name, a in curve.values.items()
+    }
+    assert mapped.threshold[-1] == -math.inf
+    back = np.exp(mapped.threshold) if scale == "log" else special.expit(mapped.threshold)
+    np.testing.assert_allclose(back, curve.threshold, rtol=1e-12, atol=0)
+
+
+def test_scores_that_saturate_are_told_apart_on_another_scale() -> None:
+    logits = np.array([[np.inf, 40.0, 39.0, -1.0, -40.0]])
+    saturated = hr.operating_curve(PETS, special.expit(logits), ["cat"])
+    ranked = hr.operating_curve(PETS, logits, ["cat"], scale="logit")
+    assert saturated.threshold.tolist() == [1.0, 0.0]
+    assert ranked.threshold.tolist() == [40.0, 39.0, -math.inf]
+
+
+def test_equal_scores_are_one_step() -> None:
+    curve = hr.operating_curve(PETS, [[1, 0.5, 0.25, 0.25, 0.5]] * 7, ["wolf"] * 7)
+    assert curve.threshold.tolist() == [0.5, 0.0]
+    assert curve.exact.tolist() == [0.0, 1.0]
+
+
+def test_no_node_ever_passes() -> None:
+    curve = hr.operating_curve(PETS, np.zeros((2, 5)), ["cat", "root"])
+    assert curve.threshold.tolist() == [0.0]
+    assert curve.correct.tolist() == [1.0]
+    assert curve.exact.tolist() == [0.5]
+
+
+def test_trivial_nodes_are_never_answers() -> None:
+    h = Hierarchy.from_edges([("root", "a"), ("a", "b"), ("b", "c"), ("root", "d")])
+    curve = hr.operating_curve(h, [[1, 0.9, 0.8, 0.7, 0.1]], ["c"])
+    assert curve.threshold.tolist() == [0.7, 0.0]
+
+
+def test_out_of_scope_examples_are_wrong_once_answered_if_asked() -> None:
+    q = [[1, 0.9, 0.8, 0.1, 0.1]]
+    assert hr.operating_curve(PETS, q, ["root"]).correct.tolist() == [1.0, 1.0, 1.0]
+    assert hr.operating_curve(PETS, q, ["root"], below_label="wrong").correct.tolist() == [1.0, 0.0, 0.0]
+
+
+def test_rounding_above_one_counts_as_one() -> None:
+    q = np.array([[1, 1 + 1e-6, 1.0, 0, 0]], dtype=np.float32)
+    assert hr.operating_curve(PETS, q, ["cat"]).threshold.tolist() == [1.0, 0.0]
+
+
+def test_many_rows_in_blocks_equal_one_by_one() -> None:
+    random = np.random.default_rng(0)
+    parent = np.concatenate([[-1], [random.integers(max(0, i - 40), i) for i in range(1, 3000)]])
+    h = Hierarchy.from_parents([f"n{i}" for i in range(len(parent))], parent)
+    theta = (4 * random.standard_normal((700, len(h.leaves)))).astype(np.float32)
+    labels = random.integers(len(h), size=len(theta))
+    q = hr.likelihood.flat_softmax(h, theta)
+    single = hr.CurveBuilder(h)
+    for row, label in zip(q, labels, strict=True):
+        single.update(row[None], [label])
+    assert raw(single.compute()) == raw(hr.operating_curve(h, q, labels))
+
+
+def test_many_events_in_parts_equal_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(0)
+    q = np.sort(random.random((3000, 5)).round(3), axis=1)[:, [4, 3, 2, 1, 0]]
+    labels = random.integers(5, size=len(q))
+    whole = hr.operating_curve(PETS, q, labels)
+    monkeypatch.setattr("hedgerow.measure.events._SORTED_AT_ONCE", 100)
+    monkeypatch.setattr("hedgerow.measure.curve._ADDED_AT_ONCE", 7)
+    shuffled = random.permutation(len(q))
+    assert raw(hr.operating_curve(PETS, q[shuffled], labels[shuffled])) == raw(whole)
+
+
+# Metrics --------------------------------------------------------------------------------------------------
+
+
+@given(problems())
+@QUICK
+def test_any_metric_of_the_package(problem: Problem) -> None:
+    names = [name for name in metrics.METRICS if name not in oracle_curve.NAMES]
+    chosen = [metrics.METRICS[name] for name in names]
+    curve = hr.operating_curve(problem.h, problem.q, problem.labels, metrics=chosen, **problem.options)
+    asked_of_the_answer = {"strictly_exact", "hierarchical_precision", "hierarchical_recall", "hierarchical_f1"}
+    agree(curve, problem.expected(names=[name for name in names if name not in asked_of_the_answer]))
+
+
+def test_metrics_of_ones_own() -> None:
+    def says_pet(h: Hierarchy, label: Any, prediction: Any) -> Any:
+        return h.is_ancestor(h.index("pet"), prediction)
+
+    curve = hr.operating_curve(PETS, PETS_Q, ["cat", "wolf", "dog"], metrics=[says_pet])
+    assert list(curve.values) == [*(m.name for m in STANDARD_METRICS), "says_pet"]
+    assert curve.values["says_pet"].tolist() == [0.0, 1 / 3, 1 / 3]
+
+
+def test_a_metric_must_answer_for_every_pair() -> None:
+    def total(h: Hierarchy, label: Any, prediction: Any) -> float:
+        return 1.0
+
+    with pytest.raises(ParameterError, match="'total' must return one value a pair"):
+        hr.operating_curve(PETS, PETS_Q, ["cat"] * 3, metrics=[total])
+
+
+def test_two_metrics_of_one_name_are_refused() -> None:
+    def correct(h: Hierarchy, label: Any, prediction: Any) -> Any:
+        return label == prediction
+
+    with pytest.raises(ParameterError, match="Two metrics are called 'correct'"):
+        hr.CurveBuilder(PETS, metrics=[correct])
+    assert len(hr.CurveBuilder(PETS, metrics=[metrics.correct]).measures.metrics) == len(STANDARD_METRICS)
+
+
+# Splitting and merging ------------------------------------------------------------------------------------
+
+
+@given(st.data(), st.sampled_from([None, 7, 1000]))
+@QUICK
+def test_any_split_gives_the_same_bytes(data: st.DataObject, bins: int | None) -> None:
+    problem = data.draw(problems(max_rows=12))
+    whole = builder_of(problem, list(range(len(problem.q))), bins=bins).compute()
+    parts = [builder_of(problem, rows, bins=bins) for rows in data.draw(in_parts(len(problem.q)))]
+    assert raw(merged(parts).compute()) == raw(whole)
+
+
+@pytest.mark.parametrize("bins", [None, 50])
+def test_order_does_not_matter_at_size(bins: int | None) -> None:
+    random = np.random.default_rng(1)
+    h = Hierarchy.from_parents(
+        [f"n{i}" for i in range(40)], [-1, *(int(random.integers(i)) for i in range(1, 40))]
+    )
+    q = random.integers(0, 6, (4000, 40)) / 5 * random.choice([1, 0.37], (4000, 1))
+    labels = random.integers(40, size=4000)
+    whole = hr.operating_curve(h, q, labels, bins=bins)
+    for _ in range(3):
+        builders = []
+        for rows in np.array_split(random.permutation(4000), 9):
+            builders.append(hr.CurveBuilder(h, bins=bins))
+            builders[-1].update(q[rows], labels[rows])
+        random.shuffle(builders)
+        left, right = merged(builders[:4]), merged(builders[4:])
+        right.merge(left)
+        assert raw(right.compute()) == raw(whole)
+
+
+def test_zeros_of_either_sign_are_one_threshold() -> None:
+    scores = np.array([[0.0, 0.0, -1, -2, -3], [0.0, -0.0, -1, -2, -3]])
+    both = [hr.operating_curve(PETS, scores[order], ["cat"] * 2, scale="log") for order in ([0, 1], [1, 0])]
+    assert raw(both[0]) == raw(both[1])
+
+
+def test_computing_does_not_end_the_building() -> None:
+    builder = hr.CurveBuilder(PETS)
+    for row, label in zip(PETS_Q, ["cat", "wolf", "dog"], strict=True):
+        builder.update([row], [label])
+        builder.compute()
+    assert raw(builder.compute()) == raw(hr.operating_curve(PETS, PETS_Q, ["cat", "wolf", "dog"]))
+
+
+def test_builders_travel_between_processes() -> None:
+    for bins in (None, 10):
+        builder = hr.CurveBuilder(PETS, metrics=[metrics.edge_distance], bins=bins)
+        builder.update(PETS_Q, ["cat", "wolf", "dog"])
+        copy = pickle.loads(pickle.dumps(builder))  # noqa: S301
+        assert raw(copy.compute()) == raw(builder.compute())
+        builder.merge(copy)
+        assert builder.compute().examples == 6
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"scale": "log"},
+        {"bins": 5},
+        {"below_label": "wrong"},
+        {"information": "depth"},
+        {"metrics": [metrics.edge_distance]},
+    ],
+)
+def test_only_like_builders_merge(other: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match="same tree, metrics, scale and bins"):
+        hr.CurveBuilder(PETS).merge(hr.CurveBuilder(PETS, **other))
+
+
+# Bins -----------------------------------------------------------------------------------------------------
+
+
+@given(problems(max_rows=10), st.integers(2, 40), st.sampled_from(["probability", "log", "logit"]))
+@QUICK
+def test_binned_points_are_points_of_the_exact_curve(problem: Problem, bins: int, scale: Any) -> None:
+    with np.errstate(divide="ignore"):
+        scores = {"probability": problem.q, "log": np.log(problem.q), "logit": special.logit(problem.q)}[scale]
+    exact = hr.operating_curve(problem.h, scores, problem.labels, scale=scale, **problem.options)
+    binned = hr.operating_curve(problem.h, scores, problem.labels, scale=scale, bins=bins, **problem.options)
+    assert len(binned) <= bins + 2
+    assert binned.threshold[-1] == exact.threshold[-1]
+    assert np.all(np.diff(binned.threshold) < 0)
+    for j, tau in enumerate(binned.threshold):
+        point = exact.at(tau)
+        for name, values in binned.values.items():
+            assert values[j] == pytest.approx(point[name], abs=2**-32)
+    for name, values in binned.values.items():
+        assert values[0] == pytest.approx(exact.values[name][0], abs=2**-32)
+
+
+def test_many_bins_are_the_exact_curve() -> None:
+    exact = hr.operating_curve(PETS, PETS_Q, ["cat", "wolf", "dog"])
+    binned = hr.operating_curve(PETS, PETS_Q, ["cat", "wolf", "dog"], bins=10_000)
+    np.testing.assert_allclose(binned.correct, exact.correct, atol=2**-32)
+    np.testing.assert_allclose(binned.threshold, exact.threshold, rtol=0.01)
+
+
+def test_unnormalised_logarithms_have_bins_too() -> None:
+    curve = hr.operating_curve(PETS, [[9.0, 5.0, 3.0, 1.0, -1.0]], ["wolf"], scale="log", bins=4)
+    assert curve.correct[0] == 1
+    assert curve.correct[-1] == 0
+
+
+# Parts and files ------------------------------------------------------------------------------------------
+
+
+@given(problems(), st.sampled_from([0.0, 0.25, 0.3, 0.5, 1.0, 2.0]))
+@QUICK
+def test_down_to(problem: Problem, tau: float) -> None:
+    curve = hr.operating_curve(problem.h, problem.q, problem.labels, **problem.options)
+    part = curve.down_to(tau)
+    assert part.threshold[-1] == tau
+    assert part.at(tau) == curve.at(tau)
+    assert len(part) == np.sum(curve.threshold > tau) + 1
+    for higher in (tau + 0.1, 0.9 + tau, math.inf):
+        assert part.at(higher) == curve.at(higher)
+    with pytest.raises(ParameterError, match="must be"):
+        part.at(np.nextafter(tau, -1))
+
+
+@pytest.mark.parametrize("tau", [-0.1, -math.inf, math.nan])
+def test_thresholds_outside_the_scale(tau: float) -> None:
+    with pytest.raises(ParameterError, match=r"must be 0 or more on this curve, its scale being probability"):
+        hr.operating_curve(PETS, PETS_Q, ["cat"] * 3).at(tau)
+
+
+@pytest.mark.parametrize("scale", ["probability", "log", "logit"])
+def test_saved_and_loaded(scale: Any, tmp_path: Path) -> None:
+    scores = np.log1p(PETS_Q) if scale == "log" else np.array(PETS_Q)
+    curve = hr.operating_curve(PETS, scores, ["cat", "wolf", "dog"], scale=scale, metrics=[metrics.edge_distance])
+    curve.save(tmp_path / "curve.npz")
+    loaded = hr.OperatingCurve.load(tmp_path / "curve.npz")
+    assert raw(loaded) == raw(curve)
+    assert list(loaded.values) == list(curve.values)
+    assert (loaded.scale, loaded.examples) == (scale, 3)
+    assert loaded.summary() == curve.summary()
+
+
+def test_files_that_are_no_curves(tmp_path: Path) -> None:
+    good = tmp_path / "good.npz"
+    hr.operating_curve(PETS, PETS_Q, ["cat"] * 3).save(good)
+    contents = {
+        "truncated.npz": good.read_bytes()[:-40],
+        "empty.npz": b"",
+        "text.npz": b"not a curve",
+        "damaged.npz": good.read_bytes()[:80] + b"\xff" * 20 + good.read_bytes()[100:],
+    }
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    np.save(tmp_path / "array.npy", np.zeros(3))
+    np.savez(tmp_path / "other.npz", threshold=np.zeros(3))
+    np.savez(tmp_path / "scale.npz", threshold=np.zeros(1), examples=np.array(1), scale=np.array("odds"))
+    np.savez(tmp_path / "pickled.npz", threshold=np.array([{}], dtype=object), examples=1, scale="log")
+    with zipfile.ZipFile(tmp_path / "zip.npz", "w") as file:
+        file.writestr("threshold.npy", b"nothing")
+    names = [*contents, "array.npy", "other.npz", "scale.npz", "pickled.npz", "zip.npz", "absent.npz"]
+    for name in names:
+        with pytest.raises(FileError, match=re.escape(name)):
+            hr.OperatingCurve.load(tmp_path / name)
+
+
+def test_what_a_curve_says_of_itself() -> None:
+    curve = hr.operating_curve(PETS, PETS_Q, ["cat", "wolf", "dog"])
+    assert repr(curve) == "OperatingCurve(3 points, 3 examples)"
+    for name in oracle_curve.NAMES:
+        assert getattr(curve, name) is curve.values[name]
+
+
+# Bad input ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=str)
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (math.nan, "between 0 and 1; row 2 has nan for 'dog'"),
+        (-0.25, "between 0 and 1; row 2 has -0.25 for 'dog'"),
+        (1.5, "between 0 and 1; row 2 has 1.5 for 'dog'.*scale='log'"),
+        (math.inf, "row 2 has inf"),
+    ],
+)
+def test_impossible_likelihoods(backend: Backend, value: float, message: str) -> None:
+    q = np.array(PETS_Q)
+    q[2, 3] = value
+    with pytest.raises(ScoreError, match=message):
+        hr.operating_curve(PETS, make(backend, q), ["cat"] * 3)
+
+
+@pytest.mark.parametrize("scale", ["log", "logit"])
+def test_nan_on_other_scales(scale: str) -> None:
+    with pytest.raises(ScoreError, match="row 0 has nan for 'wolf'"):
+        hr.operating_curve(PETS, [[0, -1, -2, -np.inf, np.nan]], ["cat"], scale=scale)
+
+
+@pytest.mark.parametrize(
+    ("q", "labels", "error", "message"),
+    [
+        (np.ones((1, 4)), ["cat"], ScoreError, "one column per node, 5 in all"),
+        (np.ones(5), ["cat"], ScoreError, "one row per example"),
+        (np.ones((1, 1, 5)), ["cat"], ScoreError, "one row per example"),
+        (np.ones((2, 5)), ["cat"], ScoreError, "one label an example"),
+        (np.ones((1, 5)), ["lion"], UnknownNameError, "'lion'"),
+        (np.ones((1, 5)), [5], ScoreError, "5"),
+        (np.ones((1, 5)), [-1], ScoreError, "-1"),
+        (np.array([["a"] * 5]), ["cat"], ScoreError, "numbers"),
+        (np.ones((0, 5)), [], ScoreError, "at least one example"),
+    ],
+)
+def test_shapes_and_labels(q: Any, labels: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        hr.operating_curve(PETS, q, labels)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scale": "odds"}, "scale must be one of"),
+        ({"bins": 1}, "bins must be 2 or more"),
+        ({"below_label": "right"}, "below_label is"),
+        ({"information": "weight"}, "Information is"),
+    ],
+)
+def test_unknown_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        hr.CurveBuilder(PETS, **options)
+
+
+@pytest.mark.parametrize("bins", [None, 10])
+def test_a_builder_without_examples(bins: int | None) -> None:
+    builder = hr.CurveBuilder(PETS, bins=bins)
+    builder.update(np.zeros((0, 5)), np.zeros(0, dtype=np.int64))
+    with pytest.raises(ScoreError, match="at least one example"):
+        builder.compute()
+
+
+def test_a_binned_builder_has_no_events() -> None:
+    with pytest.raises(ParameterError, match="leave out bins="):
+        _ = hr.CurveBuilder(PETS, bins=10).events
+
+
+def test_one_example_of_one_class() -> None:
+    h = Hierarchy.from_edges([("root", "only")])
+    curve = hr.operating_curve(h, [[1.0, 0.5]], ["only"])
+    assert curve.threshold.tolist() == [0.0]
+    assert curve.summary() == pytest.approx(
+        {"AP": 1, "AC": 1, "AC_exact": 0, "AURC": 0, "R@90C": 1, "R@95C": 1, "E@90C": 0, "E@95C": 0}
+    )
+
+
+def test_rounding_takes_no_figure_above_1() -> None:
+    random = np.random.default_rng(0)
+    parent = [-1, *(int(random.integers(i)) for i in range(1, 300))]
+    h = Hierarchy.from_parents([str(i) for i in range(300)], parent)
+    labels = h.leaves[random.integers(len(h.leaves), size=5000)]
+    theta = random.normal(size=(5000, len(h.leaves)))
+    theta[np.arange(5000), np.searchsorted(h.leaves, labels)] += 40
+    q = hr.likelihood.flat_softmax(h, theta)
+    for options in ({}, {"bins": 50}):
+        curve = hr.operating_curve(h, q, labels, **options)
+        for name in ("correct", "exact", "precision", "recall"):
+            assert 0 <= getattr(curve, name).min() <= getattr(curve, name).max() <= 1
+        assert curve.recall[-1] == pytest.approx(1, abs=1e-9)
+        assert max(curve.summary().values()) <= 1
+
+
+@pytest.mark.parametrize("worth", [1e10, np.nan])
+def test_bins_refuse_what_they_cannot_add_up(worth: float) -> None:
+    h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+
+    def minutes(h: Hierarchy, label: Any, prediction: Any) -> Any:
+        return np.where(label == prediction, 0.0, worth)
+
+    q = np.array([[1, 0.7, 0.3]] * 5)
+    assert len(hr.operating_curve(h, q, ["dog"] * 5, metrics=[minutes]).threshold) == 2
+    with pytest.raises(ParameterError, match="'minutes' has values that cannot be added up in bins"):
+        hr.operating_curve(h, q, ["dog"] * 5, metrics=[minutes], bins=10)
+
+
+def test_a_refused_batch_leaves_bins_as_they_were_and_sums_of_all_are_refused() -> None:
+    h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+
+    def price(h: Hierarchy, label: Any, prediction: Any) -> Any:
+        return np.where(prediction == 0, np.where(label == 2, 1e12, 1e6), 0.0)
+
+    def builder() -> CurveBuilder:
+        b = CurveBuilder(h, metrics=[metrics.correct, price], bins=8)
+        b.update(np.tile([1, 0.7, 0.3], (1000, 1)), ["cat"] * 1000)
+        return b
+
+    first = builder()
+    before = first.compute()
+    with pytest.raises(ParameterError, match="'price' has values that cannot be added up"):
+        first.update([[1, 0.7, 0.3]], ["dog"])
+    assert {name: value.tolist() for name, value in first.compute().values.items()} == {
+        name: value.tolist() for name, value in before.values.items()
+    }
+    assert before.values["price"][0] == 1e6
+    for _ in range(2):
+        first.merge(builder())
+    with pytest.raises(ParameterError, match="'price' has values that cannot be added up"):
+        first.compute()

@@ -1,0 +1,250 @@
+"""Figures: what is drawn where, and that it is written whole or not at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.errors import ParameterError
+from hedgerow.measure import evaluate
+from tests.make_scores import H
+from tests.measure.test_evaluation import LABELS, model, sample
+
+matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+matplotlib.use("Agg")
+
+from hedgerow.show import figures as display  # noqa: E402  (imports matplotlib)
+from hedgerow.show.figures import COLOURS, KINDS, MARKERS, OperatingCurveDisplay, System, save_figure  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from matplotlib.lines import Line2D
+
+
+@pytest.fixture(autouse=True)
+def _close() -> Iterator[None]:
+    yield
+    from matplotlib import pyplot as plt
+
+    plt.close("all")
+
+
+def lines(ax: Any) -> list[Line2D]:
+    return [line for line in ax.lines if line.get_linestyle() != "None"]
+
+
+def markers(ax: Any) -> list[Line2D]:
+    return [line for line in ax.lines if line.get_linestyle() == "None"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_line_is_the_curve(kind: Any) -> None:
+    curve = hr.operating_curve(H, *sample(40))
+    ax = OperatingCurveDisplay.from_curves(curve).plot(kind)
+    along, up = KINDS[kind]
+    solid, dashed = lines(ax)
+    half = curve.index(0.5)
+    assert solid.get_drawstyle() == "steps-pre"
+    points = np.stack([curve.values[along], curve.values[up]], axis=1)[: half + 1]
+    distinct = points[np.append(np.diff(points, axis=0).any(axis=1), True)]
+    drawn = np.stack([np.asarray(solid.get_xdata()), np.asarray(solid.get_ydata())], axis=1)
+    np.testing.assert_array_equal(drawn[drawn[:, 0] > 0], distinct[distinct[:, 0] > 0])
+    assert drawn[0].tolist() == [0, 1]
+    assert np.asarray(dashed.get_xdata())[[0, -1]].tolist() == curve.values[along][[half, -1]].tolist()
+    assert set(np.asarray(dashed.get_ydata())) <= set(curve.values[up])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (display._AXIS_NAMES[along], display._AXIS_NAMES[up])
+
+
+def test_dashes_begin_at_one_half() -> None:
+    curve = hr.operating_curve(H, *sample(40))
+    solid, dashed = lines(OperatingCurveDisplay.from_curves(curve).plot("correct-recall"))
+    assert not solid.is_dashed()
+    assert dashed.is_dashed()
+    point = curve.at(0.5)
+    assert (np.asarray(solid.get_xdata())[-1], np.asarray(solid.get_ydata())[-1]) == (
+        point["recall"],
+        point["correct"],
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("count", [40, 3_000])  # steps, and a line smoothed for the dashes
+def test_dashes_begin_where_the_solid_line_ends(kind: Any, count: int) -> None:
+    curves = [hr.operating_curve(H, *sample(count, seed)) for seed in range(3)]
+    for given in (curves[0], {"seeds": curves}):
+        solid, dashed = lines(OperatingCurveDisplay.from_curves(given).plot(kind))
+        assert np.asarray(solid.get_xydata())[-1].tolist() == np.asarray(dashed.get_xydata())[0].tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("strength", [0, 2, 4, 8])
+def test_axes_hide_nothing_and_say_where_they_start(kind: Any, strength: float) -> None:
+    evaluations = [model(LABELS, strength, seed=seed) for seed in range(3)]
+    low = {"leaf": dict.fromkeys(hr.metrics.METRICS, 0.04)}
+    systems = [
+        System("one", (evaluations[0].curve,), evaluations[0].rules),
+        System("three", tuple(e.curve for e in evaluations), low if strength == 2 else {}),
+    ]
+    ax = OperatingCurveDisplay(systems).plot(kind)
+    drawn = np.concatenate(
+        [np.asarray(line.get_xydata()) for line in ax.lines] + [np.asarray(patch.get_xy()) for patch in ax.patches]  # type: ignore[attr-defined]
+    )
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    assert left <= drawn[:, 0].min()
+    assert drawn[:, 0].max() <= right
+    assert bottom <= drawn[:, 1].min()
+    assert drawn[:, 1].max() <= top
+    ticks = np.asarray(ax.get_yticks())
+    assert ticks[0] == pytest.approx(bottom)
+    assert ticks[-1] == pytest.approx(1)
+    assert 3 <= len(ticks) <= 9
+
+
+def test_dashes_on_another_scale() -> None:
+    q, labels = sample(40)
+    with np.errstate(divide="ignore"):
+        logit = np.log(q) - np.log1p(-q)
+    plain, mapped = (
+        OperatingCurveDisplay.from_predictions(H, scores, labels, scale=scale).plot()
+        for scores, scale in ((q, "probability"), (logit, "logit"))
+    )
+    for a, b in zip(lines(plain), lines(mapped), strict=True):
+        np.testing.assert_allclose(np.asarray(a.get_xdata(), float), np.asarray(b.get_xdata(), float))
+
+
+def test_rules_are_marked() -> None:
+    evaluation = evaluate(H, *sample(40), name="mine")
+    ax = OperatingCurveDisplay.from_evaluations([evaluation]).plot("correct-exact", rules=["leaf", "majority"])
+    leaf, majority = markers(ax)
+    for line, rule in ((leaf, "leaf"), (majority, "majority")):
+        assert np.asarray(line.get_xdata()).tolist() == [evaluation.rules[rule]["exact"]]
+        assert np.asarray(line.get_ydata()).tolist() == [evaluation.rules[rule]["correct"]]
+    assert leaf.get_markerfacecolor() == COLOURS[0]
+    assert majority.get_markerfacecolor() == "white"
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["mine", "leaf", "majority", "threshold < 0.5"]
+
+
+def test_several_seeds_are_a_mean_with_a_band() -> None:
+    seeds = [model(LABELS, 2, seed=i) for i in range(3)]
+    ax = OperatingCurveDisplay.from_evaluations({"mine": seeds}).plot("correct-recall")
+    (band,) = ax.patches
+    mean = np.mean([e.rules["leaf"]["recall"] for e in seeds])
+    assert np.asarray(markers(ax)[0].get_xdata()).tolist() == [pytest.approx(mean)]
+    solid, _ = lines(ax)
+    at = [e.curve.at(0.5) for e in seeds]
+    x, y = (np.mean([point[name] for point in at]) for name in ("recall", "correct"))
+    dx, dy = (2 * np.std([point[name] for point in at], ddof=1) for name in ("recall", "correct"))
+    assert np.asarray(solid.get_xdata())[-1] == pytest.approx(x)
+    assert np.asarray(solid.get_ydata())[-1] == pytest.approx(y)
+    outline = np.asarray(band.get_path().vertices)
+    for corner in ([x - dx, y - dy], [x + dx, y + dy]):
+        assert np.abs(outline - corner).sum(axis=1).min() < 1e-9
+
+
+def test_ten_systems_differ_in_colour_and_shape() -> None:
+    curve = hr.operating_curve(H, *sample(40))
+    rules = {f"s{i}": {"leaf": curve.at(0)} for i in range(12)}
+    ax = OperatingCurveDisplay.from_curves({f"s{i}": curve for i in range(12)}, rules=rules).plot()
+    looks = [(line.get_markeredgecolor(), line.get_marker()) for line in markers(ax)]
+    assert len(set(looks)) == 12
+    assert len({colour for colour, _ in looks[:10]}) == len({shape for _, shape in looks[:10]}) == 10
+    assert len(COLOURS) == len(MARKERS) == 10
+
+
+def _lab(rgb: Any) -> Any:
+    xyz = rgb @ np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]).T
+    f = np.cbrt(xyz / [0.95047, 1, 1.08883])
+    return np.stack([116 * f[:, 1] - 16, 500 * (f[:, 0] - f[:, 1]), 200 * (f[:, 1] - f[:, 2])], axis=1)
+
+
+@pytest.mark.parametrize(
+    "sight",
+    [
+        np.eye(3),
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+    ],
+    ids=["normal", "no red cones", "no green cones", "no blue cones"],
+)
+def test_colours_stay_apart_for_every_eye(sight: Any) -> None:
+    """Colour distances (CIE 1976) after simulating colour blindness with the matrices of Machado et al., 2009."""
+    from matplotlib.colors import to_rgb
+
+    srgb = np.array([to_rgb(colour) for colour in COLOURS])
+    linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+    lab = _lab(np.clip(linear @ np.asarray(sight).T, 0, 1))
+    distance = np.linalg.norm(lab[:, None] - lab, axis=-1) + 1e3 * np.eye(len(lab))
+    assert distance.min() > 15
+
+
+def test_huge_curves_are_thinned_for_drawing_only() -> None:
+    x = np.linspace(0, 1, 1_000_000)
+    values = {"recall": x, "precision": 1 - x**3, "correct": 1 - x**2, "exact": x}
+    curve = hr.OperatingCurve(np.linspace(1, 0, len(x)), values, examples=10)
+    solid, dashed = lines(OperatingCurveDisplay.from_curves(curve).plot())
+    assert len(np.asarray(solid.get_xdata())) < 10_000
+    assert len(np.asarray(dashed.get_xdata())) < 1_000
+    drawn = np.interp(x[: curve.index(0.5)], np.asarray(solid.get_xdata()), np.asarray(solid.get_ydata()))
+    assert np.abs(drawn - values["precision"][: curve.index(0.5)]).max() < 1e-3
+    assert len(curve) == 1_000_000
+
+
+def test_one_panel_per_kind_with_a_legend_that_fits() -> None:
+    curve = hr.operating_curve(H, *sample(40))
+    named = {f"a system with a long name {i}": curve for i in range(9)}
+    figure = OperatingCurveDisplay.from_curves(named).figure(title="All of them")
+    assert len(figure.axes) == 3
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.width
+    assert len(legend.get_texts()) == 10
+
+
+@pytest.mark.parametrize(("suffix", "magic"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")])
+def test_files_are_the_same_every_time(suffix: str, magic: bytes, tmp_path: Path) -> None:
+    shown = OperatingCurveDisplay.from_predictions(H, *sample(20), name="mine")
+    for name in ("a", "b"):
+        shown.save(tmp_path / f"{name}.{suffix}", ["precision-recall"])
+    data = (tmp_path / f"a.{suffix}").read_bytes()
+    assert data.startswith(magic)
+    assert data == (tmp_path / f"b.{suffix}").read_bytes()
+
+
+def test_a_failure_leaves_no_partial_file(tmp_path: Path) -> None:
+    figure = OperatingCurveDisplay.from_predictions(H, *sample(20)).figure(["correct-exact"])
+
+    def fail(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    figure.savefig = fail  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        save_figure(figure, tmp_path / "a.png")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_drawn(tmp_path: Path) -> None:
+    q, labels = sample(20)
+    shown = OperatingCurveDisplay.from_predictions(H, q, labels)
+    with pytest.raises(ParameterError, match="'precision-recall', 'correct-exact', 'correct-recall', not 'roc'"):
+        shown.plot("roc")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=r"\.png, \.pdf or \.svg, not as '\.bmp'"):
+        shown.save(tmp_path / "a.bmp")
+    with pytest.raises(ParameterError, match="nothing to draw"):
+        OperatingCurveDisplay([])
+    with pytest.raises(ParameterError, match="no curve"):
+        System("x", ())
+    curves = tuple(
+        hr.operating_curve(H, scores, labels, scale=s) for scores, s in ((q, "probability"), (q, "log"))
+    )
+    with pytest.raises(ParameterError, match="one scale"):
+        System("x", curves)

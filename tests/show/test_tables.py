@@ -1,0 +1,63 @@
+"""Tables on a terminal and in a pipe."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+from rich.text import Text
+
+from hedgerow.show.tables import print_table
+from hedgerow.study.tables import Column, Entry, Row, Table
+
+HEAD = ["system (%)", "AP", "R@95C", "majority_F1", "In, 90 % out right"]
+ROWS = [["convolutional-network", *(f"{100.0 - i} ▲" for i in range(4))], ["[red]", *["12.34 ±5.67"] * 4]]
+MEANING = "the share of what answers claim that is right, averaged over how much they say"
+
+
+def printed(width: int, *, terminal: bool, title: str = "", prose: bool = False) -> str:
+    console = Console(width=width, file=io.StringIO(), force_terminal=terminal, color_system=None)
+    head, rows = (HEAD, ROWS) if not prose else ([*HEAD, "what it says"], [[*row, MEANING] for row in ROWS])
+    print_table(console, head, [list(map(Text, row)) for row in rows] if title else rows, title=title, prose=prose)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("title", ["", "Figures"])
+@pytest.mark.parametrize("prose", [False, True])
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 100, 200])
+def test_nothing_is_cut_on_a_terminal(width: int, prose: bool, title: str) -> None:
+    text = printed(width, terminal=True, title=title, prose=prose)
+    assert "…" not in text
+    for row in ROWS:
+        for number in row[1:]:
+            assert text.count(number) == row.count(number)
+    assert all(heading in text for heading in ("AP", "R@95C", "majority_F1"))
+    first = re.findall(r"^[│ ]*([a-z-]+|\[red])(?= |$)", text, re.MULTILINE)  # folded names come in pieces
+    assert "convolutional-network" in "".join(first)
+    assert "[red]" in text
+    assert not prose or all(word in text for word in MEANING.split())
+    if width >= 40:
+        assert max(map(len, text.splitlines())) <= width
+
+
+@pytest.mark.parametrize("width", [10, 80])
+def test_where_nobody_watches_a_table_is_as_wide_as_it_needs_to_be(width: int) -> None:
+    lines = printed(width, terminal=False, prose=True).splitlines()
+    assert len(lines) == 1 + len(ROWS)
+    assert re.split(r"  +", lines[1].strip()) == [*ROWS[0], MEANING]
+
+
+def test_tables_of_a_study_keep_their_headings_whole() -> None:
+    columns = [Column(name) for name in ("AP", "AC", "R@95C", "Majority F1", "Leaf F1")]
+    row = Row("Soft-max-margin", {column.name: Entry((0.5, 0.75)) for column in columns})
+    console = Console(width=50, file=io.StringIO(), force_terminal=True, color_system=None)
+    Table("Main", columns, [row]).print(console)
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert "…" not in text
+    assert all(column.name in text for column in columns)
+    assert text.count("62.50 ±35.36") == len(columns)
+    assert max(map(len, text.splitlines())) <= 50
