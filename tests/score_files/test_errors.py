@@ -175,7 +175,7 @@ def test_no_rows(suffix: str, tmp_path: Path) -> None:
 
 def test_logits_of_nodes_are_not_defined(tmp_path: Path) -> None:
     path = save_table(tmp_path / "s.csv", np.zeros((2, 7)), H.names.tolist(), label=["cod"] * 2)
-    refused(ScoreError, "holds logits", "hedgerow.likelihood.links", path=path, logits=True)
+    refused(ScoreError, "holds logits", "hedgerow.likelihood", path=path, logits=True)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from hedgerow.learn.training.progress import EpochReport
-from hedgerow.show.progress import live_bar
+from hedgerow.show.terminal import live_bar
 
 
 def terminal(width: int = 60) -> Console:

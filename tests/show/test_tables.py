@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from hedgerow.show.tables import print_table
+from hedgerow.show.terminal import print_table
 from hedgerow.study.tables import Column, Entry, Row, Table
 
 HEAD = ["system (%)", "AP", "R@95C", "majority_F1", "In, 90 % out right"]

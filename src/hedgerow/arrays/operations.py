@@ -117,9 +117,9 @@ def as_scores(x: Any, width: int, what: str) -> Array:
     return x
 
 
-def as_rows(x: Any, h: Tree) -> Array:
+def as_rows(x: Any, hierarchy: Tree) -> Array:
     """Return a float32 or float64 array or tensor [examples, nodes]; another shape is refused."""
-    x = as_scores(x, len(h), "node")
+    x = as_scores(x, len(hierarchy), "node")
     if x.ndim != 2:
         raise ScoreError(
             f"Likelihoods need one row per example and one column per node; got shape {tuple(x.shape)}."
@@ -152,16 +152,18 @@ def rounded_down(threshold: ArrayLike, like: Array) -> NDArray[Any]:
 class Layout:
     """Index arrays of a tree that the operations gather with, on one device."""
 
-    def __init__(self, h: Tree, place: Callable[[NDArray[Any]], Array]) -> None:
-        self._h = h
+    def __init__(self, hierarchy: Tree, place: Callable[[NDArray[Any]], Array]) -> None:
+        self._h = hierarchy
         self._place = place
 
     @staticmethod
-    def of(h: Tree, like: Array) -> Layout:
+    def of(hierarchy: Tree, like: Array) -> Layout:
         """Return the layout of a tree where `like` lives; made once."""
         ops = extra_ops(like)
         device = ops.device_of(like)
-        return h.derived(("layout", device), lambda: Layout(h, lambda array: ops.constant(array, device)))
+        return hierarchy.derived(
+            ("layout", device), lambda: Layout(hierarchy, lambda array: ops.constant(array, device))
+        )
 
     def _place_all(self, arrays: Sequence[NDArray[Any]]) -> tuple[Array, ...]:
         return tuple(self._place(array) for array in arrays)
@@ -293,7 +295,7 @@ def _distinct_intervals(first: Indices, last: Indices, width: int) -> tuple[Indi
 # Sums ------------------------------------------------------------------------------------------------------
 
 
-def leaf_shares(h: Tree, x: Array) -> Array:
+def leaf_shares(hierarchy: Tree, x: Array) -> Array:
     """Sum x >= 0 over the leaves below each node, as a share of the whole: [..., leaves] -> [..., nodes].
 
     1 at the root; a parent is never below its child, exactly.
@@ -303,25 +305,25 @@ def leaf_shares(h: Tree, x: Array) -> Array:
     >>> leaf_shares(h, np.array([1, 1, 2.0])).tolist()
     [1.0, 0.5, 0.25, 0.25, 0.5]
     """
-    return extra_ops(x).interval_shares(x, *Layout.of(h, x).leaf_intervals)
+    return extra_ops(x).interval_shares(x, *Layout.of(hierarchy, x).leaf_intervals)
 
 
-def leaf_softmax(h: Tree, x: Array) -> Array:
+def leaf_softmax(hierarchy: Tree, x: Array) -> Array:
     """Softmax over the leaves, summed up the tree: [..., leaves] -> [..., nodes]."""
-    return extra_ops(x).interval_softmax(x, *Layout.of(h, x).leaf_intervals)
+    return extra_ops(x).interval_softmax(x, *Layout.of(hierarchy, x).leaf_intervals)
 
 
-def descendant_shares(h: Tree, x: Array) -> Array:
+def descendant_shares(hierarchy: Tree, x: Array) -> Array:
     """Sum x >= 0 over each node and its descendants, as a share of the whole: [..., nodes] -> same."""
-    return extra_ops(x).interval_shares(x, *Layout.of(h, x).descendant_intervals)
+    return extra_ops(x).interval_shares(x, *Layout.of(hierarchy, x).descendant_intervals)
 
 
-def descendant_softmax(h: Tree, x: Array) -> Array:
+def descendant_softmax(hierarchy: Tree, x: Array) -> Array:
     """Softmax over the nodes, summed up the tree: [..., nodes] -> same."""
-    return extra_ops(x).interval_softmax(x, *Layout.of(h, x).descendant_intervals)
+    return extra_ops(x).interval_softmax(x, *Layout.of(hierarchy, x).descendant_intervals)
 
 
-def sum_ancestors(h: Tree, x: Array) -> Array:
+def sum_ancestors(hierarchy: Tree, x: Array) -> Array:
     """Sum x over each node and its ancestors: [..., nodes] -> same, float64.
 
     Walking in depth-first order, a node is added when it is met and taken off where its subtree ends: two prefix
@@ -332,13 +334,13 @@ def sum_ancestors(h: Tree, x: Array) -> Array:
     >>> sum_ancestors(h, np.array([1, 10, 100, 200, 1000.0])).tolist()
     [1.0, 11.0, 111.0, 211.0, 1001.0]
     """
-    xp, ops, at = namespace(x), extra_ops(x), Layout.of(h, x)
+    xp, ops, at = namespace(x), extra_ops(x), Layout.of(hierarchy, x)
     begun = ops.prefix_sums(x)[..., 1:]
     ended = ops.prefix_sums(xp.take(x, at.by_end, axis=-1))
     return begun - xp.take(ended, at.ended, axis=-1)
 
 
-def sum_children(h: Tree, x: Array) -> Array:
+def sum_children(hierarchy: Tree, x: Array) -> Array:
     """Sum x over the children of each node: [..., nodes] -> same, 0 at the leaves.
 
     >>> from hedgerow import Hierarchy
@@ -346,13 +348,13 @@ def sum_children(h: Tree, x: Array) -> Array:
     >>> sum_children(h, np.array([1, 10, 100, 200, 1000.0])).tolist()
     [1010.0, 300.0, 0.0, 0.0, 0.0]
     """
-    xp, at = namespace(x), Layout.of(h, x)
+    xp, at = namespace(x), Layout.of(hierarchy, x)
     grouped = xp.take(x[..., 1:], at.by_parent, axis=-1)
     total = extra_ops(x).segment_sum(grouped, at.sibling_start, at.sibling_group)
     return xp.take(xp.concat([total, xp.zeros_like(x[..., :1])], axis=-1), at.children_group, axis=-1)
 
 
-def max_unrelated(h: Tree, x: Array) -> Array:
+def max_unrelated(hierarchy: Tree, x: Array) -> Array:
     """Return the largest x among the nodes that are neither ancestors nor descendants of each node.
 
     [..., nodes] -> same, -inf where there are none. In depth-first order these are the nodes whose subtrees have
@@ -363,7 +365,7 @@ def max_unrelated(h: Tree, x: Array) -> Array:
     >>> max_unrelated(h, np.array([1, 0.7, 0.5, 0.2, 0.3])).tolist()
     [-inf, 0.3, 0.3, 0.5, 0.7]
     """
-    xp, ops, at = namespace(x), extra_ops(x), Layout.of(h, x)
+    xp, ops, at = namespace(x), extra_ops(x), Layout.of(hierarchy, x)
     nothing = xp.full_like(x[..., :1], -np.inf)
     ended = xp.concat([nothing, ops.running_max(xp.take(x, at.by_end, axis=-1))], axis=-1)
     to_come = xp.concat([xp.flip(ops.running_max(xp.flip(x, axis=-1)), axis=-1), nothing], axis=-1)
@@ -373,24 +375,24 @@ def max_unrelated(h: Tree, x: Array) -> Array:
 # Down the tree ---------------------------------------------------------------------------------------------
 
 
-def multiply_down(h: Tree, factor: Array) -> Array:
+def multiply_down(hierarchy: Tree, factor: Array) -> Array:
     """Multiply along each path: [..., nodes but the root] -> [..., nodes], 1 at the root.
 
     Level by level, so that a child is its parent times a factor exactly: with factors in [0, 1] no child exceeds
     its parent.
     """
     xp = namespace(factor)
-    return _down(h, factor, xp.ones_like(factor[..., :1]), xp.multiply)
+    return _down(hierarchy, factor, xp.ones_like(factor[..., :1]), xp.multiply)
 
 
-def add_down(h: Tree, term: Array) -> Array:
+def add_down(hierarchy: Tree, term: Array) -> Array:
     """Add along each path: [..., nodes but the root] -> [..., nodes], 0 at the root; level by level."""
     xp = namespace(term)
-    return _down(h, term, xp.zeros_like(term[..., :1]), xp.add)
+    return _down(hierarchy, term, xp.zeros_like(term[..., :1]), xp.add)
 
 
-def _down(h: Tree, x: Array, at_root: Array, combine: Callable[[Array, Array], Array]) -> Array:
-    xp, at = namespace(x), Layout.of(h, x)
+def _down(hierarchy: Tree, x: Array, at_root: Array, combine: Callable[[Array, Array], Array]) -> Array:
+    xp, at = namespace(x), Layout.of(hierarchy, x)
     parts = [at_root]
     for nodes, parent in zip(at.levels[1:], at.parent_in_level, strict=True):
         parts.append(combine(xp.take(parts[-1], parent, axis=-1), xp.take(x, nodes - 1, axis=-1)))
@@ -400,7 +402,7 @@ def _down(h: Tree, x: Array, at_root: Array, combine: Callable[[Array, Array], A
 # Among siblings, and up the tree ---------------------------------------------------------------------------
 
 
-def sibling_log_softmax(h: Tree, x: Array) -> Array:
+def sibling_log_softmax(hierarchy: Tree, x: Array) -> Array:
     """Return the log-softmax of each node among its siblings: [..., nodes but the root] -> same.
 
     >>> from hedgerow import Hierarchy
@@ -408,27 +410,27 @@ def sibling_log_softmax(h: Tree, x: Array) -> Array:
     >>> np.exp(sibling_log_softmax(h, np.log([1.0, 3, 1, 3]))).round(2).tolist()
     [0.25, 0.75, 0.25, 0.75]
     """
-    xp, at = namespace(x), Layout.of(h, x)
+    xp, at = namespace(x), Layout.of(hierarchy, x)
     grouped = xp.take(x, at.by_parent, axis=-1)
     shifted, _, log_mass = _segment_log_mass(grouped, at.sibling_start, at.sibling_group)
     return xp.take(shifted - xp.take(log_mass, at.sibling_group, axis=-1), at.from_by_parent, axis=-1)
 
 
-def log_sum_leaves(h: Tree, x: Array) -> Array:
+def log_sum_leaves(hierarchy: Tree, x: Array) -> Array:
     """Return log-sum-exp of x over the leaves below each node: [..., leaves] -> [..., nodes].
 
     Level by level, so that small masses keep their relative precision beside large ones.
     """
     xp = namespace(x)
-    at = Layout.of(h, x)
+    at = Layout.of(hierarchy, x)
     nothing = xp.full_like(x[..., :1], -np.inf)
     column = xp.where(at.end - at.nodes == 1, at.first_leaf, x.shape[-1])
-    return log_sum_descendants(h, xp.take(xp.concat([x, nothing], axis=-1), column, axis=-1))
+    return log_sum_descendants(hierarchy, xp.take(xp.concat([x, nothing], axis=-1), column, axis=-1))
 
 
-def log_sum_descendants(h: Tree, x: Array) -> Array:
+def log_sum_descendants(hierarchy: Tree, x: Array) -> Array:
     """Return log-sum-exp of x over each node and its descendants: [..., nodes] -> same; level by level."""
-    xp, at = namespace(x), Layout.of(h, x)
+    xp, at = namespace(x), Layout.of(hierarchy, x)
     total = xp.take(x, at.levels[-1], axis=-1)
     parts = [total]
     nothing = xp.full_like(x[..., :1], -np.inf)

@@ -89,18 +89,18 @@ def _read_labels(path: str) -> list[str] | None:
 
 
 def label_facts(
-    h: Hierarchy, labels: str | os.PathLike[str] | None, scores: str | os.PathLike[str] | None
+    hierarchy: Hierarchy, labels: str | os.PathLike[str] | None, scores: str | os.PathLike[str] | None
 ) -> LabelFacts | None:
     """Compare labels, from the one file or else the other, with a tree; None if there are no labels."""
     listed = _listed_labels(labels, scores)
-    return None if listed is None else _compared(h, *listed)
+    return None if listed is None else _compared(hierarchy, *listed)
 
 
-def _compared(h: Hierarchy, source: str, labels: list[str]) -> LabelFacts:
+def _compared(hierarchy: Hierarchy, source: str, labels: list[str]) -> LabelFacts:
     counts = Counter(labels)
-    known = set(h.names.tolist())
+    known = set(hierarchy.names.tolist())
     unknown = {name: count for name, count in counts.most_common() if name not in known}
-    leaves = h.names[h.leaves].tolist()
+    leaves = hierarchy.names[hierarchy.leaves].tolist()
     at_leaves = sum(counts[name] for name in leaves)
     return LabelFacts(
         source=source,
@@ -137,28 +137,38 @@ def label_problems(facts: LabelFacts | None) -> list[Problem]:
     ]
 
 
-def score_facts(h: Hierarchy, path: str) -> ScoreFacts:
+def score_facts(hierarchy: Hierarchy, path: str) -> ScoreFacts:
     """Compare the columns of a score file with a tree."""
-    classes = _npz_names(path, "classes") if PurePath(path).suffix.lower() == ".npz" else _class_columns(path, h)
+    classes = (
+        _npz_names(path, "classes") if PurePath(path).suffix.lower() == ".npz" else _class_columns(path, hierarchy)
+    )
     if classes is None:
         raise FileError(
             f"{path} has no member 'classes', the names of the score columns. Save it with "
             f"np.savez(..., classes=names): an order is never guessed."
         )
-    found, leaves, nodes = set(classes), set(h.names[h.leaves].tolist()), set(h.names.tolist())
+    found, leaves, nodes = (
+        set(classes),
+        set(hierarchy.names[hierarchy.leaves].tolist()),
+        set(hierarchy.names.tolist()),
+    )
     repeated = [name for name, count in Counter(classes).items() if count > 1]
     if not repeated:
-        for kind, wanted in (("leaves", leaves), ("all nodes", nodes), ("all nodes", nodes - {str(h.names[0])})):
+        for kind, wanted in (
+            ("leaves", leaves),
+            ("all nodes", nodes),
+            ("all nodes", nodes - {str(hierarchy.names[0])}),
+        ):
             if found == wanted:
                 return ScoreFacts(path, len(classes), kind, [], [])
     # Columns that name an inner node are meant to be all nodes; otherwise leaves are expected.
-    wanted = nodes - {str(h.names[0])} if (found & nodes) - leaves else leaves
-    missing = [name for name in h.names.tolist() if name in wanted - found]
-    extra = [name for name in dict.fromkeys(classes) if name not in wanted and name != h.names[0]]
+    wanted = nodes - {str(hierarchy.names[0])} if (found & nodes) - leaves else leaves
+    missing = [name for name in hierarchy.names.tolist() if name in wanted - found]
+    extra = [name for name in dict.fromkeys(classes) if name not in wanted and name != hierarchy.names[0]]
     return ScoreFacts(path, len(classes), None, missing, repeated or extra)
 
 
-def score_problems(facts: ScoreFacts | None, h: Hierarchy) -> list[Problem]:
+def score_problems(facts: ScoreFacts | None, hierarchy: Hierarchy) -> list[Problem]:
     """Say how the columns of a score file fail to fit."""
     if facts is None or facts.kind is not None:
         return []
@@ -173,17 +183,17 @@ def score_problems(facts: ScoreFacts | None, h: Hierarchy) -> list[Problem]:
     return [
         Problem(
             "score columns",
-            f"The {facts.columns:,} class columns of {facts.source} are neither the {len(h.leaves):,} leaves nor "
-            f"all {len(h):,} nodes of the tree; {'; '.join(parts + hints)}.",
+            f"The {facts.columns:,} class columns of {facts.source} are neither the "
+            f"{len(hierarchy.leaves):,} leaves nor all {len(hierarchy):,} nodes of the tree; {'; '.join(parts + hints)}.",
             "Rename, add or remove columns until they are exactly the leaves, or exactly all nodes (the root is "
             "optional).",
         )
     ]
 
 
-def _class_columns(path: str, h: Hierarchy) -> list[str]:
+def _class_columns(path: str, hierarchy: Hierarchy) -> list[str]:
     columns = _table_columns(path)
-    clash = [name for name in columns if name in _PER_EXAMPLE and name in set(h.names.tolist())]
+    clash = [name for name in columns if name in _PER_EXAMPLE and name in set(hierarchy.names.tolist())]
     if clash:
         raise FileError(
             f"{path} has a column {clash[0]!r}, the name of a class and of a column about the examples. "

@@ -58,49 +58,55 @@ class TreeFacts:
     """Names that are the name of their own rank, too."""
 
 
-def tree_facts(h: Hierarchy) -> TreeFacts:
+def tree_facts(hierarchy: Hierarchy) -> TreeFacts:
     """Describe a tree."""
-    information = h.information()
-    widest = int(np.argmax(h.child_count))
-    leaf_depth = h.depth[h.leaves]
-    names = h.names.tolist()
+    information = hierarchy.information()
+    widest = int(np.argmax(hierarchy.child_count))
+    leaf_depth = hierarchy.depth[hierarchy.leaves]
+    names = hierarchy.names.tolist()
     return TreeFacts(
-        root=h.label(0),
-        nodes=len(h),
-        leaves=len(h.leaves),
+        root=hierarchy.label(0),
+        nodes=len(hierarchy),
+        leaves=len(hierarchy.leaves),
         leaf_depth=(int(leaf_depth.min()), int(leaf_depth.max())),
-        levels=[_level(h, depth, nodes) for depth, nodes in enumerate(h.levels)],
-        widest=h.label(widest),
-        widest_children=int(h.child_count[widest]),
-        trivial=int(h.is_trivial.sum()),
-        longest_chain=_longest_chain(h),
-        information_values=len(np.unique(h.leaf_count)),
+        levels=[_level(hierarchy, depth, nodes) for depth, nodes in enumerate(hierarchy.levels)],
+        widest=hierarchy.label(widest),
+        widest_children=int(hierarchy.child_count[widest]),
+        trivial=int(hierarchy.is_trivial.sum()),
+        longest_chain=_longest_chain(hierarchy),
+        information_values=len(np.unique(hierarchy.leaf_count)),
         information_max=float(information.max()),
         lookalikes=_lookalikes(names),
         padded=[name for name in names if name != name.strip()],
-        called_like_rank=[] if h.rank is None else h.names[h.names == h.rank].tolist(),
+        called_like_rank=[]
+        if hierarchy.rank is None
+        else hierarchy.names[hierarchy.names == hierarchy.rank].tolist(),
     )
 
 
-def _level(h: Hierarchy, depth: int, nodes: Indices) -> Level:
+def _level(hierarchy: Hierarchy, depth: int, nodes: Indices) -> Level:
     ranks: list[str] = []
-    if h.rank is not None:
-        ranks = [rank for rank, _ in Counter(h.rank[nodes].tolist()).most_common() if rank]
+    if hierarchy.rank is not None:
+        ranks = [rank for rank, _ in Counter(hierarchy.rank[nodes].tolist()).most_common() if rank]
     # Spread over the level, so that the examples do not all come from one corner of the tree.
     spread = np.unique(np.linspace(0, len(nodes) - 1, _EXAMPLES).round().astype(np.int64))
     return Level(
-        depth, len(nodes), int(h.is_leaf[nodes].sum()), ranks, [h.label(node) for node in nodes[spread].tolist()]
+        depth,
+        len(nodes),
+        int(hierarchy.is_leaf[nodes].sum()),
+        ranks,
+        [hierarchy.label(node) for node in nodes[spread].tolist()],
     )
 
 
-def _longest_chain(h: Hierarchy) -> list[str]:
-    if not h.is_trivial.any():
+def _longest_chain(hierarchy: Hierarchy) -> list[str]:
+    if not hierarchy.is_trivial.any():
         return []
     # In depth-first order a trivial node's only child comes next: a chain is a run of trivial nodes.
-    edges = np.diff(h.is_trivial.astype(np.int8), prepend=0, append=0)
+    edges = np.diff(hierarchy.is_trivial.astype(np.int8), prepend=0, append=0)
     start, stop = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
     longest = int(np.argmax(stop - start))
-    return [h.label(node) for node in range(start[longest], stop[longest] + 1)]
+    return [hierarchy.label(node) for node in range(start[longest], stop[longest] + 1)]
 
 
 def _lookalikes(names: Sequence[str]) -> list[list[str]]:

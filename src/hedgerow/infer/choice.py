@@ -34,15 +34,15 @@ def first(nodes: Array, passing: Array, keys: Sequence[Array]) -> Array:
     return xp.where(xp.any(passing, axis=-1), node, 0)
 
 
-def deepest(h: Hierarchy, passing: Array) -> Array:
+def deepest(hierarchy: Hierarchy, passing: Array) -> Array:
     """Return the last of the nontrivial nodes that pass, which lie on one path; the root, if none does."""
-    xp, nodes = namespace(passing), Layout.of(h.without_trivial, passing).nodes
+    xp, nodes = namespace(passing), Layout.of(hierarchy.without_trivial, passing).nodes
     last = xp.max(xp.where(passing, nodes, 0), axis=-1)
-    return xp.take(Layout.of(h, passing).nontrivial, last)
+    return xp.take(Layout.of(hierarchy, passing).nontrivial, last)
 
 
 def best_rung(
-    h: Hierarchy,
+    hierarchy: Hierarchy,
     q: Array,
     information: InformationKind | ArrayLike,
     ask: Callable[[Array, Array, slice], tuple[Array, ...]],
@@ -52,7 +52,7 @@ def best_rung(
     `ask` gets the likelihoods and the information of these, and the rows; it returns which of them pass and the
     keys to choose by.
     """
-    candidates = Candidates.of(h, information)
+    candidates = Candidates.of(hierarchy, information)
     rungs = candidates.rungs(q)
     value = placed(candidates.information, q)
 
@@ -73,14 +73,14 @@ def by_rows(q: Array, rule: Callable[[Array, slice], Array]) -> Array:
     return np.concatenate(map_row_blocks(lambda rows: rule(q[rows], rows), len(q), q[:1].nbytes))
 
 
-def nontrivial(h: Hierarchy, q: Array) -> Array:
+def nontrivial(hierarchy: Hierarchy, q: Array) -> Array:
     """Return the likelihoods of the nontrivial nodes."""
-    return namespace(q).take(q, Layout.of(h, q).nontrivial, axis=-1) if h.is_trivial.any() else q
+    return namespace(q).take(q, Layout.of(hierarchy, q).nontrivial, axis=-1) if hierarchy.is_trivial.any() else q
 
 
-def information_of(h: Hierarchy, like: Array, information: InformationKind | ArrayLike) -> Array:
+def information_of(hierarchy: Hierarchy, like: Array, information: InformationKind | ArrayLike) -> Array:
     """Return the information of the nontrivial nodes where `like` lives."""
-    return placed(h.information(information)[~h.is_trivial], like)
+    return placed(hierarchy.information(information)[~hierarchy.is_trivial], like)
 
 
 def placed(values: NDArray[Any], like: Array) -> Array:

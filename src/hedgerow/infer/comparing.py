@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _HALF = {"probability": 0.5, "log": float(np.log(0.5)), "logit": 0.0}
 
 
-def leaf(h: Hierarchy, q: Any, *, scale: Scale = "probability") -> Array:
+def leaf(hierarchy: Hierarchy, q: Any, *, scale: Scale = "probability") -> Array:
     """Answer with the most likely leaf.
 
     >>> from hedgerow import Hierarchy, infer
@@ -38,8 +38,8 @@ def leaf(h: Hierarchy, q: Any, *, scale: Scale = "probability") -> Array:
     >>> h.names[infer.leaf(h, [[1, 0.6, 0.3, 0.3, 0.4]])].tolist()
     ['wolf']
     """
-    q = check_likelihoods(h, q, scale)
-    leaves = Layout.of(h, q).leaves
+    q = check_likelihoods(hierarchy, q, scale)
+    leaves = Layout.of(hierarchy, q).leaves
 
     def rule(q: Array, _: slice) -> Array:
         p = namespace(q).take(q, leaves, axis=-1)
@@ -49,7 +49,7 @@ def leaf(h: Hierarchy, q: Any, *, scale: Scale = "probability") -> Array:
 
 
 def threshold(
-    h: Hierarchy,
+    hierarchy: Hierarchy,
     q: Any,
     tau: ArrayLike | Array,
     *,
@@ -60,7 +60,7 @@ def threshold(
 
     Parameters
     ----------
-    h
+    hierarchy
         The tree.
     q
         [B, nodes] likelihoods.
@@ -79,13 +79,13 @@ def threshold(
     >>> h.names[infer.threshold(h, q, [0.7, 0.6, 0.5, 0.4])].tolist()
     ['root', 'root', 'pet', 'cat']
     """
-    q = check_likelihoods(h, q, scale)
+    q = check_likelihoods(hierarchy, q, scale)
     cut = cut_at(q, tau, scale)
-    return best_rung(h, q, information, lambda p, value, rows: (p > cut[rows], value, p))
+    return best_rung(hierarchy, q, information, lambda p, value, rows: (p > cut[rows], value, p))
 
 
 def majority(
-    h: Hierarchy,
+    hierarchy: Hierarchy,
     q: Any,
     *,
     information: InformationKind | ArrayLike = "leaves",
@@ -98,11 +98,11 @@ def majority(
     >>> h.names[infer.majority(h, [[1, 0.6, 0.3, 0.3, 0.4]])].tolist()
     ['pet']
     """
-    return threshold(h, q, _HALF.get(scale, 0.5), information=information, scale=scale)
+    return threshold(hierarchy, q, _HALF.get(scale, 0.5), information=information, scale=scale)
 
 
 def plurality(
-    h: Hierarchy,
+    hierarchy: Hierarchy,
     q: Any,
     *,
     information: InformationKind | ArrayLike = "leaves",
@@ -117,19 +117,19 @@ def plurality(
     >>> h.names[infer.plurality(h, [[1, 0.6, 0.3, 0.3, 0.4], [1, 0.6, 0.45, 0.15, 0.4]])].tolist()
     ['pet', 'cat']
     """
-    q = check_likelihoods(h, q, scale)
-    value = information_of(h, q, information)
+    q = check_likelihoods(hierarchy, q, scale)
+    value = information_of(hierarchy, q, information)
 
     def rule(q: Array, _: slice) -> Array:
-        p = nontrivial(h, q)
-        qualified = (p > max_unrelated(h.without_trivial, p)) & (p > BOTTOM[scale])
-        return first(Layout.of(h, q).nontrivial, qualified, (value, p))
+        p = nontrivial(hierarchy, q)
+        qualified = (p > max_unrelated(hierarchy.without_trivial, p)) & (p > BOTTOM[scale])
+        return first(Layout.of(hierarchy, q).nontrivial, qualified, (value, p))
 
     return by_rows(q, rule)
 
 
 def information_threshold(
-    h: Hierarchy,
+    hierarchy: Hierarchy,
     q: Any,
     zeta: float,
     *,
@@ -147,14 +147,16 @@ def information_threshold(
     >>> h.names[infer.information_threshold(h, [[1, 0.6, 0.3, 0.3, 0.4]], 1)].tolist()
     ['wolf']
     """
-    q = check_likelihoods(h, q, scale)
-    largest = float(Candidates.of(h, information).information[-1])
+    q = check_likelihoods(hierarchy, q, scale)
+    largest = float(Candidates.of(hierarchy, information).information[-1])
     if not zeta <= largest:
         raise ParameterError(f"zeta is {zeta}, but no node has information above {largest:.6g}.")
-    return best_rung(h, q, information, lambda p, value, _: ((value >= zeta) & (p > BOTTOM[scale]), p, value))
+    return best_rung(
+        hierarchy, q, information, lambda p, value, _: ((value >= zeta) & (p > BOTTOM[scale]), p, value)
+    )
 
 
-def climbing(h: Hierarchy, q: Any, tau: ArrayLike | Array, *, scale: Scale = "probability") -> Array:
+def climbing(hierarchy: Hierarchy, q: Any, tau: ArrayLike | Array, *, scale: Scale = "probability") -> Array:
     """Start at the most likely leaf and go up to the first node whose likelihood exceeds τ (Goren et al.).
 
     τ is one number, or one an example.
@@ -164,22 +166,22 @@ def climbing(h: Hierarchy, q: Any, tau: ArrayLike | Array, *, scale: Scale = "pr
     >>> h.names[infer.climbing(h, [[1, 0.6, 0.3, 0.3, 0.4]] * 2, [0.3, 0.5])].tolist()
     ['wolf', 'root']
     """
-    q = check_likelihoods(h, q, scale)
+    q = check_likelihoods(hierarchy, q, scale)
     cut = cut_at(q, tau, scale)
 
-    at = Layout.of(h.without_trivial, q)
+    at = Layout.of(hierarchy.without_trivial, q)
 
     def rule(q: Array, rows: slice) -> Array:
-        xp, p = namespace(q), nontrivial(h, q)
+        xp, p = namespace(q), nontrivial(hierarchy, q)
         start = xp.take(at.leaves, xp.argmax(xp.take(p, at.leaves, axis=-1), axis=-1))[..., None]
         passing = (at.nodes <= start) & (start < at.end) & (p > cut[rows])
-        return deepest(h, passing)
+        return deepest(hierarchy, passing)
 
     return by_rows(q, rule)
 
 
 def top_down(
-    h: Hierarchy,
+    hierarchy: Hierarchy,
     q: Any,
     tau: ArrayLike | Array,
     *,
@@ -195,9 +197,9 @@ def top_down(
     >>> h.names[infer.top_down(h, [[1, 0.6, 0.3, 0.2, 0.4]] * 2, [0.2, 0.5])].tolist()
     ['cat', 'pet']
     """
-    q = check_likelihoods(h, q, scale)
+    q = check_likelihoods(hierarchy, q, scale)
     cut = cut_at(q, tau, scale)
-    tree, value = h.without_trivial, h.information(information)[~h.is_trivial]
+    tree, value = hierarchy.without_trivial, hierarchy.information(information)[~hierarchy.is_trivial]
     # Siblings side by side, those that win a tie first.
     preferred = np.lexsort((-value[1:], tree.parent[1:]))
     order, back = placed(preferred, q), placed(np.argsort(preferred), q)
@@ -210,10 +212,10 @@ def top_down(
             best = extra_ops(x).segment_max(x, at.sibling_start, at.sibling_group)
             return x == xp.take(best, at.sibling_group, axis=-1)
 
-        p = xp.take(nontrivial(h, q)[..., 1:], order, axis=-1)
+        p = xp.take(nontrivial(hierarchy, q)[..., 1:], order, axis=-1)
         chosen = largest(xp.where(largest(p), earlier, -np.inf)) & (p > cut[rows])
         missed = xp.astype(~xp.take(chosen, back, axis=-1), xp.float32)
         detours = sum_ancestors(tree, xp.concat([xp.zeros_like(missed[..., :1]), missed], axis=-1))
-        return deepest(h, detours == 0)
+        return deepest(hierarchy, detours == 0)
 
     return by_rows(q, rule)

@@ -44,19 +44,21 @@ class Candidates:
     _placed: dict[Any, Any] = field(default_factory=dict, init=False)
 
     @staticmethod
-    def of(h: Hierarchy, information: InformationKind | ArrayLike = "leaves") -> Candidates:
+    def of(hierarchy: Hierarchy, information: InformationKind | ArrayLike = "leaves") -> Candidates:
         """Sort the candidates of a tree into rungs; done once per tree for a kind known by name."""
         if isinstance(information, str):
-            return h.derived(("candidates", information), lambda: Candidates._sorted(h, information))
-        return Candidates._sorted(h, information)
+            return hierarchy.derived(
+                ("candidates", information), lambda: Candidates._sorted(hierarchy, information)
+            )
+        return Candidates._sorted(hierarchy, information)
 
     @staticmethod
-    def _sorted(h: Hierarchy, information: InformationKind | ArrayLike) -> Candidates:
-        value = h.information(information)
-        nodes = np.flatnonzero(~h.is_trivial)
+    def _sorted(hierarchy: Hierarchy, information: InformationKind | ArrayLike) -> Candidates:
+        value = hierarchy.information(information)
+        nodes = np.flatnonzero(~hierarchy.is_trivial)
         nodes = nodes[np.argsort(value[nodes], kind="stable")]
         distinct, start = np.unique(value[nodes], return_index=True)
-        return Candidates(distinct, nodes, np.append(start, len(nodes)), len(h))
+        return Candidates(distinct, nodes, np.append(start, len(nodes)), len(hierarchy))
 
     def sets(self, q: Array, minimum: float | None = None) -> ParetoSets:
         """Return the ordered Pareto set of every row of q, [B, nodes]: see `ordered_pareto_sets`."""
@@ -96,7 +98,7 @@ class ParetoSets:
 
 
 def ordered_pareto_sets(
-    h: Hierarchy,
+    hierarchy: Hierarchy,
     q: Any,
     *,
     information: InformationKind | ArrayLike | Candidates = "leaves",
@@ -109,7 +111,7 @@ def ordered_pareto_sets(
 
     Parameters
     ----------
-    h
+    hierarchy
         The tree.
     q
         [B, nodes] likelihoods; an array or a tensor.
@@ -126,6 +128,6 @@ def ordered_pareto_sets(
     >>> sets.count.tolist(), h.names[sets.node].tolist(), sets.score.tolist()
     ([3, 2], ['root', 'pet', 'cat', 'root', 'wolf'], [1.0, 0.7, 0.5, 1.0, 0.6])
     """
-    q = as_rows(q, h)
-    candidates = information if isinstance(information, Candidates) else Candidates.of(h, information)
+    q = as_rows(q, hierarchy)
+    candidates = information if isinstance(information, Candidates) else Candidates.of(hierarchy, information)
     return candidates.sets(q, minimum)

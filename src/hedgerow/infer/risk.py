@@ -41,7 +41,7 @@ COSTS = {
 
 
 def expected_cost(
-    h: Hierarchy, like: Array, cost: Cost, over: Over, information: InformationKind | ArrayLike
+    hierarchy: Hierarchy, like: Array, cost: Cost, over: Over, information: InformationKind | ArrayLike
 ) -> Callable[[Array], Array]:
     """Return the function from likelihoods to expected costs: [..., nodes but the trivial] -> same, float64.
 
@@ -51,7 +51,7 @@ def expected_cost(
 
     Parameters
     ----------
-    h
+    hierarchy
         The tree.
     like
         An array or tensor of the kind, and where, the likelihoods will be.
@@ -64,15 +64,15 @@ def expected_cost(
     """
     if over not in ("all", "leaves"):
         raise ParameterError(f"over is 'all' or 'leaves', not {over!r}.")
-    tree = h.without_trivial
+    tree = hierarchy.without_trivial
     if not isinstance(cost, str):
-        return _tabulated(tree, like, _table(h, cost, over), over)
+        return _tabulated(tree, like, _table(hierarchy, cost, over), over)
     name = _known(cost)
     if name == _WRONG:
         return lambda p: -_mass_below(tree, p, over)
-    kept = ~h.is_trivial
+    kept = ~hierarchy.is_trivial
     ops = extra_ops(like)
-    value = h.information("depth" if name == _DEPTH else information)[kept]
+    value = hierarchy.information("depth" if name == _DEPTH else information)[kept]
     if name == _REWARD:
         reward = ops.constant(value, ops.device_of(like))
         return lambda p: -(reward * _mass_below(tree, p, over))
@@ -125,9 +125,9 @@ def _double(p: Array) -> Array:
     return xp.astype(p, xp.float64, copy=False)
 
 
-def _table(h: Hierarchy, cost: CostFunction | ArrayLike, over: Over) -> NDArray[np.float64]:
+def _table(hierarchy: Hierarchy, cost: CostFunction | ArrayLike, over: Over) -> NDArray[np.float64]:
     """Return the cost of every answer (column) to every label (row), over the leaves or the nontrivial nodes."""
-    nodes = h.leaves if over == "leaves" else np.flatnonzero(~h.is_trivial)
+    nodes = hierarchy.leaves if over == "leaves" else np.flatnonzero(~hierarchy.is_trivial)
     if len(nodes) > TABLE_LIMIT:
         raise ParameterError(
             f"A cost that is not known by name needs a table of all pairs, {len(nodes):,} x {len(nodes):,} here; "
@@ -139,7 +139,7 @@ def _table(h: Hierarchy, cost: CostFunction | ArrayLike, over: Over) -> NDArray[
             f"{name!r} is better when it is higher, so it is no cost; give a function that negates it."
         )
     if callable(cost):
-        table = np.asarray(cost(h, nodes[:, None], nodes[None, :]), dtype=np.float64)
+        table = np.asarray(cost(hierarchy, nodes[:, None], nodes[None, :]), dtype=np.float64)
         if table.shape != (len(nodes), len(nodes)):
             raise ScoreError(
                 f"A cost must return one number for every pair: for labels [{len(nodes)}, 1] and predictions "
@@ -147,17 +147,17 @@ def _table(h: Hierarchy, cost: CostFunction | ArrayLike, over: Over) -> NDArray[
             )
     else:
         full = np.asarray(cost, dtype=np.float64)
-        if full.shape != (len(h), len(h)):
+        if full.shape != (len(hierarchy), len(hierarchy)):
             raise ScoreError(
-                f"A matrix of costs needs a row for every label and a column for every prediction, {len(h)} x "
-                f"{len(h)}; got shape {full.shape}."
+                f"A matrix of costs needs a row for every label and a column for every prediction, "
+                f"{len(hierarchy)} x {len(hierarchy)}; got shape {full.shape}."
             )
         table = full[np.ix_(nodes, nodes)]
     if not np.isfinite(table).all():
         label, answer = np.argwhere(~np.isfinite(table))[0]
         raise ScoreError(
-            f"Costs must be finite; that of {h.names[nodes[answer]]!r} for the label {h.names[nodes[label]]!r} "
-            f"is {table[label, answer]}."
+            f"Costs must be finite; that of {hierarchy.names[nodes[answer]]!r} for the label "
+            f"{hierarchy.names[nodes[label]]!r} is {table[label, answer]}."
         )
     return table
 

@@ -23,7 +23,7 @@ _LARGEST_LAMBDA = 2.0**64  # beside it no tree's information is more than roundi
 
 
 def expected_information(
-    h: Hierarchy, q: Any, lam: float = 0.0, *, information: InformationKind | ArrayLike = "leaves"
+    hierarchy: Hierarchy, q: Any, lam: float = 0.0, *, information: InformationKind | ArrayLike = "leaves"
 ) -> Array:
     """Answer with the node of largest ``(I(y) + λ) q(y)`` (Deng et al.); ties go to higher likelihood.
 
@@ -35,10 +35,10 @@ def expected_information(
     >>> [h.names[infer.expected_information(h, [[1, 0.8, 0.3, 0.5, 0.2]], lam)].item() for lam in (0, 2, 5)]
     ['dog', 'pet', 'root']
     """
-    q = check_likelihoods(h, q)
+    q = check_likelihoods(hierarchy, q)
     if not 0 <= lam < np.inf:
         raise ParameterError(f"lam must be 0 or larger, and finite, not {lam}.")
-    return best_rung(h, q, information, lambda p, value, _: (p > 0, (value + lam) * p, p, value))
+    return best_rung(hierarchy, q, information, lambda p, value, _: (p > 0, (value + lam) * p, p, value))
 
 
 class FittedLambda(NamedTuple):
@@ -51,7 +51,7 @@ class FittedLambda(NamedTuple):
 
 
 def fit_lambda(
-    h: Hierarchy,
+    hierarchy: Hierarchy,
     q: Any,
     labels: ArrayLike | Array,
     accuracy: float,
@@ -66,7 +66,7 @@ def fit_lambda(
 
     Parameters
     ----------
-    h
+    hierarchy
         The tree.
     q
         [B, nodes] likelihoods of held-out examples.
@@ -90,20 +90,20 @@ def fit_lambda(
     >>> h.names[infer.expected_information(h, q, fitted.lam)].tolist()
     ['pet', 'cat']
     """
-    q = check_likelihoods(h, q)
-    known = h.nodes(as_numpy(labels))
+    q = check_likelihoods(hierarchy, q)
+    known = hierarchy.nodes(as_numpy(labels))
     if known.shape != (q.shape[0],) or q.shape[0] == 0:
         raise ScoreError(f"One label an example is needed; got {q.shape[0]} examples and labels {known.shape}.")
     if not 0 <= accuracy <= 1:
         raise ParameterError(f"accuracy must lie between 0 and 1, not {accuracy}.")
     # Whatever λ is, the answer belongs to the Pareto set; there, ties go to what comes first.
-    sets = ordered_pareto_sets(h, q, information=information, minimum=0.0)
+    sets = ordered_pareto_sets(hierarchy, q, information=information, minimum=0.0)
     count, node, p = extra_ops(q).to_numpy(sets.count, sets.node, sets.score)
     example = np.repeat(np.arange(len(count)), count)
-    right = h.is_ancestor(node, known[example])
+    right = hierarchy.is_ancestor(node, known[example])
     if below_label == "label":
-        right |= h.is_ancestor(known[example], node)
-    gain = h.information(information)[node]
+        right |= hierarchy.is_ancestor(known[example], node)
+    gain = hierarchy.information(information)[node]
     start = (np.cumsum(count) - count)[count > 0]
     unanswered = np.count_nonzero(count == 0)  # the root, which is correct
 
@@ -128,7 +128,9 @@ def fit_lambda(
     return FittedLambda(high, reached)
 
 
-def most_likely_exclusive(h: Hierarchy, q: Any, *, information: InformationKind | ArrayLike = "leaves") -> Array:
+def most_likely_exclusive(
+    hierarchy: Hierarchy, q: Any, *, information: InformationKind | ArrayLike = "leaves"
+) -> Array:
     """Answer with the node most likely to be the label itself, none of its children (Brust and Denzler).
 
     That is the node of largest ``q(y) - Σ_{v child of y} q(v)``.
@@ -138,18 +140,20 @@ def most_likely_exclusive(h: Hierarchy, q: Any, *, information: InformationKind 
     >>> h.names[infer.most_likely_exclusive(h, [[1, 0.7, 0.1, 0.2, 0.3]])].tolist()
     ['pet']
     """
-    q = check_likelihoods(h, q)
-    value = information_of(h, q, information)
+    q = check_likelihoods(hierarchy, q)
+    value = information_of(hierarchy, q, information)
 
     def rule(q: Array, _: slice) -> Array:
-        p = nontrivial(h, q)
-        return first(Layout.of(h, q).nontrivial, p > 0, (risk.exclusive(h.without_trivial, p), value, p))
+        p = nontrivial(hierarchy, q)
+        return first(
+            Layout.of(hierarchy, q).nontrivial, p > 0, (risk.exclusive(hierarchy.without_trivial, p), value, p)
+        )
 
     return by_rows(q, rule)
 
 
 def risk_minimising(
-    h: Hierarchy,
+    hierarchy: Hierarchy,
     q: Any,
     cost: Cost,
     over: Over = "all",
@@ -162,7 +166,7 @@ def risk_minimising(
 
     Parameters
     ----------
-    h
+    hierarchy
         The tree.
     q
         [B, nodes] likelihoods.
@@ -189,15 +193,15 @@ def risk_minimising(
     >>> h.names[infer.risk_minimising(h, q, metrics.edge_distance, over="leaves")].tolist()
     ['wolf']
     """
-    q = check_likelihoods(h, q)
-    expected = risk.expected_cost(h, q, cost, over, information)
-    value = information_of(h, q, information)
-    at = Layout.of(h.without_trivial, q)
+    q = check_likelihoods(hierarchy, q)
+    expected = risk.expected_cost(hierarchy, q, cost, over, information)
+    value = information_of(hierarchy, q, information)
+    at = Layout.of(hierarchy.without_trivial, q)
     allowed = at.end - at.nodes == 1 if over == "leaves" else at.nodes >= 0
 
     def rule(q: Array, _: slice) -> Array:
-        p = nontrivial(h, q)
+        p = nontrivial(hierarchy, q)
         ties = (p, value) if risk.is_reward(cost) else (value, p)
-        return first(Layout.of(h, q).nontrivial, allowed & (p > 0), (-expected(p), *ties))
+        return first(Layout.of(hierarchy, q).nontrivial, allowed & (p > 0), (-expected(p), *ties))
 
     return by_rows(q, rule)

@@ -366,12 +366,12 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _answers(self, X: Any) -> Indices:
         check_is_fitted(self)
-        point, h = self.operating_point, self.hierarchy_
+        point, hierarchy = self.operating_point, self.hierarchy_
         if point is None and self._flat:
             return self._leaves(X)
         if point is None or isinstance(point, Real):
             tau = 0.5 if point is None else float(point)
-            return self._each_block(X, "probability", lambda q: infer.threshold(h, q, tau))
+            return self._each_block(X, "probability", lambda q: infer.threshold(hierarchy, q, tau))
         return self._each_block(X, getattr(point, "scale", "probability"), lambda q: np.asarray(point.predict(q)))
 
     def _leaves(self, X: Any) -> Indices:

@@ -76,22 +76,25 @@ def _cell(value: Any) -> str:
     return "" if blank or not str(value).strip() else str(value)
 
 
-def nodes_of(h: Hierarchy, y: Any) -> Indices:
+def nodes_of(hierarchy: Hierarchy, y: Any) -> Indices:
     """Return the node of each label: of its name, or of the last name of its lineage (the root if it has none)."""
     if not is_lineages(y):
-        return h.indices([str(name) for name in names_of(y).tolist()])
+        return hierarchy.indices([str(name) for name in names_of(y).tolist()])
     rows = lineage_rows(y)
-    node = {row: _last_node(h, row) for row in dict.fromkeys(rows)}
+    node = {row: _last_node(hierarchy, row) for row in dict.fromkeys(rows)}
     return np.fromiter((node[row] for row in rows), dtype=np.int64, count=len(rows))
 
 
-def _last_node(h: Hierarchy, row: tuple[str, ...]) -> int:
-    path = h.indices([name for name in row if name])
+def _last_node(hierarchy: Hierarchy, row: tuple[str, ...]) -> int:
+    path = hierarchy.indices([name for name in row if name])
     if len(path) == 0:
         return 0
-    astray = np.flatnonzero(~h.is_ancestor(path[:-1], path[1:]))
+    astray = np.flatnonzero(~hierarchy.is_ancestor(path[:-1], path[1:]))
     if len(astray):
         above, below = path[astray[0]], path[astray[0] + 1]
-        lineage = " > ".join(h.names[h.lineage(below)])
-        raise TreeError(f"A label puts {h.names[below]!r} under {h.names[above]!r}; the tree has it at {lineage}.")
+        lineage = " > ".join(hierarchy.names[hierarchy.lineage(below)])
+        raise TreeError(
+            f"A label puts {hierarchy.names[below]!r} under {hierarchy.names[above]!r}; "
+            f"the tree has it at {lineage}."
+        )
     return int(path[-1])

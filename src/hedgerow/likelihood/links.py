@@ -30,12 +30,12 @@ SUM_TOLERANCE = {"float16": 2e-2, "bfloat16": 2e-2}
 """How far a row of probabilities may be from summing to 1, by type; 1e-3 for all others."""
 
 
-def from_leaves(h: Hierarchy, probabilities: Any, classes: ArrayLike | None = None) -> Array:
+def from_leaves(hierarchy: Hierarchy, probabilities: Any, classes: ArrayLike | None = None) -> Array:
     """Sum the leaf probabilities of any classifier up the tree.
 
     Parameters
     ----------
-    h
+    hierarchy
         The tree.
     probabilities
         [..., leaves], rows summing to 1 (within 1e-3; 2e-2 in half precision); they are renormalised.
@@ -55,18 +55,18 @@ def from_leaves(h: Hierarchy, probabilities: Any, classes: ArrayLike | None = No
     [[1.0, 0.5, 0.25, 0.25, 0.5]]
     """
     given = str(getattr(probabilities, "dtype", "float64")).removeprefix("torch.")
-    p = as_scores(probabilities, len(h.leaves), "leaf")
+    p = as_scores(probabilities, len(hierarchy.leaves), "leaf")
     if classes is not None:
         ops = extra_ops(p)
-        p = namespace(p).take(p, ops.constant(leaf_columns(h, classes), ops.device_of(p)), axis=-1)
-    check_rows(h, p, SUM_TOLERANCE.get(given, 1e-3))
-    return operations.leaf_shares(h, p)
+        p = namespace(p).take(p, ops.constant(leaf_columns(hierarchy, classes), ops.device_of(p)), axis=-1)
+    check_rows(hierarchy, p, SUM_TOLERANCE.get(given, 1e-3))
+    return operations.leaf_shares(hierarchy, p)
 
 
-def leaf_columns(h: Hierarchy, classes: ArrayLike) -> Any:
+def leaf_columns(hierarchy: Hierarchy, classes: ArrayLike) -> Any:
     """Return, for each leaf in order, its column among `classes`; these must be exactly the leaves."""
     names = np.asarray(classes, dtype=object).ravel().tolist()
-    leaves = h.names[h.leaves].tolist()
+    leaves = hierarchy.names[hierarchy.leaves].tolist()
     column = {name: i for i, name in enumerate(names)}
     if len(column) == len(names) and column.keys() == set(leaves):
         return np.fromiter(map(column.__getitem__, leaves), dtype=np.int64, count=len(leaves))
@@ -86,7 +86,7 @@ def leaf_columns(h: Hierarchy, classes: ArrayLike) -> Any:
     )
 
 
-def check_rows(h: Hierarchy, p: Array, tolerance: float) -> None:
+def check_rows(hierarchy: Hierarchy, p: Array, tolerance: float) -> None:
     """Refuse leaf probabilities that are NaN or negative, or rows that do not sum to 1."""
     xp = namespace(p)
     p = xp.reshape(p, (-1, p.shape[-1]))
@@ -101,7 +101,7 @@ def check_rows(h: Hierarchy, p: Array, tolerance: float) -> None:
     advice = "If these are logits, take their softmax first (--logits)."
     if not bool(lowest[row] >= 0):
         column = int(xp.argmin(xp.astype(p[row, :] >= 0, xp.int8)))
-        name, value = h.names[h.leaves[column]], float(p[row, column])
+        name, value = hierarchy.names[hierarchy.leaves[column]], float(p[row, column])
         raise ScoreError(f"Probabilities must be 0 or more; row {row} has {value} for {name!r}. {advice}")
     raise ScoreError(
         f"Leaf probabilities must sum to 1 within {tolerance}; row {row} sums to {float(total[row]):.6g}. {advice}"
@@ -112,7 +112,7 @@ ROUNDING = 1e-5
 """How far above 1 a likelihood may be, from adding up in single precision; it then counts as 1."""
 
 
-def check_likelihoods(h: Hierarchy, q: Any, scale: Scale = "probability", *, first_row: int = 0) -> Array:
+def check_likelihoods(hierarchy: Hierarchy, q: Any, scale: Scale = "probability", *, first_row: int = 0) -> Array:
     """Return likelihoods as a float array or tensor [examples, nodes], or say what is wrong with them.
 
     NaN is refused on every scale; on the probability scale so is what lies outside 0 .. 1. `first_row` is the
@@ -128,17 +128,19 @@ def check_likelihoods(h: Hierarchy, q: Any, scale: Scale = "probability", *, fir
     """
     if scale not in ("probability", "log", "logit"):
         raise ParameterError(f"scale must be 'probability', 'log' or 'logit', not {scale!r}.")
-    q = as_rows(q, h)
+    q = as_rows(q, hierarchy)
     if q.shape[0] == 0:
         return q
     lowest, highest = extra_ops(q).extremes(q)
     if scale != "probability":
         if np.isnan(lowest):
-            raise ScoreError(f"Scores must be numbers; {_offender(h, q, namespace(q).isnan(q), first_row)}.")
+            raise ScoreError(
+                f"Scores must be numbers; {_offender(hierarchy, q, namespace(q).isnan(q), first_row)}."
+            )
         return q
     most = float(rounded_down(1 + ROUNDING, q))
     if not (lowest >= 0 and highest <= most):  # NaN is not
-        what = _offender(h, q, ~((q >= 0) & (q <= most)), first_row)
+        what = _offender(hierarchy, q, ~((q >= 0) & (q <= most)), first_row)
         advice = "For scores on another scale, say scale='log' or scale='logit'."
         raise ScoreError(f"Likelihoods must lie between 0 and 1; {what}. {advice}")
     return q if highest <= 1 else _at_most(q, 1.0)
@@ -162,81 +164,83 @@ class RangeCheck:
         return check_likelihoods(self.hierarchy, q, self.scale, first_row=first_row)
 
 
-def _offender(h: Hierarchy, q: Array, bad: Array, first_row: int) -> str:
+def _offender(hierarchy: Hierarchy, q: Array, bad: Array, first_row: int) -> str:
     """Describe the first bad entry."""
     xp = namespace(q)
-    row, node = divmod(int(xp.argmax(xp.astype(xp.reshape(bad, (-1,)), xp.int8))), len(h))
-    return f"row {first_row + row} has {float(q[row, node]):.6g} for {h.names[node]!r}"
+    row, node = divmod(int(xp.argmax(xp.astype(xp.reshape(bad, (-1,)), xp.int8))), len(hierarchy))
+    return f"row {first_row + row} has {float(q[row, node]):.6g} for {hierarchy.names[node]!r}"
 
 
-def flat_softmax(h: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
+def flat_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
     """Softmax over the leaves, summed up the tree: ``q(y) = Σ_{u ∈ L(y)} softmax_L(θ)_u``.
 
     θ is [..., leaves]. Also the parametrisation of HXE.
     """
-    theta = as_scores(theta, len(h.leaves), "leaf")
+    theta = as_scores(theta, len(hierarchy.leaves), "leaf")
     if _is_log(scale):
-        return _less_root(operations.log_sum_leaves(h, _shifted(theta)))
-    return operations.leaf_softmax(h, theta)
+        return _less_root(operations.log_sum_leaves(hierarchy, _shifted(theta)))
+    return operations.leaf_softmax(hierarchy, theta)
 
 
-def multilabel(h: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
+def multilabel(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
     """Independent sigmoids: ``q(y) = σ(θ_y)``, 1 at the root. θ is [..., nodes but the root]."""
-    return _sigmoid_below_root(as_scores(theta, len(h) - 1, "node but the root"), scale)
+    return _sigmoid_below_root(as_scores(theta, len(hierarchy) - 1, "node but the root"), scale)
 
 
-def conditional_softmax(h: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
+def conditional_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
     """Softmax among siblings, multiplied down the tree: ``q(y) = q(π(y)) softmax_{C(π(y))}(θ)_y``.
 
     θ is [..., nodes but the root].
     """
-    theta = as_scores(theta, len(h) - 1, "node but the root")
-    log_conditional = operations.sibling_log_softmax(h, theta)
+    theta = as_scores(theta, len(hierarchy) - 1, "node but the root")
+    log_conditional = operations.sibling_log_softmax(hierarchy, theta)
     if _is_log(scale):
-        return operations.add_down(h, _at_most(log_conditional, 0.0))
-    return operations.multiply_down(h, _at_most(namespace(theta).exp(log_conditional), 1.0))
+        return operations.add_down(hierarchy, _at_most(log_conditional, 0.0))
+    return operations.multiply_down(hierarchy, _at_most(namespace(theta).exp(log_conditional), 1.0))
 
 
-def conditional_sigmoid(h: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
+def conditional_sigmoid(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
     """Sigmoids given the parent, multiplied down the tree: ``q(y) = q(π(y)) σ(θ_y)``.
 
     θ is [..., nodes but the root].
     """
-    theta = as_scores(theta, len(h) - 1, "node but the root")
+    theta = as_scores(theta, len(hierarchy) - 1, "node but the root")
     if _is_log(scale):
-        return operations.add_down(h, extra_ops(theta).log_sigmoid(theta))
-    return operations.multiply_down(h, extra_ops(theta).sigmoid(theta))
+        return operations.add_down(hierarchy, extra_ops(theta).log_sigmoid(theta))
+    return operations.multiply_down(hierarchy, extra_ops(theta).sigmoid(theta))
 
 
-def deep_rtc(h: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
+def deep_rtc(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
     """Sigmoid of the path score: ``q(y) = σ(β_y)`` with ``β_y = Σ_{u ∈ A(y)} θ_u``, 1 at the root.
 
     θ is [..., nodes but the root]. In single precision σ(β) is 1 above β = 17; rank by ``scale="logit"``, which
     is β itself.
     """
-    theta = as_scores(theta, len(h) - 1, "node but the root")
-    return _sigmoid_below_root(_path_scores(h, theta)[..., 1:], scale)
+    theta = as_scores(theta, len(hierarchy) - 1, "node but the root")
+    return _sigmoid_below_root(_path_scores(hierarchy, theta)[..., 1:], scale)
 
 
-def ps_softmax(h: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
+def ps_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
     """Softmax over the leaves' path scores, summed up the tree: ``q = A_L softmax_L(A_Lᵀ θ)``.
 
     θ is [..., nodes but the root].
     """
-    theta = as_scores(theta, len(h) - 1, "node but the root")
-    beta = _path_scores(h, theta)
-    return flat_softmax(h, namespace(beta).take(beta, operations.Layout.of(h, beta).leaves, axis=-1), scale=scale)
+    theta = as_scores(theta, len(hierarchy) - 1, "node but the root")
+    beta = _path_scores(hierarchy, theta)
+    return flat_softmax(
+        hierarchy, namespace(beta).take(beta, operations.Layout.of(hierarchy, beta).leaves, axis=-1), scale=scale
+    )
 
 
-def softmax_over_nodes(h: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
+def softmax_over_nodes(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
     """Softmax over all nodes, summed up the tree: ``q = A softmax_Y(θ)``; internal nodes have mass of their own.
 
     θ is [..., nodes]. The parametrisation of soft-max-descendant and soft-max-margin.
     """
-    theta = as_scores(theta, len(h), "node")
+    theta = as_scores(theta, len(hierarchy), "node")
     if _is_log(scale):
-        return _less_root(operations.log_sum_descendants(h, _shifted(theta)))
-    return operations.descendant_softmax(h, theta)
+        return _less_root(operations.log_sum_descendants(hierarchy, _shifted(theta)))
+    return operations.descendant_softmax(hierarchy, theta)
 
 
 def _is_log(scale: Scale) -> bool:
@@ -260,11 +264,11 @@ def _at_most(x: Array, bound: float) -> Array:
     return namespace(x).clip(x, max=bound)
 
 
-def _path_scores(h: Hierarchy, theta: Array) -> Array:
+def _path_scores(hierarchy: Hierarchy, theta: Array) -> Array:
     """β = Aᵀθ with θ = 0 at the root, in the precision of θ."""
     xp = namespace(theta)
     with_root = xp.concat([xp.zeros_like(theta[..., :1]), theta], axis=-1)
-    return xp.astype(operations.sum_ancestors(h, with_root), theta.dtype, copy=False)
+    return xp.astype(operations.sum_ancestors(hierarchy, with_root), theta.dtype, copy=False)
 
 
 def _sigmoid_below_root(logit: Array, scale: Scale) -> Array:

@@ -113,9 +113,9 @@ def fit_temperature(
     return Temperature(math.exp(float(found.x)), before, after)
 
 
-def _loss(h: Hierarchy, log_q: Array, labels: NDArray[np.int64], judge: Judge) -> float:
+def _loss(hierarchy: Hierarchy, log_q: Array, labels: NDArray[np.int64], judge: Judge) -> float:
     """Return the summed loss of some examples."""
-    xp, at = namespace(log_q), Layout.of(h, log_q)
+    xp, at = namespace(log_q), Layout.of(hierarchy, log_q)
     label = xp.asarray(labels, device=array_api_compat.device(log_q))[:, None]
     if judge == "label":
         return -float(xp.sum(xp.take_along_axis(log_q, label, axis=1), dtype=xp.float64))
@@ -124,7 +124,7 @@ def _loss(h: Hierarchy, log_q: Array, labels: NDArray[np.int64], judge: Judge) -
     log_q = xp.clip(log_q, max=-_TINY)  # a likelihood of exactly 1 that is wrong costs much, not everything
     log_not = xp.log(-xp.expm1(log_q))
     log_right = xp.where(above, log_q, xp.where(below, xp.zeros_like(log_q), log_not))
-    return -float(xp.sum(log_right[:, 1:], dtype=xp.float64)) / (len(h) - 1)
+    return -float(xp.sum(log_right[:, 1:], dtype=xp.float64)) / (len(hierarchy) - 1)
 
 
 def calibration_error(confidence: ArrayLike, right: ArrayLike, bins: int = 15) -> float:

@@ -30,20 +30,20 @@ _PER_EXAMPLE = ("ids", "groups", "texts", "images")
 _ENOUGH_EXAMPLES = 20  # to tell an accuracy at chance level from bad luck
 
 
-def _leaf(h: Hierarchy, q: Any, information: Any, scale: Scale) -> Any:  # noqa: ARG001
-    return infer.leaf(h, q, scale=scale)
+def _leaf(hierarchy: Hierarchy, q: Any, information: Any, scale: Scale) -> Any:  # noqa: ARG001
+    return infer.leaf(hierarchy, q, scale=scale)
 
 
-def _majority(h: Hierarchy, q: Any, information: Any, scale: Scale) -> Any:
-    return infer.majority(h, q, information=information, scale=scale)
+def _majority(hierarchy: Hierarchy, q: Any, information: Any, scale: Scale) -> Any:
+    return infer.majority(hierarchy, q, information=information, scale=scale)
 
 
-def _plurality(h: Hierarchy, q: Any, information: Any, scale: Scale) -> Any:
-    return infer.plurality(h, q, information=information, scale=scale)
+def _plurality(hierarchy: Hierarchy, q: Any, information: Any, scale: Scale) -> Any:
+    return infer.plurality(hierarchy, q, information=information, scale=scale)
 
 
-def _expected_information(h: Hierarchy, q: Any, information: Any, scale: Scale) -> Any:
-    return infer.expected_information(h, _probabilities(q, scale), information=information)
+def _expected_information(hierarchy: Hierarchy, q: Any, information: Any, scale: Scale) -> Any:
+    return infer.expected_information(hierarchy, _probabilities(q, scale), information=information)
 
 
 RULES: dict[str, Callable[[Hierarchy, Any, Any, Scale], Any]] = {
@@ -64,11 +64,11 @@ def answering_rule(
     if rule is not None:
         if rule not in RULES:
             raise ParameterError(f"There is no rule {rule!r}; there are {', '.join(map(repr, RULES))}.")
-        return lambda h, q: RULES[rule](h, q, information, "probability")
+        return lambda hierarchy, q: RULES[rule](hierarchy, q, information, "probability")
     threshold = tau
     if threshold is None or not 0 <= threshold <= 1:
         raise ParameterError(f"The threshold must lie between 0 and 1, not {threshold}.")
-    return lambda h, q: infer.threshold(h, q, threshold, information=information)
+    return lambda hierarchy, q: infer.threshold(hierarchy, q, threshold, information=information)
 
 
 def evaluate(
@@ -176,9 +176,9 @@ class _Kept:
         self._confidence: dict[str, list[NDArray[np.float64]]] = {rule: [] for rule in RULES}
         self._texts: dict[str, list[Names | None]] = {key: [] for key in _PER_EXAMPLE}
 
-    def add(self, h: Hierarchy, block: Block, information: Any, scale: Scale) -> None:
+    def add(self, hierarchy: Hierarchy, block: Block, information: Any, scale: Scale) -> None:
         for rule, answer in RULES.items():
-            nodes = answer(h, block.q, information, scale)
+            nodes = answer(hierarchy, block.q, information, scale)
             xp = array_api_compat.array_namespace(nodes)
             chosen = xp.take_along_axis(block.q, nodes[:, None], axis=1)[:, 0]
             self._predictions[rule].append(as_numpy(nodes).astype(np.int32))
@@ -201,10 +201,13 @@ class _Kept:
 
 
 def _blocks(
-    h: Hierarchy, scores: ScoreFile | Iterable[Block] | Any, labels: ArrayLike | None, ids: ArrayLike | None
+    hierarchy: Hierarchy,
+    scores: ScoreFile | Iterable[Block] | Any,
+    labels: ArrayLike | None,
+    ids: ArrayLike | None,
 ) -> Iterator[Block]:
     if isinstance(scores, ScoreFile):
-        if scores.hierarchy != h:
+        if scores.hierarchy != hierarchy:
             raise ParameterError("The score file was opened with another tree; open it with this one.")
         yield from scores
         return
@@ -218,7 +221,7 @@ def _blocks(
             yield block
         return
     q: Any = scores if array_api_compat.is_array_api_obj(scores) else np.atleast_1d(np.asarray(scores))
-    nodes = np.atleast_1d(h.nodes(as_numpy(labels)))
+    nodes = np.atleast_1d(hierarchy.nodes(as_numpy(labels)))
     named = None if ids is None else np.array([str(i) for i in np.asarray(ids).tolist()], dtype=object)
     if len(q) != len(nodes) or (named is not None and len(named) != len(nodes)):
         got = f"{counted(len(q), 'example', 'examples')} and {counted(len(nodes), 'label', 'labels')}"
@@ -226,9 +229,9 @@ def _blocks(
     yield Block(0, q, nodes, named)
 
 
-def _doubts(h: Hierarchy, labels: NDArray[np.int32], examples: Examples, scale: Scale) -> Iterator[str]:
+def _doubts(hierarchy: Hierarchy, labels: NDArray[np.int32], examples: Examples, scale: Scale) -> Iterator[str]:
     """Warn if a model is sure of itself and no better than chance: that is how wrongly ordered columns look."""
-    known = h.is_leaf[labels]
+    known = hierarchy.is_leaf[labels]
     answer, label = examples.predictions["leaf"][known], labels[known]
     number = len(label)
     if number < _ENOUGH_EXAMPLES:
@@ -236,7 +239,7 @@ def _doubts(h: Hierarchy, labels: NDArray[np.int32], examples: Examples, scale: 
     accuracy = float(np.mean(answer == label))
     sure = float(np.mean(_probabilities(examples.confidence["leaf"][known], scale)))
     # What agreement the same answers would have with the same labels in any other order.
-    answered, labelled = (np.bincount(nodes, minlength=len(h)) / number for nodes in (answer, label))
+    answered, labelled = (np.bincount(nodes, minlength=len(hierarchy)) / number for nodes in (answer, label))
     chance = float(answered @ labelled)
     at_chance = accuracy <= chance + 3 * np.sqrt(chance * (1 - chance) / number)
     if at_chance and sure >= 2 * accuracy and sure >= accuracy + 0.2:

@@ -138,7 +138,7 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings ready for JSON: `examples`, `summary` and what goes with them."""
-        h = self.hierarchy
+        hierarchy = self.hierarchy
         return {
             "name": self.name,
             "examples": len(self),
@@ -152,11 +152,11 @@ class Evaluation:
             "information": self.information if isinstance(self.information, str) else "custom",
             "below_label": self.below_label,
             "tree": {
-                "root": str(h.names[0]),
-                "nodes": len(h),
-                "leaves": len(h.leaves),
-                "depth": int(h.depth.max()),
-                "fingerprint": h.fingerprint,
+                "root": str(hierarchy.names[0]),
+                "nodes": len(hierarchy),
+                "leaves": len(hierarchy.leaves),
+                "depth": int(hierarchy.depth.max()),
+                "fingerprint": hierarchy.fingerprint,
             },
             "warnings": list(self.warnings),
         }

@@ -48,10 +48,10 @@ class Events:
     """The threshold below which each event has happened."""
 
     @classmethod
-    def of(cls, h: Hierarchy, q: Any, labels: ArrayLike, candidates: Candidates, scale: Scale) -> Events:
+    def of(cls, hierarchy: Hierarchy, q: Any, labels: ArrayLike, candidates: Candidates, scale: Scale) -> Events:
         """Find the events of a batch of likelihoods, an array or a tensor [B, nodes]."""
-        q = as_rows(q, h)
-        label = h.nodes(as_numpy(labels))
+        q = as_rows(q, hierarchy)
+        label = hierarchy.nodes(as_numpy(labels))
         if label.shape != q.shape[:1]:
             raise ScoreError(
                 f"Likelihoods must be [examples, nodes] with one label an example; got shapes {tuple(q.shape)} "
@@ -59,7 +59,7 @@ class Events:
             )
 
         # Every answer begins at the root, so being at the root is no event.
-        sets = candidates.fetch_sets(q, BOTTOM[scale], RangeCheck(h, scale))
+        sets = candidates.fetch_sets(q, BOTTOM[scale], RangeCheck(hierarchy, scale))
         # No -0.0: which of two equal scores names a threshold must not show.
         return cls.of_arrays(label, sets.count, sets.node, np.add(sets.score, 0.0, dtype=np.float64))
 

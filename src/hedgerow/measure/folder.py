@@ -103,8 +103,8 @@ def load(folder: str | os.PathLike[str]) -> Evaluation:
         settings = {key: about[key] for key in ("name", "below_label", "confidence", "replicates")}
         settings["warnings"] = tuple(about["warnings"])
         settings["intervals"] = {name: Interval(**interval) for name, interval in about["intervals"].items()}
-        h = Hierarchy.load(place / TREE)
-        if h.fingerprint != fingerprint:
+        hierarchy = Hierarchy.load(place / TREE)
+        if hierarchy.fingerprint != fingerprint:
             raise FileError(
                 f"{shown}: {TREE} is not the tree that {JSON} was made with. Evaluate the scores again."
             )
@@ -116,7 +116,7 @@ def load(folder: str | os.PathLike[str]) -> Evaluation:
         if len(events.label) != examples or events.count.sum() != len(events.node):
             raise FileError(f"{shown}: {EXAMPLES} and {JSON} do not belong together. Evaluate the scores again.")
         information = arrays["information"] if information == "custom" else information
-        return Evaluation(h, events, curve, _examples(arrays), information=information, **settings)
+        return Evaluation(hierarchy, events, curve, _examples(arrays), information=information, **settings)
     except HedgerowError:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, BadZipFile, zlib.error) as error:

@@ -17,16 +17,16 @@ Margin = Literal["correct", "depth", "information"] | Callable[[NDArray[np.int64
 """1 - Correct, edges between y and v, bits that they do not share, or a function of their LCA."""
 
 
-def margin_parts(h: Hierarchy, margin: Margin) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def margin_parts(hierarchy: Hierarchy, margin: Margin) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Split a margin other than "correct" into values of single nodes: C(y, v) = own(y) + own(v) + shared(lca)."""
     if callable(margin):
-        shared = np.asarray(margin(np.arange(len(h))), dtype=np.float64)
-        if shared.shape != (len(h),) or not np.isfinite(shared).all():
+        shared = np.asarray(margin(np.arange(len(hierarchy))), dtype=np.float64)
+        if shared.shape != (len(hierarchy),) or not np.isfinite(shared).all():
             raise ScoreError("A margin function must return one finite value for each of an array of nodes.")
-        return np.zeros(len(h)), shared
+        return np.zeros(len(hierarchy)), shared
     if margin not in ("depth", "information"):
         raise ParameterError(
             f"margin is 'correct', 'depth', 'information' or a function of the lca, not {margin!r}."
         )
-    own = h.information("depth" if margin == "depth" else "leaves")
+    own = hierarchy.information("depth" if margin == "depth" else "leaves")
     return own, -2 * own

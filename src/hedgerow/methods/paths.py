@@ -48,16 +48,18 @@ class Paths(nn.Module):
     own_level: Tensor
     end: Tensor
 
-    def __init__(self, h: Hierarchy) -> None:
+    def __init__(self, hierarchy: Hierarchy) -> None:
         super().__init__()
-        self.nodes = len(h)
-        self.length = int(h.depth.max()) + 1
-        by_level = np.argsort(h.depth, kind="stable")
-        constant(self, "key", h.depth[by_level] * len(h) + by_level)  # ascending: by level, then by node
+        self.nodes = len(hierarchy)
+        self.length = int(hierarchy.depth.max()) + 1
+        by_level = np.argsort(hierarchy.depth, kind="stable")
+        constant(
+            self, "key", hierarchy.depth[by_level] * len(hierarchy) + by_level
+        )  # ascending: by level, then by node
         constant(self, "node", np.append(0, by_level))  # the one before each place in `key`
-        constant(self, "level", np.arange(self.length) * len(h))
-        constant(self, "own_level", h.depth * len(h))
-        constant(self, "end", h.end)
+        constant(self, "level", np.arange(self.length) * len(hierarchy))
+        constant(self, "own_level", hierarchy.depth * len(hierarchy))
+        constant(self, "end", hierarchy.end)
 
     def forward(self, labels: Tensor) -> Tensor:
         """Return the paths; `below_root` tells the padding from the rest."""
@@ -87,12 +89,12 @@ class Ancestry(nn.Module):
     above: Tensor
     last: Tensor
 
-    def __init__(self, h: Hierarchy) -> None:
+    def __init__(self, hierarchy: Hierarchy) -> None:
         super().__init__()
-        inner = 1 + np.flatnonzero(~h.is_leaf[1:])
-        own_slot = np.zeros(len(h), dtype=np.int64)
+        inner = 1 + np.flatnonzero(~hierarchy.is_leaf[1:])
+        own_slot = np.zeros(len(hierarchy), dtype=np.int64)
         own_slot[inner] = np.arange(1, len(inner) + 1)
-        slot = own_slot[np.maximum(h.parent, 0)]
+        slot = own_slot[np.maximum(hierarchy.parent, 0)]
         above = [np.append(0, slot[inner])]
         while above[-1].any():
             above.append(above[-1][above[-1]])
@@ -100,7 +102,7 @@ class Ancestry(nn.Module):
         constant(self, "column", inner - 1)  # of θ
         constant(self, "slot", slot)  # that of the parent
         constant(self, "above", np.stack(above)[:-1])  # the last leads to the root from everywhere
-        constant(self, "last", h.end[inner] - 1)  # the last node below each
+        constant(self, "last", hierarchy.end[inner] - 1)  # the last node below each
 
     def path_scores(self, theta: Tensor, cut: Tensor | None = None) -> Tensor:
         """Return β_v = Σ θ_u over the ancestors u of v, itself included: [B, nodes but the root] -> [B, nodes].
@@ -170,15 +172,19 @@ class PathChildren(nn.Module):
     shift: Tensor
     slot: Tensor
 
-    def __init__(self, h: Hierarchy) -> None:
+    def __init__(self, hierarchy: Hierarchy) -> None:
         super().__init__()
         # How many children the proper ancestors of each node have, all together.
-        before = sum_ancestors(h, np.append(0, h.child_count[h.parent[1:]])).astype(np.int64)
+        before = sum_ancestors(hierarchy, np.append(0, hierarchy.child_count[hierarchy.parent[1:]])).astype(
+            np.int64
+        )
         width = int(before.max())
         constant(self, "before", before)
         # Siblings side by side. Labels with fewer than `width` children on their path look past the last: padded.
-        constant(self, "child", np.append(1 + np.argsort(h.parent[1:], kind="stable"), np.ones(width, np.int64)))
-        constant(self, "shift", np.cumsum(h.child_count) - h.child_count - before)
+        constant(
+            self, "child", np.append(1 + np.argsort(hierarchy.parent[1:], kind="stable"), np.ones(width, np.int64))
+        )
+        constant(self, "shift", np.cumsum(hierarchy.child_count) - hierarchy.child_count - before)
         constant(self, "slot", np.arange(width))
 
     def forward(self, path: Tensor) -> tuple[Tensor, Tensor]:

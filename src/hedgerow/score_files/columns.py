@@ -58,12 +58,14 @@ class Columns:
     tolerance: float
 
     @classmethod
-    def bind(cls, h: Hierarchy, source: str, classes: list[str], *, logits: bool, dtype: np.dtype[Any]) -> Columns:
+    def bind(
+        cls, hierarchy: Hierarchy, source: str, classes: list[str], *, logits: bool, dtype: np.dtype[Any]
+    ) -> Columns:
         """Find what the columns are, or say what is missing or extra."""
         column = {name: i for i, name in enumerate(classes)}
-        names = h.names.tolist()
+        names = hierarchy.names.tolist()
         kinds: tuple[tuple[Kind, list[str]], ...] = (
-            ("leaves", h.names[h.leaves].tolist()),
+            ("leaves", hierarchy.names[hierarchy.leaves].tolist()),
             ("nodes", names),
             ("nodes", names[1:]),
         )
@@ -72,8 +74,8 @@ class Columns:
                 if logits and kind == "nodes":
                     raise ScoreError(f"{source} holds logits, but {_NODE_LOGITS}")
                 place = np.fromiter(map(column.__getitem__, wanted), dtype=np.int64, count=len(wanted))
-                return cls(h, source, classes, kind, place, logits, SUM_TOLERANCE.get(dtype.name, 1e-3))
-        raise UnknownNameError(_misfit(h, source, classes))
+                return cls(hierarchy, source, classes, kind, place, logits, SUM_TOLERANCE.get(dtype.name, 1e-3))
+        raise UnknownNameError(_misfit(hierarchy, source, classes))
 
     def likelihoods(self, scores: NDArray[Any], start: int) -> NDArray[Any]:
         """Return the likelihoods [rows, nodes] of some rows, the first of which is row `start` of the file."""
@@ -152,9 +154,9 @@ class Columns:
         )
 
 
-def clash(h: Hierarchy, source: str, reserved: list[str]) -> None:
+def clash(hierarchy: Hierarchy, source: str, reserved: list[str]) -> None:
     """Refuse a table in which a column about the examples is also the name of a class."""
-    known = set(h.names.tolist())
+    known = set(hierarchy.names.tolist())
     for name in reserved:
         if name in known:
             raise UnknownNameError(
@@ -163,12 +165,12 @@ def clash(h: Hierarchy, source: str, reserved: list[str]) -> None:
             )
 
 
-def label_nodes(h: Hierarchy, source: str, labels: list[str], start: int) -> Indices:
+def label_nodes(hierarchy: Hierarchy, source: str, labels: list[str], start: int) -> Indices:
     """Return the nodes that labels name, or list some that are not in the tree, with their rows."""
     try:
-        return h.indices(labels)
+        return hierarchy.indices(labels)
     except UnknownNameError:
-        known = set(h.names.tolist())
+        known = set(hierarchy.names.tolist())
     first: dict[str, int] = {}
     for row, label in enumerate(labels):
         if label not in known:
@@ -195,10 +197,10 @@ def _advice(scores: NDArray[Any], total: float) -> str:
     return _LOGITS
 
 
-def _misfit(h: Hierarchy, source: str, classes: list[str]) -> str:
+def _misfit(hierarchy: Hierarchy, source: str, classes: list[str]) -> str:
     """Say why columns are neither the leaves nor all nodes."""
-    names = h.names.tolist()
-    leaves = h.names[h.leaves].tolist()
+    names = hierarchy.names.tolist()
+    leaves = hierarchy.names[hierarchy.leaves].tolist()
     inner = set(names) - set(leaves)
     # Columns that name an inner node are meant to be all nodes; otherwise leaves are expected.
     wanted = names if inner & set(classes) else leaves

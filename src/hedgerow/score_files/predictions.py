@@ -38,7 +38,9 @@ class WriteBatch(Protocol):
 
 
 @contextmanager
-def prediction_writer(path: str | os.PathLike[str], h: Hierarchy, *, ids: bool = False) -> Iterator[WriteBatch]:
+def prediction_writer(
+    path: str | os.PathLike[str], hierarchy: Hierarchy, *, ids: bool = False
+) -> Iterator[WriteBatch]:
     """Open a table of predictions, CSV or Parquet by its extension.
 
     Its columns are `example` (counted from 0), `id` (if there are any), `prediction` (the name), `title` (if the
@@ -49,7 +51,7 @@ def prediction_writer(path: str | os.PathLike[str], h: Hierarchy, *, ids: bool =
     ----------
     path
         A `.csv`, `.tsv` or `.parquet` file; it appears once everything has been written.
-    h
+    hierarchy
         The tree.
     ids
         Whether batches come with ids.
@@ -66,7 +68,7 @@ def prediction_writer(path: str | os.PathLike[str], h: Hierarchy, *, ids: bool =
             f"{suffix or 'a name without extension'!r}."
         )
     open_table = _parquet_table if suffix == ".parquet" else _csv_table
-    columns_of = _columns(h, ids)
+    columns_of = _columns(hierarchy, ids)
     with open_table(path, columns_of) as write:
         written = 0
 
@@ -85,22 +87,22 @@ def prediction_writer(path: str | os.PathLike[str], h: Hierarchy, *, ids: bool =
 _Table = dict[str, list[Any]]
 
 
-def _columns(h: Hierarchy, ids: bool) -> Callable[[int, list[Any], NDArray[Any], NDArray[Any]], _Table]:
+def _columns(hierarchy: Hierarchy, ids: bool) -> Callable[[int, list[Any], NDArray[Any], NDArray[Any]], _Table]:
     @cache
     def lineage(node: int) -> str:
-        return SEPARATOR.join(h.names[h.lineage(node)].tolist())
+        return SEPARATOR.join(hierarchy.names[hierarchy.lineage(node)].tolist())
 
     def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> _Table:
         table: _Table = {"example": list(range(first, first + len(nodes)))}
         if ids:
             table["id"] = names
-        table["prediction"] = h.names[nodes].tolist()
-        if h.title is not None:
-            table["title"] = h.title[nodes].tolist()
-        if h.rank is not None:
-            table["rank"] = h.rank[nodes].tolist()
+        table["prediction"] = hierarchy.names[nodes].tolist()
+        if hierarchy.title is not None:
+            table["title"] = hierarchy.title[nodes].tolist()
+        if hierarchy.rank is not None:
+            table["rank"] = hierarchy.rank[nodes].tolist()
         else:
-            table["depth"] = h.depth[nodes].tolist()
+            table["depth"] = hierarchy.depth[nodes].tolist()
         table["confidence"] = list(confidence)  # scalars of their own precision, which print shortest
         table["lineage"] = [lineage(node) for node in nodes.tolist()]
         return table
@@ -150,10 +152,10 @@ class Written:
     mean_confidence: float
 
     @classmethod
-    def of(cls, h: Hierarchy, answers: NDArray[np.int64], mean_confidence: float) -> Written:
+    def of(cls, hierarchy: Hierarchy, answers: NDArray[np.int64], mean_confidence: float) -> Written:
         """Sum up the number of answers at each node."""
-        by_depth = np.bincount(h.depth, answers).astype(np.int64)
-        return cls(int(answers.sum()), tuple(by_depth.tolist()), _by_rank(h, answers), mean_confidence)
+        by_depth = np.bincount(hierarchy.depth, answers).astype(np.int64)
+        return cls(int(answers.sum()), tuple(by_depth.tolist()), _by_rank(hierarchy, answers), mean_confidence)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures ready for JSON."""
@@ -165,11 +167,11 @@ class Written:
         }
 
 
-def _by_rank(h: Hierarchy, answers: NDArray[np.int64]) -> dict[str, int] | None:
-    if h.rank is None:
+def _by_rank(hierarchy: Hierarchy, answers: NDArray[np.int64]) -> dict[str, int] | None:
+    if hierarchy.rank is None:
         return None
-    ranks, place = np.unique(h.rank[1:].astype(str), return_inverse=True)
-    depth = np.bincount(place, h.depth[1:]) / np.bincount(place)
+    ranks, place = np.unique(hierarchy.rank[1:].astype(str), return_inverse=True)
+    depth = np.bincount(place, hierarchy.depth[1:]) / np.bincount(place)
     count = np.bincount(place, answers[1:])
     return {str(ranks[i]): int(count[i]) for i in np.argsort(depth, kind="stable")}
 
@@ -194,18 +196,18 @@ def write_predictions(
     progress
         Told how far the work is.
     """
-    h = scores.hierarchy
-    answers = np.zeros(len(h), dtype=np.int64)
+    hierarchy = scores.hierarchy
+    answers = np.zeros(len(hierarchy), dtype=np.int64)
     total = 0.0
     with (
-        prediction_writer(path, h, ids=scores.has_ids) as write,
+        prediction_writer(path, hierarchy, ids=scores.has_ids) as write,
         progress("Answering", scores.rows) as advance,
     ):
         for block in scores:
-            nodes = np.asarray(rule(h, block.q))
+            nodes = np.asarray(rule(hierarchy, block.q))
             confidence = block.q[np.arange(len(nodes)), nodes]
             write(nodes, confidence, block.ids)
-            answers += np.bincount(nodes, minlength=len(h))
+            answers += np.bincount(nodes, minlength=len(hierarchy))
             total += float(confidence.sum(dtype=np.float64))
             advance(len(nodes))
-    return Written.of(h, answers, total / answers.sum())
+    return Written.of(hierarchy, answers, total / answers.sum())

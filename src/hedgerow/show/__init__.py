@@ -5,7 +5,6 @@ Nothing is computed here. The next room is `doctor`.
 """
 
 from hedgerow.show.evaluation import print_comparison, print_evaluation, print_written
-from hedgerow.show.progress import live_bar
-from hedgerow.show.tables import print_table
+from hedgerow.show.terminal import live_bar, print_table
 
 __all__ = ["live_bar", "print_comparison", "print_evaluation", "print_table", "print_written"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from hedgerow.errors import counted
-from hedgerow.show.tables import print_table
+from hedgerow.show.terminal import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,10 +58,12 @@ def print_evaluation(
     predict, compare
         What to give to these verbs to go on, as a shell takes it.
     """
-    h = evaluation.hierarchy
+    hierarchy = evaluation.hierarchy
     examples = counted(len(evaluation), "example", "examples")
-    leaves = counted(len(h.leaves), "leaf", "leaves")
-    console.print(Text(f"{evaluation.name}: {examples}, a tree of {len(h):,} nodes with {leaves}\n", style="bold"))
+    leaves = counted(len(hierarchy.leaves), "leaf", "leaves")
+    console.print(
+        Text(f"{evaluation.name}: {examples}, a tree of {len(hierarchy):,} nodes with {leaves}\n", style="bold")
+    )
     _print_summary(evaluation, console)
     _print_rules(evaluation, console)
     for warning in evaluation.warnings:

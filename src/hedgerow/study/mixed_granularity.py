@@ -34,15 +34,15 @@ def cells(plan: Plan) -> list[Cell]:
     return [*main.cells(plan), *coarser]
 
 
-def coarsened(h: Hierarchy, labels: NDArray[np.int64], share: float, seed: int) -> NDArray[np.int64]:
+def coarsened(hierarchy: Hierarchy, labels: NDArray[np.int64], share: float, seed: int) -> NDArray[np.int64]:
     """Return the labels, a share of them replaced by a proper ancestor other than the root."""
     rng = np.random.default_rng(seed)
-    depth = h.depth[labels]
+    depth = hierarchy.depth[labels]
     target = 1 + np.floor(rng.random(len(labels)) * np.maximum(0, depth - 1)).astype(np.int64)
     chosen = (rng.random(len(labels)) < share) & (depth > 1)
     result = labels.copy()
-    while (deeper := chosen & (h.depth[result] > target)).any():
-        result[deeper] = h.parent[result[deeper]]
+    while (deeper := chosen & (hierarchy.depth[result] > target)).any():
+        result[deeper] = hierarchy.parent[result[deeper]]
     return result
 
 

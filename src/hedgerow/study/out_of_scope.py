@@ -42,9 +42,9 @@ def cells(plan: Plan) -> list[Cell]:
     return [cell for method in plan.methods for cell in plan.cells(TASK, method, share=SHARE)]
 
 
-def groups(h: Hierarchy, share: float, seed: int) -> NDArray[np.int64]:
+def groups(hierarchy: Hierarchy, share: float, seed: int) -> NDArray[np.int64]:
     """Draw the groups that are out of scope: nodes at a third of the depth, one at least, never all."""
-    level = np.flatnonzero(h.depth == max(1, int(h.depth.max()) // 3))
+    level = np.flatnonzero(hierarchy.depth == max(1, int(hierarchy.depth.max()) // 3))
     if len(level) < 2:
         raise ParameterError(
             f"The tree has {len(level)} group at a third of its depth: too few to put some out of scope."
@@ -55,10 +55,10 @@ def groups(h: Hierarchy, share: float, seed: int) -> NDArray[np.int64]:
 
 def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
     """Train on what is in scope, and test on both."""
-    h, labels = splits.hierarchy, splits.test.labels
-    outside = ~h.is_leaf[labels]
+    hierarchy, labels = splits.hierarchy, splits.test.labels
+    outside = ~hierarchy.is_leaf[labels]
     if not outside.any():
-        splits, left = without(splits, groups(h, float(cell.options["share"]), cell.recipe.run.seed))
+        splits, left = without(splits, groups(hierarchy, float(cell.options["share"]), cell.recipe.run.seed))
         outside = ~left[labels]
     return train_and_test(cell, splits, {"in scope": ~outside, "out of scope": outside}, below_label="wrong")
 

@@ -135,9 +135,9 @@ def score(
     return results
 
 
-def _crm(h: Hierarchy, log_q: Any) -> Any:
+def _crm(hierarchy: Hierarchy, log_q: Any) -> Any:
     q = log_q.exp() if hasattr(log_q, "exp") else np.exp(log_q)
-    return infer.risk_minimising(h, q, "depth distance", over="leaves")
+    return infer.risk_minimising(hierarchy, q, "depth distance", over="leaves")
 
 
 @final
@@ -155,12 +155,14 @@ class Tally:
 
     def add(self, log_q: Any, labels: NDArray[np.int64]) -> None:
         """Take in a batch of log-likelihoods [B, nodes], an array or a tensor, and labels."""
-        h = self._hierarchy
+        hierarchy = self._hierarchy
         self._builder.update(log_q, labels)
         for rule in self._sums:
-            nodes = _crm(h, log_q) if rule == "crm" else RULES[rule](h, log_q, "leaves", "log")
+            nodes = _crm(hierarchy, log_q) if rule == "crm" else RULES[rule](hierarchy, log_q, "leaves", "log")
             answer = nodes if isinstance(nodes, np.ndarray) else nodes.cpu().numpy()
-            pairs = Comparison.of(h, labels, answer, below_label=self._below, information=self._information)
+            pairs = Comparison.of(
+                hierarchy, labels, answer, below_label=self._below, information=self._information
+            )
             values = [metric.of(pairs) for metric in STANDARD_METRICS]
             self._sums[rule] += [value.sum() for value in values]
             if rule == "leaf":

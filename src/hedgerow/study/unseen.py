@@ -39,15 +39,15 @@ def without(splits: DataSplits, removed: NDArray[np.int64]) -> tuple[DataSplits,
 
     Test examples stay, with labels projected; so do training and validation examples of nodes that are left.
     """
-    h = splits.hierarchy
-    inside = np.zeros(len(h) + 1, dtype=np.int64)  # a removed node opens at itself and closes at its end
+    hierarchy = splits.hierarchy
+    inside = np.zeros(len(hierarchy) + 1, dtype=np.int64)  # a removed node opens at itself and closes at its end
     np.add.at(inside, removed, 1)
-    np.add.at(inside, h.end[removed], -1)
-    gone = np.cumsum(inside)[h.leaves] > 0
+    np.add.at(inside, hierarchy.end[removed], -1)
+    gone = np.cumsum(inside)[hierarchy.leaves] > 0
     if gone.all():
         raise ParameterError("Nothing would be left to train on: every leaf of the tree would be taken out.")
-    tree, projection = h.subtree(h.leaves[~gone])
-    left: NDArray[np.bool_] = tree.names[projection] == h.names
+    tree, projection = hierarchy.subtree(hierarchy.leaves[~gone])
+    left: NDArray[np.bool_] = tree.names[projection] == hierarchy.names
     train, val = (examples.subset(left[examples.labels]) for examples in (splits.train, splits.val))
     return (
         DataSplits(

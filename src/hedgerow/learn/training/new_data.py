@@ -74,18 +74,18 @@ class RunScores:
             start += len(q)
 
 
-def _features(path: Path, h: Hierarchy, _: tuple[int, ...], labelled: bool) -> Examples:
+def _features(path: Path, hierarchy: Hierarchy, _: tuple[int, ...], labelled: bool) -> Examples:
     file = read_features(path)
     labels = np.zeros(len(file.features), dtype=np.int64)
     if labelled:
         if file.labels is None:
             raise FileError(f"{path} holds no labels, which this needs. Save names as 'labels'.")
         names = [next((name for name in reversed(row) if name.strip()), "") for row in file.labels.tolist()]
-        labels = h.indices(names)
+        labels = hierarchy.indices(names)
     return Examples(file.features, labels, file.ids)
 
 
-def _images(path: Path, h: Hierarchy, shape: tuple[int, ...], labelled: bool) -> Examples:
+def _images(path: Path, hierarchy: Hierarchy, shape: tuple[int, ...], labelled: bool) -> Examples:
     if len(shape) != 3:
         raise ScoreError(
             f"{path} is a folder, and images would be read from it; the model was trained on {shape[0]} features. "
@@ -98,5 +98,5 @@ def _images(path: Path, h: Hierarchy, shape: tuple[int, ...], labelled: bool) ->
         raise FileError(f"{path} holds no images. Known kinds: {', '.join(sorted(EXTENSIONS))}.")
     labels = np.zeros(len(names), dtype=np.int64)
     if labelled:
-        labels = h.indices([Path(path, name).parent.name for name in names])
+        labels = hierarchy.indices([Path(path, name).parent.name for name in names])
     return Examples(ImageFiles.of(names, path, shape[-1], shape[0]), labels, names)
