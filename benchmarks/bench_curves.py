@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 import hedgerow as hr
 from hedgerow.infer.pareto import Candidates, ordered_pareto_sets
+from hedgerow.likelihood.likelihoods import Likelihoods
 from hedgerow.measure.bootstrap import intervals
 from hedgerow.measure.events import Events
 
@@ -322,8 +323,8 @@ def on_gpu(h: Hierarchy) -> list[Row]:
     copy, sets, checked, events, softmax, flat = device_times(
         q.clone,
         lambda: ordered_pareto_sets(h, q, minimum=0.0),
-        lambda: hr.likelihood.check_likelihoods(h, q),
-        lambda: Events.of(h, q, labels, candidates, "probability"),
+        lambda: Likelihoods.of(h, q).values,
+        lambda: Events.of(Likelihoods.of(h, q), h.nodes(labels), candidates),
         lambda: torch.softmax(q, -1),
         lambda: hr.likelihood.flat_softmax(h, q[:, : len(h.leaves)]),
     )

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import special
 
 from hedgerow import methods
 from hedgerow.study.experiment import NAMES
+from hedgerow.study.scoring import logits_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,7 +88,7 @@ def rules(systems: dict[str, list[dict[str, Any]]]) -> None:
 
 
 def knots(systems: dict[str, list[dict[str, Any]]]) -> None:
-    tau = np.array(next(iter(systems.values()))[0]["curve"]["tau"])
+    tau = special.expit(logits_of(next(iter(systems.values()))[0]))
     half = int(np.searchsorted(-tau, -0.5))
     places = [half - KNOT, half, half + KNOT]
     first, _, last = tau[places]

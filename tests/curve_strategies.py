@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow import Hierarchy, OperatingCurve
-    from hedgerow.measure.curve import CurveBuilder
+    from hedgerow.measure.builder import CurveBuilder
 
 
 @dataclass

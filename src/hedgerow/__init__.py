@@ -1,34 +1,53 @@
 """Hierarchical classification at every operating point."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from hedgerow import infer, likelihood
 from hedgerow.errors import HedgerowError
 from hedgerow.infer import ordered_pareto_sets
-from hedgerow.measure import CurveBuilder, OperatingCurve, metrics, operating_curve
+from hedgerow.measure import (
+    CurveBuilder,
+    Evaluation,
+    EvaluationBuilder,
+    OperatingCurve,
+    compare,
+    evaluate,
+    metrics,
+    operating_curve,
+)
+from hedgerow.score_files import open_scores
 from hedgerow.tree import Hierarchy
+
+if TYPE_CHECKING:
+    from hedgerow.learn.classifier import HedgedClassifier
 
 __version__ = "0.1.0"
 __all__ = [
     "CurveBuilder",
+    "Evaluation",
+    "EvaluationBuilder",
     "HedgerowError",
     "Hierarchy",
     "OperatingCurve",
     "__version__",
+    "compare",
+    "evaluate",
     "infer",
     "likelihood",
     "metrics",
+    "open_scores",
     "operating_curve",
     "ordered_pareto_sets",
 ]
-
-HedgedClassifier: Any  # named here for type checkers; importing its module would load torch
+if find_spec("torch") is not None and find_spec("sklearn") is not None:
+    __all__ += ["HedgedClassifier"]
 
 if not TYPE_CHECKING:
 
     def __dir__() -> list[str]:
-        """Name what is there, and what would be loaded on first use."""
+        """Name what is there, and what is loaded on first use."""
         return sorted([*globals(), "HedgedClassifier"])
 
     def __getattr__(name: str) -> Any:

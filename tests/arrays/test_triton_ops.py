@@ -10,9 +10,10 @@ import pytest
 import torch
 
 from hedgerow import CurveBuilder, Hierarchy, operating_curve
-from hedgerow.arrays import numpy_ops, torch_ops
+from hedgerow.arrays import torch_ops
 from hedgerow.errors import ScoreError
-from hedgerow.infer.pareto import Candidates, ordered_pareto_sets
+from hedgerow.infer.pareto import Candidates, _records, ordered_pareto_sets
+from hedgerow.likelihood.likelihoods import Likelihoods
 
 pytest.importorskip("triton", reason="Triton comes with torch for GPUs")
 if not (torch.cuda.is_available() or os.environ.get("TRITON_INTERPRET") == "1"):
@@ -57,12 +58,10 @@ def test_the_kernel_finds_what_numpy_finds(name: str, information: str, dtype: t
         scores[1] = -np.inf
     candidates = Candidates.of(h, information)
     q = torch.tensor(scores, dtype=dtype)
-    rungs = numpy_ops.Rungs(candidates.nodes, candidates.start, len(h), "numpy")
-    kernel = triton_ops.Records(candidates.nodes, candidates.start, len(h), DEVICE)
+    leaders = candidates.leaders(Likelihoods.of(h, q.numpy(), "logit"))
+    kernel = triton_ops.RecordKernel(candidates.nodes, candidates.start, len(h), DEVICE)
     for minimum, root in ((None, True), (0.25, True), (-np.inf, False), (0.3, False)):
-        count, node, score = rungs._records(
-            lambda rows: rungs.best(q.numpy()[rows]), q.numpy(), minimum, root=root
-        )
+        count, node, score = _records(*leaders, minimum, root=root)
         kept, number, pairs = (part.cpu() for part in kernel(q.to(DEVICE), minimum, root, None))
         assert number.tolist() == kept.sum(1).tolist() == count.tolist()
         assert pairs.view(torch_ops.NODES[dtype])[kept][:, 0].tolist() == node.tolist()
@@ -72,7 +71,7 @@ def test_the_kernel_finds_what_numpy_finds(name: str, information: str, dtype: t
 def test_rows_that_lie_apart_and_no_rows() -> None:
     h = TREES["small"]
     candidates = Candidates.of(h)
-    kernel = triton_ops.Records(candidates.nodes, candidates.start, len(h), DEVICE)
+    kernel = triton_ops.RecordKernel(candidates.nodes, candidates.start, len(h), DEVICE)
     wide = torch.rand(2 * len(h), 6, device=DEVICE)
     for q in (wide[: len(h)].T, wide[::2].T, wide[: len(h), :0].T):
         kept, count, pairs = kernel(q, None, True, None)
@@ -87,7 +86,7 @@ def test_rows_that_lie_apart_and_no_rows() -> None:
 def test_rows_with_unusual_scores_are_marked(name: str, dtype: torch.dtype) -> None:
     h = TREES[name]
     candidates = Candidates.of(h)
-    kernel = triton_ops.Records(candidates.nodes, candidates.start, len(h), DEVICE)
+    kernel = triton_ops.RecordKernel(candidates.nodes, candidates.start, len(h), DEVICE)
     above_1 = torch.nextafter(torch.tensor(1.0, dtype=dtype), torch.tensor(2.0)).item()
     for place in {0, 1, len(h) // 2, len(h) - 1}:
         for value, bounds, expected in (
@@ -134,13 +133,13 @@ def test_what_is_rounded_above_1_counts_as_1() -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 def test_it_is_what_gpu_tensors_get(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
-    whole = triton_ops.Records.__call__
+    whole = triton_ops.RecordKernel.__call__
 
-    def counted(self: triton_ops.Records, q: torch.Tensor, *options: Any) -> tuple[torch.Tensor, ...]:
+    def counted(self: triton_ops.RecordKernel, q: torch.Tensor, *options: Any) -> tuple[torch.Tensor, ...]:
         calls.append(len(q))
         return whole(self, q, *options)
 
-    monkeypatch.setattr(triton_ops.Records, "__call__", counted)
+    monkeypatch.setattr(triton_ops.RecordKernel, "__call__", counted)
     the_same_sets(random_tree(5000, 1))
     assert calls == [5]
 

@@ -255,7 +255,7 @@ def test_rows_are_renormalised_within_a_tolerance() -> None:
         ([0.5, 0.5, 0.5], "row 1 sums to 1.5"),
         ([0.0, 0.0, 0.0], "row 1 sums to 0"),
         ([0.5, np.inf, 0.5], "row 1 sums to inf"),
-        ([2.0, -3.0, 7.0], "--logits"),
+        ([2.0, -3.0, 7.0], "flat_softmax"),
     ],
 )
 def test_what_is_no_distribution(row: list[float], said: str) -> None:
@@ -292,10 +292,10 @@ def test_names_of_the_columns(classes: list[Any], said: str) -> None:
 
 def test_rounding_above_one_counts_as_one() -> None:
     for backend in BACKENDS:
-        found = likelihood.check_likelihoods(SMALL, make(backend, [[1.000001, 0.5, 0.25, 0.25, 0.5]]))
+        found = likelihood.Likelihoods.of(SMALL, make(backend, [[1.000001, 0.5, 0.25, 0.25, 0.5]])).values
         assert values_of(backend, found).max() == 1
         with pytest.raises(ScoreError, match=r"row 0 has 1\.0001"):
-            likelihood.check_likelihoods(SMALL, make(backend, [[1, 1.0001, 0.25, 0.25, 0.5]]))
+            likelihood.Likelihoods.of(SMALL, make(backend, [[1, 1.0001, 0.25, 0.25, 0.5]])).values
 
 
 SCALES: tuple[likelihood.Scale, ...] = ("log", "logit")
@@ -305,12 +305,12 @@ def test_other_scales_only_refuse_what_is_no_number() -> None:
     row = [np.inf, 3.0, -np.inf, -2.0, 0.0]
     for backend in BACKENDS:
         for scale in SCALES:
-            found = likelihood.check_likelihoods(SMALL, make(backend, [row]), scale)
+            found = likelihood.Likelihoods.of(SMALL, make(backend, [row]), scale).values
             assert values_of(backend, found).tolist() == [row]
             with pytest.raises(ScoreError, match="row 1 has nan for 'pet'"):
-                likelihood.check_likelihoods(SMALL, make(backend, [row, [0, np.nan, 0, 0, 0]]), scale)
+                likelihood.Likelihoods.of(SMALL, make(backend, [row, [0, np.nan, 0, 0, 0]]), scale).values
     with pytest.raises(ParameterError, match="scale"):
-        likelihood.check_likelihoods(SMALL, [row], "odds")  # type: ignore[arg-type]
+        likelihood.Likelihoods.of(SMALL, [row], "odds").values  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=repr)
@@ -361,4 +361,4 @@ def test_the_one_that_is_barely_too_large_is_named(backend: Any) -> None:
     q = np.array([[1, 0.5, 0.5], [1, 1.00001, 0.5]], dtype=np.float32)
     q[1, 1] = np.nextafter(q[1, 1], np.float32(2))
     with pytest.raises(ScoreError, match=r"row 1 has 1\.00001 for 'a'"):
-        likelihood.check_likelihoods(h, make(backend, q))
+        likelihood.Likelihoods.of(h, make(backend, q)).values

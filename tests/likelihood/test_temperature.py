@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy import special
 
 from hedgerow import Hierarchy, likelihood
 from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.likelihood.temperature import Temperature, calibration_error, fit_temperature
+from hedgerow.likelihood.temperature import Temperature, fit_temperature
 
 Array = np.ndarray[Any, Any]
 TREE = Hierarchy.from_json({"r": {"a": ["b", "c"], "d": ["e", "f", "g"]}})
@@ -55,19 +56,15 @@ def test_nodes_below_the_label_and_certain_mistakes() -> None:
 
 
 @pytest.mark.parametrize("judge", ["label", "nodes"])
-def test_blocks_and_tensors_give_the_same(monkeypatch: pytest.MonkeyPatch, judge: Any) -> None:
+def test_blocks_and_tensors_give_the_same(judge: Any) -> None:
     theta, labels = drawn(3.0)
 
-    def fitted(scores: Any) -> Temperature:
-        return fit_temperature(
-            TREE, scores, labels, lambda t: likelihood.flat_softmax(TREE, t, scale="log"), judge=judge
-        )
+    def fitted(scores: Any, **options: Any) -> Temperature:
+        link = partial(likelihood.flat_softmax, TREE, scale="log")
+        return fit_temperature(TREE, scores, labels, link, judge=judge, **options)
 
     whole = fitted(theta)
-    monkeypatch.setattr(
-        "hedgerow.likelihood.temperature._BLOCK_VALUES", 1700 * len(TREE)
-    )  # the last block is shorter
-    in_blocks = fitted(theta)
+    in_blocks = fitted(theta, block_values=1700 * len(TREE))  # the last block is shorter
     assert in_blocks.value == pytest.approx(whole.value, rel=1e-6)
     assert in_blocks.after == pytest.approx(whole.after, rel=1e-9)
     torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -83,10 +80,3 @@ def test_bad_input() -> None:
         fit_temperature(TREE, np.zeros((1, 5)), [3], lambda t: t, judge="leaf")  # type: ignore[arg-type]
     with pytest.raises(ScoreError, match="not finite"):
         fit_temperature(TREE, np.zeros((1, 5)), [3], lambda _: np.full((1, len(TREE)), -np.inf))
-
-
-def test_calibration_error() -> None:
-    rng = np.random.default_rng(0)
-    sure = rng.random(50_000)
-    assert calibration_error(sure, rng.random(50_000) < sure) < 0.02
-    assert calibration_error(np.full(10, 1.0), np.zeros(10)) == 1

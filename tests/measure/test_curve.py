@@ -18,7 +18,7 @@ from scipy import special
 import hedgerow as hr
 from hedgerow import CurveBuilder, Hierarchy, metrics
 from hedgerow.errors import FileError, ParameterError, ScoreError, UnknownNameError
-from hedgerow.measure.curve import STANDARD_METRICS
+from hedgerow.measure.builder import STANDARD_METRICS
 from tests import oracle, oracle_curve
 from tests.backends import BACKENDS, Backend, make
 from tests.curve_strategies import Problem, in_parts, merged, problems, raw

@@ -14,9 +14,11 @@ import pytest
 import hedgerow as hr
 from hedgerow import infer, metrics
 from hedgerow.errors import FileError, ParameterError, ScoreError
-from hedgerow.measure import compare, evaluate, folder
-from hedgerow.measure.evaluate import RULES, answering_rule
+from hedgerow.infer.rules import RULES, answering_rule
+from hedgerow.measure import folder
+from hedgerow.measure.comparison import compare
 from hedgerow.measure.evaluation import Evaluation
+from hedgerow.measure.evaluation_builder import evaluate
 from hedgerow.measure.folder import read_or_evaluate
 from hedgerow.score_files.scores import Block, open_scores
 from tests.make_scores import LEAVES, H, probabilities, save_npz

@@ -18,7 +18,7 @@ from hedgerow import Hierarchy
 from hedgerow.arrays import torch_ops
 from hedgerow.errors import ScoreError
 from hedgerow.infer.pareto import Candidates
-from hedgerow.likelihood.links import BOTTOM
+from hedgerow.likelihood.scale import BOTTOM
 from hedgerow.measure.events import Events
 from tests import oracle, oracle_curve
 from tests.backends import BACKENDS, Backend, make

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 import hedgerow as hr
 from hedgerow import Hierarchy
 from hedgerow.errors import ScoreError
-from hedgerow.measure import summary
+from hedgerow.measure import curve as summary
 from tests import oracle_curve
 from tests.curve_strategies import Problem, problems
 from tests.strategies import QUICK

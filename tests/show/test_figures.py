@@ -9,7 +9,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import ParameterError
-from hedgerow.measure import evaluate
+from hedgerow.measure.evaluation_builder import evaluate
 from tests.make_scores import H
 from tests.measure.test_evaluation import LABELS, model, sample
 

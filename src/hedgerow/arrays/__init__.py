@@ -4,17 +4,16 @@ In come arrays whose last axis is the nodes (or leaves) of a tree in depth-first
 kind. The tensor half is loaded only when a tensor arrives. The next room is `tree`.
 """
 
-from hedgerow.arrays.numpy_ops import Check
+from hedgerow.arrays.interface import Array, ArrayOps, Check, Indices, Tiers, TreeArrays
 from hedgerow.arrays.operations import (
-    Array,
     Layout,
     add_down,
     as_numpy,
     as_rows,
     as_scores,
-    extra_ops,
     max_unrelated,
     namespace,
+    ops_of,
     rounded_down,
     sum_ancestors,
     sum_children,
@@ -23,19 +22,23 @@ from hedgerow.arrays.threads import at_once, available_cores, map_at_once, map_r
 
 __all__ = [
     "Array",
+    "ArrayOps",
     "Check",
+    "Indices",
     "Layout",
+    "Tiers",
+    "TreeArrays",
     "add_down",
     "as_numpy",
     "as_rows",
     "as_scores",
     "at_once",
     "available_cores",
-    "extra_ops",
     "map_at_once",
     "map_row_blocks",
     "max_unrelated",
     "namespace",
+    "ops_of",
     "rounded_down",
     "row_blocks",
     "sum_ancestors",

@@ -1,11 +1,11 @@
-"""The few array operations that the array API lacks, and the search for records, for NumPy.
+"""The operations that the array API lacks, for NumPy arrays: see `interface.ArrayOps`.
 
 `torch_ops` has the same for tensors.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,13 @@ from hedgerow.arrays.threads import map_row_blocks
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hedgerow.arrays.interface import Check
+
 Array = NDArray[Any]
 
 UNIT = 2.0**-62
 """What shares are whole multiples of while they are added up: 1 and a little more must fit into 63 bits."""
-_WIDTHS = np.array([1, 8, 64, 512])  # smaller rungs are padded to these, to be few arrays
+_WIDTHS = np.array([1, 8, 64, 512])  # smaller tiers are padded to these, to be few arrays
 
 
 def device_of(x: Array) -> str:  # noqa: ARG001  (tensors live in several places)
@@ -117,44 +119,33 @@ def running_max(x: Array) -> Array:
 
 
 def padded_tables(start: Array) -> tuple[list[Array], Array]:
-    """Sort rungs by size into few tables, so that each table can be worked on at once.
+    """Sort tiers by size into few tables, so that each table can be worked on at once.
 
-    The first result are tables of places in the list of all nodes, [rungs of the table, size]; shorter rungs
-    repeat their last place. The second is where each rung stands in the tables laid end to end.
+    The first result are tables of places in the list of all nodes, [tiers of the table, size]; shorter tiers
+    repeat their last place. The second is where each tier stands in the tables laid end to end.
 
     Parameters
     ----------
     start
-        Where each rung begins in the list of all nodes, and where the last ends.
+        Where each tier begins in the list of all nodes, and where the last ends.
     """
     size = np.diff(start)
     padded = np.append(_WIDTHS, 0)[np.searchsorted(_WIDTHS, size)]
     width = np.maximum(size, padded)
-    rungs = [np.flatnonzero(width == w) for w in np.unique(width)]
-    tables = [start[rung, None] + np.minimum(np.arange(width[rung[0]]), size[rung, None] - 1) for rung in rungs]
-    return tables, np.argsort(np.concatenate(rungs))
+    tiers = [np.flatnonzero(width == w) for w in np.unique(width)]
+    tables = [start[tier, None] + np.minimum(np.arange(width[tier[0]]), size[tier, None] - 1) for tier in tiers]
+    return tables, np.argsort(np.concatenate(tiers))
 
 
-class Check(Protocol):
-    """Returns rows of scores as they shall be used, or refuses them; it gets the number of the first one too."""
-
-    @property
-    def usual(self) -> tuple[float, float]:
-        """Between these, both included, scores are neither changed nor refused."""
-
-    def __call__(self, q: Any, first_row: int, /) -> Any:
-        """Return q as it shall be used."""
-
-
-class Rungs:
-    """Nodes in rungs: what is best on each, and what is better than all that is best on higher ones.
+class Tiers:
+    """Nodes in tiers of equal information: see `interface.Tiers`.
 
     Parameters
     ----------
     nodes
-        The nodes, rung after rung.
+        The nodes, tier after tier.
     start
-        Where each rung begins among them, and where the last ends.
+        Where each tier begins among them, and where the last ends.
     width
         Number of nodes of the tree.
     device
@@ -165,45 +156,30 @@ class Rungs:
         tables, self._order = padded_tables(start)
         self._tables = [nodes[table] for table in tables]
 
-    def best(self, q: Array) -> tuple[Array, Array]:
-        """Return the node of every rung with the largest score, the first of equals, and that score.
+    def leaders(self, q: Array, check: Check) -> tuple[Array, Array]:
+        """Return the node of every tier with the largest score, the first of equals, and that score."""
+        if not len(q):
+            return self._leaders(check(q, 0))
+        parts = map_row_blocks(lambda rows: self._leaders(check(q[rows], rows.start)), len(q), q[:1].nbytes)
+        nodes, scores = zip(*parts, strict=True)
+        return np.concatenate(nodes), np.concatenate(scores)
 
-        q is [B, nodes of the tree], both results are [B, rungs].
-        """
+    def _leaders(self, q: Array) -> tuple[Array, Array]:
         q = np.ascontiguousarray(q)  # gathering from columns would take many times as long
         found, largest = [], []
         for table in self._tables:
-            rungs, width = table.shape
+            tiers, width = table.shape
             values = np.take(q, table.reshape(-1), axis=-1)
             place = values.reshape(-1, width).argmax(axis=-1)
-            largest.append(values.take(place + np.arange(0, values.size, width)).reshape(len(q), rungs))
-            found.append(table.take(place.reshape(len(q), rungs) + np.arange(0, table.size, width)))
+            largest.append(values.take(place + np.arange(0, values.size, width)).reshape(len(q), tiers))
+            found.append(table.take(place.reshape(len(q), tiers) + np.arange(0, table.size, width)))
         return np.concatenate(found, axis=-1)[:, self._order], np.concatenate(largest, axis=-1)[:, self._order]
 
-    def records(self, q: Array, minimum: float | None) -> tuple[Array, Array, Array]:
-        """Keep the best nodes of rungs whose score is larger than all on higher rungs, and than `minimum`.
+    def records(self, q: Array, minimum: float | None) -> None:
+        """Return None: there is no quicker way than by the leaders."""
 
-        Returns how many each row keeps, and the nodes and scores kept, row after row.
-        """
-        return self._records(lambda rows: self.best(q[rows]), q, minimum, root=True)
-
-    def fetch_records(self, q: Array, minimum: float, check: Check) -> tuple[Array, Array, Array]:
-        """Return the same, without node 0, of scores that pass the check."""
-        return self._records(lambda rows: self.best(check(q[rows], rows.start)), q, minimum, root=False)
-
-    def _records(
-        self, best: Callable[[slice], tuple[Array, Array]], q: Array, minimum: float | None, *, root: bool
-    ) -> tuple[Array, Array, Array]:
-        parts = map_row_blocks(best, len(q), q[:1].nbytes) if len(q) else [best(slice(0, 0))]
-        node, score = (np.concatenate(part) for part in zip(*parts, strict=True))
-        kept = np.ones(score.shape, dtype=bool)
-        np.greater(score[:, :-1], np.maximum.accumulate(score[:, :0:-1], axis=-1)[:, ::-1], out=kept[:, :-1])
-        if minimum is not None:
-            kept &= score > minimum
-        if not root:
-            kept &= node != 0
-        at = np.flatnonzero(kept)
-        return kept.sum(axis=-1), node.take(at), score.take(at)
+    def fetch_records(self, q: Array, minimum: float, check: Check) -> None:
+        """Return None: there is no quicker way than by the leaders."""
 
 
 def segment_max(x: Array, start: Array, segment: Array) -> Array:  # noqa: ARG001

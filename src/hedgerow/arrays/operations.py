@@ -11,79 +11,20 @@ from __future__ import annotations
 import importlib
 import sys
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import array_api_compat
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.arrays import numpy_ops
 from hedgerow.errors import ScoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
-
-Indices = NDArray[np.int64]
-T = TypeVar("T")
-
-
-class Tree(Protocol):
-    """What the operations need to know of a tree in depth-first order; `hedgerow.Hierarchy` is one."""
-
-    @property
-    def parent(self) -> Indices:
-        """Parent of each node, -1 for the root."""
-        ...
-
-    @property
-    def depth(self) -> Indices:
-        """Edges from the root to each node."""
-        ...
-
-    @property
-    def end(self) -> Indices:
-        """One past the last descendant of each node."""
-        ...
-
-    @property
-    def leaves(self) -> Indices:
-        """The nodes without children."""
-        ...
-
-    @property
-    def leaves_before(self) -> Indices:
-        """Number of leaves with an index below each of 0 .. n."""
-        ...
-
-    @property
-    def child_count(self) -> Indices:
-        """Number of children of each node."""
-        ...
-
-    @property
-    def is_trivial(self) -> NDArray[np.bool_]:
-        """Mask of the nodes with exactly one child, the root excepted."""
-        ...
-
-    @property
-    def levels(self) -> tuple[Indices, ...]:
-        """The nodes at each depth."""
-        ...
-
-    def __len__(self) -> int:
-        """Return the number of nodes."""
-        ...
-
-    def derived(self, key: Hashable, make: Callable[[], T], /) -> T:
-        """Return what `make` returns, made once per tree and key."""
-        ...
-
-
-Array = Any
-"""A NumPy array or a torch tensor; what comes out is of the kind that went in."""
+    from hedgerow.arrays.interface import Array, ArrayOps, Indices, TreeArrays
 
 
 def namespace(x: Array) -> Any:
@@ -91,11 +32,12 @@ def namespace(x: Array) -> Any:
     return array_api_compat.array_namespace(x)
 
 
-def extra_ops(x: Array) -> Any:
+def ops_of(x: Array) -> ArrayOps:
     """Return the module with the operations that the array API lacks, for this kind of array."""
     if array_api_compat.is_torch_array(x):
         # By name, so that nothing in the evaluation half imports torch. Compiled graphs cannot import.
-        return sys.modules.get("hedgerow.arrays.torch_ops") or importlib.import_module("hedgerow.arrays.torch_ops")
+        name = "hedgerow.arrays.torch_ops"
+        return cast("ArrayOps", sys.modules.get(name) or importlib.import_module(name))
     return numpy_ops
 
 
@@ -117,7 +59,7 @@ def as_scores(x: Any, width: int, what: str) -> Array:
     return x
 
 
-def as_rows(x: Any, hierarchy: Tree) -> Array:
+def as_rows(x: Any, hierarchy: TreeArrays) -> Array:
     """Return a float32 or float64 array or tensor [examples, nodes]; another shape is refused."""
     x = as_scores(x, len(hierarchy), "node")
     if x.ndim != 2:
@@ -152,14 +94,14 @@ def rounded_down(threshold: ArrayLike, like: Array) -> NDArray[Any]:
 class Layout:
     """Index arrays of a tree that the operations gather with, on one device."""
 
-    def __init__(self, hierarchy: Tree, place: Callable[[NDArray[Any]], Array]) -> None:
-        self._h = hierarchy
+    def __init__(self, hierarchy: TreeArrays, place: Callable[[NDArray[Any]], Array]) -> None:
+        self._hierarchy = hierarchy
         self._place = place
 
     @staticmethod
-    def of(hierarchy: Tree, like: Array) -> Layout:
+    def of(hierarchy: TreeArrays, like: Array) -> Layout:
         """Return the layout of a tree where `like` lives; made once."""
-        ops = extra_ops(like)
+        ops = ops_of(like)
         device = ops.device_of(like)
         return hierarchy.derived(
             ("layout", device), lambda: Layout(hierarchy, lambda array: ops.constant(array, device))
@@ -171,112 +113,122 @@ class Layout:
     @cached_property
     def nodes(self) -> Array:
         """All nodes."""
-        return self._place(np.arange(len(self._h)))
+        return self._place(np.arange(len(self._hierarchy)))
 
     @cached_property
     def end(self) -> Array:
         """One past the last descendant of each node."""
-        return self._place(self._h.end)
+        return self._place(self._hierarchy.end)
 
     @cached_property
     def leaves(self) -> Array:
         """The leaves."""
-        return self._place(self._h.leaves)
+        return self._place(self._hierarchy.leaves)
 
     @cached_property
     def first_leaf(self) -> Array:
         """Number, among the leaves, of the first leaf below each node."""
-        return self._place(self._h.leaves_before[:-1])
+        return self._place(self._hierarchy.leaves_before[:-1])
 
     @cached_property
     def last_leaf(self) -> Array:
         """One past the number of the last leaf below each node."""
-        return self._place(self._h.leaves_before[self._h.end])
+        return self._place(self._hierarchy.leaves_before[self._hierarchy.end])
 
     @cached_property
     def leaf_intervals(self) -> tuple[Array, ...]:
         """The leaves below each node, as `interval_shares` takes them."""
-        before = self._h.leaves_before
-        return self._place_all(_distinct_intervals(before[:-1], before[self._h.end], len(self._h.leaves)))
+        before = self._hierarchy.leaves_before
+        return self._place_all(
+            _distinct_intervals(before[:-1], before[self._hierarchy.end], len(self._hierarchy.leaves))
+        )
 
     @cached_property
     def descendant_intervals(self) -> tuple[Array, ...]:
         """Each node and its descendants, as `interval_shares` takes them."""
-        return self._place_all(_distinct_intervals(np.arange(len(self._h)), self._h.end, len(self._h)))
+        return self._place_all(
+            _distinct_intervals(np.arange(len(self._hierarchy)), self._hierarchy.end, len(self._hierarchy))
+        )
 
     @cached_property
     def by_end(self) -> Array:
         """Nodes in the order in which their subtrees end."""
-        return self._place(np.argsort(self._h.end, kind="stable"))
+        return self._place(np.argsort(self._hierarchy.end, kind="stable"))
 
     @cached_property
     def ended(self) -> Array:
         """How many subtrees have ended when each node begins."""
-        return self._place(np.searchsorted(np.sort(self._h.end), np.arange(len(self._h)), "right"))
+        return self._place(np.searchsorted(np.sort(self._hierarchy.end), np.arange(len(self._hierarchy)), "right"))
 
     @cached_property
     def by_parent(self) -> Array:
         """Nodes but the root, less one, siblings side by side."""
-        return self._place(np.argsort(self._h.parent[1:], kind="stable"))
+        return self._place(np.argsort(self._hierarchy.parent[1:], kind="stable"))
 
     @cached_property
     def from_by_parent(self) -> Array:
         """The inverse of `by_parent`."""
-        return self._place(np.argsort(np.argsort(self._h.parent[1:], kind="stable")))
+        return self._place(np.argsort(np.argsort(self._hierarchy.parent[1:], kind="stable")))
 
     @cached_property
     def sibling_start(self) -> Array:
         """Where each group of siblings begins in `by_parent`."""
-        return self._place(np.flatnonzero(np.diff(np.sort(self._h.parent[1:]), prepend=-1)))
+        return self._place(np.flatnonzero(np.diff(np.sort(self._hierarchy.parent[1:]), prepend=-1)))
 
     @cached_property
     def sibling_group(self) -> Array:
         """Which group of siblings each entry of `by_parent` belongs to."""
-        return self._place(np.unique(np.sort(self._h.parent[1:]), return_inverse=True)[1])
+        return self._place(np.unique(np.sort(self._hierarchy.parent[1:]), return_inverse=True)[1])
 
     @cached_property
     def children_group(self) -> Array:
         """Which group of siblings are each node's children; for leaves, one more."""
-        has_children = self._h.child_count > 0
+        has_children = self._hierarchy.child_count > 0
         return self._place(np.where(has_children, np.cumsum(has_children) - 1, has_children.sum()))
 
     @cached_property
     def nontrivial(self) -> Array:
         """The nodes that may be answers."""
-        return self._place(np.flatnonzero(~self._h.is_trivial))
+        return self._place(np.flatnonzero(~self._hierarchy.is_trivial))
 
     @cached_property
     def levels(self) -> tuple[Array, ...]:
         """The nodes at each depth."""
-        return self._place_all(self._h.levels)
+        return self._place_all(self._hierarchy.levels)
 
     @cached_property
     def from_levels(self) -> Array:
         """Where each node stands in the levels laid end to end."""
-        return self._place(np.argsort(np.concatenate(self._h.levels)))
+        return self._place(np.argsort(np.concatenate(self._hierarchy.levels)))
 
     @cached_property
     def parent_in_level(self) -> tuple[Array, ...]:
         """For each level but the first, where each node's parent stands in the level above."""
-        pairs = zip(self._h.levels, self._h.levels[1:], strict=False)
-        return self._place_all([np.searchsorted(above, self._h.parent[level]) for above, level in pairs])
+        pairs = zip(self._hierarchy.levels, self._hierarchy.levels[1:], strict=False)
+        return self._place_all([np.searchsorted(above, self._hierarchy.parent[level]) for above, level in pairs])
 
     @cached_property
     def level_start(self) -> tuple[Array, ...]:
         """For each level but the first, where each group of siblings begins."""
-        starts = [np.flatnonzero(np.diff(self._h.parent[level], prepend=-1)) for level in self._h.levels[1:]]
+        starts = [
+            np.flatnonzero(np.diff(self._hierarchy.parent[level], prepend=-1))
+            for level in self._hierarchy.levels[1:]
+        ]
         return self._place_all(starts)
 
     @cached_property
     def level_group(self) -> tuple[Array, ...]:
         """For each level but the first, which group of siblings each node belongs to."""
-        groups = [np.unique(self._h.parent[level], return_inverse=True)[1] for level in self._h.levels[1:]]
+        groups = [
+            np.unique(self._hierarchy.parent[level], return_inverse=True)[1]
+            for level in self._hierarchy.levels[1:]
+        ]
         return self._place_all(groups)
 
     @cached_property
     def group_of_node(self) -> tuple[Array, ...]:
         """For each level but the last, which group of siblings are each node's children; for leaves, one more."""
-        has_children = [self._h.child_count[level] > 0 for level in self._h.levels[:-1]]
+        has_children = [self._hierarchy.child_count[level] > 0 for level in self._hierarchy.levels[:-1]]
         return self._place_all([np.where(has, np.cumsum(has) - 1, has.sum()) for has in has_children])
 
 
@@ -295,7 +247,7 @@ def _distinct_intervals(first: Indices, last: Indices, width: int) -> tuple[Indi
 # Sums ------------------------------------------------------------------------------------------------------
 
 
-def leaf_shares(hierarchy: Tree, x: Array) -> Array:
+def leaf_shares(hierarchy: TreeArrays, x: Array) -> Array:
     """Sum x >= 0 over the leaves below each node, as a share of the whole: [..., leaves] -> [..., nodes].
 
     1 at the root; a parent is never below its child, exactly.
@@ -305,25 +257,25 @@ def leaf_shares(hierarchy: Tree, x: Array) -> Array:
     >>> leaf_shares(h, np.array([1, 1, 2.0])).tolist()
     [1.0, 0.5, 0.25, 0.25, 0.5]
     """
-    return extra_ops(x).interval_shares(x, *Layout.of(hierarchy, x).leaf_intervals)
+    return ops_of(x).interval_shares(x, *Layout.of(hierarchy, x).leaf_intervals)
 
 
-def leaf_softmax(hierarchy: Tree, x: Array) -> Array:
+def leaf_softmax(hierarchy: TreeArrays, x: Array) -> Array:
     """Softmax over the leaves, summed up the tree: [..., leaves] -> [..., nodes]."""
-    return extra_ops(x).interval_softmax(x, *Layout.of(hierarchy, x).leaf_intervals)
+    return ops_of(x).interval_softmax(x, *Layout.of(hierarchy, x).leaf_intervals)
 
 
-def descendant_shares(hierarchy: Tree, x: Array) -> Array:
+def descendant_shares(hierarchy: TreeArrays, x: Array) -> Array:
     """Sum x >= 0 over each node and its descendants, as a share of the whole: [..., nodes] -> same."""
-    return extra_ops(x).interval_shares(x, *Layout.of(hierarchy, x).descendant_intervals)
+    return ops_of(x).interval_shares(x, *Layout.of(hierarchy, x).descendant_intervals)
 
 
-def descendant_softmax(hierarchy: Tree, x: Array) -> Array:
+def descendant_softmax(hierarchy: TreeArrays, x: Array) -> Array:
     """Softmax over the nodes, summed up the tree: [..., nodes] -> same."""
-    return extra_ops(x).interval_softmax(x, *Layout.of(hierarchy, x).descendant_intervals)
+    return ops_of(x).interval_softmax(x, *Layout.of(hierarchy, x).descendant_intervals)
 
 
-def sum_ancestors(hierarchy: Tree, x: Array) -> Array:
+def sum_ancestors(hierarchy: TreeArrays, x: Array) -> Array:
     """Sum x over each node and its ancestors: [..., nodes] -> same, float64.
 
     Walking in depth-first order, a node is added when it is met and taken off where its subtree ends: two prefix
@@ -334,13 +286,13 @@ def sum_ancestors(hierarchy: Tree, x: Array) -> Array:
     >>> sum_ancestors(h, np.array([1, 10, 100, 200, 1000.0])).tolist()
     [1.0, 11.0, 111.0, 211.0, 1001.0]
     """
-    xp, ops, at = namespace(x), extra_ops(x), Layout.of(hierarchy, x)
+    xp, ops, at = namespace(x), ops_of(x), Layout.of(hierarchy, x)
     begun = ops.prefix_sums(x)[..., 1:]
     ended = ops.prefix_sums(xp.take(x, at.by_end, axis=-1))
     return begun - xp.take(ended, at.ended, axis=-1)
 
 
-def sum_children(hierarchy: Tree, x: Array) -> Array:
+def sum_children(hierarchy: TreeArrays, x: Array) -> Array:
     """Sum x over the children of each node: [..., nodes] -> same, 0 at the leaves.
 
     >>> from hedgerow import Hierarchy
@@ -350,11 +302,11 @@ def sum_children(hierarchy: Tree, x: Array) -> Array:
     """
     xp, at = namespace(x), Layout.of(hierarchy, x)
     grouped = xp.take(x[..., 1:], at.by_parent, axis=-1)
-    total = extra_ops(x).segment_sum(grouped, at.sibling_start, at.sibling_group)
+    total = ops_of(x).segment_sum(grouped, at.sibling_start, at.sibling_group)
     return xp.take(xp.concat([total, xp.zeros_like(x[..., :1])], axis=-1), at.children_group, axis=-1)
 
 
-def max_unrelated(hierarchy: Tree, x: Array) -> Array:
+def max_unrelated(hierarchy: TreeArrays, x: Array) -> Array:
     """Return the largest x among the nodes that are neither ancestors nor descendants of each node.
 
     [..., nodes] -> same, -inf where there are none. In depth-first order these are the nodes whose subtrees have
@@ -365,7 +317,7 @@ def max_unrelated(hierarchy: Tree, x: Array) -> Array:
     >>> max_unrelated(h, np.array([1, 0.7, 0.5, 0.2, 0.3])).tolist()
     [-inf, 0.3, 0.3, 0.5, 0.7]
     """
-    xp, ops, at = namespace(x), extra_ops(x), Layout.of(hierarchy, x)
+    xp, ops, at = namespace(x), ops_of(x), Layout.of(hierarchy, x)
     nothing = xp.full_like(x[..., :1], -np.inf)
     ended = xp.concat([nothing, ops.running_max(xp.take(x, at.by_end, axis=-1))], axis=-1)
     to_come = xp.concat([xp.flip(ops.running_max(xp.flip(x, axis=-1)), axis=-1), nothing], axis=-1)
@@ -375,7 +327,7 @@ def max_unrelated(hierarchy: Tree, x: Array) -> Array:
 # Down the tree ---------------------------------------------------------------------------------------------
 
 
-def multiply_down(hierarchy: Tree, factor: Array) -> Array:
+def multiply_down(hierarchy: TreeArrays, factor: Array) -> Array:
     """Multiply along each path: [..., nodes but the root] -> [..., nodes], 1 at the root.
 
     Level by level, so that a child is its parent times a factor exactly: with factors in [0, 1] no child exceeds
@@ -385,13 +337,13 @@ def multiply_down(hierarchy: Tree, factor: Array) -> Array:
     return _down(hierarchy, factor, xp.ones_like(factor[..., :1]), xp.multiply)
 
 
-def add_down(hierarchy: Tree, term: Array) -> Array:
+def add_down(hierarchy: TreeArrays, term: Array) -> Array:
     """Add along each path: [..., nodes but the root] -> [..., nodes], 0 at the root; level by level."""
     xp = namespace(term)
     return _down(hierarchy, term, xp.zeros_like(term[..., :1]), xp.add)
 
 
-def _down(hierarchy: Tree, x: Array, at_root: Array, combine: Callable[[Array, Array], Array]) -> Array:
+def _down(hierarchy: TreeArrays, x: Array, at_root: Array, combine: Callable[[Array, Array], Array]) -> Array:
     xp, at = namespace(x), Layout.of(hierarchy, x)
     parts = [at_root]
     for nodes, parent in zip(at.levels[1:], at.parent_in_level, strict=True):
@@ -402,7 +354,7 @@ def _down(hierarchy: Tree, x: Array, at_root: Array, combine: Callable[[Array, A
 # Among siblings, and up the tree ---------------------------------------------------------------------------
 
 
-def sibling_log_softmax(hierarchy: Tree, x: Array) -> Array:
+def sibling_log_softmax(hierarchy: TreeArrays, x: Array) -> Array:
     """Return the log-softmax of each node among its siblings: [..., nodes but the root] -> same.
 
     >>> from hedgerow import Hierarchy
@@ -416,7 +368,7 @@ def sibling_log_softmax(hierarchy: Tree, x: Array) -> Array:
     return xp.take(shifted - xp.take(log_mass, at.sibling_group, axis=-1), at.from_by_parent, axis=-1)
 
 
-def log_sum_leaves(hierarchy: Tree, x: Array) -> Array:
+def log_sum_leaves(hierarchy: TreeArrays, x: Array) -> Array:
     """Return log-sum-exp of x over the leaves below each node: [..., leaves] -> [..., nodes].
 
     Level by level, so that small masses keep their relative precision beside large ones.
@@ -428,7 +380,7 @@ def log_sum_leaves(hierarchy: Tree, x: Array) -> Array:
     return log_sum_descendants(hierarchy, xp.take(xp.concat([x, nothing], axis=-1), column, axis=-1))
 
 
-def log_sum_descendants(hierarchy: Tree, x: Array) -> Array:
+def log_sum_descendants(hierarchy: TreeArrays, x: Array) -> Array:
     """Return log-sum-exp of x over each node and its descendants: [..., nodes] -> same; level by level."""
     xp, at = namespace(x), Layout.of(hierarchy, x)
     total = xp.take(x, at.levels[-1], axis=-1)
@@ -450,7 +402,7 @@ def _segment_log_sum(x: Array, start: Array, segment: Array) -> Array:
 
 def _segment_log_mass(x: Array, start: Array, segment: Array) -> tuple[Array, Array, Array]:
     """Return x less the largest of its segment, these largest, and log-sum-exp of the former."""
-    xp, ops = namespace(x), extra_ops(x)
+    xp, ops = namespace(x), ops_of(x)
     largest = ops.segment_max(x, start, segment)
     largest = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))
     shifted = x - xp.take(largest, segment, axis=-1)

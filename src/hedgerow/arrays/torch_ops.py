@@ -1,4 +1,4 @@
-"""The few array operations that the array API lacks, and the search for records, for tensors.
+"""The operations that the array API lacks, for tensors: see `interface.ArrayOps`.
 
 Loaded only when a tensor arrives.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.arrays.numpy_ops import Check
+    from hedgerow.arrays.interface import Check
 
 NODES = {torch.float32: torch.int32, torch.float64: torch.int64}
 """The whole numbers that are as wide as scores: a kernel writes nodes as such, beside their scores."""
@@ -100,8 +100,8 @@ def running_max(x: Tensor) -> Tensor:
     return x.cummax(-1).values
 
 
-class Rungs:
-    """Nodes in rungs, for tensors: see `numpy_ops.Rungs`."""
+class Tiers:
+    """Nodes in tiers of equal information, for tensors: see `interface.Tiers`."""
 
     def __init__(self, nodes: NDArray[Any], start: NDArray[Any], width: int, device: torch.device) -> None:
         self._nodes = nodes
@@ -109,13 +109,14 @@ class Rungs:
         self._width = width
         self._device = device
 
-    def best(self, q: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the node of every rung with the largest score, the first of equals, and that score.
+    def leaders(self, q: Tensor, check: Check) -> tuple[Tensor, Tensor]:
+        """Return the node of every tier with the largest score, the first of equals, and that score.
 
         All scores are gathered at once: on a GPU few kernels matter.
         """
+        q = check(q.detach(), 0)
         shapes, nodes, first, order = self._tables
-        tables = torch.split(q.index_select(-1, nodes), [rungs * width for rungs, width in shapes], dim=-1)
+        tables = torch.split(q.index_select(-1, nodes), [tiers * width for tiers, width in shapes], dim=-1)
         found = [table.reshape(len(q), *shape).max(dim=-1) for table, shape in zip(tables, shapes, strict=True)]
         place = torch.cat([indices for _, indices in found], dim=-1)
         score = torch.cat([largest for largest, _ in found], dim=-1)
@@ -123,46 +124,32 @@ class Rungs:
 
     @cached_property
     def _tables(self) -> tuple[list[Any], Tensor, Tensor, Tensor]:
-        """The shapes of the padded tables, their nodes end to end, where rungs begin there, and their order."""
+        """The shapes of the padded tables, their nodes end to end, where tiers begin there, and their order."""
         tables, order = padded_tables(self._start)
         nodes = np.concatenate([self._nodes[table].reshape(-1) for table in tables])
         width = np.concatenate([np.full(len(table), table.shape[1]) for table in tables])
         places = (constant(array, self._device) for array in (nodes, np.cumsum(width) - width, order))
         return [table.shape for table in tables], *places  # type: ignore[return-value]
 
-    def records(self, q: Tensor, minimum: float | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Keep the best nodes of rungs whose score is larger than all on higher rungs, and than `minimum`."""
+    def records(self, q: Tensor, minimum: float | None) -> tuple[Tensor, Tensor, Tensor] | None:
+        """Return the records of every row, found in one pass; None without a kernel."""
         found = self._by_kernel(q, minimum, True, None)
         if found is None:
-            kept, count, node, score = self._step_by_step(q, minimum, True)
-            return count, node[kept], score[kept]
+            return None
         count, pairs = found
         return count, pairs.view(NODES[pairs.dtype])[:, 0].long(), pairs[:, 1]
 
     def fetch_records(
         self, q: Tensor, minimum: float, check: Check
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None:
         """Return the same as arrays, without node 0, of scores that pass the check."""
         found = self._by_kernel(q, minimum, False, check.usual)
         if found is None:
-            kept, *parts = self._step_by_step(check(q, 0), minimum, False)
-            count, node, score = to_numpy(parts[0], *(part[kept] for part in parts[1:]))
-            return count, node, score
+            return None
         number, pairs = to_numpy(*found)
-        if (number < 0).any():  # so says the kernel if there are unusual scores
-            return self.fetch_records(check(q, 0), minimum, check)
+        if (number < 0).any():  # some scores are unusual: refused, or passed with a change
+            number, pairs = to_numpy(*self._by_kernel(check(q, 0), minimum, False, None))  # type: ignore[misc]
         return number, pairs.view(f"i{pairs.itemsize}")[:, 0], pairs[:, 1]
-
-    def _step_by_step(self, q: Tensor, minimum: float | None, root: bool) -> tuple[Tensor, ...]:
-        """Return what is kept, how much of each row, and all nodes and scores: [B, rungs], but for the second."""
-        node, score = self.best(q.detach())
-        kept = torch.ones_like(score, dtype=torch.bool)
-        kept[:, :-1] = score[:, :-1] > score.flip(-1).cummax(-1).values.flip(-1)[:, 1:]
-        if minimum is not None:
-            kept &= score > minimum
-        if not root:
-            kept &= node != 0
-        return kept, kept.sum(-1), node, score
 
     def _by_kernel(
         self, q: Tensor, minimum: float | None, root: bool, usual: tuple[float, float] | None
@@ -185,10 +172,10 @@ class Rungs:
         if self._device.type != "cuda":
             return None
         try:
-            from hedgerow.arrays.triton_ops import Records
+            from hedgerow.arrays.triton_ops import RecordKernel
         except ImportError:
             return None
-        return Records(self._nodes, self._start, self._width, self._device)
+        return RecordKernel(self._nodes, self._start, self._width, self._device)
 
 
 def segment_max(x: Tensor, start: Tensor, segment: Tensor) -> Tensor:

@@ -18,41 +18,41 @@ _BLOCK = 1024
 _WARPS = 8
 
 
-class Records:
-    """Finds the records of `numpy_ops.Rungs`, before they are laid end to end.
+class RecordKernel:
+    """Finds the records of `interface.Tiers`, before they are laid end to end.
 
-    Scores are read in their order, those below the highest rung once more, and nothing but the result is written:
-    on a GPU that is several times as fast as a gather and a maximum for each table of rungs, and takes no memory
+    Scores are read in their order, those below the highest tier once more, and nothing but the result is written:
+    on a GPU that is several times as fast as a gather and a maximum for each table of tiers, and takes no memory
     for what is gathered.
     """
 
     def __init__(self, nodes: NDArray[Any], start: NDArray[Any], width: int, device: torch.device) -> None:
         size = np.diff(start)
-        rung = np.repeat(np.arange(len(size)), size)
-        order = np.argsort(-rung, kind="stable")[size[-1] :]  # from the highest but one down
-        rung = rung[order]
-        is_last = np.diff(rung, append=-1) != 0
+        tier = np.repeat(np.arange(len(size)), size)
+        order = np.argsort(-tier, kind="stable")[size[-1] :]  # from the highest but one down
+        tier = tier[order]
+        is_last = np.diff(tier, append=-1) != 0
         is_highest = np.zeros(width, dtype=np.int8)
         is_highest[nodes[start[-2] :]] = 1
-        self._rungs = len(size)
+        self._tiers = len(size)
         self._first = int(nodes[start[-2]])
         self._is_highest = torch.tensor(is_highest, device=device)
         self._lower, self._begin, self._ended = (
             torch.tensor(array, dtype=torch.int32, device=device)
-            for array in (nodes[order], np.searchsorted(-rung, -rung), np.where(is_last, rung, -1))
+            for array in (nodes[order], np.searchsorted(-tier, -tier), np.where(is_last, tier, -1))
         )
         self._limits: tuple[Any, torch.Tensor] | None = None  # the last ones, for they are hardly ever others
 
     def __call__(
         self, q: torch.Tensor, minimum: float | None, root: bool, usual: tuple[float, float] | None
     ) -> tuple[torch.Tensor, ...]:
-        """Return what is kept, [B, rungs]; how much of each row, [B]; and nodes and their scores, [B, rungs, 2].
+        """Return what is kept, [B, tiers]; how much of each row, [B]; and nodes and their scores, [B, tiers, 2].
 
         Nodes are whole numbers in the bytes of a score, to be fetched with it at once. What is not kept means
         nothing. A row with a score outside of what is `usual` has -1 for the second.
         """
         q = q.contiguous()
-        shape = (len(q), self._rungs)
+        shape = (len(q), self._tiers)
         kept = torch.empty(shape, dtype=torch.bool, device=q.device)
         count = torch.empty(len(q), dtype=torch.int64, device=q.device)
         pairs = torch.empty((*shape, 2), dtype=q.dtype, device=q.device)
@@ -77,7 +77,7 @@ class Records:
                     count,
                     pairs.view(NODES[q.dtype]),
                     pairs,
-                    self._rungs,
+                    self._tiers,
                     limits[1],
                     ROOT=root,
                     CHECK=usual is not None,
@@ -87,23 +87,23 @@ class Records:
         return kept, count, pairs
 
 
-# Scores are met from the highest rung down, nodes of a rung in their order. At the end of each rung the largest
-# score so far, the first of equals, is a record if it was met on that rung. `lower` are the nodes below the
-# highest rung, in that order; `begin` is where the rung of each begins, `ended` the rung that ends with it, or -1.
+# Scores are met from the highest tier down, nodes of a tier in their order. At the end of each tier the largest
+# score so far, the first of equals, is a record if it was met on that tier. `lower` are the nodes below the
+# highest tier, in that order; `begin` is where the tier of each begins, `ended` the tier that ends with it, or -1.
 @triton.jit
 def _records(
-    q, width, is_highest, first, lower, begin, ended, total, kept, count, node, score, rungs, limits,
+    q, width, is_highest, first, lower, begin, ended, total, kept, count, node, score, tiers, limits,
     ROOT: tl.constexpr, CHECK: tl.constexpr, BLOCK: tl.constexpr,  # noqa: N803
 ):  # fmt: skip
     row = tl.program_id(0).to(tl.int64)
     q += row * width
-    kept += row * rungs
-    node += row * rungs * 2
-    score += row * rungs * 2 + 1
+    kept += row * tiers
+    node += row * tiers * 2
+    score += row * tiers * 2 + 1
     lane = tl.arange(0, BLOCK)
     minimum = tl.load(limits)
 
-    # The highest rung, on most trees that of all leaves, so every score is passed and may be checked: every lane
+    # The highest tier, on most trees that of all leaves, so every score is passed and may be checked: every lane
     # keeps the best of what it meets.
     best = tl.full((BLOCK,), float("-inf"), q.dtype.element_ty)
     which = tl.zeros((BLOCK,), tl.int32) + first
@@ -123,9 +123,9 @@ def _records(
     is_kept = ~(largest <= minimum)
     if not ROOT:
         is_kept = is_kept & (largest_node != 0)
-    tl.store(kept + rungs - 1, is_kept)
-    tl.store(node + (rungs - 1) * 2, largest_node)
-    tl.store(score + (rungs - 1) * 2, largest)
+    tl.store(kept + tiers - 1, is_kept)
+    tl.store(node + (tiers - 1) * 2, largest_node)
+    tl.store(score + (tiers - 1) * 2, largest)
     number = is_kept.to(tl.int32)
 
     # The others: a running maximum over all that is left.

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from hedgerow.cli import compare, doctor, evaluate, predict, study, train  # noqa: F401  (importing a verb registers it)
 from hedgerow.cli.app import app
-from hedgerow.errors import HedgerowError
+from hedgerow.errors import HedgerowError, as_options
 
 __all__ = ["BAD_INPUT", "app", "main"]
 
@@ -32,7 +32,8 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="hedgerow.plain")
     try:
-        app()
+        with as_options():  # messages name options, not arguments
+            app()
     except HedgerowError as error:
         _end(str(error))
     except ModuleNotFoundError as error:

@@ -25,6 +25,7 @@ from hedgerow.cli.options import (
     check_outputs,
     drawing,
     is_run,
+    name_of,
     open_any_scores,
     write_json,
 )
@@ -86,7 +87,7 @@ def compare(
         if not is_run(path):
             return read_or_evaluate(path, hierarchy, logits=logits, progress=bar, **options)
         opened = open_any_scores(path, None, None, logits=False, labels=True)
-        return evaluate(opened.hierarchy, opened, name=path.name, progress=bar, **options)
+        return evaluate(opened.hierarchy, opened, name=name_of(path), progress=bar, **options)
 
     found = compare(
         [evaluation(path) for path in systems],

@@ -29,6 +29,7 @@ from hedgerow.cli.options import (
     bar,
     check_outputs,
     drawing,
+    name_of,
     open_any_scores,
     write_json,
 )
@@ -75,7 +76,7 @@ def evaluate(
     found = measure.evaluate(
         opened.hierarchy,
         opened,
-        name=scores.stem,
+        name=name_of(scores),
         information=information.value,
         below_label=below_label.value,
         replicates=bootstrap,

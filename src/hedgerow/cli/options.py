@@ -178,7 +178,7 @@ def open_any_scores(path: Path, tree: TreeFile | None, data: Path | None, *, log
         if data is not None:
             return RunScores(run, data, labels=labels)
         run.metrics()  # says so if the run is not finished
-        return open_scores(path / "scores.npz", run.hierarchy(), labels=labels)
+        return open_scores(run.scores, run.hierarchy(), labels=labels)
     if not path.exists():
         raise FileError(f"{path} does not exist. Give a score file, or the folder of a training run.")
     if data is not None:
@@ -186,6 +186,11 @@ def open_any_scores(path: Path, tree: TreeFile | None, data: Path | None, *, log
     if tree is None:
         raise ParameterError(f"{path} is a score file, which needs a tree: give --tree TREE.")
     return open_scores(path, tree.read(), logits=logits, labels=labels)
+
+
+def name_of(path: Path) -> str:
+    """Return what to call a model: a file without its ending, a folder as it is."""
+    return path.resolve().name if path.is_dir() else path.stem
 
 
 def is_run(path: Path) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -30,17 +29,7 @@ from hedgerow.cli.options import (
 )
 
 
-class Rule(StrEnum):
-    """Rules that need no threshold."""
-
-    leaf = "leaf"
-    majority = "majority"
-    plurality = "plurality"
-    expected_information = "expected-information"
-
-
 @app.command(
-    context_settings={"token_normalize_func": lambda word: word.replace("_", "-")},  # rules as JSON spells them
     epilog="Examples:\n\nhedgerow predict scores.npz --tree tree.csv --tau 0.8 -o answers.csv\n\n"
     "hedgerow predict scores.parquet --tree tree.csv --rule majority -o answers.parquet\n\n"
     "hedgerow predict runs/quick --data new.npz --tau 0.8 -o answers.csv",
@@ -64,7 +53,12 @@ def predict(
     tree: TreeOption = None,
     data: DataOption = None,
     rule: Annotated[
-        Rule | None, typer.Option(help="Answer by a rule that needs no threshold.", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Answer by a rule that needs no threshold: leaf, majority, plurality, expected_information.",
+            show_default=False,
+        ),
     ] = None,
     tree_format: TreeFormatOption = None,
     root: RootOption = "root",
@@ -75,15 +69,18 @@ def predict(
     information: InformationOption = Information.leaves,
 ) -> None:
     """Answer every example: name, rank or depth, confidence, lineage."""
-    from hedgerow.measure import answering_rule
+    from hedgerow.infer import answering_rule
     from hedgerow.score_files import write_predictions
     from hedgerow.show import print_written
 
     check_outputs(output, json_file, inputs=(scores, tree, data))
-    answer = answering_rule(tau, None if rule is None else rule.value.replace("-", "_"), information.value)
+    answer = answering_rule(tau, rule, information.value)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate)
     file = open_any_scores(scores, tree_file, data, logits=logits, labels=False)
     written = write_predictions(output, file, answer, progress=bar)
     print_written(written, str(output), file.warnings, Output())
     if json_file is not None:
-        write_json(json_file, {"output": str(output), "tau": tau, "rule": rule, **written.to_dict()})
+        write_json(
+            json_file,
+            {"output": str(output), "tau": tau, "rule": rule and rule.replace("-", "_"), **written.to_dict()},
+        )

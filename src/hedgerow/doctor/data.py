@@ -184,7 +184,8 @@ def score_problems(facts: ScoreFacts | None, hierarchy: Hierarchy) -> list[Probl
         Problem(
             "score columns",
             f"The {facts.columns:,} class columns of {facts.source} are neither the "
-            f"{len(hierarchy.leaves):,} leaves nor all {len(hierarchy):,} nodes of the tree; {'; '.join(parts + hints)}.",
+            f"{len(hierarchy.leaves):,} leaves nor all {len(hierarchy):,} nodes of the tree; "
+            f"{'; '.join(parts + hints)}.",
             "Rename, add or remove columns until they are exactly the leaves, or exactly all nodes (the root is "
             "optional).",
         )

@@ -47,7 +47,7 @@ def argument(name: str, value: str | bool, *, python: str | None = None) -> str:
 
 
 def _option(name: str, value: str | bool) -> list[str]:
-    flag = _OPTIONS.get(name, f"--{name}")
+    flag = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
     return [flag] if isinstance(value, bool) else [flag, value]
 
 

@@ -1,15 +1,16 @@
 """Inference rules: from likelihoods to one answer per example.
 
-Every rule takes the tree and likelihoods [B, nodes] in node order and returns node indices, int64 [B]: NumPy in,
-NumPy out; torch in, torch out. They agree on this:
+In come the tree and likelihoods [B, nodes] in node order; out go node indices, int64 [B]: NumPy in, NumPy out;
+torch in, torch out. How good the answers are is asked in `measure`, which is the next room. All rules agree on
+this:
 
 - trivial nodes (see `hedgerow.Hierarchy`) are never answers, and their own likelihood is not looked at;
 - a node with likelihood 0 is never an answer; where nothing qualifies, the answer is the root;
 - ties go to higher information, then higher likelihood, then lower index, unless a rule says otherwise.
 
-Rules that only compare likelihoods take them on any increasing scale: ``scale="probability"``, ``"log"`` or
-``"logit"``, thresholds being on the same scale. `information` is the measure of specificity: see
-`Hierarchy.information`.
+Likelihoods may be on any scale: ``scale="probability"`` (the default), ``"log"`` or ``"logit"`` for plain arrays,
+while `likelihood.Likelihoods` carry their own. Thresholds are always probabilities. `information` is the measure
+of specificity: see `Hierarchy.information`.
 
 >>> from hedgerow import Hierarchy, infer
 >>> h = Hierarchy.from_edges([("animal", "bird"), ("animal", "fish"), ("bird", "robin"), ("bird", "wren")])
@@ -20,8 +21,15 @@ Rules that only compare likelihoods take them on any increasing scale: ``scale="
 (['bird', 'fish'], ['robin', 'fish'])
 """
 
-from hedgerow.infer.comparing import (
+from hedgerow.infer.decisions import FittedLambda, fit_lambda, most_likely_exclusive, risk_minimising
+from hedgerow.infer.pareto import Candidates, ParetoSets, ordered_pareto_sets
+from hedgerow.infer.rules import (
+    RULES,
+    Rule,
+    answering_rule,
     climbing,
+    expected_information,
+    find_rule,
     information_threshold,
     leaf,
     majority,
@@ -29,21 +37,17 @@ from hedgerow.infer.comparing import (
     threshold,
     top_down,
 )
-from hedgerow.infer.pareto import Candidates, ParetoSets, ordered_pareto_sets
-from hedgerow.infer.weighing import (
-    FittedLambda,
-    expected_information,
-    fit_lambda,
-    most_likely_exclusive,
-    risk_minimising,
-)
 
 __all__ = [
+    "RULES",
     "Candidates",
     "FittedLambda",
     "ParetoSets",
+    "Rule",
+    "answering_rule",
     "climbing",
     "expected_information",
+    "find_rule",
     "fit_lambda",
     "information_threshold",
     "leaf",

@@ -4,9 +4,10 @@ The threshold rule answers with the most specific node whose likelihood exceeds 
 scale to its bottom, the answer moves through the *ordered Pareto set*: the nodes that no other node beats in both
 likelihood and information, from conservative to specific.
 
-Information takes few distinct values (133 on a tree of 16,344 nodes), so no sorting per example is needed: the
-set consists of the most likely node of each value, kept if it is more likely than those of all larger values.
-That is linear in the number of nodes, and done for a whole batch at once.
+Information takes few distinct values (133 on a tree of 16,344 nodes), so no sorting per example is needed. The
+nodes of one value are a *tier*, the most likely of them is its *leader*, and the set consists of the leaders that
+are more likely than those of all higher tiers. That is linear in the number of nodes, and done for a whole batch
+at once.
 """
 
 from __future__ import annotations
@@ -16,40 +17,42 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.arrays import Array, as_rows, extra_ops, rounded_down
+from hedgerow.arrays import Array, namespace, ops_of, rounded_down
+from hedgerow.likelihood import Likelihoods
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.arrays import Check
+    from hedgerow.arrays import Tiers
     from hedgerow.tree import Hierarchy, Indices, InformationKind
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The nodes that may be answers (all but the trivial ones), in rungs of equal information.
+    """The nodes that may be answers (all but the trivial ones), in tiers of equal information.
 
     Use `Candidates.of`.
     """
 
+    value: NDArray[np.float64]
+    """Information of every node of the tree."""
     information: NDArray[np.float64]
-    """The distinct values of information, ascending: one a rung."""
+    """The distinct values of information, ascending: one a tier."""
     nodes: Indices
-    """The nodes, rung after rung, ascending within each."""
+    """The nodes, tier after tier, ascending within each."""
     start: Indices
-    """Where each rung begins among the nodes, and where the last ends."""
-    width: int
-    """Number of nodes of the tree."""
-    _placed: dict[Any, Any] = field(default_factory=dict, init=False)
+    """Where each tier begins among the nodes, and where the last ends."""
+    _placed: dict[Any, Tiers] = field(default_factory=dict, init=False)
 
     @staticmethod
-    def of(hierarchy: Hierarchy, information: InformationKind | ArrayLike = "leaves") -> Candidates:
-        """Sort the candidates of a tree into rungs; done once per tree for a kind known by name."""
+    def of(hierarchy: Hierarchy, information: InformationKind | ArrayLike | Candidates = "leaves") -> Candidates:
+        """Sort the candidates of a tree into tiers; done once per tree for a kind known by name."""
+        if isinstance(information, Candidates):
+            return information
         if isinstance(information, str):
-            return hierarchy.derived(
-                ("candidates", information), lambda: Candidates._sorted(hierarchy, information)
-            )
+            key = ("candidates", information)
+            return hierarchy.derived(key, lambda: Candidates._sorted(hierarchy, information))
         return Candidates._sorted(hierarchy, information)
 
     @staticmethod
@@ -58,30 +61,54 @@ class Candidates:
         nodes = np.flatnonzero(~hierarchy.is_trivial)
         nodes = nodes[np.argsort(value[nodes], kind="stable")]
         distinct, start = np.unique(value[nodes], return_index=True)
-        return Candidates(distinct, nodes, np.append(start, len(nodes)), len(hierarchy))
+        return Candidates(value, distinct, nodes, np.append(start, len(nodes)))
 
-    def sets(self, q: Array, minimum: float | None = None) -> ParetoSets:
-        """Return the ordered Pareto set of every row of q, [B, nodes]: see `ordered_pareto_sets`."""
-        least = None if minimum is None else float(rounded_down(minimum, q))
-        return ParetoSets(*self.rungs(q).records(q, least))
+    def leaders(self, q: Likelihoods) -> tuple[Array, Array]:
+        """Return the most likely node of every tier, and its likelihood: [B, tiers] each; found once."""
+        return q.derived(self._key, lambda: q.read(self._tiers(q).leaders))
 
-    def fetch_sets(self, q: Array, bottom: float, check: Check) -> ParetoSets:
-        """Return the sets in main memory, without the root and what scores no more than the bottom of a scale.
+    def sets(self, q: Likelihoods, minimum: float | None = None) -> ParetoSets:
+        """Return the ordered Pareto set of every row: see `ordered_pareto_sets`."""
+        least = None if minimum is None else float(rounded_down(minimum, q.raw))
+        found = None if q.has(self._key) else self._tiers(q).records(q.values, least)
+        return ParetoSets(*(_records(*self.leaders(q), least, root=True) if found is None else found))
 
-        What does not pass the check is refused.
-        """
-        return ParetoSets(*self.rungs(q).fetch_records(q, bottom, check))
+    def fetch_sets(self, q: Likelihoods, bottom: float) -> ParetoSets:
+        """Return the sets in main memory, without the root and what scores no more than the bottom of a scale."""
+        if not q.has(self._key):
+            found = q.read(lambda values, check: self._tiers(q).fetch_records(values, bottom, check))
+            if found is not None:
+                return ParetoSets(*found)
+        return ParetoSets(*ops_of(q.raw).to_numpy(*_records(*self.leaders(q), bottom, root=False)))
 
-    def rungs(self, q: Array) -> Any:
-        """Return the rungs where q lives, an object like `numpy_ops.Rungs`; they are placed there once."""
-        ops = extra_ops(q)
-        device = ops.device_of(q)
+    def _tiers(self, q: Likelihoods) -> Tiers:
+        """Return the tiers where q lives; they are placed there once."""
+        ops = ops_of(q.raw)
+        device = ops.device_of(q.raw)
         if device not in self._placed:
-            self._placed[device] = ops.Rungs(self.nodes, self.start, self.width, device)
+            self._placed[device] = ops.Tiers(self.nodes, self.start, len(self.value), device)
         return self._placed[device]
 
+    @property
+    def _key(self) -> tuple[str, Candidates]:
+        return "leaders", self
+
     def __reduce__(self) -> tuple[type[Candidates], tuple[Any, ...]]:
-        return Candidates, (self.information, self.nodes, self.start, self.width)  # what is on devices stays there
+        return Candidates, (self.value, self.information, self.nodes, self.start)  # what is on devices stays there
+
+
+def _records(node: Array, score: Array, minimum: float | None, *, root: bool) -> tuple[Array, Array, Array]:
+    """Keep the leaders whose score is larger than those of all higher tiers, and than `minimum`."""
+    xp, ops = namespace(score), ops_of(score)
+    highest_above = xp.flip(ops.running_max(xp.flip(score[:, 1:], axis=-1)), axis=-1)
+    kept = xp.concat([score[:, :-1] > highest_above, xp.ones_like(score[:, -1:], dtype=xp.bool)], axis=-1)
+    if minimum is not None:
+        kept &= score > minimum
+    if not root:
+        kept &= node != 0
+    at = xp.nonzero(xp.reshape(kept, (-1,)))[0]
+    kept_node, kept_score = (xp.take(xp.reshape(each, (-1,)), at) for each in (node, score))
+    return xp.sum(kept, axis=-1), kept_node, kept_score
 
 
 @final
@@ -114,7 +141,7 @@ def ordered_pareto_sets(
     hierarchy
         The tree.
     q
-        [B, nodes] likelihoods; an array or a tensor.
+        [B, nodes] likelihoods: `Likelihoods`, an array, a tensor, or a table whose columns are named by nodes.
     information
         The measure of specificity: see `Hierarchy.information`.
     minimum
@@ -128,6 +155,4 @@ def ordered_pareto_sets(
     >>> sets.count.tolist(), h.names[sets.node].tolist(), sets.score.tolist()
     ([3, 2], ['root', 'pet', 'cat', 'root', 'wolf'], [1.0, 0.7, 0.5, 1.0, 0.6])
     """
-    q = as_rows(q, hierarchy)
-    candidates = information if isinstance(information, Candidates) else Candidates.of(hierarchy, information)
-    return candidates.sets(q, minimum)
+    return Candidates.of(hierarchy, information).sets(Likelihoods.of(hierarchy, q).unchecked(), minimum)

@@ -1,4 +1,4 @@
-"""Operating curves as a torchmetrics metric, for training loops that run in several processes."""
+"""Operating curves and their figures as torchmetrics, for training loops that run in several processes."""
 
 from __future__ import annotations
 
@@ -10,42 +10,34 @@ from torch import Tensor
 from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
-from hedgerow.measure import CurveBuilder, Events, OperatingCurve
+from hedgerow.measure import CurveBuilder, Evaluation, Events, OperatingCurve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.tree import Hierarchy
+    from hedgerow.likelihood import Scale
+    from hedgerow.measure import BelowLabel
+    from hedgerow.tree import Hierarchy, InformationKind
 
 _EVENT_STATES = {"label": torch.int64, "count": torch.int64, "node": torch.int64, "score": torch.float64}
 
 
-@final
-class OperatingCurveMetric(Metric):
-    """The operating curve of all examples that all processes have seen.
+class EventMetric(Metric):
+    """What the metrics below share: the threshold events of all examples that all processes have seen.
 
     What is kept and sent between processes are threshold events, a handful per example, or, with `bins`, whole
-    numbers that are summed. Any number of processes gives the bit-identical curve that one process would.
+    numbers that are summed. Any number of processes gives the bit-identical result that one process would.
 
     Parameters
     ----------
     hierarchy
         The tree.
-    options
-        Those of `CurveBuilder` (metrics, information, below_label, scale, bins), by keyword; any others go to
-        `torchmetrics.Metric`.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from hedgerow import Hierarchy
-    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
-    >>> metric = OperatingCurveMetric(h)
-    >>> metric.update(torch.tensor([[1, 0.75, 0.5, 0.25, 0.25]]), torch.tensor([2]))
-    >>> metric.compute().threshold.tolist()
-    [0.75, 0.5, 0.0]
+    metrics, information, below_label, scale, bins
+        See `hedgerow.CurveBuilder`.
+    **options
+        Those of `torchmetrics.Metric`.
     """
 
     full_state_update = False
@@ -53,21 +45,36 @@ class OperatingCurveMetric(Metric):
 
     label: list[Tensor]
 
-    def __init__(self, hierarchy: Hierarchy, **options: Any) -> None:
-        of_curves = {"metrics", "information", "below_label", "scale", "bins"}
-        super().__init__(**{name: value for name, value in options.items() if name not in of_curves})
+    def __init__(
+        self,
+        hierarchy: Hierarchy,
+        *,
+        metrics: Sequence[Any] = (),
+        information: InformationKind | ArrayLike = "leaves",
+        below_label: BelowLabel = "label",
+        scale: Scale = "probability",
+        bins: int | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
         self.hierarchy = hierarchy
-        self._options = {name: value for name, value in options.items() if name in of_curves}
-        bins = self._builder().bins
-        if bins is None:
+        self._settings: dict[str, Any] = {
+            "metrics": metrics,
+            "information": information,
+            "below_label": below_label,
+            "scale": scale,
+            "bins": bins,
+        }
+        kept = self._builder().bins
+        if kept is None:
             for name in _EVENT_STATES:
                 self.add_state(name, [], dist_reduce_fx="cat")
         else:
-            for name, total in bins.sums.items():
+            for name, total in kept.sums.items():
                 self.add_state(name, torch.zeros(total.shape, dtype=torch.int64), dist_reduce_fx="sum")
 
     def _builder(self) -> CurveBuilder:
-        return CurveBuilder(self.hierarchy, **self._options)
+        return CurveBuilder(self.hierarchy, **self._settings)
 
     def update(self, q: Tensor, labels: Tensor | ArrayLike) -> None:
         """Add a batch.
@@ -91,16 +98,15 @@ class OperatingCurveMetric(Metric):
     def _state(self, array: NDArray[Any], dtype: torch.dtype) -> Tensor:
         return torch.as_tensor(array, dtype=dtype, device=self.device)
 
-    def compute(self) -> OperatingCurve:
-        """Return the curve of all examples so far."""
+    def _filled_builder(self) -> CurveBuilder:
+        """Return a builder that holds all examples so far."""
         builder = self._builder()
         if builder.bins is not None:
             builder.bins.add_sums({name: getattr(self, name).cpu().numpy() for name in builder.bins.sums})
-            return builder.compute()
-        if len(self.label):
+        elif len(self.label):
             kept = (dim_zero_cat(getattr(self, name)).cpu().numpy() for name in _EVENT_STATES)
             builder.add(Events.of_arrays(*kept))
-        return builder.compute()
+        return builder
 
     def sync(self, *args: Any, **kwargs: Any) -> None:
         """Gather the states of all processes."""
@@ -113,9 +119,29 @@ class OperatingCurveMetric(Metric):
 
     def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
         """Take in the examples of another metric with the same tree and options."""
-        if isinstance(incoming_state, OperatingCurveMetric):
+        if isinstance(incoming_state, EventMetric):
             self._builder().merge(incoming_state._builder())  # refuses other settings
         super().merge_state(incoming_state)
+
+
+@final
+class OperatingCurveMetric(EventMetric):
+    """The operating curve of all examples that all processes have seen; see `EventMetric` for the parameters.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from hedgerow import Hierarchy
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> metric = OperatingCurveMetric(h)
+    >>> metric.update(torch.tensor([[1, 0.75, 0.5, 0.25, 0.25]]), torch.tensor([2]))
+    >>> metric.compute().threshold.tolist()
+    [0.75, 0.5, 0.0]
+    """
+
+    def compute(self) -> OperatingCurve:
+        """Return the curve of all examples so far."""
+        return self._filled_builder().compute()
 
     def _wrap_compute(self, compute: Callable[..., Any]) -> Callable[..., Any]:
         # torchmetrics walks through results to clone their tensors and cannot walk through frozen ones.
@@ -126,3 +152,23 @@ class OperatingCurveMetric(Metric):
 class _Box:
     def __init__(self, content: OperatingCurve) -> None:
         self.content = content
+
+
+@final
+class SummaryMetric(EventMetric):
+    """The summary figures of all examples that all processes have seen, as `Evaluation.summary` has them.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from hedgerow import Hierarchy
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> metric = SummaryMetric(h)
+    >>> metric.update(torch.tensor([[1, 0.75, 0.5, 0.25, 0.25]]), torch.tensor([2]))
+    >>> metric.compute()["leaf_exact"]
+    1.0
+    """
+
+    def compute(self) -> dict[str, float]:
+        """Return the figures of all examples so far."""
+        return Evaluation.of_events(self._filled_builder()).summary

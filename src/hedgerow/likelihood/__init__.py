@@ -4,41 +4,38 @@ In come a classifier's scores θ or leaf probabilities; out go likelihoods of al
 rank best. Scores from files come through `score_files`, which is the next room.
 """
 
+from hedgerow.likelihood.leaves import SUM_TOLERANCE, from_leaves
+from hedgerow.likelihood.likelihoods import ROUNDING, Likelihoods
 from hedgerow.likelihood.links import (
-    BOTTOM,
-    ROUNDING,
-    SUM_TOLERANCE,
-    RangeCheck,
-    Scale,
-    check_likelihoods,
     conditional_sigmoid,
     conditional_softmax,
     deep_rtc,
     flat_softmax,
-    from_leaves,
     multilabel,
     ps_softmax,
     softmax_over_nodes,
 )
-from hedgerow.likelihood.temperature import Judge, Temperature, calibration_error, fit_temperature
+from hedgerow.likelihood.scale import BOTTOM, Scale, check_scale, from_probability, to_probability
+from hedgerow.likelihood.temperature import Judge, Temperature, fit_temperature
 
 __all__ = [
     "BOTTOM",
     "ROUNDING",
     "SUM_TOLERANCE",
     "Judge",
-    "RangeCheck",
+    "Likelihoods",
     "Scale",
     "Temperature",
-    "calibration_error",
-    "check_likelihoods",
+    "check_scale",
     "conditional_sigmoid",
     "conditional_softmax",
     "deep_rtc",
     "fit_temperature",
     "flat_softmax",
     "from_leaves",
+    "from_probability",
     "multilabel",
     "ps_softmax",
     "softmax_over_nodes",
+    "to_probability",
 ]

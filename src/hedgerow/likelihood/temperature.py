@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 Judge = Literal["label", "nodes"]
 
 _LOWEST, _HIGHEST, _COARSE = math.log(0.05), math.log(1000.0), 12
-_BLOCK_VALUES = 1 << 22  # likelihoods looked at together
 _TINY = 1e-30
 
 
@@ -52,6 +51,7 @@ def fit_temperature(
     log_likelihood: Callable[[Array], Array],
     *,
     judge: Judge = "label",
+    block_values: int = 1 << 22,
 ) -> Temperature:
     """Choose the temperature under which held-out labels are explained best.
 
@@ -70,6 +70,8 @@ def fit_temperature(
         What is to be small: "label", the negative log-likelihood of the label, for likelihoods of which siblings
         take from each other (softmaxes); "nodes", the mean negative log-likelihood of being or not being above
         the label, over the nodes that are not below it, for likelihoods that could all be large (sigmoids).
+    block_values
+        How many likelihoods to look at together.
 
     Examples
     --------
@@ -91,7 +93,7 @@ def fit_temperature(
             f"Scores must be [examples, outputs] with one label an example, and one example at least; got shapes "
             f"{tuple(theta.shape)} and {nodes.shape}."
         )
-    rows = max(1, _BLOCK_VALUES // len(hierarchy))
+    rows = max(1, block_values // len(hierarchy))
     blocks = [slice(start, start + rows) for start in range(0, len(nodes), rows)]
 
     def loss(log_temperature: float) -> float:
@@ -125,17 +127,3 @@ def _loss(hierarchy: Hierarchy, log_q: Array, labels: NDArray[np.int64], judge: 
     log_not = xp.log(-xp.expm1(log_q))
     log_right = xp.where(above, log_q, xp.where(below, xp.zeros_like(log_q), log_not))
     return -float(xp.sum(log_right[:, 1:], dtype=xp.float64)) / (len(hierarchy) - 1)
-
-
-def calibration_error(confidence: ArrayLike, right: ArrayLike, bins: int = 15) -> float:
-    """Return the expected calibration error: how far confidence is from the share of right answers, on average.
-
-    Answers are sorted into bins of equal width by their confidence; each counts by the number of its answers.
-
-    >>> calibration_error(confidence=[0.9, 0.9, 0.9, 0.9], right=[1, 1, 1, 0])
-    0.15
-    """
-    sure, true = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=np.float64)
-    place = np.clip(np.ceil(sure * bins).astype(np.int64) - 1, 0, bins - 1)
-    gap = np.bincount(place, true - sure, minlength=bins)
-    return round(float(np.abs(gap).sum() / len(sure)), 12)

@@ -7,31 +7,32 @@ labels into figures. The next room is `show`.
 
 from hedgerow.measure import metrics
 from hedgerow.measure.bootstrap import Difference, Interval
-from hedgerow.measure.compare import SystemComparison, compare
-from hedgerow.measure.curve import STANDARD_METRICS, CurveBuilder, OperatingCurve, operating_curve
-from hedgerow.measure.evaluate import RULES, answering_rule, evaluate
-from hedgerow.measure.evaluation import Evaluation, Examples
+from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, operating_curve
+from hedgerow.measure.calibration import calibration_error
+from hedgerow.measure.comparison import SystemComparison, compare
+from hedgerow.measure.curve import OperatingCurve, intercept
+from hedgerow.measure.evaluation import Answers, Evaluation
+from hedgerow.measure.evaluation_builder import EvaluationBuilder, evaluate
 from hedgerow.measure.events import Events
 from hedgerow.measure.folder import MEMBERS, read_or_evaluate, try_evaluation_folder
 from hedgerow.measure.metrics import BelowLabel, Comparison, Metric
-from hedgerow.measure.summary import intercept
 
 __all__ = [
     "MEMBERS",
-    "RULES",
     "STANDARD_METRICS",
+    "Answers",
     "BelowLabel",
     "Comparison",
     "CurveBuilder",
     "Difference",
     "Evaluation",
+    "EvaluationBuilder",
     "Events",
-    "Examples",
     "Interval",
     "Metric",
     "OperatingCurve",
     "SystemComparison",
-    "answering_rule",
+    "calibration_error",
     "compare",
     "evaluate",
     "intercept",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.measure.curve import CurveBuilder
+    from hedgerow.measure.builder import CurveBuilder
 
     PerExample = Mapping[str, NDArray[np.float64]]
     Summarise = Callable[[OperatingCurve], dict[str, float]]

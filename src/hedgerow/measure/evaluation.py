@@ -1,4 +1,4 @@
-"""The result of an evaluation, and how it is saved."""
+"""Evaluations: everything that likelihoods and labels say about a model."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from hedgerow.errors import ParameterError
+from hedgerow.likelihood import BOTTOM, from_probability
 from hedgerow.measure import metrics
-from hedgerow.measure.curve import STANDARD_METRICS, CurveBuilder
+from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder
+from hedgerow.measure.curve import CORRECT_LEVELS
 from hedgerow.measure.metrics import Comparison
-from hedgerow.measure.summary import CORRECT_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,32 +28,44 @@ if TYPE_CHECKING:
     from hedgerow.measure.metrics import BelowLabel
     from hedgerow.tree import Hierarchy, InformationKind, Names
 
+ABOUT = ("ids", "groups", "texts", "images")
+"""What may be known of an example, besides its label."""
+
 
 @final
 @dataclass(frozen=True, eq=False)
-class Examples:
-    """What is known of each example, besides its label and events."""
+class Answers:
+    """What each rule answers to every example, and what else is known of the examples."""
 
     predictions: Mapping[str, NDArray[np.int32]]
     """The node that each rule answers with."""
     confidence: Mapping[str, NDArray[np.float64]]
-    """Its likelihood."""
+    """Its likelihood, a probability."""
     ids: Names | None = None
     groups: Names | None = None
     texts: Names | None = None
     images: Names | None = None
 
+    def taken(self, rows: NDArray[Any]) -> Answers:
+        """Return those of some examples: a mask, or positions."""
+        about = {key: None if (values := getattr(self, key)) is None else values[rows] for key in ABOUT}
+        return Answers(
+            {rule: nodes[rows] for rule, nodes in self.predictions.items()},
+            {rule: values[rows] for rule, values in self.confidence.items()},
+            **about,
+        )
+
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
-    """Everything about one model's scores on some examples; see `hedgerow.measure.evaluate`."""
+    """Everything about one model's scores on some examples; see `evaluate`."""
 
     hierarchy: Hierarchy
     events: Events
     """The labels, and every change of the answers as the threshold falls."""
     curve: OperatingCurve
-    examples: Examples
+    answers: Answers
     name: str = "scores"
     information: InformationKind | NDArray[np.float64] = "leaves"
     below_label: BelowLabel = "label"
@@ -62,6 +76,25 @@ class Evaluation:
     confidence: float = 0.95
     """The share of replicates that an interval holds."""
     replicates: int = 0
+
+    @classmethod
+    def of_events(cls, builder: CurveBuilder) -> Evaluation:
+        """Return what the threshold events of a builder tell by themselves: the rules `leaf` and `majority`.
+
+        The most likely leaf is where an example's events end, if no other nodes are as specific as leaves: with
+        any measure of specificity but information by leaves that may not be so, and is refused.
+        """
+        if not isinstance(builder.information, str) or builder.information != "leaves":
+            raise ParameterError("Events tell the most likely leaf only with information='leaves'.")
+        events = builder.events
+        most_specific = events.answers_above(BOTTOM[builder.scale])
+        predictions = {
+            "leaf": np.where(builder.hierarchy.is_leaf[most_specific], most_specific, 0),
+            "majority": events.answers_above(float(from_probability(0.5, builder.scale))),
+        }
+        return cls(
+            builder.hierarchy, events, builder.compute(), Answers(predictions, {}), below_label=builder.below_label
+        )
 
     @property
     def scale(self) -> Scale:
@@ -79,11 +112,14 @@ class Evaluation:
     @property
     def builder(self) -> CurveBuilder:
         """A new curve builder that holds these examples."""
-        builder = CurveBuilder(
-            self.hierarchy, information=self.information, below_label=self.below_label, scale=self.scale
-        )
+        builder = self._new_builder()
         builder.add(self.events)
         return builder
+
+    def _new_builder(self) -> CurveBuilder:
+        return CurveBuilder(
+            self.hierarchy, information=self.information, below_label=self.below_label, scale=self.scale
+        )
 
     @cached_property
     def rules(self) -> dict[str, dict[str, float]]:
@@ -129,12 +165,20 @@ class Evaluation:
             rule: Comparison.of(
                 self.hierarchy, self.labels, nodes, below_label=self.below_label, information=self.information
             )
-            for rule, nodes in self.examples.predictions.items()
+            for rule, nodes in self.answers.predictions.items()
         }
 
-    def with_intervals(self, intervals: Mapping[str, Interval], confidence: float, replicates: int) -> Evaluation:
-        """Return the same evaluation with bootstrap intervals."""
-        return replace(self, intervals=intervals, confidence=confidence, replicates=replicates)
+    def subset(self, mask: NDArray[np.bool_]) -> Evaluation:
+        """Return the evaluation of some of the examples, without intervals."""
+        events = self.events.subset(mask)
+        builder = self._new_builder()
+        builder.add(events)
+        part = replace(self, events=events, curve=builder.compute(), answers=self.answers.taken(mask))
+        return replace(part, intervals={}, replicates=0, warnings=())
+
+    def at_probability(self, tau: float) -> dict[str, float]:
+        """Return every metric of the curve at a threshold that is a probability, whatever the curve's scale."""
+        return self.curve.at(float(from_probability(tau, self.scale)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings ready for JSON: `examples`, `summary` and what goes with them."""

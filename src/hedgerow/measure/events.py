@@ -10,25 +10,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.arrays import as_numpy, as_rows, map_row_blocks
-from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.likelihood import BOTTOM, RangeCheck, Scale
-from hedgerow.measure.metrics import Comparison, Metric
+from hedgerow.arrays import map_row_blocks
+from hedgerow.errors import ScoreError
+from hedgerow.likelihood import BOTTOM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.infer import Candidates
-    from hedgerow.measure.metrics import BelowLabel
-    from hedgerow.tree import Hierarchy, Indices, InformationKind
+    from hedgerow.likelihood import Likelihoods, Scale
+    from hedgerow.tree import Indices
 
-_BYTES_OF_PAIRS = 32  # decides how many pairs are compared at once: 65,536
 _SORTED_AT_ONCE = 1 << 18  # about how many events are sorted at once
 _SAMPLE = 32  # how many scores are looked at to choose where a range of scores ends
 
@@ -48,20 +46,16 @@ class Events:
     """The threshold below which each event has happened."""
 
     @classmethod
-    def of(cls, hierarchy: Hierarchy, q: Any, labels: ArrayLike, candidates: Candidates, scale: Scale) -> Events:
-        """Find the events of a batch of likelihoods, an array or a tensor [B, nodes]."""
-        q = as_rows(q, hierarchy)
-        label = hierarchy.nodes(as_numpy(labels))
-        if label.shape != q.shape[:1]:
+    def of(cls, q: Likelihoods, labels: Indices, candidates: Candidates) -> Events:
+        """Find the events of a batch of likelihoods with labels, node indices."""
+        if labels.shape != (len(q),):
             raise ScoreError(
-                f"Likelihoods must be [examples, nodes] with one label an example; got shapes {tuple(q.shape)} "
-                f"and {label.shape}."
+                f"One label an example is needed; got {len(q):,} examples and labels of shape {labels.shape}."
             )
-
         # Every answer begins at the root, so being at the root is no event.
-        sets = candidates.fetch_sets(q, BOTTOM[scale], RangeCheck(hierarchy, scale))
+        sets = candidates.fetch_sets(q, BOTTOM[q.scale])
         # No -0.0: which of two equal scores names a threshold must not show.
-        return cls.of_arrays(label, sets.count, sets.node, np.add(sets.score, 0.0, dtype=np.float64))
+        return cls.of_arrays(labels, sets.count, sets.node, np.add(sets.score, 0.0, dtype=np.float64))
 
     @classmethod
     def of_arrays(cls, label: ArrayLike, count: ArrayLike, node: ArrayLike, score: ArrayLike) -> Events:
@@ -79,6 +73,21 @@ class Events:
     def none(cls) -> Events:
         """Return the events of no examples."""
         return cls.of_arrays((), (), (), ())
+
+    def subset(self, mask: NDArray[np.bool_]) -> Events:
+        """Return the events of the examples in a mask."""
+        kept = np.repeat(mask, self.count)
+        return Events(self.label[mask], self.count[mask], self.node[kept], self.score[kept])
+
+    def answers_above(self, threshold: float) -> NDArray[np.int32]:
+        """Return each example's answer at a threshold on the scale of the scores, as `infer.threshold` does."""
+        passed = np.append(0, np.cumsum(self.score > threshold))
+        end = np.cumsum(self.count)
+        moves = passed[end] - passed[end - self.count]  # scores fall along an example's events
+        answers = np.zeros(len(self.label), dtype=np.int32)
+        moved = moves > 0
+        answers[moved] = self.node[(end - self.count + moves - 1)[moved]]
+        return answers
 
     @cached_property
     def example(self) -> Indices:
@@ -172,101 +181,3 @@ def _ranges(score: NDArray[np.float64]) -> tuple[list[tuple[Indices, ...]], Indi
 
 def _index_type(count: int) -> type[np.signedinteger[Any]]:
     return np.int32 if count <= np.iinfo(np.int32).max else np.int64
-
-
-class CustomMetric(Protocol):
-    """Any function of tree, labels and predictions, named by its `name` or `__name__`."""
-
-    def __call__(self, hierarchy: Hierarchy, label: Any, prediction: Any, /) -> Any:
-        """Return one value a pair."""
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Measures:
-    """The metrics of a curve, and how they are to be read."""
-
-    hierarchy: Hierarchy
-    metrics: Mapping[str, Metric | CustomMetric]
-    information: NDArray[np.float64]
-    below_label: BelowLabel
-
-    @classmethod
-    def of(
-        cls,
-        hierarchy: Hierarchy,
-        metrics: Iterable[Metric | CustomMetric],
-        information: InformationKind | ArrayLike,
-        below_label: BelowLabel,
-    ) -> Measures:
-        """Name the metrics and find the information of every node."""
-        named: dict[str, Metric | CustomMetric] = {}
-        for metric in metrics:
-            name = str(getattr(metric, "name", None) or getattr(metric, "__name__", type(metric).__name__))
-            if named.setdefault(name, metric) is not metric:
-                raise ParameterError(f"Two metrics are called {name!r}; give one another `name`.")
-        if below_label not in ("label", "wrong"):
-            raise ParameterError(f"below_label is 'label' or 'wrong', not {below_label!r}.")
-        return cls(hierarchy, named, hierarchy.information(information), below_label)
-
-    def at_root(self, labels: NDArray[Any]) -> list[NDArray[np.float64]]:
-        """Return the values of each metric for some labels, every answer being the root."""
-        pairs = self._compare(labels, np.zeros_like(labels))
-        return [self._evaluate(name, pairs) for name in self.metrics]
-
-    def before_and_after(
-        self, moves: NDArray[np.int32]
-    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """Yield the values of each metric before and after some moves: see `Events.moves`."""
-        label, before, after = np.ascontiguousarray(moves.T, dtype=np.int64)
-        answers = (self._compare(label, before), self._compare(label, after))
-        for name in self.metrics:
-            old, new = (self._evaluate(name, pairs) for pairs in answers)
-            yield old, new
-
-    def changes(self, events: Events, order: Indices, result: NDArray[np.float64]) -> None:
-        """Write down by how much each event, in some order, changes each metric: [metrics, events]."""
-        # The answer before is compared anew instead of being looked up among the events: that is more arithmetic,
-        # but in blocks that stay in the cache.
-        moves = events.moves
-
-        def work(block: slice) -> None:
-            values = self.before_and_after(np.take(moves, order[block], axis=0))
-            for row, (before, after) in zip(result, values, strict=True):
-                np.subtract(after, before, out=row[block])
-
-        map_row_blocks(work, len(order), _BYTES_OF_PAIRS)
-
-    def means(self, sums: Iterable[NDArray[np.float64]], examples: float) -> dict[str, NDArray[np.float64]]:
-        """Divide the sums of each metric, in place; rounding takes no fraction out of 0 .. 1."""
-        values = dict(zip(self.metrics, sums, strict=True))
-        for name, value in values.items():
-            value /= examples
-            if getattr(self.metrics[name], "is_fraction", False):
-                np.clip(value, 0, 1, out=value)
-        return values
-
-    def same_as(self, other: Measures) -> bool:
-        """Tell whether two curves measure the same."""
-        return (
-            self.hierarchy == other.hierarchy
-            and self.metrics == other.metrics
-            and self.below_label == other.below_label
-            and np.array_equal(self.information, other.information)
-        )
-
-    def _compare(self, label: NDArray[Any], prediction: NDArray[Any]) -> Comparison:
-        return Comparison.of(
-            self.hierarchy, label, prediction, below_label=self.below_label, information=self.information
-        )
-
-    def _evaluate(self, name: str, pairs: Comparison) -> NDArray[np.float64]:
-        metric = self.metrics[name]
-        if isinstance(metric, Metric):
-            return metric.of(pairs)
-        value = np.asarray(metric(pairs.hierarchy, pairs.label, pairs.prediction), dtype=np.float64)
-        if value.shape != pairs.label.shape:
-            raise ParameterError(
-                f"The metric {name!r} must return one value a pair, shape {pairs.label.shape}; got {value.shape}."
-            )
-        return value

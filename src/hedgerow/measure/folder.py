@@ -14,12 +14,12 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from hedgerow.errors import FileError, HedgerowError, ParameterError
+from hedgerow.errors import FileError, HedgerowError, ParameterError, argument
 from hedgerow.files import atomic_write, require_file, try_folder
 from hedgerow.measure.bootstrap import Interval
 from hedgerow.measure.curve import OperatingCurve
-from hedgerow.measure.evaluate import evaluate
-from hedgerow.measure.evaluation import Evaluation, Examples
+from hedgerow.measure.evaluation import Answers, Evaluation
+from hedgerow.measure.evaluation_builder import evaluate
 from hedgerow.measure.events import Events
 from hedgerow.score_files import Progress, open_scores, silent
 from hedgerow.tree import Hierarchy
@@ -116,7 +116,7 @@ def load(folder: str | os.PathLike[str]) -> Evaluation:
         if len(events.label) != examples or events.count.sum() != len(events.node):
             raise FileError(f"{shown}: {EXAMPLES} and {JSON} do not belong together. Evaluate the scores again.")
         information = arrays["information"] if information == "custom" else information
-        return Evaluation(hierarchy, events, curve, _examples(arrays), information=information, **settings)
+        return Evaluation(hierarchy, events, curve, _answers(arrays), information=information, **settings)
     except HedgerowError:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, BadZipFile, zlib.error) as error:
@@ -159,7 +159,7 @@ def read_or_evaluate(
         return replace(evaluation, name=Path(os.path.realpath(path)).name)
     if hierarchy is None:
         require_file(path)
-        raise ParameterError(f"{shown} is a score file, which needs a tree: give --tree TREE.")
+        raise ParameterError(f"{shown} is a score file, which needs a tree: give {argument('tree', 'TREE')}.")
     return evaluate(
         hierarchy, open_scores(path, hierarchy, logits=logits), name=Path(path).stem, progress=progress, **options
     )
@@ -174,16 +174,15 @@ def _check_settings(evaluation: Evaluation, shown: str, options: dict[str, Any])
             continue
         if name == "information" and np.array_equal(measure(wanted), measure(found)):
             continue
-        option = f"--{name.replace('_', '-')}"
         was, asked = (value if isinstance(value, str) else "custom" for value in (found, wanted))
         raise ParameterError(
-            f"{shown} was evaluated with {option} {was}, not {asked}. Leave out {option}, or evaluate the scores "
-            f"again: hedgerow evaluate SCORES --tree TREE {option} {asked} -o DIR"
+            f"{shown} was evaluated with {argument(name, was)}, not with {argument(name, asked)}. Leave that "
+            f"out, or evaluate the scores again."
         )
 
 
 def _save_examples(evaluation: Evaluation, path: Path) -> None:
-    events, examples = evaluation.events, evaluation.examples
+    events, answers = evaluation.events, evaluation.answers
     arrays: dict[str, NDArray[Any]] = {
         "names": evaluation.hierarchy.names.astype(str),
         "labels": events.label,
@@ -193,14 +192,14 @@ def _save_examples(evaluation: Evaluation, path: Path) -> None:
     }
     if not isinstance(evaluation.information, str):
         arrays["information"] = np.asarray(evaluation.information)
-    for rule, nodes in examples.predictions.items():
+    for rule, nodes in answers.predictions.items():
         arrays[f"prediction:{rule}"] = nodes
-        arrays[f"confidence:{rule}"] = examples.confidence[rule]
+        arrays[f"confidence:{rule}"] = answers.confidence[rule]
     for key in _SHORT:
-        if (values := getattr(examples, key)) is not None:
+        if (values := getattr(answers, key)) is not None:
             arrays[key] = values.astype(str)
     for key in _LONG:
-        if (values := getattr(examples, key)) is not None:
+        if (values := getattr(answers, key)) is not None:
             encoded = [value.encode("utf-8", "surrogatepass") for value in values.tolist()]
             arrays[f"{key}_utf8"] = np.frombuffer(b"".join(encoded), dtype=np.uint8)
             arrays[f"{key}_end"] = np.cumsum([len(value) for value in encoded], dtype=np.int64)
@@ -208,14 +207,14 @@ def _save_examples(evaluation: Evaluation, path: Path) -> None:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
-def _examples(arrays: dict[str, NDArray[Any]]) -> Examples:
+def _answers(arrays: dict[str, NDArray[Any]]) -> Answers:
     def by_rule(kind: str) -> dict[str, NDArray[Any]]:
         return {key.removeprefix(kind): array for key, array in arrays.items() if key.startswith(kind)}
 
     texts: dict[str, Names | None] = {key: arrays[key].astype(object) if key in arrays else None for key in _SHORT}
     for key in _LONG:
         texts[key] = _decoded(arrays[f"{key}_utf8"], arrays[f"{key}_end"]) if f"{key}_end" in arrays else None
-    return Examples(by_rule("prediction:"), by_rule("confidence:"), **texts)
+    return Answers(by_rule("prediction:"), by_rule("confidence:"), **texts)
 
 
 def _decoded(data: NDArray[np.uint8], end: NDArray[np.int64]) -> Names:

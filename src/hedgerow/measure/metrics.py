@@ -145,7 +145,7 @@ class Metric:
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         # The metrics of this module are pickled by name; others as far as their definitions can be.
-        by_value = (Metric, (self.name, self.higher_is_better, self.definition))
+        by_value = (Metric, (self.name, self.higher_is_better, self.definition, self.is_fraction))
         return self.name if METRICS.get(self.name) is self else by_value
 
 

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hedgerow.likelihood import Scale
     from hedgerow.tree import Hierarchy
 
-Scores = Literal["leaves", "nodes but the root", "nodes"]
+ScoredNodes = Literal["leaves", "nodes but the root", "nodes"]
 """The nodes that have a score θ; always in node order."""
 
 Law = Literal[
@@ -59,10 +60,12 @@ class Method(nn.Module, ABC):
     Half-precision scores are raised to float32 first, whatever autocast says.
     """
 
-    scores: ClassVar[Scores]
+    scores: ClassVar[ScoredNodes]
     """Which nodes have a score."""
     link: ClassVar[Callable[..., Any]]
     """The function of `hedgerow.likelihood` that turns scores into likelihoods."""
+    scale: ClassVar[Scale] = "log"
+    """The scale on which likelihoods are ranked, since on it they do not saturate."""
     laws: frozenset[Law]
     """What loss and likelihood promise."""
 
@@ -78,8 +81,8 @@ class Method(nn.Module, ABC):
             return self.hierarchy.leaves
         return np.arange(0 if self.scores == "nodes" else 1, len(self.hierarchy))
 
-    @abstractmethod
-    def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
+    @final
+    def loss(self, theta: Tensor, labels: Tensor, **drawn: Tensor) -> Tensor:
         """Return the loss of every example.
 
         Parameters
@@ -88,22 +91,36 @@ class Method(nn.Module, ABC):
             Scores, float [B, len(outputs)].
         labels
             Nodes, int64 [B]. A label that is not a leaf means "known no deeper"; one at the root teaches nothing.
+        **drawn
+            What `draw` returned; a method that is not given it draws by itself.
 
         Returns
         -------
         Tensor
             [B], float32, or float64 as theta is.
         """
+        return self._loss(*self._checked(theta, labels), **drawn)
+
+    @abstractmethod
+    def _loss(self, theta: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss of every example, [B], of scores and labels that were checked."""
+
+    def draw(self, batch: int) -> dict[str, Tensor]:  # noqa: ARG002
+        """Return what the loss of a batch draws at random, by argument; for most methods nothing."""
+        return {}
 
     @final
-    def likelihood(self, theta: Tensor) -> Tensor:
-        """Return q of every node, the root included: [B, len(outputs)] -> [B, len(hierarchy)]."""
-        return cast("Tensor", self.link(self.hierarchy, theta))
+    def likelihood(self, theta: Tensor, scale: Scale = "probability") -> Tensor:
+        """Return q of every node, the root included: [B, len(outputs)] -> [B, len(hierarchy)].
+
+        On ``scale=method.scale`` it does not saturate.
+        """
+        return cast("Tensor", self.link(self.hierarchy, theta, scale=scale))
 
     @final
     def log_likelihood(self, theta: Tensor) -> Tensor:
-        """Return log q of every node, computed as such: it does not saturate where q is 0 or 1."""
-        return cast("Tensor", self.link(self.hierarchy, theta, scale="log"))
+        """Return log q of every node, computed as such: it does not saturate where q is near 0."""
+        return self.likelihood(theta, "log")
 
     def _apply(self, fn: Any, recurse: bool = True) -> Method:
         """Move the arrays of the tree with the module; another precision is for scores, not for them."""
@@ -117,7 +134,7 @@ class Method(nn.Module, ABC):
         """Return `loss`: a method stands wherever a torch criterion with ``reduction="none"`` does."""
         return self.loss(theta, labels)
 
-    def checked(self, theta: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    def _checked(self, theta: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Return scores in float32 at least and labels in int64, their shapes and values checked."""
         if theta.ndim != 2 or theta.shape[1] != self.width:
             raise ScoreError(

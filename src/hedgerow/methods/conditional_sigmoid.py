@@ -46,9 +46,7 @@ class ConditionalSigmoid(Method):
         self.path_children = PathChildren(hierarchy)
         constant(self, "end", hierarchy.end)
 
-    def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
-        """Return the loss of every example: [B]."""
-        theta, labels = self.checked(theta, labels)
+    def _loss(self, theta: Tensor, labels: Tensor) -> Tensor:
         child, step = self.path_children(self.paths(labels))
         true = (child <= labels[:, None]) & (labels[:, None] < self.end[child])
         z = theta.gather(1, child - 1)

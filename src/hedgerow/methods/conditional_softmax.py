@@ -41,9 +41,7 @@ class ConditionalSoftmax(Method):
         self.paths = Paths(hierarchy)
         self.path_children = PathChildren(hierarchy)
 
-    def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
-        """Return the loss of every example: [B]."""
-        theta, labels = self.checked(theta, labels)
+    def _loss(self, theta: Tensor, labels: Tensor) -> Tensor:
         return self.loss_among_siblings(theta, labels)
 
     def loss_among_siblings(self, theta: Tensor, labels: Tensor, added: Tensor | None = None) -> Tensor:

@@ -42,6 +42,7 @@ class DeepRTC(Method):
 
     scores = "nodes but the root"
     link = staticmethod(likelihood.deep_rtc)
+    scale = "logit"
     laws: frozenset[Law] = frozenset({"convex at leaves"})
     is_leaf: Tensor
 
@@ -69,13 +70,16 @@ class DeepRTC(Method):
             chance = torch.rand(batch, len(inner), generator=generator, device=generator.device).to(inner.device)
         return chance < self.cut_probability
 
-    def loss(self, theta: Tensor, labels: Tensor, cut: Tensor | None = None) -> Tensor:
-        """Return the loss of every example: [B].
+    def draw(self, batch: int) -> dict[str, Tensor]:
+        """Draw the cuts of a batch, outside any compiled graph: ``loss(theta, labels, cut=...)`` takes them."""
+        return {"cut": self.sample_cut(batch)}
+
+    def _loss(self, theta: Tensor, labels: Tensor, cut: Tensor | None = None) -> Tensor:
+        """Return the loss of every example, [B].
 
         `cut` is what `sample_cut` drew, or any bool [B, nodes] that marks cut nodes (root and leaves
         are ignored); without it every call draws anew.
         """
-        theta, labels = self.checked(theta, labels)
         if cut is None:
             cut = self._draw(len(labels))
         elif cut.shape != (len(labels), len(self.is_leaf)) or cut.dtype != torch.bool:

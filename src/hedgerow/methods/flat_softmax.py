@@ -55,9 +55,7 @@ class FlatSoftmax(Method):
         constant(self, "first", hierarchy.leaves_before[:-1])
         constant(self, "last", hierarchy.leaves_before[hierarchy.end])
 
-    def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
-        """Return the loss of every example: [B]."""
-        theta, labels = self.checked(theta, labels)
+    def _loss(self, theta: Tensor, labels: Tensor) -> Tensor:
         log_q = theta.log_softmax(1)
         loss = negative_log_share(log_q, self.first[labels], self.last[labels])
         if self.label_smoothing > 0:

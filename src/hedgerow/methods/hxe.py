@@ -53,9 +53,7 @@ class HXE(Method):
         constant(self, "first", hierarchy.leaves_before[:-1])
         constant(self, "last", hierarchy.leaves_before[hierarchy.end])
 
-    def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
-        """Return the loss of every example: [B]."""
-        theta, labels = self.checked(theta, labels)
+    def _loss(self, theta: Tensor, labels: Tensor) -> Tensor:
         path = self.paths(labels)
         theta = theta - theta.detach().amax(-1, keepdim=True)
         log_mass = slice_log_sums(theta, self.first[path], self.last[path], inside=True)

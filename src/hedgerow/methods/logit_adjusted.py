@@ -63,7 +63,5 @@ class LogitAdjustedConditionalSoftmax(Method):
         # A softmax among siblings needs log P(v | parent) up to a constant only.
         constant(self, "adjustment", tau * np.log(below[1:] / below[hierarchy.parent[1:]]))
 
-    def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
-        """Return the loss of every example: [B]."""
-        theta, labels = self.checked(theta, labels)
+    def _loss(self, theta: Tensor, labels: Tensor) -> Tensor:
         return self.conditional.loss_among_siblings(theta, labels, self.adjustment)

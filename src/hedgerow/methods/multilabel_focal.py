@@ -44,6 +44,7 @@ class MultilabelFocal(Method):
 
     scores = "nodes but the root"
     link = staticmethod(likelihood.multilabel)
+    scale = "logit"
     laws: frozenset[Law] = frozenset()
     end: Tensor
 
@@ -60,9 +61,7 @@ class MultilabelFocal(Method):
         self.paths = Paths(hierarchy)
         constant(self, "end", hierarchy.end)
 
-    def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
-        """Return the loss of every example: [B]."""
-        theta, labels = self.checked(theta, labels)
+    def _loss(self, theta: Tensor, labels: Tensor) -> Tensor:
         node = torch.arange(1, self.width + 1, device=theta.device)
         related = (node < self.end[labels, None]) & (labels[:, None] < self.end[1:])
         negative = self._hardness(theta).masked_fill(related, 0.0).sum(1)

@@ -233,7 +233,7 @@ def slice_log_sums(x: Tensor, first: Tensor, last: Tensor, *, inside: bool) -> T
     """Return log-sum-exps of the rows of x inside, or outside, nested slices, outermost first: [B, K].
 
     The outermost slice is the whole row. One definition, two ways to run it: a mask a slice, which a GPU reduces
-    in one kernel; or one segmented log-sum-exp over the rings between slices and a running one across them, which
+    in one kernel; or one segmented log-sum-exp over what lies between slices and a running one across them, which
     touches each score once.
     """
     if _masks_are_cheap(x, first.shape[1]):
@@ -241,10 +241,10 @@ def slice_log_sums(x: Tensor, first: Tensor, last: Tensor, *, inside: bool) -> T
         parts = torch.where(within if inside else ~within, x[:, None], NOTHING).logsumexp(-1)
         whole = x.logsumexp(-1, keepdim=True) if inside else x.new_full((len(x), 1), NOTHING)
         return torch.cat([whole, parts], 1)
-    ring = segment_log_sums(x, rings(first, last, x.shape[1]), first.shape[1])
+    between = segment_log_sums(x, nesting(first, last, x.shape[1]), first.shape[1])
     if inside:
-        return _running_log_sums(ring.flip(1)).flip(1)
-    return functional.pad(_running_log_sums(ring)[:, :-1], (1, 0), value=NOTHING)
+        return _running_log_sums(between.flip(1)).flip(1)
+    return functional.pad(_running_log_sums(between)[:, :-1], (1, 0), value=NOTHING)
 
 
 def _running_log_sums(x: Tensor) -> Tensor:
@@ -263,14 +263,14 @@ def innermost(values: Tensor, first: Tensor, last: Tensor, width: int) -> Tensor
     makes one kernel of them, nested choices.
     """
     if not (torch.compiler.is_compiling() and _masks_are_cheap(values, values.shape[1])):
-        return values.gather(1, rings(first, last, width))
+        return values.gather(1, nesting(first, last, width))
     given = values[:, :1].expand(-1, width)
     for k in range(1, values.shape[1]):
         given = torch.where(in_slice(first[:, k], last[:, k], width), values[:, k : k + 1], given)
     return given
 
 
-def rings(first: Tensor, last: Tensor, width: int) -> Tensor:
+def nesting(first: Tensor, last: Tensor, width: int) -> Tensor:
     """Return for every column how many of the nested slices but the outermost, the whole row, hold it."""
     step = torch.ones_like(first[:, 1:])
     edges = step.new_zeros(len(first), width + 1)

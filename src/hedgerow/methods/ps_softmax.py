@@ -43,7 +43,5 @@ class PSSoftmax(Method):
         self.over_leaves = FlatSoftmax(hierarchy)
         constant(self, "leaves", hierarchy.leaves)
 
-    def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
-        """Return the loss of every example: [B]."""
-        theta, labels = self.checked(theta, labels)
-        return self.over_leaves.loss(self.ancestry.path_scores(theta).index_select(1, self.leaves), labels)
+    def _loss(self, theta: Tensor, labels: Tensor) -> Tensor:
+        return self.over_leaves._loss(self.ancestry.path_scores(theta).index_select(1, self.leaves), labels)

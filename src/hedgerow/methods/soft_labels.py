@@ -56,9 +56,7 @@ class SoftLabels(Method):
         constant(self, "last", hierarchy.leaves_before[hierarchy.end])
         constant(self, "nearness", np.exp(-beta * hierarchy.height / hierarchy.height[0]))
 
-    def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
-        """Return the loss of every example: [B]."""
-        theta, labels = self.checked(theta, labels)
+    def _loss(self, theta: Tensor, labels: Tensor) -> Tensor:
         path = self.paths(labels)
         first, last = self.first[path], self.last[path]
         weight = functional.pad(self.nearness[path[:, :-1]].to(theta.dtype), (0, 1))  # the last is the label's own

@@ -43,9 +43,7 @@ class SoftmaxDescendant(Method):
         constant(self, "end", hierarchy.end)
         constant(self, "leaf_count", hierarchy.leaf_count)
 
-    def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
-        """Return the loss of every example: [B]."""
-        theta, labels = self.checked(theta, labels)
+    def _loss(self, theta: Tensor, labels: Tensor) -> Tensor:
         path = self.paths(labels)
         theta = theta - theta.detach().amax(-1, keepdim=True)
         others = theta.scatter(1, path, NOTHING)

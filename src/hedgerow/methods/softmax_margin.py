@@ -11,7 +11,7 @@ from hedgerow import likelihood
 from hedgerow.errors import ParameterError
 from hedgerow.methods.base import NESTED, Law, Method
 from hedgerow.methods.margins import margin_parts
-from hedgerow.methods.paths import NOTHING, Paths, constant, in_slice, negative_log_share, rings
+from hedgerow.methods.paths import NOTHING, Paths, constant, in_slice, negative_log_share, nesting
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -69,9 +69,7 @@ class SoftmaxMargin(Method):
             constant(self, "own", own)
             constant(self, "shared", shared)
 
-    def loss(self, theta: Tensor, labels: Tensor) -> Tensor:
-        """Return the loss of every example: [B]."""
-        theta, labels = self.checked(theta, labels)
+    def _loss(self, theta: Tensor, labels: Tensor) -> Tensor:
         raised = theta + self.alpha * self._margin(labels).to(theta.dtype)
         if not self.hard:
             return negative_log_share(raised.log_softmax(1), labels, self.end[labels])
@@ -85,6 +83,6 @@ class SoftmaxMargin(Method):
             node = torch.arange(self.width, device=labels.device)
             return (self.end <= labels[:, None]) | (self.end[labels, None] <= node)
         path = self.paths(labels)
-        lca_depth = rings(path, self.end[path], self.width)
+        lca_depth = nesting(path, self.end[path], self.width)
         margin = self.own[labels, None] + self.own + self.shared[path].gather(1, lca_depth)
         return margin.masked_fill(in_slice(labels, self.end[labels], self.width), 0.0)

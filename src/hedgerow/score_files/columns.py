@@ -10,16 +10,18 @@ import numpy as np
 
 from hedgerow import likelihood
 from hedgerow.arrays import operations
-from hedgerow.errors import ScoreError, UnknownNameError, closest, counted, some
-from hedgerow.likelihood import ROUNDING, SUM_TOLERANCE
+from hedgerow.errors import ScoreError, UnknownNameError, argument, closest, counted, some
+from hedgerow.likelihood import ROUNDING, SUM_TOLERANCE, Likelihoods, from_probability
 from hedgerow.score_files.source import row_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hedgerow.likelihood import Scale
+    from hedgerow.score_files.source import Content
     from hedgerow.tree import Hierarchy, Indices
 
-Kind = Literal["leaves", "nodes"]
+ColumnKind = Literal["leaves", "nodes"]
 
 _NODE_LOGITS = (
     "its columns are all nodes of the tree, and what logits of nodes mean depends on how the model was trained. "
@@ -33,14 +35,13 @@ _UNKNOWN_LEAVES = (
 )
 _LIKELY_PROBABILITIES = (
     "The scores were read as logits, but every row looks like {what}. If that is what they are, "
-    "leave out --logits, or save them as 'probabilities'{after}."
+    "leave out {argument}, or save them as 'probabilities'{after}."
 )
 _LIKELY = {
     1: ("probabilities: between 0 and 1, summing to 1, or nearly", ""),
     100: ("percentages: summing to 100, or nearly", ", divided by 100"),
 }
 _NEARLY = 0.05  # how far from their sum rounded numbers may be, as a share of it
-_LOGITS = "If these are logits, say so with --logits, or save them in the .npz file as 'logits'."
 
 
 @final
@@ -51,55 +52,64 @@ class Columns:
     hierarchy: Hierarchy
     source: str
     classes: list[str]
-    kind: Kind
+    kind: ColumnKind
     place: Indices
     """The column of each leaf, or of each node; without a column for the root, of each node below it."""
-    logits: bool
+    content: Content
+    scale: Scale
     tolerance: float
 
     @classmethod
     def bind(
-        cls, hierarchy: Hierarchy, source: str, classes: list[str], *, logits: bool, dtype: np.dtype[Any]
+        cls,
+        hierarchy: Hierarchy,
+        source: str,
+        classes: list[str],
+        *,
+        content: Content,
+        scale: Scale,
+        dtype: np.dtype[Any],
     ) -> Columns:
         """Find what the columns are, or say what is missing or extra."""
         column = {name: i for i, name in enumerate(classes)}
         names = hierarchy.names.tolist()
-        kinds: tuple[tuple[Kind, list[str]], ...] = (
-            ("leaves", hierarchy.names[hierarchy.leaves].tolist()),
-            ("nodes", names),
-            ("nodes", names[1:]),
-        )
+        kinds: list[tuple[ColumnKind, list[str]]] = [("nodes", names), ("nodes", names[1:])]
+        if content != "likelihoods":
+            kinds.insert(0, ("leaves", hierarchy.names[hierarchy.leaves].tolist()))
         for kind, wanted in kinds:
             if len(classes) == len(wanted) and column.keys() == set(wanted):
-                if logits and kind == "nodes":
+                if content == "logits" and kind == "nodes":
                     raise ScoreError(f"{source} holds logits, but {_NODE_LOGITS}")
                 place = np.fromiter(map(column.__getitem__, wanted), dtype=np.int64, count=len(wanted))
-                return cls(hierarchy, source, classes, kind, place, logits, SUM_TOLERANCE.get(dtype.name, 1e-3))
+                tolerance = SUM_TOLERANCE.get(dtype.name, 1e-3)
+                return cls(hierarchy, source, classes, kind, place, content, scale, tolerance)
         raise UnknownNameError(_misfit(hierarchy, source, classes))
 
-    def likelihoods(self, scores: NDArray[Any], start: int) -> NDArray[Any]:
-        """Return the likelihoods [rows, nodes] of some rows, the first of which is row `start` of the file."""
+    def likelihoods(self, scores: NDArray[Any], start: int) -> Likelihoods:
+        """Return the likelihoods of some rows, the first of which is row `start` of the file."""
         if scores.dtype not in (np.float32, np.float64):
             scores = scores.astype(np.float32 if scores.dtype == np.float16 else np.float64)
-        if self.logits:
+        if self.content == "logits":
             self._check_logits(scores, start)
-            return np.asarray(likelihood.flat_softmax(self.hierarchy, self._ordered(scores)))
-        if self.kind == "leaves":
+            q = likelihood.flat_softmax(self.hierarchy, self._ordered(scores))
+        elif self.kind == "leaves":
             self._check_leaves(scores, start)
-            return np.asarray(operations.leaf_shares(self.hierarchy, self._ordered(scores)))
-        self._check_nodes(scores, start)
-        q = np.ones((len(scores), len(self.hierarchy)), dtype=scores.dtype)
-        np.minimum(self._ordered(scores), 1, out=q[:, len(self.hierarchy) - len(self.place) :])
-        return q
+            q = operations.leaf_shares(self.hierarchy, self._ordered(scores))
+        else:
+            self._check_nodes(scores, start)
+            certain = float(from_probability(1.0, self.scale))
+            q = np.full((len(scores), len(self.hierarchy)), certain, dtype=scores.dtype)
+            np.minimum(self._ordered(scores), certain, out=q[:, len(self.hierarchy) - len(self.place) :])
+        return Likelihoods.checked(self.hierarchy, q, self.scale)
 
     def likely_probabilities(self, scores: NDArray[Any]) -> str | None:
         """Return a warning if scores that are read as logits look like probabilities."""
-        if not self.logits or scores.shape[1] < 2 or scores.min() < 0:
+        if self.content != "logits" or scores.shape[1] < 2 or scores.min() < 0:
             return None
         total = scores.sum(axis=1, dtype=np.float64)
         for whole, (what, after) in _LIKELY.items():
             if np.abs(total - whole).max() <= _NEARLY * whole:
-                return _LIKELY_PROBABILITIES.format(what=what, after=after)
+                return _LIKELY_PROBABILITIES.format(what=what, after=after, argument=argument("logits", True))
         return None
 
     def _ordered(self, scores: NDArray[Any]) -> NDArray[Any]:
@@ -134,13 +144,18 @@ class Columns:
         )
 
     def _check_nodes(self, scores: NDArray[Any], start: int) -> None:
-        highest = 1 + (self.tolerance if self.tolerance in SUM_TOLERANCE.values() else ROUNDING)
-        good = (scores.min(axis=1) >= 0) & (scores.max(axis=1) <= highest)  # NaN fails both
+        if self.scale != "probability":
+            lowest, highest, rule = -np.inf, np.inf, "Likelihoods must be numbers"
+            advice = "Compute them again."
+        else:
+            tolerance = self.tolerance if self.tolerance in SUM_TOLERANCE.values() else ROUNDING
+            lowest, highest, rule = 0.0, 1 + tolerance, "Likelihoods of nodes lie between 0 and 1"
+            advice = f"If they are logits ({argument('logits', True)} is for leaves): {_NODE_LOGITS}"
+        good = (scores.min(axis=1) >= lowest) & (scores.max(axis=1) <= highest)  # NaN fails both
         if not good.all():
             row = int(np.argmin(good))
-            impossible = ~((scores[row] >= 0) & (scores[row] <= highest))
-            advice = f"If they are logits (--logits is for leaves): {_NODE_LOGITS}"
-            self._refuse(scores, impossible, row, start, "Likelihoods of nodes lie between 0 and 1", advice)
+            impossible = ~((scores[row] >= lowest) & (scores[row] <= highest))
+            self._refuse(scores, impossible, row, start, rule, advice)
 
     def _refuse(
         self, scores: NDArray[Any], bad: NDArray[np.bool_], row: int, start: int, rule: str, advice: str
@@ -185,16 +200,22 @@ def label_nodes(hierarchy: Hierarchy, source: str, labels: list[str], start: int
     )
 
 
+def _if_logits() -> str:
+    return (
+        f"If these are logits, say so with {argument('logits', True)}, or save them in the .npz file as 'logits'."
+    )
+
+
 def _advice(scores: NDArray[Any], total: float) -> str:
     """Say what may have happened to a row of scores that is no distribution."""
     if np.isnan(total):
         return "Remove the row, or compute its scores again."
     if scores.min() >= 0 and abs(total - 1) <= _NEARLY:
         remedy = "write more digits, or divide each row by its sum"
-        return f"If these are probabilities that were rounded, {remedy}. {_LOGITS}"
+        return f"If these are probabilities that were rounded, {remedy}. {_if_logits()}"
     if scores.min() >= 0 and abs(total - 100) <= 100 * _NEARLY:
-        return f"If these are percentages, divide them by 100. {_LOGITS}"
-    return _LOGITS
+        return f"If these are percentages, divide them by 100. {_if_logits()}"
+    return _if_logits()
 
 
 def _misfit(hierarchy: Hierarchy, source: str, classes: list[str]) -> str:

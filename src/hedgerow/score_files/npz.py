@@ -11,8 +11,9 @@ from typing import IO, TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.errors import FileError, HedgerowError, ScoreError, closest
+from hedgerow.errors import FileError, HedgerowError, ScoreError, closest, some
 from hedgerow.files import require_file
+from hedgerow.likelihood import BOTTOM
 from hedgerow.score_files.source import PER_EXAMPLE, RawBlock, Source
 
 if TYPE_CHECKING:
@@ -20,11 +21,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hedgerow.likelihood import Scale
+    from hedgerow.score_files.source import Content
+
 WHOLE_LIMIT = 1 << 32
 """Bytes up to which an array in Fortran order is read whole; its rows cannot be read one after another."""
 
 _DEFLATE_AT_BEST = 1100  # deflate shrinks nothing more than about 1,032 times
-_SCORES = ("probabilities", "logits")
+_CONTENTS: tuple[Content, ...] = ("probabilities", "logits", "likelihoods")
 _ERRORS = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, NotImplementedError, ValueError)
 
 
@@ -57,8 +61,10 @@ class NpzSource(Source):
                 key: self._header(archive, f"{key}.npy") for key in self._wanted(archive) if key != "classes"
             }
             self.classes = self._names(archive)
-        self.logits = "logits" in self._members
-        self._scores = self._members["logits" if self.logits else "probabilities"]
+            if "likelihoods" in self._members and "scale.npy" in archive.namelist():
+                self.scale = self._read_scale(archive)
+        self.content = next(content for content in _CONTENTS if content in self._members)
+        self._scores = self._members[self.content]
         self.rows = self._checked_shapes()
         self.dtype = self._scores.dtype
         self.has = frozenset(self._members) & PER_EXAMPLE.keys()
@@ -105,11 +111,12 @@ class NpzSource(Source):
                 f"{self.path} has no member 'classes', the names of the score columns. Save it with "
                 f"np.savez(..., classes=names): an order is never guessed.{closest(['classes'], present)}"
             )
-        found = [name for name in _SCORES if name in present]
+        found = [name for name in _CONTENTS if name in present]
         if len(found) != 1:
-            trouble = "both 'probabilities' and 'logits'" if found else "neither 'probabilities' nor 'logits'"
+            trouble = f"has {some(found)}" if found else "has no scores"
             raise FileError(
-                f"{self.path} has {trouble}; it must hold exactly one of them. Its members: {', '.join(present)}."
+                f"{self.path} {trouble}; it must hold exactly one of {', '.join(map(repr, _CONTENTS))}. Its "
+                f"members: {', '.join(present)}."
             )
         return ["classes", *found, *(key for key in self._keys if key in present)]
 
@@ -177,6 +184,16 @@ class NpzSource(Source):
             names = column.take(member.shape[0])
             column.finish()
         return [str(name) for name in names.tolist()]
+
+    def _read_scale(self, archive: zipfile.ZipFile) -> Scale:
+        member = self._header(archive, "scale.npy")
+        with archive.open("scale.npy") as file:
+            self._parsed("scale", file)
+            scale = str(_read(file, member.shape, member.dtype)) if not member.shape else None
+        for known in BOTTOM:
+            if scale == known:
+                return known
+        raise FileError(f"{self.path}: 'scale' must be one of {', '.join(map(repr, BOTTOM))}, as text.")
 
     def _checked_shapes(self) -> int:
         scores = self._scores

@@ -14,6 +14,7 @@ import numpy as np
 
 from hedgerow.errors import FileError, ParameterError
 from hedgerow.files import atomic_write
+from hedgerow.likelihood import to_probability
 from hedgerow.score_files.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from hedgerow.likelihood import Likelihoods
     from hedgerow.score_files.scores import Scores
     from hedgerow.tree import Hierarchy
 
@@ -179,7 +181,7 @@ def _by_rank(hierarchy: Hierarchy, answers: NDArray[np.int64]) -> dict[str, int]
 def write_predictions(
     path: str | os.PathLike[str],
     scores: Scores,
-    rule: Callable[[Hierarchy, NDArray[Any]], Any],
+    rule: Callable[[Hierarchy, Likelihoods], Any],
     *,
     progress: Progress = silent,
 ) -> Written:
@@ -192,7 +194,7 @@ def write_predictions(
     scores
         A score file, or what a trained model says of new data.
     rule
-        From the tree and likelihoods [rows, nodes] to node indices.
+        From the tree and likelihoods to node indices: see `infer.answering_rule`.
     progress
         Told how far the work is.
     """
@@ -204,8 +206,8 @@ def write_predictions(
         progress("Answering", scores.rows) as advance,
     ):
         for block in scores:
-            nodes = np.asarray(rule(hierarchy, block.q))
-            confidence = block.q[np.arange(len(nodes)), nodes]
+            nodes = np.asarray(rule(hierarchy, block.likelihoods))
+            confidence = to_probability(block.q[np.arange(len(nodes)), nodes], block.scale)
             write(nodes, confidence, block.ids)
             answers += np.bincount(nodes, minlength=len(hierarchy))
             total += float(confidence.sum(dtype=np.float64))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, final
 import numpy as np
 
 from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.score_files.columns import Columns, Kind, clash, label_nodes
+from hedgerow.score_files.columns import Columns, clash, label_nodes
 from hedgerow.score_files.npz import NpzSource
 from hedgerow.score_files.source import PER_EXAMPLE
 from hedgerow.score_files.tables import CsvSource, ParquetSource
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hedgerow.likelihood import Likelihoods, Scale
+    from hedgerow.score_files.columns import ColumnKind
     from hedgerow.score_files.source import Source
     from hedgerow.tree import Hierarchy, Indices, Names
 
@@ -34,8 +36,8 @@ class Block:
 
     start: int
     """Row of the first example in the file, counted from 0."""
-    q: NDArray[Any]
-    """Likelihoods [rows, nodes], in node order; float32 or float64."""
+    likelihoods: Likelihoods
+    """Likelihoods of the rows, with their scale."""
     labels: Indices | None = None
     """Node index of each label."""
     ids: Names | None = None
@@ -43,8 +45,19 @@ class Block:
     texts: Names | None = None
     images: Names | None = None
 
+    @property
+    def q(self) -> NDArray[Any]:
+        """The likelihoods as an array [rows, nodes], in node order; float32 or float64."""
+        values: NDArray[Any] = self.likelihoods.values
+        return values
+
+    @property
+    def scale(self) -> Scale:
+        """What the likelihoods are: "probability", "log" or "logit"."""
+        return self.likelihoods.scale
+
     def __len__(self) -> int:
-        return len(self.q)
+        return len(self.likelihoods)
 
 
 class Scores(Protocol):
@@ -81,7 +94,12 @@ class ScoreFile:
         self._source = source
         self._labels = labels
         self._columns = Columns.bind(
-            hierarchy, source.path, source.classes, logits=logits or source.logits, dtype=source.dtype
+            hierarchy,
+            source.path,
+            source.classes,
+            content="logits" if logits and source.content == "probabilities" else source.content,
+            scale=source.scale,
+            dtype=source.dtype,
         )
         row_bytes = max(8 * len(hierarchy), source.row_bytes)
         self._block_rows = max(1, _BLOCK_BYTES // row_bytes) if block_rows is None else block_rows
@@ -99,14 +117,14 @@ class ScoreFile:
         return "ids" in self._source.has
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ColumnKind:
         """What the columns are: "leaves" or "nodes"."""
         return self._columns.kind
 
     @property
-    def logits(self) -> bool:
-        """Whether the scores are logits."""
-        return self._columns.logits
+    def scale(self) -> Scale:
+        """What the likelihoods are: "probability", unless the file holds likelihoods on another scale."""
+        return self._columns.scale
 
     def __iter__(self) -> Iterator[Block]:
         keys = self._source.has if self._labels else self._source.has - {"labels"}
@@ -115,12 +133,12 @@ class ScoreFile:
         for raw in self._source.read(self._block_rows, keys):
             if not len(raw.scores):
                 continue
-            q = self._columns.likelihoods(raw.scores, raw.start)
+            likelihoods = self._columns.likelihoods(raw.scores, raw.start)
             doubts.append(self._columns.likely_probabilities(raw.scores))
             labels = raw.texts.get("labels")
             yield Block(
                 raw.start,
-                q,
+                likelihoods,
                 None if labels is None else label_nodes(self.hierarchy, self.path, labels, raw.start),
                 **{key: _as_names(values) for key, values in raw.texts.items() if key != "labels"},
             )
@@ -133,7 +151,7 @@ class ScoreFile:
 
 def open_scores(
     path: str | os.PathLike[str],
-    tree: Hierarchy,
+    hierarchy: Hierarchy,
     *,
     logits: bool = False,
     labels: bool = True,
@@ -148,7 +166,7 @@ def open_scores(
     ----------
     path
         An `.npz`, `.csv`, `.tsv` or `.parquet` file.
-    tree
+    hierarchy
         The tree.
     logits
         Whether the scores of a table are logits; an `.npz` file says so by the name of its member.
@@ -160,12 +178,11 @@ def open_scores(
     Examples
     --------
     >>> import tempfile, pathlib, hedgerow as hr
-    >>> from hedgerow.score_files import open_scores
-    >>> h = hr.Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+        >>> h = hr.Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "scores.csv")
     ...     _ = file.write_text("wolf,cat,dog,label\n0.5,0.25,0.25,wolf\n0,0.5,0.5,pet\n")
-    ...     for block in open_scores(file, h):
+    ...     for block in hr.open_scores(file, h):
     ...         print(block.q.tolist(), block.labels.tolist())
     [[1.0, 0.5, 0.25, 0.25, 0.5], [1.0, 1.0, 0.5, 0.5, 0.0]] [4, 1]
     """
@@ -178,10 +195,10 @@ def open_scores(
         raise ParameterError(f"block_rows must be 1 or more, not {block_rows}.")
     source = NpzSource(shown, labels=labels) if suffix == ".npz" else _TABLES[suffix](shown)
     if suffix != ".npz":
-        clash(tree, shown, [PER_EXAMPLE[key] for key in sorted(source.has)])
+        clash(hierarchy, shown, [PER_EXAMPLE[key] for key in sorted(source.has)])
     if labels and "labels" not in source.has:
         raise ScoreError(f"{shown} needs labels for this. {source.missing_labels}")
-    return ScoreFile(source, tree, logits=logits, labels=labels, block_rows=block_rows)
+    return ScoreFile(source, hierarchy, logits=logits, labels=labels, block_rows=block_rows)
 
 
 def _as_names(values: list[str]) -> Names:

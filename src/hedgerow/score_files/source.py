@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from hedgerow.likelihood import Scale
+
+Content = Literal["probabilities", "logits", "likelihoods"]
+"""What scores are: probabilities (of leaves or nodes), logits of leaves, likelihoods of nodes on some scale."""
 
 PER_EXAMPLE = {"labels": "label", "ids": "id", "groups": "group", "texts": "text", "images": "image"}
 """What a file may say about each example: the member of an `.npz` file and the column of a table."""
@@ -44,8 +49,10 @@ class Source(ABC):
     """Number of rows, where the file tells it in advance."""
     dtype: np.dtype[Any]
     """Type of the scores."""
-    logits: bool
-    """Whether the file itself says that its scores are logits."""
+    content: Content
+    """What the file itself says that its scores are."""
+    scale: Scale = "probability"
+    """The scale of likelihoods."""
     has: frozenset[str]
     """The per-example columns that are there, by their `.npz` name."""
     missing_labels: str

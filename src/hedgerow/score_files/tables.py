@@ -38,7 +38,7 @@ def _arrow_errors(path: str, what: str) -> Iterator[None]:
 class _Table(Source):
     """Columns of a table told apart: about the example, or scores of a class."""
 
-    logits = False
+    content = "probabilities"
 
     def __init__(self, path: str, columns: Sequence[str]) -> None:
         self.path = path

@@ -5,9 +5,11 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rich.text import Text
 
 from hedgerow.errors import counted
+from hedgerow.likelihood import to_probability
 from hedgerow.show.terminal import print_table
 
 if TYPE_CHECKING:
@@ -72,7 +74,7 @@ def print_evaluation(
     if tau is None:
         step = f"compare with another model:\n  hedgerow compare {compare}"
     else:
-        there = evaluation.curve.at(float(tau))
+        there = evaluation.at_probability(float(tau))
         said = (
             f"With the threshold {tau}, {there['correct']:.1%} of these answers are right, and they hold "
             f"{there['recall']:.1%} of the labels' information. On new examples both will differ somewhat.\n"
@@ -145,17 +147,22 @@ def _print_rules(evaluation: Evaluation, console: Console) -> None:
 
 
 def _safe_threshold(evaluation: Evaluation) -> str | None:
-    """Return the threshold at which 95 % of the answers are right, in few digits; None if there is none."""
+    """Return the threshold at which 95 % of the answers are right, a probability in few digits; None if none."""
     point = evaluation.points.get("R@95C")
-    if point is None or evaluation.scale != "probability" or point["recall"] == 0:
+    if point is None or point["recall"] == 0:
         return None
+
+    def is_safe(tau: float) -> bool:
+        there = evaluation.at_probability(tau)
+        return there["correct"] >= _SAFE and there["recall"] >= _NEARLY * point["recall"]
+
+    exact = float(to_probability(np.float64(point["threshold"]), evaluation.scale))
     for digits in range(17):
         # Up, to the safe side; but models can be so sure that their thresholds differ only far behind the point.
-        rounded = Decimal(point["threshold"]).quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
-        there = evaluation.curve.at(float(rounded))
-        if there["correct"] >= _SAFE and there["recall"] >= _NEARLY * point["recall"]:
+        rounded = Decimal(exact).quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
+        if is_safe(float(rounded)):
             return f"{rounded:f}"
-    return repr(point["threshold"])
+    return repr(exact) if is_safe(exact) else None
 
 
 def _print_figures(comparison: SystemComparison, console: Console) -> None:

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
-from hedgerow.measure import OperatingCurve
 from hedgerow.show.figures import COLOURS, FILLS, KINDS, MARKERS, OperatingCurveDisplay, System
+from hedgerow.study.scoring import curve_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,12 +24,6 @@ Results = list[dict[str, Any]]
 """Results of one system, one a seed."""
 
 _CRM: dict[str, Any] = {"marker": "*", "markersize": 7, "markeredgewidth": 0.6, "markeredgecolor": "white"}
-
-
-def curve_of(result: Mapping[str, Any]) -> OperatingCurve:
-    """Return the curve that a record states; its thresholds are probabilities."""
-    curve = {name: np.array(values) for name, values in result["curve"].items()}
-    return OperatingCurve(curve.pop("tau"), curve, result["examples"])
 
 
 def system(name: str, results: Results) -> System:

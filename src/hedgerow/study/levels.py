@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.learn.data import DataSplits
+from hedgerow.learn.training.run_folder import likelihood_blocks
+from hedgerow.likelihood import Likelihoods
+from hedgerow.measure import evaluate
 from hedgerow.study.experiment import Experiment, Findings
-from hedgerow.study.scoring import scores
 from hedgerow.study.tables import Column, Entry, Row, Table
 from hedgerow.study.work import trained
 
@@ -45,33 +47,18 @@ def at_level(splits: DataSplits, level: int) -> DataSplits:
     return DataSplits(splits.name, tree, train, val, test)
 
 
-def classes_at(tree: Hierarchy, level: int) -> NDArray[np.int64]:
-    """Return the classes of a level: the nodes at that depth, and the leaves that end above it."""
-    return np.flatnonzero((tree.depth == level) | (tree.is_leaf & (tree.depth < level)))
-
-
 def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
     """Train at one level, and test there and at those above."""
-    level = int(cell.options["level"])
-    cut = at_level(splits, level)
-    tree = cut.hierarchy
+    cut = at_level(splits, int(cell.options["level"]))
     classifier, device, seconds = trained(cell, cut)
     begun = time.perf_counter()
-    classes = {j: classes_at(tree, j) for j in range(1, level + 1)}
-    target = {j: tree.cut_at_depth(j)[1][cut.test.labels] for j in classes}
-    # A cut tree keeps the order of its nodes, so that its leaves stand in the order of the classes.
-    place = {j: _places(tree.cut_at_depth(j)[0]) for j in classes}
-    right, number = dict.fromkeys(classes, 0), dict.fromkeys(classes, 0)
-    for rows, theta in scores(classifier, cut.test, device):
-        log_q = classifier.method.log_likelihood(theta).cpu().numpy()
-        for j, nodes in classes.items():
-            label = place[j][target[j][rows]]
-            known = label >= 0
-            right[j] += int(np.sum(log_q[:, nodes].argmax(axis=1)[known] == label[known]))
-            number[j] += int(known.sum())
+    likelihoods = list(likelihood_blocks(classifier, cut.test, device))
+    values = np.concatenate([block.values for block in likelihoods])
     results = [
-        {"level": j, "classes": len(classes[j]), "examples": number[j], "accuracy": right[j] / max(1, number[j])}
-        for j in classes
+        tested_at(
+            cut.hierarchy, Likelihoods.of(cut.hierarchy, values, likelihoods[0].scale), cut.test.labels, level
+        )
+        for level in range(1, int(cell.options["level"]) + 1)
     ]
     measuring = time.perf_counter() - begun
     return {
@@ -81,11 +68,17 @@ def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
     }
 
 
-def _places(tree: Hierarchy) -> NDArray[np.int64]:
-    """Return the place of every node among the leaves; -1 for those that are none."""
-    place = np.full(len(tree), -1)
-    place[tree.leaves] = np.arange(len(tree.leaves))
-    return place
+def tested_at(hierarchy: Hierarchy, q: Likelihoods, labels: NDArray[np.int64], level: int) -> dict[str, Any]:
+    """Return the accuracy of the most likely class of a level: of the most likely leaf of the tree cut there."""
+    tree, projection = hierarchy.cut_at_depth(level)
+    target = projection[labels]
+    known = tree.is_leaf[target]  # other labels say nothing about this level
+    found = {"level": level, "classes": len(tree.leaves), "examples": int(known.sum())}
+    if not known.any():
+        return {**found, "accuracy": 0.0}
+    # A cut tree keeps the order of its nodes, and a node its likelihood.
+    kept = Likelihoods.of(tree, q.values[known][:, hierarchy.depth <= level], q.scale)
+    return {**found, "accuracy": evaluate(tree, kept, target[known]).summary["leaf_exact"]}
 
 
 def findings(plan: Plan, records: Records) -> Findings:

@@ -13,10 +13,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import special
 
 from hedgerow.errors import ParameterError
 from hedgerow.measure import intercept
 from hedgerow.study.experiment import Experiment, Findings, Results, by_method, notes
+from hedgerow.study.scoring import logits_of
 from hedgerow.study.tables import Column, Entry, Row, Table, entries
 from hedgerow.study.unseen import without
 from hedgerow.study.work import train_and_test
@@ -118,13 +120,13 @@ def _at_common_thresholds(inside: Results, outside: Results) -> dict[str, Entry]
 
 def _place(result: Mapping[str, Any], tau: float) -> int:
     """Return where on a recorded curve the threshold is `tau`, or the nearest below."""
-    return int(np.searchsorted(-np.array(result["curve"]["tau"]), -tau))
+    return int(np.searchsorted(-logits_of(result), -special.logit(tau)))
 
 
 def _thresholds(inside: Mapping[str, Results]) -> str:
     """Return a sentence on the thresholds that stand for those of the headings, where they differ."""
     curves = [result for results in inside.values() for result in results]
-    found = {f"{tau:g}": {f"{r['curve']['tau'][_place(r, tau)]:.5g}" for r in curves} for tau in TAUS}
+    found = {f"{tau:g}": {f"{special.expit(logits_of(r)[_place(r, tau)]):.5g}" for r in curves} for tau in TAUS}
     taken = [f"τ = {tau} is taken at {' and '.join(sorted(near))}" for tau, near in found.items() if near - {tau}]
     return f" Of the thresholds recorded, the nearest below counts: {'; '.join(taken)}." if taken else ""
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from hedgerow.learn.training.run_folder import score_blocks
 from hedgerow.likelihood import fit_temperature
-from hedgerow.study.scoring import Reading, readings, score, scores
+from hedgerow.study.scoring import Reading, readings, score
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,6 +84,8 @@ def _temperature(
     if len(held_out) > _ENOUGH:
         chosen = np.random.default_rng(cell.recipe.run.seed).choice(len(held_out), _ENOUGH, replace=False)
         held_out = held_out.subset(np.sort(chosen))
-    theta = torch.cat([block for _, block in scores(classifier, held_out, device)])
+    theta = torch.cat(list(score_blocks(classifier, held_out, device)))
     tree = classifier.method.hierarchy
-    return dataclasses.asdict(fit_temperature(tree, theta, held_out.labels, reading.link, judge=reading.judge))
+    return dataclasses.asdict(
+        fit_temperature(tree, theta, held_out.labels, reading.log_likelihood, judge=reading.judge)
+    )

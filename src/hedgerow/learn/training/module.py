@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -14,8 +13,7 @@ from hedgerow import methods
 from hedgerow.errors import HedgerowError
 from hedgerow.learn import models
 from hedgerow.learn.data.torch_dataset import to_float
-from hedgerow.learn.torch_metric import OperatingCurveMetric
-from hedgerow.methods.deep_rtc import DeepRTC
+from hedgerow.learn.torch_metric import SummaryMetric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +91,7 @@ class TrainingModule(LightningModule):
     ) -> None:
         super().__init__()
         self.classifier = classifier
-        self.curve = OperatingCurveMetric(classifier.method.hierarchy, scale="log")
+        self.summary = SummaryMetric(classifier.method.hierarchy, scale=classifier.method.scale)
         self._recipe = recipe
         self._ids = ids
         self._loss = torch.compile(classifier.loss) if compiled else classifier.loss
@@ -110,8 +108,7 @@ class TrainingModule(LightningModule):
     def training_step(self, batch: tuple[Tensor, Tensor, Tensor], batch_idx: int) -> Tensor:
         """Return the mean loss of a batch."""
         inputs, labels, _ = batch
-        method = self.classifier.method
-        drawn = {"cut": method.sample_cut(len(labels))} if isinstance(method, DeepRTC) else {}
+        drawn = self.classifier.method.draw(len(labels))
         loss: Tensor = self._loss(inputs, labels, **drawn).mean()
         self._watch(loss.detach(), batch_idx)
         self.log("loss", loss.detach(), prog_bar=True, batch_size=len(labels))
@@ -139,17 +136,16 @@ class TrainingModule(LightningModule):
         )
 
     def validation_step(self, batch: tuple[Tensor, Tensor, Tensor]) -> None:
-        """Add a batch to the validation curve."""
+        """Add a batch to the validation figures."""
         inputs, labels, _ = batch
-        theta = self.classifier(inputs)
-        self.curve.update(self.classifier.method.log_likelihood(theta.float()), labels)
+        method = self.classifier.method
+        self.summary.update(method.likelihood(self.classifier(inputs).float(), method.scale), labels)
 
     def on_validation_epoch_end(self) -> None:
-        """Log the summary of the validation curve."""
-        curve = self.curve.compute()
-        self.curve.reset()
-        figures = curve.summary() | {"majority_F1": curve.at(math.log(0.5))["f1"], "examples": curve.examples}
-        # The curve is that of all processes already: their mean is the same.
+        """Log the summary figures of the validation data."""
+        figures = self.summary.compute()
+        self.summary.reset()
+        # They are those of all processes already: their mean is the same.
         self.log_dict({f"val/{name}": float(value) for name, value in figures.items()}, sync_dist=True)
         monitored = self._recipe.run.monitor
         self.log(f"val_{monitored}", figures[monitored], prog_bar=True, sync_dist=True)

@@ -12,8 +12,8 @@ import torch
 from hedgerow.errors import FileError, ScoreError
 from hedgerow.learn.data import Examples, ImageFiles
 from hedgerow.learn.data.feature_files import read_features
-from hedgerow.learn.data.image_files import EXTENSIONS
-from hedgerow.learn.training.run_folder import likelihoods
+from hedgerow.learn.data import EXTENSIONS
+from hedgerow.learn.training.run_folder import likelihood_blocks
 from hedgerow.score_files import Block
 
 if TYPE_CHECKING:
@@ -67,11 +67,11 @@ class RunScores:
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         ids = self._examples.ids.astype(object)
         start = 0
-        for q in likelihoods(self._classifier, self._examples, device):
-            rows = slice(start, start + len(q))
+        for likelihoods in likelihood_blocks(self._classifier, self._examples, device):
+            rows = slice(start, start + len(likelihoods))
             labels = self._examples.labels[rows] if self._labelled else None
-            yield Block(start, q, labels, ids=ids[rows])
-            start += len(q)
+            yield Block(start, likelihoods, labels, ids=ids[rows])
+            start += len(likelihoods)
 
 
 def _features(path: Path, hierarchy: Hierarchy, _: tuple[int, ...], labelled: bool) -> Examples:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import signal
 import warnings
 from contextlib import contextmanager
@@ -25,8 +24,9 @@ from hedgerow.learn.training.batches import SplitBatches
 from hedgerow.learn.training.module import Classifier, TrainingModule
 from hedgerow.learn.training.printing import print_tree
 from hedgerow.learn.training.progress import EpochReport
-from hedgerow.learn.training.run_folder import AtomicCheckpoints, RunFolder, likelihoods
-from hedgerow.measure import CurveBuilder
+from hedgerow.learn.training.run_folder import AtomicCheckpoints, RunFolder, likelihood_blocks
+from hedgerow.measure import EvaluationBuilder, evaluate
+from hedgerow.score_files import open_scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from hedgerow.learn.data import DataSplits
     from hedgerow.learn.training.recipe import Recipe, Run
+    from hedgerow.measure import Evaluation
 
 
 def train(
@@ -177,19 +178,18 @@ def _finish(run: RunFolder, classifier: Classifier, splits: DataSplits, device: 
     classifier.load_state_dict({k.removeprefix(prefix): v for k, v in best.items() if k.startswith(prefix)})
     run.save_weights(classifier)
     run.save_scores(classifier, splits.test, device)
-    figures = {name: _figures(classifier, splits.split(name), device) for name in ("val", "test")}
+    test = evaluate(splits.hierarchy, open_scores(run.scores, splits.hierarchy))
+    figures = {"val": _evaluated(classifier, splits.val, device).summary, "test": test.summary}
     run.write_text("metrics.json", json.dumps(figures, indent=2) + "\n")
 
 
-def _figures(classifier: Classifier, examples: data.Examples, device: torch.device) -> dict[str, float]:
-    """Return the summary of a split's curve, ranked by log-likelihoods, which do not saturate."""
-    builder = CurveBuilder(classifier.method.hierarchy, scale="log")
+def _evaluated(classifier: Classifier, examples: data.Examples, device: torch.device) -> Evaluation:
+    builder = EvaluationBuilder(classifier.method.hierarchy)
     start = 0
-    for q in likelihoods(classifier, examples, device, log=True):
-        builder.update(q, examples.labels[start : start + len(q)])
-        start += len(q)
-    curve = builder.compute()
-    return curve.summary() | {"majority_F1": curve.at(math.log(0.5))["f1"], "leaf_F1": curve.at(-math.inf)["f1"]}
+    for likelihoods in likelihood_blocks(classifier, examples, device):
+        builder.update(likelihoods, examples.labels[start : start + len(likelihoods)])
+        start += len(likelihoods)
+    return builder.compute()
 
 
 def accelerator(run: Run) -> str:

@@ -5,7 +5,7 @@ recipe.toml         the recipe, every field spelt out
 tree.json           the tree
 model.safetensors   the best weights
 metrics.json        summary figures on the validation and test data
-scores.npz          likelihoods of the test data, for `hedgerow evaluate`
+scores.npz          likelihoods of the test data, on the scale of the method
 checkpoints/        best.ckpt and last.ckpt, whole or not there
 logs/               TensorBoard and CSV
 ```
@@ -29,12 +29,13 @@ from hedgerow.files import atomic_write, make_folder
 from hedgerow.learn.training.batches import EVALUATION_BATCH, Order, batches
 from hedgerow.learn.training.module import Classifier
 from hedgerow.learn.training.recipe import Recipe
+from hedgerow.likelihood import Likelihoods
 from hedgerow.tree import Hierarchy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from torch import Tensor
 
     from hedgerow.learn.data import Examples
 
@@ -165,28 +166,40 @@ class RunFolder:
         classifier.load_state_dict(weights)
         return classifier.eval()
 
+    @property
+    def scores(self) -> Path:
+        """The score file of the test data."""
+        return self.path / "scores.npz"
+
     def save_scores(self, classifier: Classifier, examples: Examples, device: torch.device) -> None:
-        """Write likelihoods, labels and ids of some examples as a score file."""
+        """Write likelihoods, labels and ids of some examples as a score file, on the scale of the method."""
         names = classifier.method.hierarchy.names
-        blocks = list(likelihoods(classifier, examples, device))
-        with atomic_write(self.path / "scores.npz", "wb") as file:
+        blocks = [likelihoods.values for likelihoods in likelihood_blocks(classifier, examples, device)]
+        with atomic_write(self.scores, "wb") as file:
             np.savez_compressed(
                 file,
                 allow_pickle=False,
                 classes=names.astype(np.str_),
                 labels=names[examples.labels].astype(np.str_),
                 ids=examples.ids,
-                probabilities=np.concatenate(blocks),
+                likelihoods=np.concatenate(blocks),
+                scale=np.array(classifier.method.scale),
             )
 
 
 @torch.inference_mode()
-def likelihoods(
-    classifier: Classifier, examples: Examples, device: torch.device, *, log: bool = False
-) -> Iterator[NDArray[np.float32]]:
-    """Yield the likelihoods (or their logarithms) [rows, nodes] of examples, block by block, in order."""
+def score_blocks(classifier: Classifier, examples: Examples, device: torch.device) -> Iterator[Tensor]:
+    """Yield the scores θ of examples, block by block, in order, in single precision."""
     classifier = classifier.to(device).eval()
+    # Always the same blocks: their size may change the last digits of a score.
     for inputs, _, _ in batches(examples, Order(len(examples), EVALUATION_BATCH), device):
-        theta = classifier(inputs.to(device))
-        method = classifier.method
-        yield (method.log_likelihood if log else method.likelihood)(theta.float()).cpu().numpy()
+        yield classifier(inputs.to(device)).float()
+
+
+@torch.inference_mode()
+def likelihood_blocks(classifier: Classifier, examples: Examples, device: torch.device) -> Iterator[Likelihoods]:
+    """Yield the likelihoods of examples, block by block, in order, in main memory, on the scale of the method."""
+    method = classifier.method
+    for theta in score_blocks(classifier, examples, device):
+        values = method.likelihood(theta, method.scale).cpu().numpy()
+        yield Likelihoods.of(method.hierarchy, values, method.scale)

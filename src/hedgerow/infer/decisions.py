@@ -1,4 +1,4 @@
-"""Rules that weigh likelihoods, as probabilities, against what an answer is worth."""
+"""Rules that weigh likelihoods, as probabilities, against what an answer costs, and λ fitted to data."""
 
 from __future__ import annotations
 
@@ -6,39 +6,22 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from hedgerow.arrays import Array, Layout, as_numpy, extra_ops
+from hedgerow.arrays import Array, Layout, as_numpy, ops_of
 from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.infer import risk
-from hedgerow.infer.choice import best_rung, by_rows, first, information_of, nontrivial
-from hedgerow.infer.pareto import ordered_pareto_sets
-from hedgerow.likelihood import check_likelihoods
+from hedgerow.infer.expected_cost import exclusive, expected_cost, is_reward
+from hedgerow.infer.pareto import Candidates
+from hedgerow.infer.rules import by_rows, first, information_of, nontrivial
+from hedgerow.likelihood import BOTTOM, Likelihoods, to_probability
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from hedgerow.infer.risk import Cost, Over
-    from hedgerow.tree import Hierarchy, InformationKind
+    from hedgerow.infer.expected_cost import Cost, Over
+    from hedgerow.infer.rules import Specificity
+    from hedgerow.likelihood import Scale
+    from hedgerow.tree import Hierarchy
 
 _LARGEST_LAMBDA = 2.0**64  # beside it no tree's information is more than rounding
-
-
-def expected_information(
-    hierarchy: Hierarchy, q: Any, lam: float = 0.0, *, information: InformationKind | ArrayLike = "leaves"
-) -> Array:
-    """Answer with the node of largest ``(I(y) + λ) q(y)`` (Deng et al.); ties go to higher likelihood.
-
-    With λ = 0 that is the information expected of the answer, wrong ones giving none. Large λ prefer likely nodes,
-    the root above all.
-
-    >>> from hedgerow import Hierarchy, infer
-    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
-    >>> [h.names[infer.expected_information(h, [[1, 0.8, 0.3, 0.5, 0.2]], lam)].item() for lam in (0, 2, 5)]
-    ['dog', 'pet', 'root']
-    """
-    q = check_likelihoods(hierarchy, q)
-    if not 0 <= lam < np.inf:
-        raise ParameterError(f"lam must be 0 or larger, and finite, not {lam}.")
-    return best_rung(hierarchy, q, information, lambda p, value, _: (p > 0, (value + lam) * p, p, value))
 
 
 class FittedLambda(NamedTuple):
@@ -56,8 +39,9 @@ def fit_lambda(
     labels: ArrayLike | Array,
     accuracy: float,
     *,
-    information: InformationKind | ArrayLike = "leaves",
+    information: Specificity = "leaves",
     below_label: Literal["label", "wrong"] = "label",
+    scale: Scale | None = None,
 ) -> FittedLambda:
     """Find by bisection a λ for `expected_information` whose answers are as often correct as wanted.
 
@@ -78,6 +62,8 @@ def fit_lambda(
         The measure of specificity.
     below_label
         What an answer below its label counts as: "label" (so it is correct) or "wrong".
+    scale
+        What plain likelihoods are: "probability" (the default), "log" or "logit".
 
     Examples
     --------
@@ -90,20 +76,22 @@ def fit_lambda(
     >>> h.names[infer.expected_information(h, q, fitted.lam)].tolist()
     ['pet', 'cat']
     """
-    q = check_likelihoods(hierarchy, q)
+    q = Likelihoods.of(hierarchy, q, scale)
     known = hierarchy.nodes(as_numpy(labels))
-    if known.shape != (q.shape[0],) or q.shape[0] == 0:
-        raise ScoreError(f"One label an example is needed; got {q.shape[0]} examples and labels {known.shape}.")
+    if known.shape != (len(q),) or len(q) == 0:
+        raise ScoreError(f"One label an example is needed; got {len(q)} examples and labels {known.shape}.")
     if not 0 <= accuracy <= 1:
         raise ParameterError(f"accuracy must lie between 0 and 1, not {accuracy}.")
     # Whatever λ is, the answer belongs to the Pareto set; there, ties go to what comes first.
-    sets = ordered_pareto_sets(hierarchy, q, information=information, minimum=0.0)
-    count, node, p = extra_ops(q).to_numpy(sets.count, sets.node, sets.score)
+    candidates = Candidates.of(hierarchy, information)
+    sets = candidates.sets(q, BOTTOM[q.scale])
+    count, node, score = ops_of(q.raw).to_numpy(sets.count, sets.node, sets.score)
+    p = to_probability(score, q.scale)
     example = np.repeat(np.arange(len(count)), count)
     right = hierarchy.is_ancestor(node, known[example])
     if below_label == "label":
         right |= hierarchy.is_ancestor(known[example], node)
-    gain = hierarchy.information(information)[node]
+    gain = candidates.value[node]
     start = (np.cumsum(count) - count)[count > 0]
     unanswered = np.count_nonzero(count == 0)  # the root, which is correct
 
@@ -129,7 +117,7 @@ def fit_lambda(
 
 
 def most_likely_exclusive(
-    hierarchy: Hierarchy, q: Any, *, information: InformationKind | ArrayLike = "leaves"
+    hierarchy: Hierarchy, q: Any, *, information: Specificity = "leaves", scale: Scale | None = None
 ) -> Array:
     """Answer with the node most likely to be the label itself, none of its children (Brust and Denzler).
 
@@ -140,16 +128,15 @@ def most_likely_exclusive(
     >>> h.names[infer.most_likely_exclusive(h, [[1, 0.7, 0.1, 0.2, 0.3]])].tolist()
     ['pet']
     """
-    q = check_likelihoods(hierarchy, q)
-    value = information_of(hierarchy, q, information)
+    q = Likelihoods.of(hierarchy, q, scale)
+    value = information_of(hierarchy, q.raw, information)
 
-    def rule(q: Array, _: slice) -> Array:
-        p = nontrivial(hierarchy, q)
-        return first(
-            Layout.of(hierarchy, q).nontrivial, p > 0, (risk.exclusive(hierarchy.without_trivial, p), value, p)
-        )
+    def rule(block: Array, _: slice) -> Array:
+        p = nontrivial(hierarchy, block)
+        own = exclusive(hierarchy.without_trivial, p)
+        return first(Layout.of(hierarchy, block).nontrivial, p > 0, (own, value, p))
 
-    return by_rows(q, rule)
+    return by_rows(q.probabilities(), rule)
 
 
 def risk_minimising(
@@ -158,7 +145,8 @@ def risk_minimising(
     cost: Cost,
     over: Over = "all",
     *,
-    information: InformationKind | ArrayLike = "leaves",
+    information: Specificity = "leaves",
+    scale: Scale | None = None,
 ) -> Array:
     """Answer with the node of smallest expected cost, the label being drawn from the likelihoods.
 
@@ -171,7 +159,7 @@ def risk_minimising(
     q
         [B, nodes] likelihoods.
     cost
-        By name: "depth distance" (edges between label and answer; also "edge_distance"), "information distance",
+        By name: "edge distance" (edges between label and answer), "information distance",
         "1 - correct", "-correct x I"; an answer below its label is not replaced by it. Or, on trees of up to 4,096
         nodes, a function of (tree, labels, predictions), which broadcast, such as `metrics.edge_distance`; or a
         matrix with a row for every label and a column for every prediction.
@@ -180,28 +168,30 @@ def risk_minimising(
         "leaves": labels and answers are leaves.
     information
         The measure of specificity, for ties and for the costs that use one.
+    scale
+        What plain likelihoods are: "probability" (the default), "log" or "logit".
 
     Examples
     --------
     >>> from hedgerow import Hierarchy, infer, metrics
     >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
     >>> q = [[1, 0.6, 0.3, 0.3, 0.4]]
-    >>> h.names[infer.risk_minimising(h, q, "depth distance")].tolist()
+    >>> h.names[infer.risk_minimising(h, q, "edge distance")].tolist()
     ['pet']
     >>> h.names[infer.risk_minimising(h, q, "1 - correct", over="leaves")].tolist()
     ['wolf']
     >>> h.names[infer.risk_minimising(h, q, metrics.edge_distance, over="leaves")].tolist()
     ['wolf']
     """
-    q = check_likelihoods(hierarchy, q)
-    expected = risk.expected_cost(hierarchy, q, cost, over, information)
-    value = information_of(hierarchy, q, information)
-    at = Layout.of(hierarchy.without_trivial, q)
+    q = Likelihoods.of(hierarchy, q, scale)
+    expected = expected_cost(hierarchy, q.raw, cost, over, information)
+    value = information_of(hierarchy, q.raw, information)
+    at = Layout.of(hierarchy.without_trivial, q.raw)
     allowed = at.end - at.nodes == 1 if over == "leaves" else at.nodes >= 0
 
-    def rule(q: Array, _: slice) -> Array:
-        p = nontrivial(hierarchy, q)
-        ties = (p, value) if risk.is_reward(cost) else (value, p)
-        return first(Layout.of(hierarchy, q).nontrivial, allowed & (p > 0), (-expected(p), *ties))
+    def rule(block: Array, _: slice) -> Array:
+        p = nontrivial(hierarchy, block)
+        ties = (p, value) if is_reward(cost) else (value, p)
+        return first(Layout.of(hierarchy, block).nontrivial, allowed & (p > 0), (-expected(p), *ties))
 
-    return by_rows(q, rule)
+    return by_rows(q.probabilities(), rule)

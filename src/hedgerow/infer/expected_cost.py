@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from hedgerow.arrays import Array, Layout, add_down, extra_ops, namespace, sum_children
+from hedgerow.arrays import Array, Layout, add_down, namespace, ops_of, sum_children
 from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.infer.pareto import Candidates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.tree import Hierarchy, Indices, InformationKind
+    from hedgerow.infer.rules import Specificity
+    from hedgerow.tree import Hierarchy, Indices
 
 Over = Literal["all", "leaves"]
 CostFunction: TypeAlias = "Callable[[Hierarchy, Indices, Indices], ArrayLike]"
@@ -28,20 +30,21 @@ Cost: TypeAlias = "str | CostFunction | ArrayLike"
 TABLE_LIMIT = 4096
 """The most nodes for which a cost that is not known by name is tabulated."""
 
-_DEPTH, _INFORMATION, _WRONG, _REWARD = "depth distance", "information distance", "1 - correct", "-correct x I"
+_EDGES, _INFORMATION, _WRONG, _REWARD = "edge distance", "information distance", "1 - correct", "-correct x I"
 COSTS = {
-    "edge distance": _DEPTH,
-    "depth distance": _DEPTH,
+    "edge distance": _EDGES,
+    "depth distance": _EDGES,  # as some papers call it
     "information distance": _INFORMATION,
     "1 - correct": _WRONG,
     "-correct x I": _REWARD,
     "-correct x information": _REWARD,
 }
 """Costs known by name. Case, blanks and underscores do not matter: "edge_distance" will do."""
+_NAMES = ", ".join(map(repr, dict.fromkeys(COSTS.values())))
 
 
 def expected_cost(
-    hierarchy: Hierarchy, like: Array, cost: Cost, over: Over, information: InformationKind | ArrayLike
+    hierarchy: Hierarchy, like: Array, cost: Cost, over: Over, information: Specificity
 ) -> Callable[[Array], Array]:
     """Return the function from likelihoods to expected costs: [..., nodes but the trivial] -> same, float64.
 
@@ -71,8 +74,8 @@ def expected_cost(
     if name == _WRONG:
         return lambda p: -_mass_below(tree, p, over)
     kept = ~hierarchy.is_trivial
-    ops = extra_ops(like)
-    value = hierarchy.information("depth" if name == _DEPTH else information)[kept]
+    ops = ops_of(like)
+    value = Candidates.of(hierarchy, "depth" if name == _EDGES else information).value[kept]
     if name == _REWARD:
         reward = ops.constant(value, ops.device_of(like))
         return lambda p: -(reward * _mass_below(tree, p, over))
@@ -103,7 +106,7 @@ def _known(cost: str) -> str:
     names = {squeezed(name): canonical for name, canonical in COSTS.items()}
     if squeezed(cost) not in names:
         raise ParameterError(
-            f"There is no cost {cost!r}; by name there are {', '.join(map(repr, COSTS))}. "
+            f"There is no cost {cost!r}; by name there are {_NAMES}. "
             "Any other cost is a function of tree, label and prediction, or a matrix."
         )
     return names[squeezed(cost)]
@@ -115,7 +118,7 @@ def _mass_below(tree: Hierarchy, p: Array, over: Over) -> Array:
     if over == "all":
         return p
     xp, at = namespace(p), Layout.of(tree, p)
-    sums = extra_ops(p).prefix_sums(xp.take(p, at.leaves, axis=-1))
+    sums = ops_of(p).prefix_sums(xp.take(p, at.leaves, axis=-1))
     below = xp.take(sums, at.last_leaf, axis=-1) - xp.take(sums, at.first_leaf, axis=-1)
     return xp.where(at.end - at.nodes == 1, p, below)  # leaves as they are, so that equal ones stay equal
 
@@ -131,7 +134,7 @@ def _table(hierarchy: Hierarchy, cost: CostFunction | ArrayLike, over: Over) -> 
     if len(nodes) > TABLE_LIMIT:
         raise ParameterError(
             f"A cost that is not known by name needs a table of all pairs, {len(nodes):,} x {len(nodes):,} here; "
-            f"that is done for up to {TABLE_LIMIT:,} nodes. By name there are {', '.join(map(repr, COSTS))}."
+            f"that is done for up to {TABLE_LIMIT:,} nodes. By name there are {_NAMES}."
         )
     if getattr(cost, "higher_is_better", False):
         name = getattr(cost, "name", cost)
@@ -167,7 +170,7 @@ def _tabulated(tree: Hierarchy, like: Array, table: NDArray[np.float64], over: O
         padded = np.zeros((len(tree), len(tree)))
         padded[np.ix_(tree.leaves, tree.leaves)] = table
         table = padded
-    ops = extra_ops(like)
+    ops = ops_of(like)
     placed = ops.constant(table, ops.device_of(like))
     if over == "leaves":
         return lambda p: _double(p) @ placed

@@ -10,7 +10,6 @@ import numpy as np
 
 from hedgerow.errors import ParameterError, some
 from hedgerow.measure import bootstrap
-from hedgerow.measure.evaluation import Evaluation, Examples
 from hedgerow.measure.events import Events
 from hedgerow.score_files import Progress, silent
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hedgerow.measure.bootstrap import Difference
+    from hedgerow.measure.evaluation import Evaluation
     from hedgerow.tree import Indices
 
 LOWER_IS_BETTER = frozenset({"AURC"})
@@ -146,7 +146,7 @@ def mismatch(base: Evaluation, other: Evaluation) -> str | None:
     measures = [evaluation.hierarchy.information(evaluation.information) for evaluation in (base, other)]
     same_measure = np.array_equal(measures[0], measures[1][here])
     if not same_measure or base.below_label != other.below_label:
-        return "it was evaluated with another --information or --below-label."
+        return "it was evaluated with another measure of information, or answers below the label count otherwise."
     if len(base) != len(other):
         return f"it has {len(other):,} examples, not {len(base):,}."
     if (order := _matched_ids(base, other)) is None:
@@ -156,8 +156,8 @@ def mismatch(base: Evaluation, other: Evaluation) -> str | None:
     differ = np.flatnonzero(names != other_names)
     if len(differ):
         row = int(differ[0])
-        where = f"row {row:,} (counted from 0)" if base.examples.ids is None else f"{base.examples.ids[row]!r}"
-        by_id = base.examples.ids is not None and other.examples.ids is not None
+        where = f"row {row:,} (counted from 0)" if base.answers.ids is None else f"{base.answers.ids[row]!r}"
+        by_id = base.answers.ids is not None and other.answers.ids is not None
         return (
             f"{len(differ):,} labels differ; for {where}, {str(other_names[row])!r} instead of "
             f"{str(names[row])!r}.{'' if by_id else ' If the order differs, give the examples ids.'}"
@@ -166,15 +166,15 @@ def mismatch(base: Evaluation, other: Evaluation) -> str | None:
 
 
 def _missing_ids(base: Evaluation, other: Evaluation) -> list[str]:
-    assert base.examples.ids is not None  # noqa: S101  (else examples are matched by order)
-    assert other.examples.ids is not None  # noqa: S101
-    present = set(other.examples.ids.tolist())
-    return [name for name in base.examples.ids.tolist() if name not in present]
+    assert base.answers.ids is not None  # noqa: S101  (else examples are matched by order)
+    assert other.answers.ids is not None  # noqa: S101
+    present = set(other.answers.ids.tolist())
+    return [name for name in base.answers.ids.tolist() if name not in present]
 
 
 def _matched_ids(base: Evaluation, other: Evaluation) -> Indices | None:
     """Return where each example of `base` stands in `other`; None if their ids are not the same."""
-    mine, theirs = base.examples.ids, other.examples.ids
+    mine, theirs = base.answers.ids, other.answers.ids
     if mine is None or theirs is None or np.array_equal(mine, theirs):
         return np.arange(len(base))
     place = {name: row for row, name in enumerate(theirs.tolist())}
@@ -197,10 +197,7 @@ def _in_order_of(base: Evaluation, other: Evaluation) -> Evaluation:
     # Each example's run of events, moved as a whole.
     shift = np.repeat(start[order] - (np.cumsum(count) - count), count)
     taken = np.arange(len(events.node)) + shift
-    examples = Examples(
-        {rule: node[nodes[order]] for rule, nodes in other.examples.predictions.items()},
-        {rule: value[order] for rule, value in other.examples.confidence.items()},
-        base.examples.ids,
-    )
+    answers = other.answers.taken(order)
+    answers = replace(answers, predictions={rule: node[found] for rule, found in answers.predictions.items()})
     moved = Events(node[events.label[order]], count, node[events.node[taken]], events.score[taken])
-    return replace(other, hierarchy=base.hierarchy, events=moved, examples=examples, information=base.information)
+    return replace(other, hierarchy=base.hierarchy, events=moved, answers=answers, information=base.information)

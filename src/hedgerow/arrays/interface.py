@@ -1,0 +1,136 @@
+"""What the operations expect: of a tree, and of the modules that work on arrays and on tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+Indices = NDArray[np.int64]
+Array = Any
+"""A NumPy array or a torch tensor; what comes out is of the kind that went in."""
+T = TypeVar("T")
+
+
+class TreeArrays(Protocol):
+    """A tree in depth-first order; `hedgerow.Hierarchy` is one."""
+
+    @property
+    def parent(self) -> Indices:
+        """Parent of each node, -1 for the root."""
+
+    @property
+    def depth(self) -> Indices:
+        """Number of edges from the root to each node."""
+
+    @property
+    def end(self) -> Indices:
+        """One past the last descendant of each node."""
+
+    @property
+    def leaves(self) -> Indices:
+        """The nodes without children."""
+
+    @property
+    def leaves_before(self) -> Indices:
+        """Number of leaves with an index below each of 0 .. n."""
+
+    @property
+    def child_count(self) -> Indices:
+        """Number of children of each node."""
+
+    @property
+    def is_trivial(self) -> NDArray[np.bool_]:
+        """Mask of the nodes with exactly one child, the root excepted."""
+
+    @property
+    def levels(self) -> tuple[Indices, ...]:
+        """The nodes at each depth."""
+
+    def __len__(self) -> int:
+        """Return the number of nodes."""
+
+    def derived(self, key: Hashable, make: Callable[[], T], /) -> T:
+        """Return what `make` returns, made once per tree and key."""
+
+
+class Check(Protocol):
+    """Returns rows of scores as they are to be used, or refuses them."""
+
+    @property
+    def usual(self) -> tuple[float, float]:
+        """Between these, both included, scores pass as they are."""
+
+    def __call__(self, q: Any, first_row: int, /) -> Any:
+        """Return q as it is to be used; `first_row` is the number of its first row."""
+
+
+class Tiers(Protocol):
+    """The candidates of a tree in tiers of equal information, on one device."""
+
+    def leaders(self, q: Array, check: Check, /) -> tuple[Array, Array]:
+        """Return the node of every tier with the largest score, the first of equals, and that score.
+
+        q is [B, nodes of the tree], both results are [B, tiers]. Scores must pass the check.
+        """
+
+    def records(self, q: Array, minimum: float | None, /) -> tuple[Array, Array, Array] | None:
+        """Keep the leaders that score more than those of all higher tiers, and than `minimum`, in one pass.
+
+        Returns how many each row keeps, and the nodes and scores kept, row after row; None where there is no
+        quicker way than by the leaders.
+        """
+
+    def fetch_records(self, q: Array, minimum: float, check: Check, /) -> tuple[Array, Array, Array] | None:
+        """Return the same as NumPy arrays, without node 0, of scores that pass the check."""
+
+
+class ArrayOps(Protocol):
+    """The operations that the array API lacks: `numpy_ops` and `torch_ops` are two modules of this shape."""
+
+    @property
+    def Tiers(self) -> Callable[[Indices, Indices, int, Any], Tiers]:  # noqa: N802  (a class)
+        """Makes tiers of nodes (tier after tier), where each begins, the number of nodes, and the device."""
+
+    def device_of(self, x: Array, /) -> Any:
+        """Return where `x` lives."""
+
+    def constant(self, array: NDArray[Any], device: Any, /) -> Array:
+        """Return a constant array on a device."""
+
+    def to_numpy(self, *arrays: Array) -> list[NDArray[Any]]:
+        """Return arrays or tensors as arrays."""
+
+    def prefix_sums(self, x: Array, /) -> Array:
+        """Return float64 sums of the first 0, 1, 2, ... entries along the last axis."""
+
+    def interval_shares(self, x: Array, first: Array, last: Array, column: Array, /) -> Array:
+        """Sum x >= 0 over intervals of columns, as shares of the sum of the row."""
+
+    def interval_softmax(self, x: Array, first: Array, last: Array, column: Array, /) -> Array:
+        """Return the `interval_shares` of exp(x), safe from overflow."""
+
+    def extremes(self, x: Array, /) -> tuple[float, float]:
+        """Return the smallest and the largest entry; both NaN if one is."""
+
+    def running_max(self, x: Array, /) -> Array:
+        """Return the largest entry so far, along the last axis."""
+
+    def segment_max(self, x: Array, start: Array, segment: Array, /) -> Array:
+        """Return the largest entry of each segment of the last axis; none is empty."""
+
+    def segment_sum(self, x: Array, start: Array, segment: Array, /) -> Array:
+        """Return the sum of each segment of the last axis; none is empty."""
+
+    def sigmoid(self, x: Array, /) -> Array:
+        """Return 1 / (1 + exp(-x))."""
+
+    def log(self, x: Array, /) -> Array:
+        """Return the logarithm, -inf of 0."""
+
+    def log_sigmoid(self, x: Array, /) -> Array:
+        """Return log(1 / (1 + exp(-x)))."""

@@ -1,0 +1,209 @@
+"""Likelihoods with the scale they are on, checked once, where they enter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, cast, final
+
+import numpy as np
+
+from hedgerow.arrays import Array, as_rows, as_scores, namespace, ops_of, rounded_down
+from hedgerow.errors import ParameterError, ScoreError, argument
+from hedgerow.likelihood.named_columns import places, split_names
+from hedgerow.likelihood.scale import Scale, check_scale, to_probability
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from numpy.typing import NDArray
+
+    from hedgerow.tree import Hierarchy
+
+T = TypeVar("T")
+
+ROUNDING = 1e-5
+"""How far above 1 a likelihood may be, from adding up in single precision; it then counts as 1."""
+
+_CERTAIN: dict[Scale, float] = {"probability": 1.0, "log": 0.0, "logit": np.inf}
+
+
+@final
+class Likelihoods:
+    """Likelihoods of all nodes for some examples, and the scale they are on.
+
+    Use `Likelihoods.of`. Whatever takes likelihoods takes these, or plain arrays on the scale that ``scale=``
+    names. Values are checked when they are read first, and never again; what is derived from them, such as the
+    most likely node of every tier, is found once.
+
+    Examples
+    --------
+    >>> from hedgerow import Hierarchy, infer
+    >>> h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+    >>> q = Likelihoods.of(h, [[0.0, -0.1, -2.4]], scale="log")
+    >>> h.names[infer.majority(h, q)].tolist()
+    ['cat']
+    """
+
+    def __init__(self, hierarchy: Hierarchy, values: Array, scale: Scale) -> None:
+        self.hierarchy = hierarchy
+        self.scale: Scale = scale
+        self._values = values
+        self._checked = False
+        self._derived: dict[Hashable, Any] = {}
+
+    @classmethod
+    def of(cls, hierarchy: Hierarchy, q: Any, scale: Scale | None = None) -> Likelihoods:
+        """Return likelihoods of the nodes of a tree, with their scale.
+
+        Parameters
+        ----------
+        hierarchy
+            The tree.
+        q
+            [examples, nodes], in node order: an array, a tensor or lists; a table with named columns, which may
+            stand in any order; or `Likelihoods`, which are returned as they are.
+        scale
+            What plain likelihoods are: "probability" (the default), "log" or "logit".
+        """
+        if scale is not None:
+            check_scale(scale)
+        if not isinstance(q, Likelihoods):
+            scale = scale or "probability"
+            return cls(hierarchy, as_rows(_in_node_order(hierarchy, q, scale), hierarchy), scale)
+        if scale is not None and scale != q.scale:
+            raise ParameterError(
+                f"These likelihoods are on the scale {q.scale!r}, not {scale!r}: leave out "
+                f"{argument('scale', scale)}."
+            )
+        if q.hierarchy is not hierarchy and q.hierarchy != hierarchy:
+            raise ParameterError("These likelihoods are those of the nodes of another tree.")
+        return q
+
+    @classmethod
+    def checked(cls, hierarchy: Hierarchy, values: Array, scale: Scale) -> Likelihoods:
+        """Return likelihoods [examples, nodes] that need no check: they were checked, or made to be in range."""
+        likelihoods = cls(hierarchy, values, scale)
+        likelihoods._checked = True
+        return likelihoods
+
+    def unchecked(self) -> Likelihoods:
+        """Return them without any check to come, for work to which nothing matters but their order."""
+        return Likelihoods.checked(self.hierarchy, self._values, self.scale)
+
+    @property
+    def values(self) -> Array:
+        """The values [examples, nodes], checked: a float32 or float64 array or tensor."""
+        if not self._checked:
+            self._values = RangeCheck(self.hierarchy, self.scale)(self._values, 0)
+            self._checked = True
+        return self._values
+
+    @property
+    def raw(self) -> Array:
+        """The values as they are, checked or not: for their type, shape and device."""
+        return self._values
+
+    def probabilities(self) -> Array:
+        """Return the values as probabilities."""
+        return to_probability(self.values, self.scale)
+
+    def read(self, work: Callable[[Array, RangeCheck], T]) -> T:
+        """Call `work` with the values and the check that it is to put every block of rows through.
+
+        Work that passes over the values anyway checks them on the way, instead of in a pass of its own. If it
+        returns None, it has not read them.
+        """
+        check = RangeCheck(self.hierarchy, self.scale, done=self._checked)
+        result = work(self._values, check)
+        if check.lowered:
+            self._values = _at_most_1(self._values)
+        self._checked = self._checked or result is not None
+        return result
+
+    def derived(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` returns, made once per key."""
+        if key not in self._derived:
+            self._derived[key] = make()
+        return cast("T", self._derived[key])
+
+    def has(self, key: Hashable) -> bool:
+        """Tell whether something was derived under a key already."""
+        return key in self._derived
+
+    def __len__(self) -> int:
+        return int(self._values.shape[0])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(ops_of(self.values).to_numpy(self.values)[0], dtype=dtype, copy=copy)
+
+    def __repr__(self) -> str:
+        return f"Likelihoods({len(self):,} examples, {len(self.hierarchy):,} nodes, scale {self.scale!r})"
+
+
+def _in_node_order(hierarchy: Hierarchy, q: Any, scale: Scale) -> Any:
+    """Return the values of a table in node order, by the names of its columns; anything else as it is."""
+    values, names = split_names(q)
+    if names is None:
+        return values
+    nodes = hierarchy.names.tolist()
+    if nodes[0] not in names:  # the root is optional, as in score files
+        others = np.take(as_scores(values, len(names), "name"), places(names, nodes[1:], "nodes"), axis=1)
+        return np.concatenate([np.full_like(others[:, :1], _CERTAIN[scale]), others], axis=1)
+    return np.take(values, places(names, nodes, "nodes"), axis=1)
+
+
+@final
+class RangeCheck:
+    """Returns rows of likelihoods as they are to be used, or refuses them.
+
+    NaN is refused on every scale, and on the probability scale whatever lies outside 0 .. 1 by more than rounding.
+
+    Parameters
+    ----------
+    hierarchy, scale
+        The tree, and what the likelihoods are.
+    done
+        Whether they have passed already: then every row passes.
+    """
+
+    def __init__(self, hierarchy: Hierarchy, scale: Scale, *, done: bool = False) -> None:
+        self._hierarchy = hierarchy
+        self._scale = scale
+        self._done = done
+        self.lowered = False
+        """Whether some likelihoods were lowered to 1."""
+
+    @property
+    def usual(self) -> tuple[float, float]:
+        """Between these, both included, likelihoods pass as they are."""
+        return (0.0, 1.0) if self._scale == "probability" and not self._done else (-np.inf, np.inf)
+
+    def __call__(self, q: Array, first_row: int, /) -> Array:
+        """Return q [rows, nodes] as it is to be used; `first_row` is the number of its first row."""
+        if self._done or q.shape[0] == 0:
+            return q
+        lowest, highest = ops_of(q).extremes(q)
+        if self._scale != "probability":
+            if np.isnan(lowest):
+                raise ScoreError(f"Scores must be numbers; {self._offender(q, namespace(q).isnan(q), first_row)}.")
+            return q
+        most = float(rounded_down(1 + ROUNDING, q))
+        if not (lowest >= 0 and highest <= most):  # NaN is not
+            offender = self._offender(q, ~((q >= 0) & (q <= most)), first_row)
+            raise ScoreError(
+                f"Likelihoods must lie between 0 and 1; {offender}. For scores on another scale, say "
+                f"{argument('scale', 'log')} or {argument('scale', 'logit')}."
+            )
+        if highest <= 1:
+            return q
+        self.lowered = True
+        return _at_most_1(q)
+
+    def _offender(self, q: Array, bad: Array, first_row: int) -> str:
+        """Describe the first bad entry."""
+        xp = namespace(q)
+        row, node = divmod(int(xp.argmax(xp.astype(xp.reshape(bad, (-1,)), xp.int8))), q.shape[1])
+        return f"row {first_row + row} has {float(q[row, node]):.6g} for {self._hierarchy.names[node]!r}"
+
+
+def _at_most_1(q: Array) -> Array:
+    return namespace(q).clip(q, max=1.0)

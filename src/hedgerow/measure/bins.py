@@ -1,0 +1,98 @@
+"""Bounded memory: what a binned curve builder keeps, in whole numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from scipy import special
+
+from hedgerow.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from hedgerow.likelihood import Scale
+    from hedgerow.measure.builder import Measures
+    from hedgerow.measure.events import Events
+
+_UNIT = 2.0**-32  # of the fixed-point sums: they add up the same in any order
+_TOP_LOGIT = 37.0  # 1 - σ(37) is below double precision
+
+
+@final
+class Bins:
+    """What a binned builder keeps: whole numbers that add up the same in any order, whatever adds them."""
+
+    def __init__(self, edges: NDArray[np.float64], metrics: int) -> None:
+        self.edges = edges
+        """The thresholds, ascending."""
+        self.sums: dict[str, NDArray[np.int64]] = {
+            "examples": np.zeros((), dtype=np.int64),
+            "bound": np.zeros(metrics, dtype=np.int64),
+            "at_root": np.zeros(metrics, dtype=np.int64),
+            "change": np.zeros((metrics, len(edges)), dtype=np.int64),
+            "moves": np.zeros(len(edges), dtype=np.int64),
+        }
+        """How many examples there are, and how many events at each threshold; the metrics' fixed-point sums with
+        every answer the root, how the events at each threshold change them, and what no sum exceeds."""
+
+    def add(self, events: Events, measures: Measures) -> None:
+        """Take in the events of some examples; none, if a metric is refused."""
+        # An event belongs to the highest edge below its score: the threshold from which it has happened.
+        edge = np.searchsorted(self.edges, events.score) - 1
+        labels, number = events.distinct_labels
+        at_root = measures.at_root(labels)
+        moved = list(measures.before_and_after(events.moves))
+        largest = [
+            np.max(np.abs(np.append(first, after)), initial=0.0)
+            for first, (_, after) in zip(at_root, moved, strict=True)
+        ]
+        bound = len(events.label) * np.ceil(largest)
+        _check_bound(self.sums["bound"] + bound, measures)
+        self.sums["bound"] += bound.astype(np.int64)
+        self.sums["examples"] += len(events.label)
+        self.sums["moves"] += np.bincount(edge, minlength=len(self.edges))
+        for row, (first, (before, after)) in enumerate(zip(at_root, moved, strict=True)):
+            self.sums["at_root"][row] += np.sum(_fixed(first) * number)
+            np.add.at(self.sums["change"][row], edge, _fixed(after) - _fixed(before))
+
+    def add_sums(self, other: Mapping[str, NDArray[np.int64]]) -> None:
+        """Take in the sums of other bins with the same edges."""
+        for name, total in self.sums.items():
+            total += other[name]
+
+    def curve(self, measures: Measures) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+        """Return the thresholds, the sum of each metric at each of them, and the number of examples."""
+        _check_bound(self.sums["bound"], measures)
+        # The edge above one with events is the lowest at which these have not happened yet.
+        kept = np.append(True, self.sums["moves"][:-1] > 0)
+        total = self.sums["at_root"][:, None] + np.cumsum(self.sums["change"][:, ::-1], axis=1)[:, ::-1]
+        sums = np.multiply(total[:, kept][:, ::-1], _UNIT, dtype=np.float64)
+        return self.edges[kept][::-1], sums, int(self.sums["examples"])
+
+
+def _fixed(value: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.rint(value / _UNIT).astype(np.int64)
+
+
+def _check_bound(bound: NDArray[Any], measures: Measures) -> None:
+    """Refuse metrics whose sums may not fit; on the way to them whole numbers may well overflow, and come back."""
+    for name, value in zip(measures.metrics, bound, strict=True):
+        if not value < _UNIT * 2**63:  # NaN is not
+            raise ParameterError(
+                f"The metric {name!r} has values that cannot be added up in bins: they are too large, or NaN. "
+                "Measure it in larger units, or leave out `bins`."
+            )
+
+
+def edges_of(bins: int, scale: Scale) -> NDArray[np.float64]:
+    """Return ascending thresholds, evenly spaced in logits, from the bottom to the top of a scale."""
+    if bins < 2:
+        raise ParameterError(f"bins must be 2 or more, not {bins}.")
+    logit = np.concatenate([[-np.inf], np.linspace(-_TOP_LOGIT, _TOP_LOGIT, bins - 1), [np.inf]])
+    on_scale: dict[Scale, Any] = {"probability": special.expit, "log": special.log_expit, "logit": np.asarray}
+    # Logarithms need not be normalised, so that some may lie above 0.
+    return np.unique(np.append(on_scale[scale](logit), [np.inf] * (scale == "log")))

@@ -1,0 +1,308 @@
+"""Curves built batch by batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, final
+
+import numpy as np
+
+from hedgerow.arrays import as_numpy, map_row_blocks
+from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.infer import Candidates
+from hedgerow.likelihood import Likelihoods, check_scale
+from hedgerow.measure import metrics as standard
+from hedgerow.measure.bins import Bins, edges_of
+from hedgerow.measure.curve import OperatingCurve
+from hedgerow.measure.events import Events
+from hedgerow.measure.metrics import Comparison, Metric
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from hedgerow.likelihood import Scale
+    from hedgerow.measure.metrics import BelowLabel
+    from hedgerow.tree import Hierarchy, Indices, InformationKind
+
+STANDARD_METRICS = (
+    standard.correct,
+    standard.exact,
+    standard.precision,
+    standard.recall,
+    standard.f1,
+    standard.coverage,
+)
+"""What every curve holds."""
+
+_ADDED_AT_ONCE = 1 << 16
+_BYTES_OF_PAIRS = 32  # decides how many pairs are compared at once: 65,536
+
+
+@final
+class CurveBuilder:
+    """Builds an operating curve batch by batch.
+
+    Memory grows with the number of threshold events, a handful per example, never with examples x nodes. Builders
+    of parts of the data can be merged: any split gives the bit-identical curve.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree.
+    metrics
+        Further metrics besides the standard ones: `hedgerow.metrics`, or functions (tree, label, prediction) with
+        a `name` or `__name__`.
+    information
+        The measure of specificity that the threshold rule, precision and recall use: see `Hierarchy.information`.
+    below_label
+        What an answer below its label counts as: "label" or "wrong".
+    scale
+        What the scores are: likelihoods ("probability"), their logarithms or their logits. Any increasing map of
+        the likelihoods gives the same curve; choose one that does not saturate.
+    bins
+        Bound the memory: keep only this many thresholds, evenly spaced in logits. Every point of the binned curve
+        is a point of the exact curve, to within 2**-32; what happens between two neighbouring thresholds is not
+        seen.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> h = hr.Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> b = hr.CurveBuilder(h)
+    >>> b.update([[1, 0.7, 0.5, 0.2, 0.3]], ["cat"])
+    >>> b.update([[1, 0.9, 0.2, 0.7, 0.1]], ["cat"])
+    >>> curve = b.compute()
+    >>> curve.threshold.tolist(), curve.correct.tolist()
+    ([0.9, 0.7, 0.5, 0.0], [1.0, 1.0, 0.5, 0.5])
+    """
+
+    def __init__(
+        self,
+        hierarchy: Hierarchy,
+        *,
+        metrics: Sequence[Metric | CustomMetric] = (),
+        information: InformationKind | ArrayLike = "leaves",
+        below_label: BelowLabel = "label",
+        scale: Scale = "probability",
+        bins: int | None = None,
+    ) -> None:
+        check_scale(scale)
+        self.hierarchy = hierarchy
+        self.information = information
+        self.below_label: BelowLabel = below_label
+        self.scale: Scale = scale
+        self.measures = Measures.of(hierarchy, (*STANDARD_METRICS, *metrics), information, below_label)
+        self.candidates = Candidates.of(hierarchy, information)
+        self._parts: list[Events] = []
+        self.bins = None if bins is None else Bins(edges_of(bins, scale), len(self.measures.metrics))
+
+    @property
+    def events(self) -> Events:
+        """All threshold events so far; an exact builder only."""
+        if self.bins is not None:
+            raise ParameterError("A binned builder keeps no events; leave out bins= to have them.")
+        if len(self._parts) > 1:
+            self._parts = [Events.join(self._parts)]
+        return self._parts[0] if self._parts else Events.none()
+
+    def update(self, q: Any, labels: ArrayLike) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        q
+            [B, nodes] likelihoods on the builder's scale: `Likelihoods`, an array, a tensor, or a table whose
+            columns are named by nodes.
+        labels
+            B labels: names or node indices, any nodes.
+        """
+        likelihoods = Likelihoods.of(self.hierarchy, q, self.scale)
+        self.add(Events.of(likelihoods, self.hierarchy.nodes(as_numpy(labels)), self.candidates))
+
+    def add(self, events: Events) -> None:
+        """Add examples whose events are known already."""
+        if self.bins is None:
+            self._parts.append(events)
+        else:
+            self.bins.add(events, self.measures)
+
+    def merge(self, other: CurveBuilder) -> None:
+        """Take in the examples of another builder with the same tree and settings."""
+        same = (
+            self.measures.same_as(other.measures)
+            and self.scale == other.scale
+            and (self.bins is None) == (other.bins is None)
+            and (self.bins is None or np.array_equal(self.bins.edges, other.bins.edges))  # type: ignore[union-attr]
+        )
+        if not same:
+            raise ParameterError("Only builders with the same tree, metrics, scale and bins can be merged.")
+        if self.bins is not None and other.bins is not None:
+            self.bins.add_sums(other.bins.sums)
+        else:
+            self._parts.extend(other._parts)
+
+    def compute(self) -> OperatingCurve:
+        """Return the curve of all examples so far."""
+        if self.bins is not None:
+            threshold, sums, examples = self.bins.curve(self.measures)
+        else:
+            threshold, sums, examples = self._exact_sums()
+        if not examples:
+            raise ScoreError("A curve needs at least one example.")
+        return OperatingCurve(threshold, self.measures.means(sums, examples), examples, self.scale)
+
+    def _exact_sums(self) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+        events = self.events
+        order, last, threshold = events.descending(self.scale)
+        labels, number = events.distinct_labels
+        # One column more than events, for the point before all of them; then everything in place.
+        sums = np.empty((len(self.measures.metrics), len(order) + 1))
+        sums[:, 0] = [np.sum(at_root * number) for at_root in self.measures.at_root(labels)]
+        self.measures.changes(events, order, sums[:, 1:])
+        map_row_blocks(lambda rows: _add_up(sums[rows]), len(sums), sums[:1].nbytes)
+        if isinstance(last, np.ndarray):
+            sums = sums[:, np.append(0, last + 1)]
+        return threshold, sums, len(events.label)
+
+
+def operating_curve(
+    hierarchy: Hierarchy,
+    q: Any,
+    labels: ArrayLike,
+    *,
+    metrics: Sequence[Metric | CustomMetric] = (),
+    information: InformationKind | ArrayLike = "leaves",
+    below_label: BelowLabel = "label",
+    scale: Scale | None = None,
+    bins: int | None = None,
+) -> OperatingCurve:
+    """Return the exact operating curve of likelihoods [examples, nodes] and labels.
+
+    `CurveBuilder` builds the same curve batch by batch, and explains the parameters. `scale` is that of plain
+    likelihoods, "probability" by default; `Likelihoods` carry their own.
+
+    >>> import hedgerow as hr
+    >>> h = hr.Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> curve = hr.operating_curve(h, [[1, 0.7, 0.5, 0.2, 0.3]], ["cat"])
+    >>> curve.at(0.6)["correct"], curve.at(0.6)["exact"]
+    (1.0, 0.0)
+    """
+    likelihoods = Likelihoods.of(hierarchy, q, scale)
+    builder = CurveBuilder(
+        hierarchy,
+        metrics=metrics,
+        information=information,
+        below_label=below_label,
+        scale=likelihoods.scale,
+        bins=bins,
+    )
+    builder.update(likelihoods, labels)
+    return builder.compute()
+
+
+def _add_up(rows: NDArray[np.float64]) -> None:
+    """Replace the entries of each row by the sums of all up to them; in parts, to need no other memory."""
+    for row in rows:
+        for start in range(0, len(row) - 1, _ADDED_AT_ONCE):
+            part = row[start : start + _ADDED_AT_ONCE + 1]  # it begins with the end of the part before
+            part[:] = np.cumsum(part)
+
+
+class CustomMetric(Protocol):
+    """Any function of tree, labels and predictions, named by its `name` or `__name__`."""
+
+    def __call__(self, hierarchy: Hierarchy, label: Any, prediction: Any, /) -> Any:
+        """Return one value a pair."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """The metrics of a curve, and how they are to be read."""
+
+    hierarchy: Hierarchy
+    metrics: Mapping[str, Metric | CustomMetric]
+    information: NDArray[np.float64]
+    below_label: BelowLabel
+
+    @classmethod
+    def of(
+        cls,
+        hierarchy: Hierarchy,
+        metrics: Iterable[Metric | CustomMetric],
+        information: InformationKind | ArrayLike,
+        below_label: BelowLabel,
+    ) -> Measures:
+        """Name the metrics and find the information of every node."""
+        named: dict[str, Metric | CustomMetric] = {}
+        for metric in metrics:
+            name = str(getattr(metric, "name", None) or getattr(metric, "__name__", type(metric).__name__))
+            if named.setdefault(name, metric) is not metric:
+                raise ParameterError(f"Two metrics are called {name!r}; give one another `name`.")
+        if below_label not in ("label", "wrong"):
+            raise ParameterError(f"below_label is 'label' or 'wrong', not {below_label!r}.")
+        return cls(hierarchy, named, hierarchy.information(information), below_label)
+
+    def at_root(self, labels: NDArray[Any]) -> list[NDArray[np.float64]]:
+        """Return the values of each metric for some labels, every answer being the root."""
+        pairs = self._compare(labels, np.zeros_like(labels))
+        return [self._evaluate(name, pairs) for name in self.metrics]
+
+    def before_and_after(
+        self, moves: NDArray[np.int32]
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Yield the values of each metric before and after some moves: see `Events.moves`."""
+        label, before, after = np.ascontiguousarray(moves.T, dtype=np.int64)
+        answers = (self._compare(label, before), self._compare(label, after))
+        for name in self.metrics:
+            old, new = (self._evaluate(name, pairs) for pairs in answers)
+            yield old, new
+
+    def changes(self, events: Events, order: Indices, result: NDArray[np.float64]) -> None:
+        """Write down by how much each event, in some order, changes each metric: [metrics, events]."""
+        # The answer before is compared anew instead of being looked up among the events: that is more arithmetic,
+        # but in blocks that stay in the cache.
+        moves = events.moves
+
+        def work(block: slice) -> None:
+            values = self.before_and_after(np.take(moves, order[block], axis=0))
+            for row, (before, after) in zip(result, values, strict=True):
+                np.subtract(after, before, out=row[block])
+
+        map_row_blocks(work, len(order), _BYTES_OF_PAIRS)
+
+    def means(self, sums: Iterable[NDArray[np.float64]], examples: float) -> dict[str, NDArray[np.float64]]:
+        """Divide the sums of each metric, in place; rounding takes no fraction out of 0 .. 1."""
+        values = dict(zip(self.metrics, sums, strict=True))
+        for name, value in values.items():
+            value /= examples
+            if getattr(self.metrics[name], "is_fraction", False):
+                np.clip(value, 0, 1, out=value)
+        return values
+
+    def same_as(self, other: Measures) -> bool:
+        """Tell whether two curves measure the same."""
+        return (
+            self.hierarchy == other.hierarchy
+            and self.metrics == other.metrics
+            and self.below_label == other.below_label
+            and np.array_equal(self.information, other.information)
+        )
+
+    def _compare(self, label: NDArray[Any], prediction: NDArray[Any]) -> Comparison:
+        return Comparison.of(
+            self.hierarchy, label, prediction, below_label=self.below_label, information=self.information
+        )
+
+    def _evaluate(self, name: str, pairs: Comparison) -> NDArray[np.float64]:
+        metric = self.metrics[name]
+        if isinstance(metric, Metric):
+            return metric.of(pairs)
+        value = np.asarray(metric(pairs.hierarchy, pairs.label, pairs.prediction), dtype=np.float64)
+        if value.shape != pairs.label.shape:
+            raise ParameterError(
+                f"The metric {name!r} must return one value a pair, shape {pairs.label.shape}; got {value.shape}."
+            )
+        return value

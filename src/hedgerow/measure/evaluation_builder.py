@@ -1,0 +1,288 @@
+"""From likelihoods and labels to an `Evaluation`, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast, final
+
+import numpy as np
+
+from hedgerow.arrays import as_numpy, namespace
+from hedgerow.errors import ParameterError, ScoreError, counted
+from hedgerow.infer import RULES
+from hedgerow.likelihood import Likelihoods, to_probability
+from hedgerow.measure import bootstrap
+from hedgerow.measure.builder import CurveBuilder
+from hedgerow.measure.evaluation import ABOUT, Answers, Evaluation
+from hedgerow.score_files import Block, ScoreFile, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from hedgerow.infer import Rule
+    from hedgerow.likelihood import Scale
+    from hedgerow.measure.metrics import BelowLabel
+    from hedgerow.score_files import Progress
+    from hedgerow.tree import Hierarchy, InformationKind, Names
+
+_ENOUGH_EXAMPLES = 20  # to tell an accuracy at chance level from bad luck
+
+
+@final
+class EvaluationBuilder:
+    """Builds an evaluation batch by batch.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree.
+    rules
+        The rules whose operating points are stated: name -> rule; by default `infer.RULES`.
+    information
+        The measure of specificity: see `Hierarchy.information`.
+    below_label
+        What an answer below its label counts as: "label" or "wrong".
+    scale
+        What plain likelihoods are: "probability" (the default), "log" or "logit".
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> h = hr.Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> builder = EvaluationBuilder(h)
+    >>> builder.update([[1, 0.7, 0.5, 0.2, 0.3]], ["cat"])
+    >>> builder.update([[1, 0.9, 0.2, 0.7, 0.1]], ["cat"])
+    >>> builder.compute().summary["leaf_exact"]
+    0.5
+    """
+
+    def __init__(
+        self,
+        hierarchy: Hierarchy,
+        *,
+        rules: Mapping[str, Rule] = RULES,
+        information: InformationKind | ArrayLike = "leaves",
+        below_label: BelowLabel = "label",
+        scale: Scale | None = None,
+    ) -> None:
+        self._hierarchy = hierarchy
+        self._rules = rules
+        self._information = information
+        self._below_label: BelowLabel = below_label
+        self._scale = scale
+        self._curve: CurveBuilder | None = None  # made when the scale is known
+        self._parts: list[Answers] = []
+
+    def update(self, q: Any, labels: ArrayLike, **about: Names | None) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        q
+            [B, nodes] likelihoods: `Likelihoods`, an array, a tensor, or a table whose columns are named by nodes.
+        labels
+            B labels: names or node indices, any nodes.
+        about
+            Optional `ids`, `groups`, `texts` and `images` of the examples.
+        """
+        likelihoods = Likelihoods.of(self._hierarchy, q, self._scale)
+        if self._curve is None:
+            self._scale = likelihoods.scale
+            self._curve = CurveBuilder(
+                self._hierarchy,
+                information=self._information,
+                below_label=self._below_label,
+                scale=likelihoods.scale,
+            )
+        # The rules first: what they find of the likelihoods, the curve need not find again.
+        answers = self._answers(likelihoods, self._curve)
+        self._curve.update(likelihoods, labels)
+        self._parts.append(replace(answers, **about))  # type: ignore[arg-type]
+
+    def _answers(self, q: Likelihoods, curve: CurveBuilder) -> Answers:
+        predictions, confidence = {}, {}
+        for name, rule in self._rules.items():
+            nodes = rule(self._hierarchy, q, curve.candidates)
+            chosen = namespace(nodes).take_along_axis(q.values, nodes[:, None], axis=1)[:, 0]
+            predictions[name] = as_numpy(nodes).astype(np.int32)
+            confidence[name] = to_probability(as_numpy(chosen).astype(np.float64), q.scale)
+        return Answers(predictions, confidence)
+
+    def compute(self, *, name: str = "scores", warnings: Iterable[str] = ()) -> Evaluation:
+        """Return the evaluation of all examples so far.
+
+        Parameters
+        ----------
+        name
+            What to call the model.
+        warnings
+            What to say of its scores, besides what the evaluation itself finds worth a warning.
+        """
+        if self._curve is None or not sum(map(len, (part.predictions["leaf"] for part in self._parts))):
+            raise ScoreError("There are no examples to evaluate.")
+        answers = _joined(self._parts)
+        events = self._curve.events
+        named = isinstance(self._information, str)
+        return Evaluation(
+            self._hierarchy,
+            events,
+            self._curve.compute(),
+            answers,
+            name=name,
+            information=cast("InformationKind", self._information) if named else self._curve.candidates.value,
+            below_label=self._below_label,
+            warnings=(*warnings, *_doubts(self._hierarchy, events.label, answers)),
+        )
+
+
+def _joined(parts: list[Answers]) -> Answers:
+    about: dict[str, Any] = {}
+    for key in ABOUT:
+        given = [values for part in parts if (values := getattr(part, key)) is not None]
+        about[key] = np.concatenate(given) if len(given) == len(parts) else None
+    return Answers(
+        {rule: np.concatenate([part.predictions[rule] for part in parts]) for rule in parts[0].predictions},
+        {rule: np.concatenate([part.confidence[rule] for part in parts]) for rule in parts[0].confidence},
+        **about,
+    )
+
+
+def evaluate(
+    hierarchy: Hierarchy,
+    scores: ScoreFile | Iterable[Block] | Any,
+    labels: ArrayLike | None = None,
+    *,
+    ids: ArrayLike | None = None,
+    name: str = "scores",
+    rules: Mapping[str, Rule] = RULES,
+    information: InformationKind | ArrayLike = "leaves",
+    below_label: BelowLabel = "label",
+    scale: Scale | None = None,
+    replicates: int = 0,
+    confidence: float = 0.95,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Evaluation:
+    """Evaluate a model's scores at every operating point.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree.
+    scores
+        A score file from `hedgerow.open_scores`, or any blocks of examples; or likelihoods [examples, nodes] with
+        `labels`: `Likelihoods`, an array, a tensor, or a table whose columns are named by nodes.
+    labels
+        Labels of likelihoods: names or node indices. Blocks bring their own.
+    ids
+        Names of the examples of likelihoods, by which evaluations are compared.
+    name
+        What to call the model.
+    rules
+        The rules whose operating points are stated: name -> rule, "leaf" and "majority" among them.
+    information
+        The measure of specificity: see `Hierarchy.information`.
+    below_label
+        What an answer below its label counts as: "label" or "wrong".
+    scale
+        What plain likelihoods are: "probability" (the default), "log" or "logit".
+    replicates
+        Number of bootstrap replicates for the intervals of the figures; 0 for no intervals.
+    confidence, seed
+        The share of replicates that an interval holds, and the seed they are drawn from.
+    progress
+        Told how far the work is.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> h = hr.Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> q = [[1, 0.7, 0.5, 0.2, 0.3], [1, 0.9, 0.2, 0.7, 0.1]]
+    >>> evaluation = hr.evaluate(h, q, ["cat", "cat"])
+    >>> evaluation.summary["leaf_exact"], evaluation.rules["majority"]["correct"]
+    (0.5, 0.5)
+    """
+    if replicates < 0:
+        raise ParameterError(f"replicates must be 0 or more, not {replicates}.")
+    builder = EvaluationBuilder(
+        hierarchy, rules=rules, information=information, below_label=below_label, scale=scale
+    )
+    with progress("Reading scores", getattr(scores, "rows", None)) as advance:
+        for block in _blocks(hierarchy, scores, labels, ids, scale):
+            if block.labels is None:
+                raise ScoreError("Labels are needed to evaluate; these blocks have none.")
+            builder.update(block.likelihoods, block.labels, **{key: getattr(block, key) for key in ABOUT})
+            advance(len(block))
+    with progress("Drawing the curve", None):
+        evaluation = builder.compute(name=name, warnings=getattr(scores, "warnings", ()))
+    return _with_intervals(evaluation, replicates, confidence, seed, progress) if replicates else evaluation
+
+
+def _with_intervals(
+    evaluation: Evaluation, replicates: int, confidence: float, seed: int, progress: Progress
+) -> Evaluation:
+    with progress("Bootstrap", replicates) as advance:
+        drawn = bootstrap.intervals(
+            evaluation.builder,
+            per_example=evaluation.per_example,
+            replicates=replicates,
+            confidence=confidence,
+            seed=seed,
+            progress=lambda: advance(1),
+        )
+    return replace(evaluation, intervals=drawn, confidence=confidence, replicates=replicates)
+
+
+def _blocks(
+    hierarchy: Hierarchy,
+    scores: ScoreFile | Iterable[Block] | Any,
+    labels: ArrayLike | None,
+    ids: ArrayLike | None,
+    scale: Scale | None,
+) -> Iterator[Block]:
+    if isinstance(scores, ScoreFile):
+        if scores.hierarchy != hierarchy:
+            raise ParameterError("The score file was opened with another tree; open it with this one.")
+        yield from scores
+        return
+    if labels is None:
+        for block in scores if isinstance(scores, Iterable) else [scores]:
+            if not isinstance(block, Block):
+                raise ParameterError(
+                    "Likelihoods need labels: evaluate(hierarchy, likelihoods, labels). A score file is to be "
+                    "opened first: hedgerow.open_scores(path, hierarchy)."
+                )
+            yield block
+        return
+    q = Likelihoods.of(hierarchy, scores, scale)
+    nodes = np.atleast_1d(hierarchy.nodes(as_numpy(labels)))
+    named = None if ids is None else np.array([str(i) for i in np.asarray(ids).tolist()], dtype=object)
+    if len(q) != len(nodes) or (named is not None and len(named) != len(nodes)):
+        got = f"{counted(len(q), 'example', 'examples')} and {counted(len(nodes), 'label', 'labels')}"
+        raise ScoreError(f"One label (and id) an example is needed; got {got}.")
+    yield Block(0, q, nodes, named)
+
+
+def _doubts(hierarchy: Hierarchy, labels: NDArray[np.int32], answers: Answers) -> Iterator[str]:
+    """Warn if a model is sure of itself and no better than chance: that is how wrongly ordered columns look."""
+    known = hierarchy.is_leaf[labels]
+    answer, label = answers.predictions["leaf"][known], labels[known]
+    number = len(label)
+    if number < _ENOUGH_EXAMPLES:
+        return
+    accuracy = float(np.mean(answer == label))
+    sure = float(np.mean(answers.confidence["leaf"][known]))
+    # What agreement the same answers would have with the same labels in any other order.
+    answered, labelled = (np.bincount(nodes, minlength=len(hierarchy)) / number for nodes in (answer, label))
+    chance = float(answered @ labelled)
+    at_chance = accuracy <= chance + 3 * np.sqrt(chance * (1 - chance) / number)
+    if at_chance and sure >= 2 * accuracy and sure >= accuracy + 0.2:
+        yield (
+            f"The most likely leaf is right for {accuracy:.1%} of the examples, no more than by chance "
+            f"({chance:.1%}), yet its mean probability is {sure:.1%}. Are the columns in the order you think? "
+            f"Names bind them, so the names must stand in the order of the scores; check also that labels and "
+            f"scores belong to the same rows."
+        )
