@@ -19,7 +19,7 @@ from hedgerow import HedgerowError, Hierarchy
 from hedgerow.errors import FileError
 from hedgerow.learn.data.base import DataSplits, Examples
 from hedgerow.learn.training.recipe import Recipe
-from hedgerow.study.cells import NINE
+from hedgerow.study.cells import PAPER_METHODS
 from hedgerow.study.printing import bar, print_report
 from hedgerow.study.run import study
 
@@ -48,7 +48,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("-o", "--output", type=Path, default=Path("studies/clinc150"))
-    parser.add_argument("--methods", default=",".join(NINE), help="with commas; default: the nine")
+    parser.add_argument("--methods", default=",".join(PAPER_METHODS), help="with commas; default: the nine")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--set", dest="changes", action="append", default=[], metavar="KEY=VALUE")

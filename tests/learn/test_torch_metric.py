@@ -112,7 +112,7 @@ def test_nothing_seen() -> None:
 def test_options_are_checked_when_the_metric_is_made() -> None:
     h, _, _ = example_data()
     with pytest.raises(ParameterError, match="scale must be"):
-        OperatingCurveMetric(h, scale="odds")
+        OperatingCurveMetric(h, scale="odds")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="Unexpected keyword"):
         OperatingCurveMetric(h, colour="green")
 

@@ -295,7 +295,7 @@ def test_rounding_above_one_counts_as_one() -> None:
         found = likelihood.Likelihoods.of(SMALL, make(backend, [[1.000001, 0.5, 0.25, 0.25, 0.5]])).values
         assert values_of(backend, found).max() == 1
         with pytest.raises(ScoreError, match=r"row 0 has 1\.0001"):
-            likelihood.Likelihoods.of(SMALL, make(backend, [[1, 1.0001, 0.25, 0.25, 0.5]])).values
+            _ = likelihood.Likelihoods.of(SMALL, make(backend, [[1, 1.0001, 0.25, 0.25, 0.5]])).values
 
 
 SCALES: tuple[likelihood.Scale, ...] = ("log", "logit")
@@ -308,9 +308,9 @@ def test_other_scales_only_refuse_what_is_no_number() -> None:
             found = likelihood.Likelihoods.of(SMALL, make(backend, [row]), scale).values
             assert values_of(backend, found).tolist() == [row]
             with pytest.raises(ScoreError, match="row 1 has nan for 'pet'"):
-                likelihood.Likelihoods.of(SMALL, make(backend, [row, [0, np.nan, 0, 0, 0]]), scale).values
+                _ = likelihood.Likelihoods.of(SMALL, make(backend, [row, [0, np.nan, 0, 0, 0]]), scale).values
     with pytest.raises(ParameterError, match="scale"):
-        likelihood.Likelihoods.of(SMALL, [row], "odds").values  # type: ignore[arg-type]
+        _ = likelihood.Likelihoods.of(SMALL, [row], "odds").values  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=repr)
@@ -361,4 +361,4 @@ def test_the_one_that_is_barely_too_large_is_named(backend: Any) -> None:
     q = np.array([[1, 0.5, 0.5], [1, 1.00001, 0.5]], dtype=np.float32)
     q[1, 1] = np.nextafter(q[1, 1], np.float32(2))
     with pytest.raises(ScoreError, match=r"row 1 has 1\.00001 for 'a'"):
-        likelihood.Likelihoods.of(h, make(backend, q)).values
+        _ = likelihood.Likelihoods.of(h, make(backend, q)).values

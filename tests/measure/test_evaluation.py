@@ -15,6 +15,7 @@ import hedgerow as hr
 from hedgerow import infer, metrics
 from hedgerow.errors import FileError, ParameterError, ScoreError
 from hedgerow.infer.rules import RULES, answering_rule
+from hedgerow.likelihood import Likelihoods
 from hedgerow.measure import folder
 from hedgerow.measure.comparison import compare
 from hedgerow.measure.evaluation import Evaluation
@@ -45,7 +46,7 @@ def sample(rows: int = 60, seed: int = 0, tree: hr.Hierarchy = H) -> tuple[NDArr
 def test_blocks_give_what_whole_arrays_give(information: Any, below_label: Any) -> None:
     q, labels = sample()
     options: dict[str, Any] = {"information": information, "below_label": below_label}
-    blocks = [Block(i, q[i : i + 7], labels[i : i + 7]) for i in range(0, len(q), 7)]
+    blocks = [Block(i, Likelihoods.of(H, q[i : i + 7]), labels[i : i + 7]) for i in range(0, len(q), 7)]
     streamed, whole = evaluate(H, blocks, **options), evaluate(H, q, labels, **options)
     assert streamed.to_dict() == whole.to_dict()
     curve = hr.operating_curve(H, q, labels, **options)
@@ -118,7 +119,7 @@ def test_what_cannot_be_evaluated() -> None:
     with pytest.raises(ScoreError, match="no examples"):
         evaluate(H, [])
     with pytest.raises(ScoreError, match="Labels are needed"):
-        evaluate(H, [Block(0, q)])
+        evaluate(H, [Block(0, Likelihoods.of(H, q))])
     with pytest.raises(ParameterError, match="replicates"):
         evaluate(H, q, labels, replicates=-1)
 
@@ -168,7 +169,9 @@ def full_evaluation(seed: int = 0, **options: Any) -> Evaluation:
     q, labels = sample(30, seed)
     names = np.array([f"n{i}" for i in range(30)], dtype=object)
     texts = np.array([f"tëxt {'x' * i}" for i in range(30)], dtype=object)
-    return evaluate(H, [Block(0, q, labels, names, names[::-1], texts, names)], name="a model", **options)
+    return evaluate(
+        H, [Block(0, Likelihoods.of(H, q), labels, names, names[::-1], texts, names)], name="a model", **options
+    )
 
 
 @pytest.mark.parametrize("information", ["leaves", "depth", [0, 1, 3, 3, 2, 4, 4]])
@@ -182,10 +185,10 @@ def test_a_folder_holds_everything(information: Any, tmp_path: Path) -> None:
     assert loaded.hierarchy == H
     np.testing.assert_array_equal(loaded.builder.compute().threshold, saved.curve.threshold)
     for key in ("ids", "groups", "texts", "images"):
-        assert getattr(loaded.examples, key).tolist() == getattr(saved.examples, key).tolist()
+        assert getattr(loaded.answers, key).tolist() == getattr(saved.answers, key).tolist()
     for rule in RULES:
-        np.testing.assert_array_equal(loaded.examples.predictions[rule], saved.examples.predictions[rule])
-        np.testing.assert_array_equal(loaded.examples.confidence[rule], saved.examples.confidence[rule])
+        np.testing.assert_array_equal(loaded.answers.predictions[rule], saved.answers.predictions[rule])
+        np.testing.assert_array_equal(loaded.answers.confidence[rule], saved.answers.confidence[rule])
 
 
 def test_the_same_evaluation_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -339,8 +342,8 @@ def test_the_same_tree_in_another_order_of_nodes() -> None:
     [
         ({"labels": LABELS[:200]}, "200 examples, not 300"),
         ({"labels": LABELS[::-1].copy()}, r"labels differ; for row \d+ .* give the examples ids"),
-        ({"below_label": "wrong"}, "--below-label"),
-        ({"information": [0, 1, 3, 3, 1, 3, 3]}, "--information"),
+        ({"below_label": "wrong"}, "below the label"),
+        ({"information": [0, 1, 3, 3, 1, 3, 3]}, "measure of information"),
     ],
 )
 def test_why_systems_cannot_be_compared(change: dict[str, Any], said: str) -> None:
@@ -376,12 +379,12 @@ def test_folders_and_score_files_are_read_alike(tmp_path: Path) -> None:
     assert read_or_evaluate(tmp_path / "out", None).to_dict() == fresh.to_dict() | {"name": "out"}
     same = compare([fresh, fresh, model(LABELS, 1)], replicates=0)
     assert [e.name for e in same.evaluations] == ["s (1)", "s (2)", "strength 1"]
-    with pytest.raises(ParameterError, match="give --tree"):
+    with pytest.raises(ParameterError, match="give tree="):
         read_or_evaluate(path, None)
     flat = hr.Hierarchy.from_edges([("root", name) for name in LEAVES])
     with pytest.raises(ParameterError, match="another tree"):
         read_or_evaluate(tmp_path / "out", flat)
-    with pytest.raises(ParameterError, match="evaluated with --information leaves, not custom"):
+    with pytest.raises(ParameterError, match="evaluated with information='leaves', not with information='custom'"):
         read_or_evaluate(tmp_path / "out", None, information=2 * H.information())
     read_or_evaluate(tmp_path / "out", None, information=H.information(), below_label="label")
     with pytest.raises(FileError, match="gone"):
@@ -390,8 +393,12 @@ def test_folders_and_score_files_are_read_alike(tmp_path: Path) -> None:
 
 def test_rules_by_threshold_or_name() -> None:
     q, _ = sample()
-    np.testing.assert_array_equal(answering_rule(0.3, None, "leaves")(H, q), infer.threshold(H, q, 0.3))
-    np.testing.assert_array_equal(answering_rule(None, "leaf", "leaves")(H, q), infer.leaf(H, q))
+    np.testing.assert_array_equal(
+        answering_rule(0.3, None, "leaves")(H, Likelihoods.of(H, q)), infer.threshold(H, q, 0.3)
+    )
+    np.testing.assert_array_equal(
+        answering_rule(None, "leaf", "leaves")(H, Likelihoods.of(H, q)), infer.leaf(H, q)
+    )
     for tau, rule, said in (
         (None, None, "either"),
         (0.5, "leaf", "either"),

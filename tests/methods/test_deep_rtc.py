@@ -51,7 +51,7 @@ def test_the_loss_is_right_on_average_over_its_own_draws() -> None:
         for c in (False, True):  # the two internal nodes below the root
             cut = torch.zeros(1, len(h), dtype=torch.bool)
             cut[0, h.index("a")], cut[0, h.index("c")] = a, c
-            expected += 0.25 * method.loss(theta[:1], labels[:1], cut).item()
+            expected += 0.25 * method.loss(theta[:1], labels[:1], cut=cut).item()
     assert abs(found.mean().item() - expected) < 4 * found.std().item() / np.sqrt(len(found))
 
 
@@ -74,5 +74,5 @@ def test_marking_the_cut_nodes_alone_is_enough() -> None:
     whole = torch.zeros_like(marked)
     whole[:, h.indices(["b", "c", "e", "k"]).tolist()] = True
     torch.testing.assert_close(
-        method.loss(theta, every_label(h), marked), method.loss(theta, every_label(h), whole)
+        method.loss(theta, every_label(h), cut=marked), method.loss(theta, every_label(h), cut=whole)
     )

@@ -128,7 +128,7 @@ def test_a_cut_of_the_wrong_kind_is_refused() -> None:
     theta, labels = torch.zeros(2, len(method.outputs)), torch.zeros(2, dtype=torch.int64)
     for cut in (torch.zeros(2, 3, dtype=torch.bool), torch.zeros(2, len(H))):
         with pytest.raises(ScoreError, match="A cut must be bool"):
-            method.loss(theta, labels, cut)  # type: ignore[call-arg]
+            method.loss(theta, labels, cut=cut)
 
 
 def test_torch_stays_out_until_methods_are_asked_for() -> None:

@@ -39,7 +39,7 @@ def test_impossible_probabilities_name_row_and_class(suffix: str, value: float, 
     p = probabilities(9)
     p[5, 2] = value
     path = save(tmp_path / f"s.{suffix}", p, ["cod"] * 9)
-    remedy = "Remove the row" if np.isnan(value) else "--logits"
+    remedy = "Remove the row" if np.isnan(value) else "logits=True"
     refused(ScoreError, f"row 5 (counted from 0) has {said} for 'cod'", remedy, path=path, block_rows=2)
 
 
@@ -48,7 +48,7 @@ def test_impossible_node_likelihoods(suffix: str, tmp_path: Path) -> None:
     q = np.asarray(hr.likelihood.from_leaves(H, probabilities(5)))
     q[3, 2] = 1.5
     path = save(tmp_path / f"s.{suffix}", q, ["cod"] * 5, H.names.tolist())
-    refused(ScoreError, "row 3", "1.5 for 'robin'", "--logits is for leaves", path=path, block_rows=2)
+    refused(ScoreError, "row 3", "1.5 for 'robin'", "logits=True is for leaves", path=path, block_rows=2)
 
 
 @every_format
@@ -56,7 +56,7 @@ def test_rows_must_sum_to_one(suffix: str, tmp_path: Path) -> None:
     p = probabilities(9)
     p[6] *= 0.9
     path = save(tmp_path / f"s.{suffix}", p, ["cod"] * 9)
-    refused(ScoreError, "sum to 1 within 0.001; row 6 (counted from 0) sums to 0.9", "--logits", path=path)
+    refused(ScoreError, "sum to 1 within 0.001; row 6 (counted from 0) sums to 0.9", "logits=True", path=path)
 
 
 def test_advice_on_rows_that_do_not_sum_to_one(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_advice_on_rows_that_do_not_sum_to_one(tmp_path: Path) -> None:
     rounded = "rounded, write more digits, or divide each row by its sum. If these are logits"
     assert rounded in advice([0.33, 0.33, 0.33, 0.0])
     assert "percentages, divide them by 100. If these are logits" in advice([90.0, 5.0, 5.0, 0.0])
-    assert advice([0.5, 0.5, 0.5, 0.5]).endswith("sums to 2. " + columns._LOGITS)
+    assert advice([0.5, 0.5, 0.5, 0.5]).endswith("sums to 2. " + columns._if_logits())
     assert advice([0.5, np.nan, 0.5, 0.0]).endswith("Remove the row, or compute its scores again.")
 
 
@@ -224,9 +224,14 @@ def test_members_that_are_missing(tmp_path: Path) -> None:
     np.savez(path, probabilities=p)
     refused(FileError, "no member 'classes'", "never guessed", path=path)
     np.savez(path, classes=LEAVES, scores=p)
-    refused(FileError, "neither 'probabilities' nor 'logits'", "classes, scores", path=path)
+    refused(
+        FileError,
+        "has no scores; it must hold exactly one of 'probabilities', 'logits', 'likelihoods'",
+        "classes, scores",
+        path=path,
+    )
     np.savez(path, classes=LEAVES, probabilities=p, logits=p)
-    refused(FileError, "both 'probabilities' and 'logits'", path=path)
+    refused(FileError, "has 'probabilities' and 'logits'", path=path)
 
 
 def test_shapes_that_do_not_fit(tmp_path: Path) -> None:

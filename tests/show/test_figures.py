@@ -243,8 +243,6 @@ def test_what_cannot_be_drawn(tmp_path: Path) -> None:
         OperatingCurveDisplay([])
     with pytest.raises(ParameterError, match="no curve"):
         System("x", ())
-    curves = tuple(
-        hr.operating_curve(H, scores, labels, scale=s) for scores, s in ((q, "probability"), (q, "log"))
-    )
+    curves = (hr.operating_curve(H, q, labels), hr.operating_curve(H, q, labels, scale="log"))
     with pytest.raises(ParameterError, match="one scale"):
         System("x", curves)

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 import torch
+from scipy import special
 
 from hedgerow import Hierarchy, infer, likelihood, metrics, operating_curve
 from hedgerow.errors import ParameterError
 from hedgerow.learn.data.base import DataSplits, Examples
 from hedgerow.learn.training.run import fit
+from hedgerow.learn.training.run_folder import score_blocks
 from hedgerow.study import EXPERIMENTS, levels, long_tail, mixed_granularity, out_of_scope, unseen
-from hedgerow.study.cells import Plan
+from hedgerow.study.cells import StudyPlan
 from hedgerow.study.records import Records
-from hedgerow.study.scoring import FROM_PS, TAU, Tally, scores
+from hedgerow.study.scoring import FROM_PS, LOGITS
 from tests.study.small import recipe, run, splits
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ UNEVEN = Hierarchy.from_json({"r": {"a": {"b": ["c", "d"], "e": ["f"]}, "g": ["h
 
 
 def theta_of(classifier: Any, examples: Examples) -> np.ndarray[Any, Any]:
-    return np.concatenate([block.numpy() for _, block in scores(classifier, examples, CPU)])
+    return np.concatenate([block.numpy() for block in score_blocks(classifier, examples, CPU)])
 
 
 def result(record: dict[str, Any], **wanted: str) -> dict[str, Any]:
@@ -39,7 +40,7 @@ def result(record: dict[str, Any], **wanted: str) -> dict[str, Any]:
 
 
 def test_main_measures_what_the_library_measures_and_reads_ps_weights_twice(tmp_path: Path) -> None:
-    plan = Plan(recipe(), splits())
+    plan = StudyPlan(recipe(), splits())
     (cell,) = plan.cells("main", "ps-softmax")
     run(tmp_path, chosen=["ps-softmax"])
     record = Records(tmp_path / "records").read(cell)
@@ -58,33 +59,22 @@ def test_main_measures_what_the_library_measures_and_reads_ps_weights_twice(tmp_
         assert found["summary"]["majority_F1"] == pytest.approx(
             metrics.f1(h, test.labels, majority).mean(), abs=1e-6
         )
-        crm = infer.risk_minimising(h, q, "depth distance", over="leaves")
+        crm = infer.risk_minimising(h, q, "edge distance", over="leaves")
         assert found["rules"]["crm"]["correct"] == pytest.approx(metrics.correct(h, test.labels, crm).mean())
-        for i in range(0, len(TAU), 25):
-            point = curve.at(math.log(TAU[i]) if TAU[i] else -math.inf)
+        for i in range(0, len(LOGITS), 25):
+            point = curve.at(special.log_expit(LOGITS[i]))
             assert found["curve"]["recall"][i] == pytest.approx(point["recall"], abs=1e-5)
         assert found["curve"]["correct"][0] == 1  # every answer the root
-        assert found["curve"]["tau"][len(TAU) // 2] == 0.5
-        assert np.all(np.diff(TAU) < 0)
+        assert found["curve"]["logit"][len(LOGITS) // 2] == 0
+        assert np.all(np.diff(LOGITS) < 0)
     assert not any(r["reading"] == FROM_PS for r in _record(tmp_path, "flat-softmax")["results"])
 
 
 def _record(tmp_path: Path, method: str) -> dict[str, Any]:
     run(tmp_path, chosen=[method])
-    record = Records(tmp_path / "records").read(Plan(recipe(), splits()).cells("main", method)[0])
+    record = Records(tmp_path / "records").read(StudyPlan(recipe(), splits()).cells("main", method)[0])
     assert record is not None
     return record
-
-
-def test_tensors_are_measured_as_arrays_are() -> None:
-    h, labels = splits().hierarchy, splits().test.labels
-    theta = torch.randn(len(labels), len(h), generator=torch.Generator().manual_seed(0))
-    log_q = likelihood.softmax_over_nodes(h, theta, scale="log")
-    of_array, of_tensor = Tally(h), Tally(h)
-    of_array.add(log_q.numpy(), labels)
-    for rows in (slice(0, 20), slice(20, None)):
-        of_tensor.add(log_q[rows], labels[rows])
-    assert of_array.result() == of_tensor.result()
 
 
 def test_a_temperature_makes_held_out_labels_likelier(tmp_path: Path) -> None:
@@ -97,9 +87,18 @@ def test_a_temperature_makes_held_out_labels_likelier(tmp_path: Path) -> None:
         )
 
 
+def classes_at(level: int) -> list[int]:
+    """The nodes at that depth, and the leaves that end above it."""
+    return [
+        node
+        for node, depth in enumerate(UNEVEN.depth)
+        if depth == level or (depth < level and UNEVEN.is_leaf[node])
+    ]
+
+
 def test_classes_of_a_level() -> None:
     def names(level: int) -> set[str]:
-        return set(UNEVEN.names[levels.classes_at(UNEVEN, level)])
+        return set(UNEVEN.names[classes_at(level)])
 
     assert names(1) == {"a", "g", "k"}
     assert names(2) == {"b", "e", "h", "i", "j", "k"}
@@ -118,7 +117,7 @@ def uneven_splits() -> DataSplits:
 
 def test_levels_against_a_naive_loop(tmp_path: Path) -> None:
     data = uneven_splits()
-    plan = Plan(recipe(), data)
+    plan = StudyPlan(recipe(), data)
     run(tmp_path, "levels", splits=data)
     for cell in levels.cells(plan):
         record = Records(tmp_path / "records").read(cell)
@@ -129,7 +128,7 @@ def test_levels_against_a_naive_loop(tmp_path: Path) -> None:
         tree = cut.hierarchy
         for found in record["results"]:
             right = number = 0
-            classes = levels.classes_at(UNEVEN, found["level"])
+            classes = classes_at(found["level"])
             for row, label in zip(leaf_probability, data.test.labels, strict=True):
                 truth = [c for c in classes if UNEVEN.is_ancestor(c, label)]
                 if not truth:
@@ -225,10 +224,10 @@ def test_out_of_scope_takes_groups_out_or_takes_labels_as_they_are(tmp_path: Pat
     # Their label is the root, and an answer below it is wrong: right are those that stay there.
     smaller, _ = unseen.without(splits(), np.array([group]))
     q = likelihood.flat_softmax(smaller.hierarchy, theta_of(fit(cell.recipe, smaller), smaller.test))[outside]
-    at_half = found["curve"]["correct"][len(TAU) // 2]
+    at_half = found["curve"]["correct"][len(LOGITS) // 2]
     assert at_half == pytest.approx(np.mean(infer.threshold(smaller.hierarchy, q, 0.5) == 0), abs=1e-5)
 
-    below = max(tau for tau in found["curve"]["tau"] if tau <= 0.9)
+    below = max(tau for tau in special.expit(LOGITS) if tau <= 0.9)
     (table,) = report.findings["out_of_scope"].tables.values()
     assert f"the nearest below counts: τ = 0.9 is taken at {below:.5g}." in table.notes[-1]
 

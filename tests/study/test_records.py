@@ -10,7 +10,7 @@ from zipfile import ZipFile
 import pytest
 
 from hedgerow.errors import FileError
-from hedgerow.study.cells import Plan
+from hedgerow.study.cells import StudyPlan
 from hedgerow.study.records import Records
 from tests.study.small import recipe, splits
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def cells(seeds: int = 2, *changes: str) -> list[Cell]:
-    return Plan(recipe(*changes), splits(), seeds).cells("main", "flat-softmax")
+    return StudyPlan(recipe(*changes), splits(), seeds).cells("main", "flat-softmax")
 
 
 def test_a_record_is_read_as_written(tmp_path: Path) -> None:
@@ -67,12 +67,12 @@ def test_what_decides_a_result_makes_another_cell_and_where_it_runs_does_not() -
     assert one.name != two.name  # the seed
     assert one.name == cells(1, "run.accelerator=auto", "run.compile=no", "run.workers=0")[0].name
     assert one.name != cells(1, "optimiser.lr=0.3")[0].name
-    spelt_out = Plan(recipe(), splits()).cells("main", "flat-softmax", {"label_smoothing": 0})[0]
+    spelt_out = StudyPlan(recipe(), splits()).cells("main", "flat-softmax", {"label_smoothing": 0})[0]
     assert one.name == spelt_out.name  # the default
     elsewhere = dataclasses.replace(recipe().data, params={"path": "elsewhere.npz"})
     assert (
         one.name
-        == Plan(dataclasses.replace(recipe(), data=elsewhere), splits()).cells("main", "flat-softmax")[0].name
+        == StudyPlan(dataclasses.replace(recipe(), data=elsewhere), splits()).cells("main", "flat-softmax")[0].name
     )
 
 

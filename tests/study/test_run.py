@@ -98,11 +98,11 @@ def test_a_failing_cell_stops_no_other(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system cannot kill a process")
 def test_processes_work_like_one_and_one_that_dies_takes_only_its_cell_with_it(tmp_path: Path) -> None:
-    deadly = study.Plan(recipe("model.name=tests.study.deadly:build"), splits())
+    deadly = study.StudyPlan(recipe("model.name=tests.study.deadly:build"), splits())
     cells = [
         *deadly.cells("main", "flat-softmax"),
-        *study.Plan(recipe(), splits()).cells("main", "flat-softmax"),
-        *study.Plan(recipe(), splits()).cells("no such task", "flat-softmax"),
+        *study.StudyPlan(recipe(), splits()).cells("main", "flat-softmax"),
+        *study.StudyPlan(recipe(), splits()).cells("no such task", "flat-softmax"),
     ]
     records, ended = study.Records(tmp_path / "pool"), list[study.Cell]()
     failures = run_cells(cells, splits(), records, jobs=2, done=ended.append)
@@ -140,7 +140,7 @@ def test_a_record_does_not_depend_on_how_many_cells_run_at_the_same_time(
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        cells = study.Plan(recipe(), splits()).cells("main", "flat-softmax")
+        cells = study.StudyPlan(recipe(), splits()).cells("main", "flat-softmax")
         run_cells(cells, splits(), study.Records(tmp_path / "records"), jobs=1, threads=1)
         assert (seen, torch.get_num_threads()) == ([1], 2)
     finally:

@@ -77,7 +77,7 @@ def study(
     What is done is kept: the same command goes on where it stopped. Exit status 1 if a cell has failed.
     """
     from hedgerow.learn.training.recipe import Recipe
-    from hedgerow.study.cells import NINE
+    from hedgerow.study.cells import PAPER_METHODS
     from hedgerow.study.printing import bar, print_report
     from hedgerow.study.records import Records
     from hedgerow.study.run import study
@@ -89,7 +89,7 @@ def study(
             Recipe.load(recipe, changes or []),
             output,
             seeds=seeds,
-            chosen=NINE if chosen is None else [name.strip() for name in chosen.split(",")],
+            chosen=PAPER_METHODS if chosen is None else [name.strip() for name in chosen.split(",")],
             jobs=jobs,
             imports=imports or [],
             limit=limit,

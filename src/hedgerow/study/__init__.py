@@ -16,11 +16,11 @@ from hedgerow.study import (
     out_of_scope,
     unseen,
 )
-from hedgerow.study.cells import NINE, Cell, Plan
+from hedgerow.study.cells import PAPER_METHODS, Cell, StudyPlan
 from hedgerow.study.experiment import Experiment, Findings
 from hedgerow.study.records import Records
 
-__all__ = ["EXPERIMENTS", "NINE", "Cell", "Experiment", "Findings", "Plan", "Records"]
+__all__ = ["EXPERIMENTS", "PAPER_METHODS", "Cell", "Experiment", "Findings", "Records", "StudyPlan"]
 
 EXPERIMENTS: dict[str, Experiment] = {
     "main": main.EXPERIMENT,

@@ -12,11 +12,11 @@ from hedgerow.study.experiment import NAMES, Experiment, Findings, by_method, me
 from hedgerow.study.tables import Column, Entry, Row, Table, entries
 
 if TYPE_CHECKING:
-    from hedgerow.study.cells import Plan
+    from hedgerow.study.cells import StudyPlan
     from hedgerow.study.records import Records
 
 
-def findings(plan: Plan, records: Records) -> Findings:
+def findings(plan: StudyPlan, records: Records) -> Findings:
     """Return the main table after calibration, and what it changed."""
     before = by_method(plan, records, main.TASK)
     after = by_method(plan, records, main.TASK, way="tempered")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from hedgerow.learn.data import DataSplits
 
-NINE = (
+PAPER_METHODS = (
     "flat-softmax",
     "hxe",
     "multilabel-focal",
@@ -79,13 +79,13 @@ class Cell:
 
 @final
 @dataclass(frozen=True)
-class Plan:
+class StudyPlan:
     """What a study is to cover."""
 
     recipe: Recipe
     splits: DataSplits
     seeds: int = 1
-    methods: Sequence[str] = NINE
+    methods: Sequence[str] = PAPER_METHODS
 
     @cached_property
     def data(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from hedgerow.learn.data import DataSplits
-    from hedgerow.study.cells import Cell, Plan
+    from hedgerow.study.cells import Cell, StudyPlan
     from hedgerow.study.records import Records
 
 NAMES = {
@@ -63,14 +63,14 @@ class Experiment:
     """One experiment."""
 
     title: str
-    cells: Callable[[Plan], list[Cell]]
+    cells: Callable[[StudyPlan], list[Cell]]
     work: Callable[[Cell, DataSplits], dict[str, Any]]
     """Train and measure one cell; return the content of its record."""
-    findings: Callable[[Plan, Records], Findings]
+    findings: Callable[[StudyPlan, Records], Findings]
 
 
 def by_method(
-    plan: Plan, records: Records, task: str, *, part: str = "all", way: str = "plain", **options: Any
+    plan: StudyPlan, records: Records, task: str, *, part: str = "all", way: str = "plain", **options: Any
 ) -> dict[str, Results]:
     """Return the results of every method that has any, one a seed, under the names and in the order of tables."""
     found: dict[str, Results] = {}

@@ -10,7 +10,7 @@ from hedgerow.study.experiment import FIGURES, Experiment, Findings, Results
 from hedgerow.study.tables import Column, Row, Table, entries
 
 if TYPE_CHECKING:
-    from hedgerow.study.cells import Cell, Plan
+    from hedgerow.study.cells import Cell, StudyPlan
     from hedgerow.study.records import Records
 
 SWEEPS: dict[str, tuple[str, tuple[dict[str, Any], ...]]] = {
@@ -31,7 +31,7 @@ SWEEPS: dict[str, tuple[str, tuple[dict[str, Any], ...]]] = {
 """Every sweep: its title, its method, and the parameters it goes through."""
 
 
-def cells(plan: Plan) -> list[Cell]:
+def cells(plan: StudyPlan) -> list[Cell]:
     """Return a cell for every value and seed; values that two sweeps share come once."""
     found = {
         cell.name: cell
@@ -42,7 +42,7 @@ def cells(plan: Plan) -> list[Cell]:
     return list(found.values())
 
 
-def findings(plan: Plan, records: Records) -> Findings:
+def findings(plan: StudyPlan, records: Records) -> Findings:
     """Return one table and one figure of all sweeps."""
     from hedgerow.study.figures import curves
 
@@ -61,11 +61,11 @@ def findings(plan: Plan, records: Records) -> Findings:
     )
 
 
-def _chosen(plan: Plan) -> dict[str, tuple[str, tuple[dict[str, Any], ...]]]:
+def _chosen(plan: StudyPlan) -> dict[str, tuple[str, tuple[dict[str, Any], ...]]]:
     return {title: sweep for title, sweep in SWEEPS.items() if sweep[0] in plan.methods}
 
 
-def _fan(plan: Plan, records: Records, title: str) -> dict[str, Results]:
+def _fan(plan: StudyPlan, records: Records, title: str) -> dict[str, Results]:
     """Return the results of every value of a sweep that has any, one a seed."""
     method, points = SWEEPS[title]
     moving = [key for key in points[0] if len({point[key] for point in points}) > 1]

@@ -24,7 +24,7 @@ from hedgerow.study.work import trained
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hedgerow.study.cells import Cell, Plan
+    from hedgerow.study.cells import Cell, StudyPlan
     from hedgerow.study.records import Records
     from hedgerow.tree import Hierarchy
 
@@ -32,7 +32,7 @@ TASK = "levels"
 METHOD = "flat-softmax"
 
 
-def cells(plan: Plan) -> list[Cell]:
+def cells(plan: StudyPlan) -> list[Cell]:
     """Return a cell for every level and seed."""
     depth = int(plan.splits.hierarchy.depth.max())
     return [cell for level in range(1, depth + 1) for cell in plan.cells(TASK, METHOD, level=level)]
@@ -81,7 +81,7 @@ def tested_at(hierarchy: Hierarchy, q: Likelihoods, labels: NDArray[np.int64], l
     return {**found, "accuracy": evaluate(tree, kept, target[known]).summary["leaf_exact"]}
 
 
-def findings(plan: Plan, records: Records) -> Findings:
+def findings(plan: StudyPlan, records: Records) -> Findings:
     """Return the table of accuracies, best per column bold, and whether deeper training pays."""
     depth = int(plan.splits.hierarchy.depth.max())
     values: dict[int, dict[int, list[float]]] = {}

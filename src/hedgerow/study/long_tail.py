@@ -20,7 +20,7 @@ from hedgerow.study.work import train_and_test
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hedgerow.study.cells import Cell, Plan
+    from hedgerow.study.cells import Cell, StudyPlan
     from hedgerow.study.records import Records
 
 TASK = "long_tail"
@@ -28,7 +28,7 @@ HEAD = 0.1
 PARTS = ("head", "middle", "tail")
 
 
-def cells(plan: Plan) -> list[Cell]:
+def cells(plan: StudyPlan) -> list[Cell]:
     """Return a cell for every method and seed."""
     return [cell for method in plan.methods for cell in plan.cells(TASK, method, head=HEAD)]
 
@@ -57,7 +57,7 @@ def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
     return train_and_test(cell, rarer, parts)
 
 
-def findings(plan: Plan, records: Records) -> Findings:
+def findings(plan: StudyPlan, records: Records) -> Findings:
     """Return the main table, AP and accuracy by frequency, and the curves."""
     from hedgerow.study.figures import curves
 

@@ -15,13 +15,13 @@ from hedgerow.study.work import train_and_test
 
 if TYPE_CHECKING:
     from hedgerow.learn.data import DataSplits
-    from hedgerow.study.cells import Cell, Plan
+    from hedgerow.study.cells import Cell, StudyPlan
     from hedgerow.study.records import Records
 
 TASK = "main"
 
 
-def cells(plan: Plan) -> list[Cell]:
+def cells(plan: StudyPlan) -> list[Cell]:
     """Return a cell for every method and seed."""
     return [cell for method in plan.methods for cell in plan.cells(TASK, method)]
 
@@ -31,7 +31,7 @@ def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
     return train_and_test(cell, splits, temper=True)
 
 
-def findings(plan: Plan, records: Records) -> Findings:
+def findings(plan: StudyPlan, records: Records) -> Findings:
     """Return the table, the curves and what they show."""
     from hedgerow.study.figures import curves
 

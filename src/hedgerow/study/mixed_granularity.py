@@ -20,7 +20,7 @@ from hedgerow.study.work import train_and_test
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hedgerow.study.cells import Cell, Plan
+    from hedgerow.study.cells import Cell, StudyPlan
     from hedgerow.study.records import Records
     from hedgerow.tree import Hierarchy
 
@@ -28,7 +28,7 @@ TASK = "mixed_granularity"
 SHARES = (0.25, 0.5, 0.75)
 
 
-def cells(plan: Plan) -> list[Cell]:
+def cells(plan: StudyPlan) -> list[Cell]:
     """Return a cell for every method, share and seed; with no label replaced it is that of the main experiment."""
     coarser = [c for method in plan.methods for s in SHARES for c in plan.cells(TASK, method, share=s)]
     return [*main.cells(plan), *coarser]
@@ -53,7 +53,7 @@ def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
     return train_and_test(cell, coarser)
 
 
-def findings(plan: Plan, records: Records) -> Findings:
+def findings(plan: StudyPlan, records: Records) -> Findings:
     """Return AP and recall at 95 % correct at every share, and the curves at the largest."""
     from hedgerow.study.figures import curves
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.learn.data import DataSplits
-    from hedgerow.study.cells import Cell, Plan
+    from hedgerow.study.cells import Cell, StudyPlan
     from hedgerow.study.records import Records
     from hedgerow.tree import Hierarchy
 
@@ -39,7 +39,7 @@ PARTS = ("in scope", "out of scope")
 TAUS = (0.5, 0.9)
 
 
-def cells(plan: Plan) -> list[Cell]:
+def cells(plan: StudyPlan) -> list[Cell]:
     """Return a cell for every method and seed."""
     return [cell for method in plan.methods for cell in plan.cells(TASK, method, share=SHARE)]
 
@@ -65,7 +65,7 @@ def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
     return train_and_test(cell, splits, {"in scope": ~outside, "out of scope": outside}, below_label="wrong")
 
 
-def findings(plan: Plan, records: Records) -> Findings:
+def findings(plan: StudyPlan, records: Records) -> Findings:
     """Return what becomes of examples in and out of scope, and the curves of both."""
     from hedgerow.study.figures import curves
 

@@ -17,7 +17,7 @@ from hedgerow.files import atomic_write, make_folder, try_folder
 from hedgerow.learn import data, models
 from hedgerow.learn.data import ImageFiles
 from hedgerow.study import EXPERIMENTS
-from hedgerow.study.cells import NINE, Cell, Plan
+from hedgerow.study.cells import PAPER_METHODS, Cell, StudyPlan
 from hedgerow.study.pool import Failure, run_cells
 from hedgerow.study.records import Records
 
@@ -48,7 +48,7 @@ _PLACES: dict[str, dict[str, str]] = {
 class Report:
     """What a study came to."""
 
-    plan: Plan
+    plan: StudyPlan
     folder: Path
     findings: Mapping[str, Findings]
     failures: Sequence[Failure]
@@ -82,7 +82,7 @@ def study(
     folder: str | PathLike[str],
     *,
     seeds: int = 1,
-    chosen: Sequence[str] = NINE,
+    chosen: Sequence[str] = PAPER_METHODS,
     splits: DataSplits | None = None,
     jobs: int | None = None,
     imports: Sequence[str | PathLike[str]] = (),
@@ -124,7 +124,7 @@ def study(
         recipe = _with_places(recipe)
         splits = data.load(recipe.data.name, **recipe.data.params)
     models.build(recipe.model.name, splits.input_shape, **recipe.model.params)  # better now than in every cell
-    plan = Plan(recipe, splits, seeds, tuple(dict.fromkeys(chosen)))
+    plan = StudyPlan(recipe, splits, seeds, tuple(dict.fromkeys(chosen)))
     target = Path(folder)
     records = Records(target / "records")
     try_folder(target)
@@ -160,7 +160,7 @@ def _memory() -> int:
 
 def _run(
     missing: list[Cell],
-    plan: Plan,
+    plan: StudyPlan,
     records: Records,
     jobs: int | None,
     limit: float | None,

@@ -21,7 +21,7 @@ from hedgerow.study.work import train_and_test
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hedgerow.study.cells import Cell, Plan
+    from hedgerow.study.cells import Cell, StudyPlan
     from hedgerow.study.records import Records
 
 TASK = "unseen"
@@ -29,7 +29,7 @@ SHARE = 0.5
 PARTS = ("all", "seen", "unseen")
 
 
-def cells(plan: Plan) -> list[Cell]:
+def cells(plan: StudyPlan) -> list[Cell]:
     """Return a cell for every method and seed."""
     return [cell for method in plan.methods for cell in plan.cells(TASK, method, share=SHARE)]
 
@@ -69,7 +69,7 @@ def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
     return train_and_test(cell, smaller, {"seen": seen, "unseen": ~seen})
 
 
-def findings(plan: Plan, records: Records) -> Findings:
+def findings(plan: StudyPlan, records: Records) -> Findings:
     """Return AP and AC over exact for all, seen and unseen classes, and the curves of the two."""
     from hedgerow.study.figures import curves
 

@@ -5,8 +5,8 @@ and known by name. Everything else in the package is about such a tree. The next
 """
 
 from hedgerow.tree.formats import FORMATS
-from hedgerow.tree.formats.table import FlawedTreeError, Problem
 from hedgerow.tree.formats.nested import read_titles
+from hedgerow.tree.formats.table import FlawedTreeError, Problem
 from hedgerow.tree.hierarchy import Hierarchy, InformationKind
 from hedgerow.tree.layout import Indices
 from hedgerow.tree.names import Names

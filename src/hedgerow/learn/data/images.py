@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hedgerow.errors import FileError, UnknownNameError
-from hedgerow.learn.data import DataSplits, Examples
+from hedgerow.learn.data import DataSplits, Examples, ImageFiles
 from hedgerow.learn.data.held_out import hold_out
-from hedgerow.learn.data import EXTENSIONS, ImageFiles
+from hedgerow.learn.data.image_files import EXTENSIONS
 from hedgerow.tree import Hierarchy
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import torch
 from hedgerow.errors import FileError, ScoreError
 from hedgerow.learn.data import Examples, ImageFiles
 from hedgerow.learn.data.feature_files import read_features
-from hedgerow.learn.data import EXTENSIONS
+from hedgerow.learn.data.image_files import EXTENSIONS
 from hedgerow.learn.training.run_folder import likelihood_blocks
 from hedgerow.score_files import Block
 
