@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hedgerow import infer, likelihood
+from hedgerow import infer, likelihood, show  # noqa: F401  (show attaches the plot methods)
 from hedgerow.errors import HedgerowError
 from hedgerow.infer import ordered_pareto_sets
 from hedgerow.measure import CurveBuilder, OperatingCurve, metrics, operating_curve

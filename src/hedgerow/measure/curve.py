@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast, final
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, final
 from zipfile import BadZipFile
 
 import numpy as np
@@ -21,7 +21,7 @@ from hedgerow.measure.events import CustomMetric, Events, Measures
 from hedgerow.measure.summary import CORRECT_LEVELS, summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
 
     from numpy.typing import ArrayLike, NDArray
@@ -169,6 +169,10 @@ class OperatingCurve:
 
     def __repr__(self) -> str:
         return f"OperatingCurve({len(self):,} points, {self.examples:,} examples)"
+
+    if TYPE_CHECKING:  # attached by `hedgerow.show`
+        plot: ClassVar[Callable[..., Any]]
+        _repr_html_: ClassVar[Callable[..., str]]
 
 
 @final
