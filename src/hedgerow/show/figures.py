@@ -527,21 +527,21 @@ def _mark_thresholds(ax: Axes, along: str, up: str, style: _Style, lines: Sequen
         points = {tau: point for tau in style.thresholds if (point := system.at(tau, along, up)) is not None}
         side = 1 if number == highest else -1
         align: Any = {"ha": "left", "va": "bottom"} if side > 0 else {"ha": "right", "va": "top"}
-        for tau in _with_room(ax, points):
+        for tau in _with_room(ax, points, side):
             mark: Any = {"marker": "+", "markersize": 7, "markeredgewidth": 1.2, "zorder": 2.5}
             text: Any = {"textcoords": "offset points", "fontsize": "x-small", **align}
             ax.plot(*points[tau], linestyle="", color=look.colour, **mark)
             ax.annotate(f"{tau:g}", points[tau], (4 * side, 4 * side), color=look.colour, **text)
 
 
-def _with_room(ax: Axes, points: Mapping[float, tuple[float, float]]) -> list[float]:
-    """Return the thresholds whose labels overlap neither those before them nor the edge of the axes."""
+def _with_room(ax: Axes, points: Mapping[float, tuple[float, float]], side: int) -> list[float]:
+    """Return the thresholds whose labels, left (-1) or right (1), overlap neither each other nor the axes."""
     width, height = _LABEL_ROOM
     placed: dict[float, NDArray[np.float64]] = {}
     for tau, point in points.items():
         x, y = ax.transAxes.inverted().transform(ax.transData.transform(point))
         crowded = any(abs(x - a) < width and abs(y - b) < height for a, b in placed.values())
-        if not crowded and width / 2 <= x <= 1 - width / 2:
+        if not crowded and x > 0 and 0 <= x + side * width <= 1:
             placed[tau] = np.array([x, y])
     return list(placed)
 
