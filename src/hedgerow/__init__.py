@@ -4,7 +4,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from hedgerow import infer, likelihood
+from hedgerow import infer, likelihood, show  # noqa: F401  (show attaches the plot methods)
 from hedgerow.errors import HedgerowError
 from hedgerow.infer import ordered_pareto_sets
 from hedgerow.measure import (

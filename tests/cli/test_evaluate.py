@@ -86,7 +86,8 @@ def test_the_advice_fits_models_that_are_very_sure(
 def test_evaluate_writes_json_folder_and_figure(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     options = ("-o", "out", "--json", "out.json", "--figure", "curves.svg")
-    hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", *options)
+    _, err = hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", *options)
+    assert "The figure is in curves.svg.\n" in err
     found = json.loads((place / "out.json").read_text(encoding="utf-8"))
     assert found["examples"] == 80
     assert set(FIGURES) <= found["summary"].keys()
@@ -171,6 +172,24 @@ def test_compare_draws_one_figure(place: Path, capsys: pytest.CaptureFixture[str
     options = ("--tree", "tree.csv", "--bootstrap", "0", "--figure", "c.pdf", "--against", "best")
     hedgerow(capsys, "compare", "a.npz", "b.csv", *options)
     assert (place / "c.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_rules_are_marked_in_figures_by_name(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    drawn = {}
+    for rules in (None, "majority,leaf", "plurality, expected-information", "none"):
+        asked = () if rules is None else ("--rules", rules)
+        hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", "--figure", "c.svg", *asked)
+        drawn[rules] = (place / "c.svg").read_bytes()
+    assert drawn[None] == drawn["majority,leaf"]
+    assert len(set(drawn.values())) == 3
+    options = ("--tree", "tree.csv", "--bootstrap", "0")
+    hedgerow(capsys, "compare", "a.npz", "b.csv", *options, "--figure", "d.svg", "--rules", "expected_information")
+    for verb in (("evaluate", "a.npz"), ("compare", "a.npz", "b.csv")):
+        _, err = hedgerow(capsys, *verb, *options[:2], "--figure", "e.svg", "--rules", "leaf,best", status=2)
+        assert "there is no rule 'best'. Choose from leaf, majority, plurality, expected-information" in err
+        _, err = hedgerow(capsys, *verb, *options[:2], "--rules", "leaf", status=2)
+        assert "give --figure FILE" in err
 
 
 def test_compare_says_why_not(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

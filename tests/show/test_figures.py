@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.errors import ParameterError
-from hedgerow.measure.evaluation_builder import evaluate
+from hedgerow.errors import HedgerowError, ParameterError, ScoreError
+from hedgerow.measure import evaluate
 from tests.make_scores import H
 from tests.measure.test_evaluation import LABELS, model, sample
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 matplotlib.use("Agg")
 
-from hedgerow.show import figures as display  # noqa: E402  (imports matplotlib)
-from hedgerow.show.figures import COLOURS, KINDS, MARKERS, OperatingCurveDisplay, System, save_figure  # noqa: E402
+from hedgerow.show.figures import (  # noqa: E402  (imports matplotlib)
+    COLOURS,
+    MARKERS,
+    RULE_STYLES,
+    OperatingCurveDisplay,
+    Panel,
+    panel_figure,
+    save_figure,
+)
+from hedgerow.show.lines import AXIS_NAMES, KINDS, System  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,13 +48,17 @@ def lines(ax: Any) -> list[Line2D]:
 
 
 def markers(ax: Any) -> list[Line2D]:
-    return [line for line in ax.lines if line.get_linestyle() == "None"]
+    return [line for line in ax.lines if line.get_linestyle() == "None" and line.get_marker() != "+"]
+
+
+def threshold_marks(ax: Any) -> list[list[float]]:
+    return [np.asarray(line.get_xydata())[0].tolist() for line in ax.lines if line.get_marker() == "+"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_line_is_the_curve(kind: Any) -> None:
     curve = hr.operating_curve(H, *sample(40))
-    ax = OperatingCurveDisplay.from_curves(curve).plot(kind)
+    ax = OperatingCurveDisplay.from_curves(curve).plot(kind).ax_
     along, up = KINDS[kind]
     solid, dashed = lines(ax)
     half = curve.index(0.5)
@@ -57,12 +70,12 @@ def test_the_line_is_the_curve(kind: Any) -> None:
     assert drawn[0].tolist() == [0, 1]
     assert np.asarray(dashed.get_xdata())[[0, -1]].tolist() == curve.values[along][[half, -1]].tolist()
     assert set(np.asarray(dashed.get_ydata())) <= set(curve.values[up])
-    assert (ax.get_xlabel(), ax.get_ylabel()) == (display._AXIS_NAMES[along], display._AXIS_NAMES[up])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (AXIS_NAMES[along], AXIS_NAMES[up])
 
 
 def test_dashes_begin_at_one_half() -> None:
     curve = hr.operating_curve(H, *sample(40))
-    solid, dashed = lines(OperatingCurveDisplay.from_curves(curve).plot("correct-recall"))
+    solid, dashed = lines(OperatingCurveDisplay.from_curves(curve).plot("correct-recall").ax_)
     assert not solid.is_dashed()
     assert dashed.is_dashed()
     point = curve.at(0.5)
@@ -77,7 +90,7 @@ def test_dashes_begin_at_one_half() -> None:
 def test_dashes_begin_where_the_solid_line_ends(kind: Any, count: int) -> None:
     curves = [hr.operating_curve(H, *sample(count, seed)) for seed in range(3)]
     for given in (curves[0], {"seeds": curves}):
-        solid, dashed = lines(OperatingCurveDisplay.from_curves(given).plot(kind))
+        solid, dashed = lines(OperatingCurveDisplay.from_curves(given).plot(kind).ax_)
         assert np.asarray(solid.get_xydata())[-1].tolist() == np.asarray(dashed.get_xydata())[0].tolist()
 
 
@@ -90,7 +103,7 @@ def test_axes_hide_nothing_and_say_where_they_start(kind: Any, strength: float) 
         System("one", (evaluations[0].curve,), evaluations[0].rules),
         System("three", tuple(e.curve for e in evaluations), low if strength == 2 else {}),
     ]
-    ax = OperatingCurveDisplay(systems).plot(kind)
+    ax = OperatingCurveDisplay(systems).plot(kind).ax_
     drawn = np.concatenate(
         [np.asarray(line.get_xydata()) for line in ax.lines] + [np.asarray(patch.get_xy()) for patch in ax.patches]  # type: ignore[attr-defined]
     )
@@ -109,17 +122,15 @@ def test_dashes_on_another_scale() -> None:
     q, labels = sample(40)
     with np.errstate(divide="ignore"):
         logit = np.log(q) - np.log1p(-q)
-    plain, mapped = (
-        OperatingCurveDisplay.from_predictions(H, scores, labels, scale=scale).plot()
-        for scores, scale in ((q, "probability"), (logit, "logit"))
-    )
+    plain = OperatingCurveDisplay.from_predictions(H, q, labels).plot().ax_
+    mapped = OperatingCurveDisplay.from_predictions(H, logit, labels, scale="logit").plot().ax_
     for a, b in zip(lines(plain), lines(mapped), strict=True):
         np.testing.assert_allclose(np.asarray(a.get_xdata(), float), np.asarray(b.get_xdata(), float))
 
 
 def test_rules_are_marked() -> None:
     evaluation = evaluate(H, *sample(40), name="mine")
-    ax = OperatingCurveDisplay.from_evaluations([evaluation]).plot("correct-exact", rules=["leaf", "majority"])
+    ax = OperatingCurveDisplay.from_evaluations([evaluation]).plot("correct-exact", rules=["leaf", "majority"]).ax_
     leaf, majority = markers(ax)
     for line, rule in ((leaf, "leaf"), (majority, "majority")):
         assert np.asarray(line.get_xdata()).tolist() == [evaluation.rules[rule]["exact"]]
@@ -128,14 +139,177 @@ def test_rules_are_marked() -> None:
     assert majority.get_markerfacecolor() == "white"
     legend = ax.get_legend()
     assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == ["mine", "leaf", "majority", "threshold < 0.5"]
+    entries = ["mine", "leaf", "majority", "threshold < 0.5", "threshold"]
+    assert [text.get_text() for text in legend.get_texts()] == entries
+
+
+def test_only_majority_and_leaf_are_marked_unless_others_are_asked_for() -> None:
+    display = OperatingCurveDisplay.from_predictions(H, *sample(40), name="mine")
+    assert len(display.systems[0].rules) == 4
+    assert [line.get_markerfacecolor() for line in markers(display.plot().ax_)] == ["white", COLOURS[0]]
+    assert len(markers(display.plot(rules=["plurality", "leaf", "expected_information"]).ax_)) == 3
+    assert markers(display.plot(rules=()).ax_) == []
+
+
+def test_the_display_keeps_where_it_drew() -> None:
+    display = OperatingCurveDisplay.from_predictions(H, *sample(20))
+    assert display.plot() is display
+    assert display.figure_ is display.ax_.figure
+    other = display.figure(["correct-exact"])
+    assert display.figure_ is not other
+    ax = other.axes[0]
+    assert display.plot("correct-recall", ax).ax_ is ax
+
+
+class Estimator:
+    """What a fitted classifier has."""
+
+    hierarchy_ = H
+    classes_ = H.names[H.leaves]
+
+    def __init__(self, q: Any) -> None:
+        self.q = q
+
+    def predict_likelihood(self, X: Any) -> Any:
+        return self.q[X]
+
+
+class ScaledEstimator(Estimator):
+    method_ = SimpleNamespace(scale="log")
+
+    def predict_likelihood(self, X: Any, scale: str = "probability") -> Any:
+        return np.log(self.q[X]) if scale == "log" else self.q[X]
+
+
+@pytest.mark.parametrize(("kind", "scale"), [(Estimator, "probability"), (ScaledEstimator, "log")])
+def test_from_an_estimator(kind: Any, scale: str) -> None:
+    q, labels = sample(40)
+    rows = np.arange(0, 40, 2)
+    display = OperatingCurveDisplay.from_estimator(kind(q), rows, H.names[labels[rows]], below_label="wrong")
+    expected = evaluate(H, q[rows], labels[rows], below_label="wrong")
+    (system,) = display.systems
+    assert system.name == kind.__name__
+    assert system.curves[0].scale == scale
+    for metric, values in expected.curve.values.items():
+        np.testing.assert_allclose(system.curves[0].values[metric], values)
+    assert system.rules == expected.rules
+
+
+def test_from_a_classifier_with_labels_of_its_own() -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(60, 3)), np.tile([3, 7, 1], 20)  # numbers that must not be taken for nodes
+    X[:, 0] += y
+    classifier = hr.HedgedClassifier(epochs=2, random_state=0).fit(X, y)
+    (system,) = OperatingCurveDisplay.from_estimator(classifier, X, y, name="flat").systems
+    assert system.name == "flat"
+    assert system.rules["leaf"]["exact"] == np.mean(classifier.predict_leaf(X) == y)
+
+
+def test_what_is_no_classifier() -> None:
+    q, labels = sample(20)
+    with pytest.raises(ParameterError, match=r"object has no hierarchy_.*Pipeline"):
+        OperatingCurveDisplay.from_estimator(object(), q, labels)
+    with pytest.raises(ScoreError, match="one label per example"):
+        OperatingCurveDisplay.from_estimator(Estimator(q), np.arange(20), [["bird", "wren"]] * 20)
+    with pytest.raises(HedgerowError, match="There is no 'dodo' in the tree"):
+        OperatingCurveDisplay.from_estimator(Estimator(q), np.arange(20), ["dodo"] * 20)
+
+
+@pytest.mark.parametrize("scale", ["probability", "log", "logit"])
+def test_thresholds_are_marked_on_the_curve(scale: Any) -> None:
+    q, labels = sample(400)
+    with np.errstate(divide="ignore"):
+        scores = {"probability": q, "log": np.log(q), "logit": np.log(q) - np.log1p(-q)}[scale]
+    curve = hr.operating_curve(H, q, labels)
+    display = OperatingCurveDisplay.from_predictions(H, scores, labels, scale=scale)
+    ax = display.plot("correct-exact", thresholds=[0.5, 0.8]).ax_
+    found = [[curve.at(tau)[name] for name in ("exact", "correct")] for tau in (0.5, 0.8)]
+    assert np.ravel(threshold_marks(ax)).tolist() == pytest.approx(np.ravel(found).tolist())
+    assert [text.get_text() for text in ax.texts] == ["0.5", "0.8"]
+    # There is no room for a second label beside the first.
+    crowded = display.plot("correct-exact", thresholds=[0.5, 0.500001, 0.8]).ax_
+    assert [text.get_text() for text in crowded.texts] == ["0.5", "0.8"]
+
+
+def test_thresholds_are_marked_where_there_are_few_systems() -> None:
+    curves = {f"s{i}": hr.operating_curve(H, *sample(400, i)) for i in range(3)}
+    three = OperatingCurveDisplay.from_curves(curves)
+    assert threshold_marks(three.plot().ax_) == []
+    assert len(threshold_marks(three.plot(thresholds=[0.5]).ax_)) == 3
+    curves.pop("s2")
+    assert len(threshold_marks(OperatingCurveDisplay.from_curves(curves).plot().ax_)) >= 2
+
+
+def test_thresholds_of_seeds_are_those_of_the_mean() -> None:
+    curves = [hr.operating_curve(H, *sample(400, seed)) for seed in range(3)]
+    ax = OperatingCurveDisplay.from_curves({"seeds": curves}).plot("correct-recall", thresholds=[0.6]).ax_
+    mean = [np.mean([curve.at(0.6)[name] for curve in curves]) for name in ("recall", "correct")]
+    assert threshold_marks(ax) == [pytest.approx(mean)]
+
+
+def test_a_line_below_another_shows_at_its_sides() -> None:
+    curve, other = (hr.operating_curve(H, *sample(400, seed)) for seed in range(2))
+    ax = OperatingCurveDisplay.from_curves({"a": curve, "b": other, "c": curve, "d": curve}).plot().ax_
+    a, a_dashes, b, _, c, _, d, _ = (line.get_linewidth() for line in lines(ax))
+    assert a >= c + 1 >= d + 2
+    assert a_dashes == a
+    assert b == d
+    many = OperatingCurveDisplay.from_curves({f"{i}": curve for i in range(9)}).plot().ax_
+    assert 5 < max(line.get_linewidth() for line in lines(many)) < 8
+
+
+def test_part_of_a_curve_can_be_drawn() -> None:
+    curve = hr.operating_curve(H, *sample(40))
+    ax = OperatingCurveDisplay.from_curves(curve.down_to(0.7)).plot("correct-recall").ax_
+    solid, dashed = lines(ax)
+    end = [curve.at(0.7)[name] for name in ("recall", "correct")]
+    assert np.asarray(solid.get_xydata())[-1].tolist() == end
+    assert len(np.asarray(dashed.get_xydata())) == 1
+    assert end not in threshold_marks(ax)
+    seeds = [curve.down_to(0.7), curve]
+    (line, _) = lines(OperatingCurveDisplay.from_curves({"": seeds}).plot("correct-recall").ax_)
+    assert np.asarray(line.get_xydata())[-1].tolist() == pytest.approx(end)
+
+
+def test_points_far_below_the_curves_are_listed() -> None:
+    curve = hr.operating_curve(H, *sample(400))
+    lowest = min(curve.correct.min(), 0.9)
+    near, far = ({"crm": dict.fromkeys(curve.values, value)} for value in (lowest, 0.01))
+    systems = [System("near", (curve,), near), System("far", (curve,), far)]
+    ax = OperatingCurveDisplay(systems).plot("correct-recall", rules=["crm"], thresholds=()).ax_
+    (star,) = markers(ax)
+    assert star.get_marker() == "*"
+    assert np.asarray(star.get_ydata()).tolist() == [lowest]
+    assert ax.get_ylim()[0] > 0.01
+    assert [text.get_text() for text in ax.texts] == ["CRM over leaves, below:\nfar: 0.01"]
+
+
+def test_panels_share_a_legend_if_they_show_the_same_systems() -> None:
+    evaluations = [model(LABELS, 2, seed=seed) for seed in range(2)]
+    first, second = (
+        OperatingCurveDisplay.from_evaluations({name: e}) for name, e in zip("ab", evaluations, strict=True)
+    )
+    same = panel_figure([Panel(first, "correct-recall", "One"), Panel(first, "correct-exact", "Two")], columns=1)
+    assert [ax.get_title() for ax in same.axes] == ["One", "Two"]
+    assert all(ax.get_legend() is None for ax in same.axes)
+    key = ["majority", "leaf", "threshold < 0.5", "threshold"]
+    assert [text.get_text() for text in same.legends[0].get_texts()] == ["a", *key]
+    differ = panel_figure([Panel(first, "correct-recall"), Panel(second, "correct-recall")] * 2)
+    assert len(differ.axes) == 4
+    legends = [ax.get_legend() for ax in differ.axes]
+    assert [text.get_text() for legend in legends if legend for text in legend.get_texts()] == list("abab")
+    assert [text.get_text() for text in differ.legends[0].get_texts()] == key
+    with pytest.raises(ParameterError, match="nothing to draw"):
+        panel_figure([])
 
 
 def test_several_seeds_are_a_mean_with_a_band() -> None:
     seeds = [model(LABELS, 2, seed=i) for i in range(3)]
-    ax = OperatingCurveDisplay.from_evaluations({"mine": seeds}).plot("correct-recall")
+    ax = OperatingCurveDisplay.from_evaluations({"mine": seeds}).plot("correct-recall").ax_
     (band,) = ax.patches
-    mean = np.mean([e.rules["leaf"]["recall"] for e in seeds])
+    mean = np.mean([e.rules["majority"]["recall"] for e in seeds])
     assert np.asarray(markers(ax)[0].get_xdata()).tolist() == [pytest.approx(mean)]
     solid, _ = lines(ax)
     at = [e.curve.at(0.5) for e in seeds]
@@ -151,7 +325,7 @@ def test_several_seeds_are_a_mean_with_a_band() -> None:
 def test_ten_systems_differ_in_colour_and_shape() -> None:
     curve = hr.operating_curve(H, *sample(40))
     rules = {f"s{i}": {"leaf": curve.at(0)} for i in range(12)}
-    ax = OperatingCurveDisplay.from_curves({f"s{i}": curve for i in range(12)}, rules=rules).plot()
+    ax = OperatingCurveDisplay.from_curves({f"s{i}": curve for i in range(12)}, rules=rules).plot().ax_
     looks = [(line.get_markeredgecolor(), line.get_marker()) for line in markers(ax)]
     assert len(set(looks)) == 12
     assert len({colour for colour, _ in looks[:10]}) == len({shape for _, shape in looks[:10]}) == 10
@@ -189,7 +363,7 @@ def test_huge_curves_are_thinned_for_drawing_only() -> None:
     x = np.linspace(0, 1, 1_000_000)
     values = {"recall": x, "precision": 1 - x**3, "correct": 1 - x**2, "exact": x}
     curve = hr.OperatingCurve(np.linspace(1, 0, len(x)), values, examples=10)
-    solid, dashed = lines(OperatingCurveDisplay.from_curves(curve).plot())
+    solid, dashed = lines(OperatingCurveDisplay.from_curves(curve).plot().ax_)
     assert len(np.asarray(solid.get_xdata())) < 10_000
     assert len(np.asarray(dashed.get_xdata())) < 1_000
     drawn = np.interp(x[: curve.index(0.5)], np.asarray(solid.get_xdata()), np.asarray(solid.get_ydata()))
@@ -237,6 +411,12 @@ def test_what_cannot_be_drawn(tmp_path: Path) -> None:
     shown = OperatingCurveDisplay.from_predictions(H, q, labels)
     with pytest.raises(ParameterError, match="'precision-recall', 'correct-exact', 'correct-recall', not 'roc'"):
         shown.plot("roc")  # type: ignore[arg-type]
+    with pytest.raises(
+        ParameterError, match=rf"'best' cannot be marked; choose from '{next(iter(RULE_STYLES))}', "
+    ):
+        shown.plot(rules=["leaf", "best"])
+    with pytest.raises(ParameterError, match="between 0 and 1, as probabilities; got 95"):
+        shown.plot(thresholds=[0.5, 95])
     with pytest.raises(ParameterError, match=r"\.png, \.pdf or \.svg, not as '\.bmp'"):
         shown.save(tmp_path / "a.bmp")
     with pytest.raises(ParameterError, match="nothing to draw"):
@@ -244,5 +424,5 @@ def test_what_cannot_be_drawn(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="no curve"):
         System("x", ())
     curves = (hr.operating_curve(H, q, labels), hr.operating_curve(H, q, labels, scale="log"))
-    with pytest.raises(ParameterError, match="one scale"):
+    with pytest.raises(ParameterError, match="same scale"):
         System("x", curves)

@@ -18,6 +18,7 @@ from hedgerow.cli.options import (
     LogitsOption,
     Output,
     RootOption,
+    RulesOption,
     SeparatorOption,
     TreeFile,
     TreeFormatOption,
@@ -60,6 +61,7 @@ def compare(
     disambiguate: DisambiguateOption = False,
     json_file: JsonOption = None,
     figure: FigureOption = None,
+    rules: RulesOption = None,
     logits: LogitsOption = False,
     information: InformationOfFilesOption = None,
     below_label: BelowLabelOfFilesOption = None,
@@ -76,7 +78,7 @@ def compare(
 
     inside = [system / name for system in systems for name in MEMBERS]
     check_outputs(json_file, figure, inputs=(*systems, *inside, tree))
-    draw = drawing(figure)
+    draw = drawing(figure, rules)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate)
     hierarchy = None if tree_file is None else tree_file.read()
     # Only what is given: a folder must agree with it, a score file has defaults for the rest.

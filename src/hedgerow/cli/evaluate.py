@@ -21,6 +21,7 @@ from hedgerow.cli.options import (
     LogitsOption,
     Output,
     RootOption,
+    RulesOption,
     ScoresArgument,
     SeparatorOption,
     TreeFile,
@@ -55,6 +56,7 @@ def evaluate(
     ] = None,
     json_file: JsonOption = None,
     figure: FigureOption = None,
+    rules: RulesOption = None,
     logits: LogitsOption = False,
     information: InformationOption = Information.leaves,
     below_label: BelowLabelOption = BelowLabel.label,
@@ -70,7 +72,7 @@ def evaluate(
     check_outputs(json_file, figure, folder=output, members=MEMBERS, inputs=(scores, tree, data))
     if output is not None:
         try_evaluation_folder(output)
-    draw = drawing(figure)
+    draw = drawing(figure, rules)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate)
     opened = open_any_scores(scores, tree_file, data, logits=logits, labels=True)
     found = measure.evaluate(

@@ -88,6 +88,15 @@ FigureOption = Annotated[
         "--figure", metavar="FILE", help="Draw the curves to FILE: .png, .pdf or .svg.", show_default=False
     ),
 ]
+RulesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--rules",
+        metavar="RULE,...",
+        help="Single rules to mark in the figure: leaf, majority, plurality, expected-information; or none.",
+        show_default="majority,leaf",
+    ),
+]
 
 
 class Information(StrEnum):
@@ -240,9 +249,12 @@ def check_outputs(
             try_file(path)
 
 
-def drawing(path: Path | None) -> Callable[[Sequence[Evaluation]], None]:
+def drawing(path: Path | None, rules: str | None) -> Callable[[Sequence[Evaluation]], None]:
     """Return what draws the figure; without matplotlib, say so and draw nothing."""
+    marked = _rules(rules)
     if path is None:
+        if rules is not None:
+            raise ParameterError("--rules says what to mark in a figure: give --figure FILE.")
         return lambda _: None
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise ParameterError(f"{path}: figures are written as .png, .pdf or .svg.")
@@ -254,7 +266,27 @@ def drawing(path: Path | None) -> Callable[[Sequence[Evaluation]], None]:
         notice = "No figure is drawn: that needs matplotlib. Install it with: pip install 'hedgerow[plot]'"
         Console(stderr=True).print(notice, style="yellow", markup=False)
         return lambda _: None
-    return lambda evaluations: OperatingCurveDisplay.from_evaluations(evaluations).save(path)
+
+    def draw(evaluations: Sequence[Evaluation]) -> None:
+        OperatingCurveDisplay.from_evaluations(evaluations).save(path, rules=marked)
+        typer.echo(f"The figure is in {path}.", err=True)
+
+    return draw
+
+
+def _rules(given: str | None) -> tuple[str, ...]:
+    """Return the rules that --rules names."""
+    from hedgerow.infer import RULES
+    from hedgerow.show import DEFAULT_RULES
+
+    if given is None or given == "none":
+        return DEFAULT_RULES if given is None else ()
+    named = tuple(name.strip().replace("-", "_") for name in given.split(","))
+    for name in named:
+        if name not in RULES:
+            known = ", ".join(rule.replace("_", "-") for rule in RULES)
+            raise ParameterError(f"--rules: there is no rule {name!r}. Choose from {known}, or give none.")
+    return named
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, cast, final
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, final
 from zipfile import BadZipFile
 
 import numpy as np
@@ -19,7 +19,7 @@ from hedgerow.files import atomic_write
 from hedgerow.likelihood import BOTTOM
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
 
     from numpy.typing import ArrayLike, NDArray
@@ -156,6 +156,10 @@ class OperatingCurve:
 
     def __repr__(self) -> str:
         return f"OperatingCurve({len(self):,} points, {self.examples:,} examples)"
+
+    if TYPE_CHECKING:  # attached by `hedgerow.show`
+        plot: ClassVar[Callable[..., Any]]
+        _repr_html_: ClassVar[Callable[..., str]]
 
 
 def integral(over: ArrayLike, of: ArrayLike) -> float:

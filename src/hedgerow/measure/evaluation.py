@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from hedgerow.measure.curve import CORRECT_LEVELS
 from hedgerow.measure.metrics import Comparison
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -224,3 +224,7 @@ class Evaluation:
 
     def __repr__(self) -> str:
         return f"Evaluation({self.name!r}, {len(self):,} examples, AP {self.summary['AP']:.3f})"
+
+    if TYPE_CHECKING:  # attached by `hedgerow.show`
+        plot: ClassVar[Callable[..., Any]]
+        _repr_html_: ClassVar[Callable[..., str]]

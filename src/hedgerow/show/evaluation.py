@@ -1,4 +1,4 @@
-"""Evaluations in plain words."""
+"""Evaluations, comparisons and written answers in plain words."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ MEANINGS = {
 _COMPARED = ("AP", "AC", "R@90C", "R@95C", "majority_F1", "leaf_F1", "leaf_exact")
 _RULE_COLUMNS = ("correct", "exact", "precision", "recall", "f1")
 _DIFFERENCES = ("AP", "R@95C", "majority_F1", "leaf_exact")
-_SAFE = 0.95  # answers that are right at the threshold that is proposed
-_NEARLY = 0.99  # of its recall, for a threshold of fewer digits
+_SAFE = 0.95  # the share of answers that are right at the proposed threshold
+_NEARLY = 0.99  # the share of the recall that a threshold of fewer digits must keep
 _VERDICTS = {None: (" ", ""), "better": ("▲", "green"), "worse": ("▼", "red"), "unclear": ("≈", "dim")}
 
 
@@ -58,7 +58,7 @@ def print_evaluation(
     evaluation, console
         What to print, and where.
     predict, compare
-        What to give to these verbs to go on, as a shell takes it.
+        The arguments of these commands in the advice at the end, quoted for a shell.
     """
     hierarchy = evaluation.hierarchy
     examples = counted(len(evaluation), "example", "examples")
@@ -81,7 +81,7 @@ def print_evaluation(
         )
         console.print(Text(said))
         step = f"answer with this threshold:\n  hedgerow predict {predict} --tau {tau} -o answers.csv"
-    # Not wrapped: the command is left whole on its line, to be copied.
+    # Not wrapped, so that the command can be copied as one line.
     console.print(Text(f"Next: {step}", style="bold"), soft_wrap=True)
 
 
@@ -95,8 +95,8 @@ def print_comparison(comparison: SystemComparison, console: Console) -> None:
             Text(
                 f"Compared with {base.name} on the same examples: ▲ better, ▼ worse, ≈ no clear difference. A "
                 f"difference is clear if the {share} interval of {comparison.replicates:,} paired bootstrap "
-                f"replicates leaves out 0. Where there is no difference, {1 - comparison.confidence:.0%} of the "
-                f"marks will still claim one.\n"
+                f"replicates does not contain 0. Of figures that do not really differ, "
+                f"{1 - comparison.confidence:.0%} will still be marked.\n"
             )
         )
         _print_differences(comparison, console)
@@ -158,7 +158,7 @@ def _safe_threshold(evaluation: Evaluation) -> str | None:
 
     exact = float(to_probability(np.float64(point["threshold"]), evaluation.scale))
     for digits in range(17):
-        # Up, to the safe side; but models can be so sure that their thresholds differ only far behind the point.
+        # Rounded up, to be safe. Models can be so sure that their thresholds differ only after many digits.
         rounded = Decimal(exact).quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
         if is_safe(float(rounded)):
             return f"{rounded:f}"

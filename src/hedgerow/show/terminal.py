@@ -1,6 +1,6 @@
 """Tables and progress bars on a terminal.
 
-Nothing of a table is ever cut off; a bar shows how far long work is, and the time left.
+A table is never cut off; a bar shows the progress of long work, and the time left.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rich.progress import Task, TaskID
 
 _ENDLESS = 1 << 20
-_NAME, _PROSE = 14, 18  # widths that are asked for before a table is split
+_NAME, _PROSE = 14, 18  # the least widths of names and prose; a table without room for them is split
 
 
 def print_table(
@@ -43,8 +43,8 @@ def print_table(
 ) -> None:
     """Print a table: names in the first column, then numbers.
 
-    Where nobody watches, as in a file or a pipe, it is as wide as it needs to be. On a terminal that is narrower,
-    headings, names and prose fold, and columns for which there is no room follow below, beside the names again.
+    In a file or a pipe it is as wide as it needs to be. On a narrower terminal, headings, names and prose wrap,
+    and columns without room follow in another table below, beside the names again.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def print_table(
     head, rows
         Headings, and the cells below them.
     title
-        What stands above; a table that has a title is boxed.
+        What to write above; a table with a title has a box.
     prose
         Whether the last column holds sentences instead of numbers.
     """
@@ -71,7 +71,7 @@ def print_table(
 @final
 @dataclass(frozen=True)
 class _Sheet:
-    """The cells of a table, headings first, and how to set them."""
+    """The cells of a table, headings first, and how to lay them out."""
 
     cells: Sequence[Sequence[Text]]
     console: Console
@@ -93,7 +93,7 @@ class _Sheet:
             yield self.table(places, least | given)
 
     def _groups(self, widths: Mapping[int, int]) -> Iterator[list[int]]:
-        """Yield columns, the first left out, that have room side by side; one at least."""
+        """Yield groups of columns, without the first, that fit side by side; at least one column in each."""
         group: list[int] = []
         for place in range(1, len(self.cells[0])):
             if group and self.width(self.table([*group, place], widths)) > self.console.width:
@@ -103,7 +103,7 @@ class _Sheet:
         yield group
 
     def _least(self, place: int) -> int:
-        """Return the least width of a column: numbers are never folded, headings between words only."""
+        """Return the least width of a column: numbers never wrap, headings only between words."""
         heading, *column = (row[place] for row in self.cells)
         widest = max((cell.cell_len for cell in column), default=0)
         if place == 0:
@@ -111,7 +111,7 @@ class _Sheet:
         return max([_PROSE if place == self.prose else widest, *map(cell_len, heading.plain.split())])
 
     def table(self, places: Sequence[int], widths: Mapping[int, int]) -> Table:
-        """Return a table of the first column and some others, as wide as is said, or as they need."""
+        """Return a table of the first column and some others, with the given widths, or as wide as they need."""
         table = Table(box=HEAVY_HEAD if self.boxed else None, pad_edge=self.boxed, title_justify="left")
         for place in (0, *places):
             justify: Literal["left", "right"] = "left" if place in (0, self.prose) else "right"
@@ -121,13 +121,13 @@ class _Sheet:
         return table
 
     def width(self, table: Table) -> int:
-        """Return the width at which nothing of a table is folded further."""
+        """Return the width at which nothing in a table wraps, except in columns of a given width."""
         return Measurement.get(self.console, self.console.options.update(max_width=_ENDLESS), table).maximum
 
 
 @final
 class TimeLeft(ProgressColumn):
-    """The time left, by the mean speed since the start: few slow steps are enough, and it counts down between."""
+    """The time left at the mean speed since the start; it counts down between steps, and needs few of them."""
 
     max_refresh = 0.5
 
@@ -137,7 +137,7 @@ class TimeLeft(ProgressColumn):
         self._first: dict[TaskID, float] = {}  # steps that were done at the start, by an earlier run
 
     def render(self, task: Task) -> Text:
-        """Show the time left, or that nobody knows."""
+        """Show the time left, or dashes while it is unknown."""
         elapsed = task.elapsed or 0.0
         first = self._first.setdefault(task.id, task.completed)
         done, at = self._last_step.get(task.id, (first, 0.0))
@@ -151,16 +151,16 @@ class TimeLeft(ProgressColumn):
 
 @final
 class _Bar(Progress):
-    """A bar that leaves no trace where it was never shown."""
+    """A bar that prints nothing when it stops before it was shown."""
 
     def stop(self) -> None:
-        """Take it away."""
+        """Remove the bar."""
         if self.live.is_started:
             super().stop()
 
 
 def live_bar(console: Console, *, counted: bool = False) -> Progress:
-    """Return a bar as wide as the terminal that goes away when it stops; nothing where nobody watches.
+    """Return a bar as wide as the terminal that disappears when it stops; without a terminal, nothing is shown.
 
     Parameters
     ----------

@@ -56,9 +56,7 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
     ]
     table = Table(f"Hyper-parameters on {plan.splits.name}", [Column(name) for name in FIGURES], rows)
     panels: Any = {title: ("correct-recall", fan) for title, fan in fans.items()}
-    return Findings(
-        {"hyper_parameters": table}, {"hyper_parameters": partial(curves, panels, marked=False, columns=4)}
-    )
+    return Findings({"hyper_parameters": table}, {"hyper_parameters": partial(curves, panels, columns=4)})
 
 
 def _chosen(plan: StudyPlan) -> dict[str, tuple[str, tuple[dict[str, Any], ...]]]:

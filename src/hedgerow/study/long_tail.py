@@ -80,7 +80,7 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
     )
     return Findings(
         {"long_tail": method_table(title, systems), "long_tail_by_frequency": by_frequency},
-        {"long_tail": partial(curves, panels, marked=False)},
+        {"long_tail": partial(curves, panels)},
     )
 
 

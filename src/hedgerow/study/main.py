@@ -33,6 +33,7 @@ def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
 
 def findings(plan: StudyPlan, records: Records) -> Findings:
     """Return the table, the curves and what they show."""
+    from hedgerow.show.figures import RULE_STYLES
     from hedgerow.study.figures import curves
 
     systems = by_method(plan, records, TASK)
@@ -43,7 +44,8 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
         "Precision and recall": ("precision-recall", systems),
         "Correct and exact": ("correct-exact", systems),
     }
-    return Findings({"main": table}, {"main": partial(curves, panels)}, main_sentences(table))
+    figure = partial(curves, panels, rules=tuple(RULE_STYLES))
+    return Findings({"main": table}, {"main": figure}, main_sentences(table))
 
 
 EXPERIMENT = Experiment("Every method: the trade-off curves and their figures", cells, work, findings)

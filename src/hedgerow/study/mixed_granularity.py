@@ -79,7 +79,7 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
         for share in (SHARES[0], SHARES[-1])
         if found[share]
     }
-    return Findings({TASK: table}, {TASK: partial(curves, panels, marked=False)})
+    return Findings({TASK: table}, {TASK: partial(curves, panels)})
 
 
 EXPERIMENT = Experiment("Training labels at any depth of the tree", cells, work, findings)

@@ -99,7 +99,7 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
         "In scope": ("correct-recall", inside),
         "In and out of scope": ("correct-recall", everything),
     }
-    return Findings({TASK: table}, {TASK: partial(curves, panels, marked=False)})
+    return Findings({TASK: table}, {TASK: partial(curves, panels)})
 
 
 def _at_common_thresholds(inside: Results, outside: Results) -> dict[str, Entry]:

@@ -90,7 +90,7 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
         for kind in ("precision-recall", "correct-exact")
         for part in PARTS[1:]
     }
-    return Findings(tables, {"unseen": partial(curves, panels, columns=2, marked=False)})
+    return Findings(tables, {"unseen": partial(curves, panels, columns=2)})
 
 
 EXPERIMENT = Experiment("Classes that are not there in training", cells, work, findings)

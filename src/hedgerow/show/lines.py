@@ -1,0 +1,224 @@
+"""What is drawn of operating curves: points, means over seeds, ticks. Nothing here needs matplotlib."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, final
+
+import numpy as np
+
+from hedgerow.errors import ParameterError
+from hedgerow.likelihood import from_probability
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from hedgerow.measure import OperatingCurve
+
+CurveKind = Literal["precision-recall", "correct-exact", "correct-recall"]
+
+KINDS: dict[CurveKind, tuple[str, str]] = {
+    "precision-recall": ("recall", "precision"),
+    "correct-exact": ("exact", "correct"),
+    "correct-recall": ("recall", "correct"),
+}
+"""The metrics on the two axes of each kind of plot: along, up."""
+
+AXIS_NAMES = {
+    "recall": "Recall",
+    "precision": "Precision",
+    "correct": "Correct",
+    "exact": "Exactly correct",
+}
+"""What each axis is called."""
+
+DEFAULT_RULES = ("majority", "leaf")
+"""The rules that are marked unless others are asked for; more than two hide each other."""
+
+_GRID = 4096  # cells per unit of either axis: consecutive points in the same cell are drawn as one
+_BAND_POINTS = 400
+_TICK_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
+_TICKS = 7
+_PATH_POINTS, _HIDDEN_POINTS = 1500, 300
+_TOUCHING = 0.006  # of the width or height: about the width of a line
+_HIDDEN = 0.9  # of a line's length
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A line to draw.
+
+    Between two points of a stepped line, the height is that of the second.
+    """
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    half: int
+    """The number of the last point whose threshold is 0.5 or more."""
+    stepped: bool
+
+    def path(self) -> NDArray[np.complex128]:
+        """Return the corners that the pen passes, as x + iy."""
+        if not self.stepped:
+            return self.x + 1j * self.y
+        return np.repeat(self.x, 2)[:-1] + 1j * np.repeat(self.y, 2)[1:]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class System:
+    """A system to draw: its curves, one per seed, and the points of its rules."""
+
+    name: str
+    curves: tuple[OperatingCurve, ...]
+    rules: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Rule -> metric -> mean over examples and seeds."""
+
+    def __post_init__(self) -> None:
+        if not self.curves:
+            raise ParameterError(f"{self.name!r} has no curve to draw: give one or more.")
+        if len({curve.scale for curve in self.curves}) > 1:
+            raise ParameterError(f"The curves of {self.name!r} must have thresholds on the same scale.")
+
+    @classmethod
+    def of_seeds(
+        cls,
+        name: str,
+        curves: Sequence[OperatingCurve],
+        rules: Sequence[Mapping[str, Mapping[str, float]]],
+    ) -> System:
+        """Return a system of several seeds; the points of each rule, one per seed, are averaged."""
+        first = rules[0] if rules else {}
+        means = {
+            rule: {metric: float(np.mean([seed[rule][metric] for seed in rules])) for metric in point}
+            for rule, point in first.items()
+        }
+        return cls(name, tuple(curves), means)
+
+    def line(self, along: str, up: str, *, grid: int = _GRID) -> Line:
+        """Return the line to draw: of several curves, the mean at common thresholds.
+
+        Points of one curve that share a cell of the grid are drawn as one.
+        """
+        half = self._lowest(0.5)
+        if len(self.curves) > 1:
+            (x, _), (y, _), tau = self._spread(along, up)
+            return Line(x, y, int(np.searchsorted(-tau, -half)), stepped=False)
+        curve = self.curves[0]
+        last = curve.index(half)
+        x, y = curve.values[along], curve.values[up]
+        kept = _thinned(x, y, last, grid)
+        return Line(x[kept], y[kept], int(np.searchsorted(kept, last)), stepped=True)
+
+    def band(self, along: str, up: str) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Return the outline of two standard deviations to either side, on both axes; None for one curve.
+
+        A curve falls as it goes along, so the boxes of two standard deviations around its points fill the area
+        between their lower left and their upper right corners.
+        """
+        if len(self.curves) == 1:
+            return None
+        (x, dx), (y, dy), _ = self._spread(along, up)
+        outline = (
+            np.concatenate([x - 2 * dx, (x + 2 * dx)[::-1]]),
+            np.concatenate([y - 2 * dy, (y + 2 * dy)[::-1]]),
+        )
+        return np.clip(outline[0], 0, 1), np.clip(outline[1], 0, 1)
+
+    def at(self, tau: float, along: str, up: str) -> tuple[float, float] | None:
+        """Return the point, or the mean point, at a threshold; None if the curves end above it.
+
+        `tau` is a probability, whatever the scale of the curves.
+        """
+        threshold = float(from_probability(tau, self.curves[0].scale))
+        if self._lowest(tau) > threshold:
+            return None
+        points = [curve.at(threshold) for curve in self.curves]
+        return float(np.mean([p[along] for p in points])), float(np.mean([p[up] for p in points]))
+
+    def extent(self, along: str, up: str, rules: Sequence[str]) -> tuple[float, float]:
+        """Return the largest x and the smallest y of anything that is drawn for this system."""
+        outline = self.band(along, up) or tuple(self.curves[0].values[name] for name in (along, up))
+        points = [self.rules[rule] for rule in rules if rule in self.rules]
+        return (
+            max([float(outline[0].max()), *(point[along] for point in points)]),
+            min([float(outline[1].min()), *(point[up] for point in points)]),
+        )
+
+    def _lowest(self, tau: float) -> float:
+        """Return a threshold on the scale of the curves; at least the last one that all of them have."""
+        return max(
+            float(from_probability(tau, self.curves[0].scale)),
+            *(float(curve.threshold[-1]) for curve in self.curves),
+        )
+
+    def _spread(
+        self, along: str, up: str
+    ) -> tuple[tuple[NDArray[Any], NDArray[Any]], tuple[NDArray[Any], NDArray[Any]], NDArray[Any]]:
+        """Return mean and standard deviation of both metrics at common thresholds, and these, descending."""
+        lowest = max(float(curve.threshold[-1]) for curve in self.curves)
+        every = np.unique(np.concatenate([curve.threshold for curve in self.curves]))
+        every = every[every >= lowest]
+        place = np.unique(np.linspace(0, len(every) - 1, min(len(every), _BAND_POINTS)).round().astype(np.int64))
+        tau = np.unique(np.append(every[place], self._lowest(0.5)))[::-1]
+        at = [np.searchsorted(-curve.threshold, -tau) for curve in self.curves]
+        x, y = (
+            np.stack([curve.values[name][index] for curve, index in zip(self.curves, at, strict=True)])
+            for name in (along, up)
+        )
+        return (x.mean(axis=0), x.std(axis=0, ddof=1)), (y.mean(axis=0), y.std(axis=0, ddof=1)), tau
+
+
+def height_ticks(lowest: float) -> NDArray[np.float64]:
+    """Return few round heights from 1 down to the first that is at or below `lowest`, ascending.
+
+    >>> height_ticks(0.83).round(2).tolist()
+    [0.8, 0.85, 0.9, 0.95, 1.0]
+    """
+    step = next((step for step in _TICK_STEPS if 1 - lowest <= _TICKS * step), _TICK_STEPS[-1])
+    first = max(0, int(np.floor(lowest / step)))
+    return np.arange(first, round(1 / step) + 1) * np.float64(step)
+
+
+def hidden_levels(paths: Sequence[NDArray[np.complex128]]) -> list[int]:
+    """Return for each line how many lines that are drawn after it lie on top of each other and hide it.
+
+    Parameters
+    ----------
+    paths
+        The corners of the lines, x + iy in units of the width and height of the axes, in the order of drawing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> steep, flat = np.array([1j, 1]), np.array([1j, 1 + 0.9j])
+    >>> hidden_levels([flat, steep, flat, steep, flat])
+    [2, 1, 1, 0, 0]
+    """
+    points = [_resampled(path, _PATH_POINTS) for path in paths]
+    levels = [0] * len(paths)
+    for i in reversed(range(len(paths))):
+        own = points[i][:: -_PATH_POINTS // _HIDDEN_POINTS]  # from the end, which must not stick out
+        for j in range(i + 1, len(paths)):
+            near = np.abs(own[:, None] - points[j]).min(axis=1) <= _TOUCHING
+            if near[0] and near.mean() >= _HIDDEN:
+                levels[i] = max(levels[i], levels[j] + 1)
+    return levels
+
+
+def _resampled(path: NDArray[np.complex128], count: int) -> NDArray[np.complex128]:
+    """Return points at equal distances along a path."""
+    length = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(path)))])
+    return np.interp(np.linspace(0, length[-1], count), length, path)
+
+
+def _thinned(x: NDArray[np.float64], y: NDArray[np.float64], keep: int, grid: int) -> NDArray[np.int64]:
+    """Return the points to draw: of consecutive points in the same cell, the last."""
+    cell_x, cell_y = (np.floor(values * grid).astype(np.int64) for values in (x, y))
+    moves = (np.diff(cell_x) != 0) | (np.diff(cell_y) != 0)
+    kept = np.append(moves, True)
+    kept[[0, keep]] = True
+    return np.flatnonzero(kept)

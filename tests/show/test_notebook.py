@@ -1,0 +1,84 @@
+"""What notebooks show."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.measure import evaluate
+from hedgerow.show.lines import height_ticks
+from tests.make_scores import H
+from tests.measure.test_evaluation import sample
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def parsed(shown: Any) -> ElementTree.Element:
+    return ElementTree.fromstring(shown._repr_html_())  # noqa: S314  (our own text)
+
+
+def rows(page: ElementTree.Element) -> list[list[str]]:
+    return [[cell.text or "" for cell in row] for row in page.iter("tr")]
+
+
+def corners(page: ElementTree.Element, number: int) -> list[tuple[float, float]]:
+    """Return the corners of a line of the drawing, in pixels."""
+    path = [p for p in page.iter(f"{SVG}path") if p.get("stroke-width") == "2"][number].get("d") or ""
+    found: list[tuple[float, float]] = []
+    for command, one, two in re.findall(r"([MVH])([\d.]+) ?([\d.]*)", path):
+        x, y = found[-1] if found else (0.0, 0.0)
+        found.append({"M": (float(one), float(two or 0)), "H": (float(one), y), "V": (x, float(one))}[command])
+    return found
+
+
+def test_a_curve_shows_its_figures() -> None:
+    curve = hr.operating_curve(H, *sample(60))
+    page = parsed(curve)
+    assert page.find("strong").text == f"Operating curve: 60 examples, {len(curve)} points"  # type: ignore[union-attr]
+    head, *body = rows(page)
+    assert head == ["figure", "%", "what it says"]
+    assert [row[:2] for row in body] == [[name, f"{100 * v:.1f}"] for name, v in curve.summary().items()]
+
+
+def test_an_evaluation_shows_intervals_and_its_name_as_text() -> None:
+    evaluation = evaluate(H, *sample(60), name="<b>bold</b> & <script>", replicates=20)
+    html = evaluation._repr_html_()
+    assert "<script" not in html
+    assert "<b>" not in html
+    page = parsed(evaluation)
+    assert page.find("strong").text == "<b>bold</b> & <script>: 60 examples, a tree of 7 nodes"  # type: ignore[union-attr]
+    head, *body = rows(page)
+    assert head == ["figure", "%", "95% interval", "what it says"]
+    found = evaluation.intervals["AP"]
+    assert body[0][:3] == [
+        "AP",
+        f"{100 * evaluation.summary['AP']:.1f}",
+        f"{100 * found.low:.1f} – {100 * found.high:.1f}",
+    ]
+    assert len(body) == len(evaluation.summary)
+
+
+@pytest.mark.parametrize("count", [1, 40, 3_000])
+def test_the_drawing_is_the_curve(count: int) -> None:
+    curve = hr.operating_curve(H, *sample(count))
+    page = parsed(curve)
+    low = height_ticks(float(curve.precision.min()) - 0.02)[0]
+    half = curve.index(0.5)
+    for number, points in ((0, slice(half + 1)), (1, slice(half, None))):
+        recall, precision = curve.recall[points], curve.precision[points]
+        drawn = np.array(corners(page, number))
+        x, y = 52 + recall * 256, 196 - (precision - low) / (1 - low) * 184
+        assert drawn[[0, -1]].ravel().tolist() == pytest.approx([x[0], y[0], x[-1], y[-1]], abs=0.06)
+        near = np.abs(drawn[::2, None] - np.stack([x, y], axis=1)).max(axis=2).min(axis=1)
+        assert near.max() < 0.06
+    assert len(curve._repr_html_()) < 40_000
+
+
+def test_a_perfect_curve_can_be_drawn() -> None:
+    q = np.ones((1, len(H)))
+    assert parsed(hr.operating_curve(H, q, [0])) is not None
