@@ -161,6 +161,25 @@ class Layout:
         return self._place(np.searchsorted(np.sort(self._hierarchy.end), np.arange(len(self._hierarchy)), "right"))
 
     @cached_property
+    def inner(self) -> Array:
+        """The internal nodes but the root; see `ancestor_slots`."""
+        return self._place(self._slots[0])
+
+    @cached_property
+    def slots_above(self) -> tuple[Array, ...]:
+        """For strides of 1, 2, 4, ..., the slot so many ancestors above each slot; see `ancestor_slots`."""
+        return self._place_all(list(self._slots[1]))
+
+    @cached_property
+    def parent_slot(self) -> Array:
+        """The slot of each node's parent; see `ancestor_slots`."""
+        return self._place(self._slots[2])
+
+    @cached_property
+    def _slots(self) -> tuple[Indices, Indices, Indices]:
+        return ancestor_slots(self._hierarchy)
+
+    @cached_property
     def by_parent(self) -> Array:
         """Nodes but the root, less one, siblings side by side."""
         return self._place(np.argsort(self._hierarchy.parent[1:], kind="stable"))
@@ -278,18 +297,45 @@ def descendant_softmax(hierarchy: TreeArrays, x: Array) -> Array:
 def sum_ancestors(hierarchy: TreeArrays, x: Array) -> Array:
     """Sum x over each node and its ancestors: [..., nodes] -> same, float64.
 
-    Walking in depth-first order, a node is added when it is met and taken off where its subtree ends: two prefix
-    sums, over the nodes as they begin and as they end.
-
     >>> from hedgerow import Hierarchy
     >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
     >>> sum_ancestors(h, np.array([1, 10, 100, 200, 1000.0])).tolist()
     [1.0, 11.0, 111.0, 211.0, 1001.0]
     """
-    xp, ops, at = namespace(x), ops_of(x), Layout.of(hierarchy, x)
-    begun = ops.prefix_sums(x)[..., 1:]
-    ended = ops.prefix_sums(xp.take(x, at.by_end, axis=-1))
-    return begun - xp.take(ended, at.ended, axis=-1)
+    xp, at = namespace(x), Layout.of(hierarchy, x)
+    x = xp.astype(x, xp.float64, copy=False)
+    root = x[..., :1]
+    down = xp.concat([xp.zeros_like(root), xp.take(x, at.inner, axis=-1)], axis=-1)
+    sums = pass_down(down, at.slots_above, at.parent_slot)
+    return xp.concat([root, x[..., 1:] + sums[..., 1:] + root], axis=-1)
+
+
+def pass_down(down: Array, slots_above: Sequence[Array], parent_slot: Array) -> Array:
+    """Sum over the internal nodes above each node, the root left out: [..., slots] -> [..., nodes].
+
+    The internal nodes stand in slots 1, 2, ...; slot 0, the root's, must hold 0. The stride doubles: log2(depth)
+    rounds, no levels and no matrix. See `ancestor_slots`.
+    """
+    take = namespace(down).take
+    for slot in slots_above:
+        down = down + take(down, slot, axis=-1)
+    return take(down, parent_slot, axis=-1)
+
+
+def ancestor_slots(hierarchy: TreeArrays) -> tuple[Indices, Indices, Indices]:
+    """Return what `pass_down` needs: the internal nodes but the root, which stand in slots 1, 2, ...
+
+    Then, for strides of 1, 2, 4, ..., the slot so many ancestors above each slot, [strides, slots]; and the slot
+    of each node's parent, [nodes].
+    """
+    inner = 1 + np.flatnonzero(hierarchy.child_count[1:] > 0)
+    own_slot = np.zeros(len(hierarchy), dtype=np.int64)
+    own_slot[inner] = np.arange(1, len(inner) + 1)
+    parent_slot = own_slot[np.maximum(hierarchy.parent, 0)]
+    above = [np.append(0, parent_slot[inner])]
+    while above[-1].any():
+        above.append(above[-1][above[-1]])
+    return inner, np.stack(above)[:-1], parent_slot  # the last stride leads to the root from everywhere
 
 
 def sum_children(hierarchy: TreeArrays, x: Array) -> Array:

@@ -220,12 +220,12 @@ def _from_torchvision(name: str) -> Callable[..., nn.Module]:
         if input_shape[0] != 3:
             raise ParameterError(f"Model {name!r} takes images of 3 channels; these have {input_shape[0]}.")
         network: nn.Module = vision.get_model(name, weights="DEFAULT" if pretrained else None, **params)
-        return _beheaded(name, network)
+        return _without_classifier(name, network)
 
     return make
 
 
-def _beheaded(name: str, network: nn.Module) -> nn.Module:
+def _without_classifier(name: str, network: nn.Module) -> nn.Module:
     """Replace the last layer of the classifying part by the identity, whatever it is called."""
     for auxiliary in ("aux1", "aux2", "AuxLogits"):  # further classifiers, used in training only
         if hasattr(network, auxiliary):

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hedgerow.arrays import sum_ancestors
+from hedgerow.arrays import ancestor_slots, pass_down, sum_ancestors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,10 +78,7 @@ class Paths(nn.Module):
 
 @final
 class Ancestry(nn.Module):
-    """Sums over the ancestors of every node, doubling the stride: log2(depth) rounds, no levels and no matrix.
-
-    Only internal nodes pass anything down: they stand in slots 1, 2, ..., and slot 0, the root, passes nothing.
-    """
+    """Sums over the ancestors of every node, with a gradient of their own: see `arrays.pass_down`."""
 
     inner: Tensor
     column: Tensor
@@ -91,17 +88,11 @@ class Ancestry(nn.Module):
 
     def __init__(self, hierarchy: Hierarchy) -> None:
         super().__init__()
-        inner = 1 + np.flatnonzero(~hierarchy.is_leaf[1:])
-        own_slot = np.zeros(len(hierarchy), dtype=np.int64)
-        own_slot[inner] = np.arange(1, len(inner) + 1)
-        slot = own_slot[np.maximum(hierarchy.parent, 0)]
-        above = [np.append(0, slot[inner])]
-        while above[-1].any():
-            above.append(above[-1][above[-1]])
+        inner, above, slot = ancestor_slots(hierarchy)
         constant(self, "inner", inner)
         constant(self, "column", inner - 1)  # of θ
-        constant(self, "slot", slot)  # that of the parent
-        constant(self, "above", np.stack(above)[:-1])  # the last leads to the root from everywhere
+        constant(self, "above", above)
+        constant(self, "slot", slot)
         constant(self, "last", hierarchy.end[inner] - 1)  # the last node below each
 
     def path_scores(self, theta: Tensor, cut: Tensor | None = None) -> Tensor:
@@ -126,9 +117,7 @@ class _PathSum(torch.autograd.Function):
     def forward(theta: Tensor, cut: Tensor | None, tree: Ancestry) -> Tensor:
         down = _at(theta, tree.column)
         down = _with_root(down if cut is None else torch.where(cut, NOTHING, down), 0.0)
-        for further in tree.above:
-            down = down + _at(down, further)
-        scores = _at(down, tree.slot)
+        scores: Tensor = pass_down(down, tuple(tree.above), tree.slot)
         uncut = None if cut is None else (NOTHING * ~cut).to(theta.dtype)
         if torch.compiler.is_compiling():  # torch 2.11 loses the gradient of what is changed in place
             scores = scores + _with_root(theta, 0.0 if cut is None else NOTHING)
@@ -160,7 +149,7 @@ def _with_root(x: Tensor, value: float) -> Tensor:
 
 
 def _at(x: Tensor, columns: Tensor) -> Tensor:
-    return x.gather(-1, columns.expand(x.shape[0], -1))
+    return x.index_select(-1, columns)
 
 
 @final
