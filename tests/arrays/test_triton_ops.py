@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from hedgerow import CurveBuilder, Hierarchy, operating_curve
-from hedgerow.arrays import torch_ops
+from hedgerow.arrays import operations, torch_ops
 from hedgerow.errors import ScoreError
 from hedgerow.infer.pareto import Candidates, _records, ordered_pareto_sets
 from hedgerow.likelihood.likelihoods import Likelihoods
@@ -149,3 +149,22 @@ def the_same_sets(h: Hierarchy) -> None:
     found, expected = ordered_pareto_sets(h, q), ordered_pareto_sets(h, q.cpu().numpy())
     for part in ("count", "node", "score"):
         assert np.array_equal(getattr(found, part).cpu().numpy(), getattr(expected, part))
+
+
+@pytest.mark.skipif(DEVICE.type != "cuda", reason="the kernel runs several programs a multiprocessor of a GPU")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", sorted(TREES))
+def test_softmaxes_are_those_of_plain_torch(name: str, dtype: torch.dtype) -> None:
+    h = TREES[name]
+    theta = 5 * torch.randn(700, len(h), generator=torch.Generator().manual_seed(0), dtype=dtype)
+    theta[:, -1] = theta[:, 1]
+    theta[1], theta[2], theta[3, 1] = torch.nan, -torch.inf, torch.inf
+    theta = theta.to(DEVICE)
+    intervals = operations.Layout.of(h, theta).descendant_intervals
+    found = operations.descendant_softmax(h, theta)
+    expected = torch_ops.interval_shares((theta - theta.amax(-1, keepdim=True)).exp(), *intervals)
+    tolerance = {torch.float32: 1e-6, torch.float64: 1e-14}[dtype]
+    torch.testing.assert_close(found, expected, atol=tolerance, rtol=0, equal_nan=True)
+    good = found[4:]
+    assert (good[:, 0] == 1).all()
+    assert (good[:, torch.tensor(h.parent[1:])] >= good[:, 1:]).all()

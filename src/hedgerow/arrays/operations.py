@@ -306,20 +306,24 @@ def sum_ancestors(hierarchy: TreeArrays, x: Array) -> Array:
     x = xp.astype(x, xp.float64, copy=False)
     root = x[..., :1]
     down = xp.concat([xp.zeros_like(root), xp.take(x, at.inner, axis=-1)], axis=-1)
-    sums = pass_down(down, at.slots_above, at.parent_slot)
+    sums = pass_down(down, at.slots_above, at.parent_slot, lambda x, columns: xp.take(x, columns, axis=-1))
     return xp.concat([root, x[..., 1:] + sums[..., 1:] + root], axis=-1)
 
 
-def pass_down(down: Array, slots_above: Sequence[Array], parent_slot: Array) -> Array:
+def pass_down(
+    down: Array,
+    slots_above: Sequence[Array] | Array,
+    parent_slot: Array,
+    take: Callable[[Array, Array], Array],
+) -> Array:
     """Sum over the internal nodes above each node, the root left out: [..., slots] -> [..., nodes].
 
     The internal nodes stand in slots 1, 2, ...; slot 0, the root's, must hold 0. The stride doubles: log2(depth)
-    rounds, no levels and no matrix. See `ancestor_slots`.
+    rounds, no levels and no matrix. See `ancestor_slots`. `take` gathers columns of the last axis.
     """
-    take = namespace(down).take
     for slot in slots_above:
-        down = down + take(down, slot, axis=-1)
-    return take(down, parent_slot, axis=-1)
+        down = down + take(down, slot)
+    return take(down, parent_slot)
 
 
 def ancestor_slots(hierarchy: TreeArrays) -> tuple[Indices, Indices, Indices]:

@@ -5,6 +5,7 @@ Loaded only when a tensor arrives.
 
 from __future__ import annotations
 
+import functools
 import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -85,8 +86,38 @@ def _may_need_gradient(x: Tensor) -> bool:
 
 
 def interval_softmax(x: Tensor, first: Tensor, last: Tensor, column: Tensor) -> Tensor:
-    """Return the `interval_shares` of exp(x), safe from overflow."""
+    """Return the `interval_shares` of exp(x), safe from overflow; on a GPU, where Triton is there, in one kernel.
+
+    The kernel's exponentials may differ in the last digit. Equal scores get equal shares and no interval gets less
+    than one within it, either way.
+    """
+    kernel = _softmax_kernel() if x.is_cuda and not torch.compiler.is_compiling() else None
+    if kernel is not None and not _may_need_gradient(x):
+        try:
+            return kernel(x.detach(), first, last, column)
+        except torch.OutOfMemoryError:
+            raise
+        except Exception as error:  # as for `Tiers`
+            warnings.warn(
+                f"Triton cannot be used, which makes likelihoods on a GPU slower: {error!r}", stacklevel=2
+            )
+            _softmax_kernel.cache_clear()
+            _broken.append(error)
     return interval_shares((x - x.amax(-1, keepdim=True)).exp(), first, last, column)
+
+
+_broken: list[Exception] = []  # why Triton is not tried again
+
+
+@functools.cache
+def _softmax_kernel() -> Callable[..., Tensor] | None:
+    if _broken:
+        return None
+    try:
+        from hedgerow.arrays.triton_ops import interval_softmax as kernel
+    except ImportError:
+        return None
+    return kernel
 
 
 def extremes(x: Tensor) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""One kernel for tensors on a GPU, in the language of Triton; loaded only when such a tensor arrives."""
+"""Kernels for tensors on a GPU, in the language of Triton; loaded only when such a tensor arrives."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import torch
 import triton
 import triton.language as tl
 
+from hedgerow.arrays.numpy_ops import sum_rounding
 from hedgerow.arrays.torch_ops import NODES
 
 if TYPE_CHECKING:
@@ -159,3 +160,83 @@ def _records(
 def _larger(value, place, next_value, next_place):
     stays = value >= next_value
     return tl.where(stays, value, next_value), tl.where(stays, place, next_place)
+
+
+_PROGRAMS_A_MULTIPROCESSOR = 4  # few enough for what they write down in between to stay in the cache
+
+
+def interval_softmax(
+    x: torch.Tensor, first: torch.Tensor, last: torch.Tensor, column: torch.Tensor
+) -> torch.Tensor:
+    """Softmax of rows, summed over intervals of columns: see `numpy_ops.interval_softmax`."""
+    width = x.shape[-1]
+    rows = x.reshape(-1, width).contiguous()
+    out = torch.empty(len(rows), len(column), dtype=x.dtype, device=x.device)
+    processors = torch.cuda.get_device_properties(x.device).multi_processor_count
+    programs = min(len(rows), _PROGRAMS_A_MULTIPROCESSOR * processors)
+    if programs:
+        sums = torch.empty(programs, width + 1, dtype=torch.int64, device=x.device)
+        with torch.cuda.device_of(x):  # type: ignore[no-untyped-call]
+            _interval_softmax[(programs,)](
+                rows,
+                len(rows),
+                width,
+                sums,
+                first,
+                last,
+                column,
+                len(column),
+                out,
+                sum_rounding(width, torch.finfo(x.dtype).eps),
+                BLOCK=_BLOCK,
+                num_warps=_WARPS,
+            )
+    return out.reshape(*x.shape[:-1], len(column))
+
+
+# Every program takes one row after another. `sums` holds the prefix sums of its row, in whole multiples of 2^-62,
+# which no order of adding rounds; every interval is then a difference of two of them.
+@triton.jit
+def _interval_softmax(
+    x, rows, width, sums, first, last, column, columns, out, rounding,
+    BLOCK: tl.constexpr,  # noqa: N803
+):  # fmt: skip
+    lane = tl.arange(0, BLOCK)
+    number = x.dtype.element_ty
+    sums += tl.program_id(0).to(tl.int64) * (width + 1)
+    tl.store(sums, tl.zeros((), tl.int64))
+    for row in range(tl.program_id(0), rows, tl.num_programs(0)):
+        scores = x + tl.cast(row, tl.int64) * width
+        highest = tl.full((BLOCK,), float("-inf"), number)
+        for start in range(0, width, BLOCK):
+            value = tl.load(scores + start + lane, mask=start + lane < width, other=float("-inf"))
+            highest = tl.maximum(highest, value, propagate_nan=tl.PropagateNan.ALL)
+        largest = tl.max(highest, 0)
+        masses = tl.zeros((BLOCK,), tl.float64)
+        for start in range(0, width, BLOCK):
+            value = tl.load(scores + start + lane, mask=start + lane < width, other=float("-inf"))
+            masses += tl.where(start + lane < width, tl.exp(value - largest).to(tl.float64), 0.0)
+        whole = tl.sum(masses, 0)
+        good = (whole > 0) & (whole < float("inf"))
+        total = tl.where(tl.abs(whole - 1) <= rounding, 1.0, whole).to(number)
+        before = tl.zeros((), tl.int64)
+        for start in range(0, width, BLOCK):
+            inside = start + lane < width
+            value = tl.load(scores + start + lane, mask=inside, other=float("-inf"))
+            share = tl.where(inside & good, tl.exp(value - largest) / total, 0.0)
+            units = tl.floor(share * 4611686018427387904.0).to(tl.int64)
+            tl.store(sums + 1 + start + lane, before + tl.cumsum(units, 0), mask=inside)
+            before += tl.sum(units, 0)
+        tl.debug_barrier()  # all sums are there
+        target = out + tl.cast(row, tl.int64) * columns
+        for start in range(0, columns, BLOCK):
+            inside = start + lane < columns
+            place = tl.load(column + start + lane, mask=inside, other=0)
+            wide = inside & (place >= width)
+            low = tl.where(wide, tl.load(first + place - width, mask=wide, other=0), place)
+            high = tl.where(wide, tl.load(last + place - width, mask=wide, other=0), place + 1)
+            units = tl.load(sums + high, mask=inside, other=0) - tl.load(sums + low, mask=inside, other=0)
+            share = tl.minimum(units.to(number) * 2.168404344971009e-19, 1.0)
+            share = tl.where((low == 0) & (high == width), 1.0, share)
+            tl.store(target + start + lane, tl.where(good, share, float("nan")), mask=inside)
+        tl.debug_barrier()  # all sums were used

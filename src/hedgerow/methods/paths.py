@@ -117,7 +117,7 @@ class _PathSum(torch.autograd.Function):
     def forward(theta: Tensor, cut: Tensor | None, tree: Ancestry) -> Tensor:
         down = _at(theta, tree.column)
         down = _with_root(down if cut is None else torch.where(cut, NOTHING, down), 0.0)
-        scores: Tensor = pass_down(down, tuple(tree.above), tree.slot)
+        scores: Tensor = pass_down(down, tree.above, tree.slot, _at)
         uncut = None if cut is None else (NOTHING * ~cut).to(theta.dtype)
         if torch.compiler.is_compiling():  # torch 2.11 loses the gradient of what is changed in place
             scores = scores + _with_root(theta, 0.0 if cut is None else NOTHING)
