@@ -5,9 +5,11 @@ and known by name. Everything else in the package is about such a tree. The next
 """
 
 from hedgerow.tree.formats import FORMATS, FlawedTreeError, Problem, read_titles
-from hedgerow.tree.hierarchy import Hierarchy, InformationKind
+from hedgerow.tree.hierarchy import Hierarchy
+from hedgerow.tree.information import InformationKind
 from hedgerow.tree.layout import Indices
 from hedgerow.tree.names import Names
+from hedgerow.tree.node import Node
 
 __all__ = [
     "FORMATS",
@@ -16,6 +18,7 @@ __all__ = [
     "Indices",
     "InformationKind",
     "Names",
+    "Node",
     "Problem",
     "read_titles",
 ]

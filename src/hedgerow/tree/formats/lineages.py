@@ -4,37 +4,48 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.errors import FileError, ParameterError, argument
-from hedgerow.files import delimiter_of, read_text
+from hedgerow.errors import FileError, ParameterError, argument, counted, some
+from hedgerow.files import delimiter_of, is_path, read_text
 from hedgerow.tree.formats.edges import numbered_rows
-from hedgerow.tree.formats.table import (
-    NodeTable,
+from hedgerow.tree.formats.node_table import NodeTable
+from hedgerow.tree.formats.problems import (
     Origin,
     Problem,
     check_root,
     control_character,
-    is_path,
     no_edges,
     refuse,
     require_edges,
     root_taken,
 )
+from hedgerow.tree.formats.tables import as_table, is_missing
 from hedgerow.tree.names import with_control
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from os import PathLike
 
 _TOP = -1
 _SEPARATORS = "/;"
+_MISSING_VALUES = {  # as R, pandas, spreadsheets, databases and classifiers write them
+    *("NA", "NaN", "nan", "<NA>", "N/A", "n/a", "#N/A", "None", "none", "NULL", "null", "-"),
+    *("unclassified", "Unclassified"),
+}
 
 
-def read_lineages(source: Any, root: str = "root", disambiguate: bool = False) -> NodeTable:
-    """Read one lineage a row, one rank a column, coarsest first; column names become ranks.
+def read_lineages(
+    source: Any,
+    root: str = "root",
+    disambiguate: bool = False,
+    ranks: Sequence[str] | None = (),
+    na: str | Sequence[str] = (),
+) -> NodeTable:
+    """Read one lineage a row, one rank a column, coarsest first.
 
     Blank cells are skipped: a class hangs under the nearest rank above that is filled in. Other names are taken
     as they stand. The same lineage may stand on many rows.
@@ -42,41 +53,99 @@ def read_lineages(source: Any, root: str = "root", disambiguate: bool = False) -
     Parameters
     ----------
     source
-        A CSV or TSV file, a pandas DataFrame, or rows; all with a header.
+        A CSV or TSV file with a header; a frame of pandas, polars or Arrow; records (dicts); or rows.
     root
         Name of the root that is added above several tops.
     disambiguate
         Call nodes that share a name "parent/name" instead of refusing them.
+    ranks
+        Names of the columns, where `source` does not hold them: needed for rows. None: there are no ranks.
+    na
+        What stands in cells that are meant to be blank, such as "NA".
     """
     check_root(root)
-    rows, origin = _table_rows(source)
-    header = next(rows, None)
-    if header is None:
-        refuse([no_edges(origin)], origin)
-    ranks = [str(cell).strip() for cell in header[1]]
-    forest = _Forest(origin, has_ranks=True)
-    _check_ranks(ranks, header[0], forest)
-    for line, row in rows:
-        if len(row) != len(ranks):
+    table = _ranked_rows(source, ranks)
+    blanks = _Blanks(table.origin, na)
+    forest = _Forest(table.origin, has_ranks=table.ranks is not None)
+    if table.ranks is not None:
+        _check_ranks(table, forest)
+    for line, row in table.rows:
+        if table.ranks is not None and len(row) != len(table.ranks):
             forest.problems.append(
                 Problem(
                     "columns",
-                    f"{origin.at(line)} has {len(row)} columns, the header has {len(ranks)}.",
+                    f"{table.origin.at(line)} has {counted(len(row), 'column', 'columns')}, "
+                    f"{'the header has' if table.header else 'but the ranks are'} {len(table.ranks)}.",
                     "Leave a cell blank where a rank is missing; put a name that holds a comma in quotes.",
                 )
             )
             continue
-        named = [(cell, rank) for cell, rank in zip(row, ranks, strict=True) if cell.strip()]
-        forest.add([cell for cell, _ in named], line, [rank for _, rank in named])
+        filled = [i for i, cell in enumerate(row) if not blanks.is_blank(cell, line)]
+        forest.add(
+            [row[i] for i in filled], line, None if table.ranks is None else [table.ranks[i] for i in filled]
+        )
+    forest.problems += blanks.problems()
     return forest.table(root, disambiguate)
 
 
-def _check_ranks(ranks: list[str], line: int, forest: _Forest) -> None:
+@dataclass(frozen=True)
+class _RankedRows:
+    """A table of lineages."""
+
+    origin: Origin
+    rows: Iterable[tuple[int, Sequence[str]]]
+    """Line and cells of each row."""
+    ranks: list[str] | None
+    header: int = 0
+    """The line on which the ranks stand in a file; 0 for data in memory."""
+
+
+def _ranked_rows(source: Any, ranks: Sequence[str] | None) -> _RankedRows:
+    if is_path(source):
+        path = os.fspath(source)
+        origin = Origin(path, format="lineages")
+        lines = numbered_rows(read_text(path), delimiter_of(path), origin)
+        line, header = next(lines, (0, []))
+        if not line:
+            refuse([no_edges(origin)], origin)
+        columns: list[str] | None = header
+        rows: Iterable[tuple[int, Sequence[str]]] = lines
+    else:
+        origin, line = Origin(None, "row"), 0
+        table = as_table(source)
+        columns = table.columns
+        rows = ((i, [_cell(value) for value in row]) for i, row in enumerate(table.rows, 1))
+        if not table.rows:
+            refuse([no_edges(origin)], origin)
+    if columns is None:
+        return _RankedRows(origin, rows, _given_ranks(ranks))
+    if ranks is None or len(ranks):
+        raise ParameterError(
+            f"ranks= goes with rows, whose columns have no names; {origin.subject} has columns {some(columns)}. "
+            f"Leave it out, or rename the columns."
+        )
+    return _RankedRows(origin, rows, [str(column).strip() for column in columns], line)
+
+
+def _given_ranks(ranks: Sequence[str] | None) -> list[str] | None:
+    if ranks is None:
+        return None
+    if isinstance(ranks, str) or not len(ranks):
+        raise ParameterError(
+            "Rows do not tell the names of their ranks. Give them, coarsest first: ranks=['class', 'species'], or "
+            "ranks=None where there are none. If the first row holds them: from_lineages(rows[1:], ranks=rows[0])."
+        )
+    return [str(rank).strip() for rank in ranks]
+
+
+def _check_ranks(table: _RankedRows, forest: _Forest) -> None:
+    ranks = table.ranks or []
+    where = table.origin.at(table.header) if table.header else "The list of ranks"
     if len(ranks) == 1 and ";" in ranks[0]:
         forest.problems.append(
             Problem(
                 "header",
-                f"{forest.origin.at(line)} has one column, {ranks[0]!r}.",
+                f"{where} has one column, {ranks[0]!r}.",
                 "If semicolons separate the ranks, write commas instead.",
             )
         )
@@ -84,25 +153,49 @@ def _check_ranks(ranks: list[str], line: int, forest: _Forest) -> None:
         if not rank or count > 1:
             what = f"names the rank {rank!r} twice" if rank else "has a column without a name"
             forest.problems.append(
-                Problem("header", f"{forest.origin.at(line)} {what}.", "Give every column its own rank as header.")
+                Problem("header", f"{where} {what}.", "Give every column its own rank as header.")
             )
 
 
-def _table_rows(source: Any) -> tuple[Iterator[tuple[int, Sequence[str]]], Origin]:
-    if is_path(source):
-        path = os.fspath(source)
-        origin = Origin(path, format="lineages")
-        return numbered_rows(read_text(path), delimiter_of(path), origin), origin
-    if hasattr(source, "itertuples"):
-        source = [tuple(source.columns), *source.itertuples(index=False, name=None)]
-    return ((i, [_cell(value) for value in row]) for i, row in enumerate(source, 1)), Origin(None, "row")
+class _Blanks:
+    """Tells blank cells from names, and notes what looks like a missing value but was not said to be one."""
+
+    def __init__(self, origin: Origin, na: str | Sequence[str]) -> None:
+        self._origin = origin
+        self._na = {na} if isinstance(na, str) else set(na)
+        self._unsaid: dict[str, list[int]] = {}
+
+    def is_blank(self, cell: str, line: int) -> bool:
+        """Tell whether a cell on a line holds no name."""
+        text = cell.strip()
+        if not text or text in self._na:
+            return True
+        if text in _MISSING_VALUES:
+            self._unsaid.setdefault(text, []).append(line)
+            return True
+        return False
+
+    def problems(self) -> list[Problem]:
+        """Describe all missing values at once, so that one correction is enough."""
+        if not self._unsaid:
+            return []
+        listed = "; ".join(f"{text!r} ({self._places(lines)})" for text, lines in self._unsaid.items())
+        return [
+            Problem(
+                "missing value",
+                f"Some cells look like missing values and would become classes: {listed}.",
+                f"To read them as blank, give {argument('na', tuple(self._unsaid))}, or empty these cells. A "
+                f"class that is really called so can stand in an edge list.",
+            )
+        ]
+
+    def _places(self, lines: list[int]) -> str:
+        first = self._origin.at(lines[0])
+        return first if len(lines) == 1 else f"{first} and {counted(len(lines) - 1, 'other cell', 'other cells')}"
 
 
 def _cell(value: Any) -> str:
-    # Missing values of pandas (None, NaN, NA) are blanks; NaN differs from itself and NA refuses to compare.
-    if isinstance(value, str):
-        return value
-    return "" if value is None or type(value).__name__ == "NAType" or value != value else str(value)
+    return value if isinstance(value, str) else "" if is_missing(value) else str(value)
 
 
 def read_paths(
@@ -124,7 +217,7 @@ def read_paths(
     """
     check_root(root)
     if is_path(source):
-        path = os.fspath(source)  # type: ignore[arg-type]
+        path = os.fspath(source)
         origin = Origin(path)
         # Not splitlines, which also splits at characters that a name may hold.
         listed: Iterable[str] = read_text(path).replace("\r\n", "\n").split("\n")

@@ -1,0 +1,86 @@
+"""Tables in memory: frames of pandas, polars or Arrow, records (dicts), and plain rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hedgerow.errors import ParameterError, some
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows, with the names of their columns where they have such."""
+
+    columns: list[str] | None
+    rows: list[Sequence[Any]]
+
+
+def as_table(source: Any) -> Table:
+    """Take a table for what it is; no library is imported that the user has not brought.
+
+    Columns of a frame that are numbered rather than named have no names.
+
+    >>> as_table([{"parent": "bird", "child": "robin"}, {"parent": "bird", "child": "wren"}])
+    Table(columns=['parent', 'child'], rows=[['bird', 'robin'], ['bird', 'wren']])
+    >>> as_table([("bird", "robin")])
+    Table(columns=None, rows=[('bird', 'robin')])
+    """
+    if hasattr(source, "itertuples"):  # pandas
+        return _frame(source.columns, source.itertuples(index=False, name=None))
+    if hasattr(source, "iter_rows"):  # polars
+        return _frame(source.columns, source.iter_rows())
+    if hasattr(source, "column_names"):  # Arrow
+        return _frame(source.column_names, zip(*(column.to_pylist() for column in source.columns), strict=True))
+    if isinstance(source, Mapping):
+        raise ParameterError(
+            "Data are given as rows, records or a frame, not as one dict. Nested dicts are read by "
+            "Hierarchy.from_json; a dict of columns becomes a frame by pandas.DataFrame(...)."
+        )
+    rows = [_plain(row) for row in source]
+    if rows and all(isinstance(row, Mapping) for row in rows):
+        return _records(rows)
+    return Table(None, rows)
+
+
+def _frame(columns: Iterable[Any], rows: Iterable[Sequence[Any]]) -> Table:
+    names = list(columns)
+    return Table(names if all(isinstance(name, str) for name in names) else None, list(rows))
+
+
+def _plain(row: Any) -> Any:
+    """Return a row as a sequence, or the record that it is."""
+    if isinstance(row, Mapping | tuple | list):
+        return row
+    if isinstance(row, str):
+        return (row,)
+    return row.tolist() if hasattr(row, "tolist") else tuple(row)
+
+
+def _records(records: list[Any]) -> Table:
+    columns = list(records[0])
+    if not all(isinstance(column, str) for column in columns):
+        raise ParameterError(f"The keys of records are names of columns, which are strings; got {columns!r}.")
+    for number, record in enumerate(records, 1):
+        new = [str(key) for key in record if key not in columns]
+        if new:
+            raise ParameterError(
+                f"Record {number} has {some(new)}, which the first record has not. The first record must have all "
+                f"columns, in their order; use None where a value is missing."
+            )
+    return Table(columns, [[record.get(column) for column in columns] for record in records])
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a cell of a frame stands for no value: None, NaN, NaT or the NA of pandas.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing("NA")
+    (True, True, False)
+    """
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and value != value
