@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import TreeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 Indices = NDArray[np.int64]
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -54,7 +54,8 @@ def depth_first(names: Sequence[str] | NDArray[np.object_], parent: Indices) -> 
     # What follows the descendants of a node is the next sibling of its nearest ancestor that has one.
     up = np.where(parent == _NONE, roots[0], parent)
     following = next_sibling[follow(np.where(next_sibling == _NONE, up, np.arange(count)))]
-    order = _walk(int(roots[0]), np.where(first_child == _NONE, following, first_child))
+    successor = np.where(first_child == _NONE, following, first_child)
+    order = np.fromiter(_linked(int(roots[0]), successor), dtype=np.int64)
     if len(order) < count:
         stranded = np.ones(count, dtype=bool)
         stranded[order] = False
@@ -80,15 +81,13 @@ def _relatives(parent: Indices) -> tuple[Indices, Indices]:
     return first_child, next_sibling
 
 
-def _walk(start: int, successor: Indices) -> Indices:
-    """Return the nodes of a linked list in order."""
-    then = successor.tolist()
-    order = []
+def _linked(start: int, successor: Indices) -> Iterator[int]:
+    """Yield the nodes of a linked list in order."""
+    after = successor.data  # numbers side by side, where those of a list would be scattered over memory
     node = start
     while node != _NONE:
-        order.append(node)
-        node = then[node]
-    return np.array(order, dtype=np.int64)
+        yield node
+        node = after[node]
 
 
 def _depth(parent: Indices) -> Indices:
