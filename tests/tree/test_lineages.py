@@ -83,7 +83,7 @@ def test_disambiguation_is_by_parent(folder: Path) -> None:
         ("class,species\n", ["table.csv is empty"]),
         ("class,species\n,\n", ["table.csv is empty"]),
         ("class,species\nBirds,\n", ["table.csv has only one node ('Birds')"]),
-        ("class,species\nBirds\n", ["table.csv, line 2 has 1 column, the header has 2", "blank"]),
+        ("class,species\nBirds\n", ["table.csv, line 2 has 1 column, but there are 2 ranks", "blank"]),
         ("class,species\nBirds,robin,x\n", ["table.csv, line 2 has 3 columns"]),
         ("class,class\nBirds,robin\n", ["table.csv, line 1 names the rank 'class' twice"]),
         ("class;species\nBirds;robin\n", ["line 1 has one column, 'class;species'", "write commas instead"]),
@@ -159,7 +159,7 @@ def test_ranks_that_do_not_fit(folder: Path, frame: pd.DataFrame) -> None:
                 error=ParameterError,
             )
     rows = [("birds", "robin"), ("fish",)]
-    refused(lambda: Hierarchy.from_lineages(rows, ranks=["a", "b"]), "row 2 has 1 column, but the ranks are 2")
+    refused(lambda: Hierarchy.from_lineages(rows, ranks=["a", "b"]), "row 2 has 1 column, but there are 2 ranks")
     refused(lambda: Hierarchy.from_lineages(rows[:1], ranks=["a", "a"]), "list of ranks names the rank 'a' twice")
 
 

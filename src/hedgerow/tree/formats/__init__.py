@@ -15,10 +15,11 @@ from hedgerow.errors import FileError, ParameterError, argument
 from hedgerow.files import require_file
 from hedgerow.tree.formats.edges import read_edges, write_edges
 from hedgerow.tree.formats.graphs import read_networkx, to_networkx
-from hedgerow.tree.formats.lineages import read_lineages, read_paths
+from hedgerow.tree.formats.lineages import read_lineages
 from hedgerow.tree.formats.nested import read_json, read_saved, read_titles, write_json, write_saved
 from hedgerow.tree.formats.newick import read_newick, write_newick
 from hedgerow.tree.formats.node_table import NodeTable
+from hedgerow.tree.formats.paths import read_paths
 from hedgerow.tree.formats.problems import FlawedTreeError, Origin, Problem, check_root
 
 if TYPE_CHECKING:

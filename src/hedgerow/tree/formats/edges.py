@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import re
 from collections import defaultdict
@@ -12,23 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.errors import FileError, ParameterError, argument, nearest, some
+from hedgerow.errors import ParameterError, argument, nearest, some
 from hedgerow.files import atomic_write, decode, delimiter_of, is_path, read_bytes
 from hedgerow.tree.formats.large_edges import read_large
 from hedgerow.tree.formats.node_table import NodeTable
-from hedgerow.tree.formats.problems import (
-    Origin,
-    Problem,
-    control_character,
-    no_edges,
-    refuse,
-)
-from hedgerow.tree.formats.tables import as_table, is_missing
+from hedgerow.tree.formats.problems import Origin, Problem, control_character, no_edges, refuse
+from hedgerow.tree.formats.tables import as_table, is_missing, numbered_rows
 from hedgerow.tree.layout import follow
 from hedgerow.tree.names import with_control
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from os import PathLike
 
     from hedgerow.tree.layout import Indices
@@ -115,29 +107,6 @@ def _is_header(row: Sequence[str]) -> bool:
 
 def _folded(cells: Iterable[str]) -> list[str]:
     return [cell.strip().lower() for cell in cells]
-
-
-def numbered_rows(
-    text: str, delimiter: str, origin: Origin, *, skip: Callable[[Sequence[str]], bool] | None = None
-) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line on which each row of a table starts, and its cells; the first row may be skipped."""
-    # In strict mode a quote that is never closed is an error instead of swallowing the rest of the file.
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    line = 1
-    first = True
-    try:
-        for row in reader:
-            if row and not (first and skip is not None and skip(row)):
-                yield line, row
-            first = first and not row
-            line = reader.line_num + 1
-    except csv.Error as error:
-        remedy = (
-            f"Names have at most {csv.field_size_limit():,} characters."
-            if "field limit" in str(error)
-            else 'A name that holds a quote is written with the quote doubled, in quotes: "the ""red"" fox".'
-        )
-        raise FileError(f"{origin.at(line)} cannot be read as a table: {error}. {remedy}") from None
 
 
 def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> list[Problem]:

@@ -1,15 +1,42 @@
-"""Tables in memory: frames of pandas, polars or Arrow, records (dicts), and plain rows."""
+"""Tables: the rows of CSV text; frames of pandas, polars or Arrow, records (dicts) and plain rows in memory."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.errors import ParameterError, some
+from hedgerow.errors import FileError, ParameterError, some
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from hedgerow.tree.formats.problems import Origin
+
+
+def numbered_rows(
+    text: str, delimiter: str, origin: Origin, *, skip: Callable[[Sequence[str]], bool] | None = None
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line on which each row of a table starts, and its cells; the first row may be skipped."""
+    # In strict mode a quote that is never closed is an error instead of swallowing the rest of the file.
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    line = 1
+    first = True
+    try:
+        for row in reader:
+            if row and not (first and skip is not None and skip(row)):
+                yield line, row
+            first = first and not row
+            line = reader.line_num + 1
+    except csv.Error as error:
+        remedy = (
+            f"Names have at most {csv.field_size_limit():,} characters."
+            if "field limit" in str(error)
+            else 'A name that holds a quote is written with the quote doubled, in quotes: "the ""red"" fox".'
+        )
+        raise FileError(f"{origin.at(line)} cannot be read as a table: {error}. {remedy}") from None
 
 
 @dataclass(frozen=True)
@@ -76,11 +103,10 @@ def _records(records: list[Any]) -> Table:
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a cell of a frame stands for no value: None, NaN, NaT or the NA of pandas.
+    """Tell whether a cell of a frame stands for no value: None, NaN, NaT or pandas' NA.
 
     >>> is_missing(None), is_missing(float("nan")), is_missing("NA")
     (True, True, False)
     """
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, float) and value != value
+    # NaN and NaT differ from themselves; NA refuses to be compared.
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
