@@ -47,5 +47,6 @@ def read_large(data: bytes, delimiter: str, *, header: bool) -> Family | None:
     if pc.count_distinct(children).as_py() < len(children):
         return None
     place = pc.index_in(parents, value_set=children)
-    tops = parents.filter(place.is_null()).unique()
-    return Family(children.to_pylist(), place.fill_null(-1).to_numpy().astype(np.int64) + 1, tops.to_pylist())
+    tops = parents.filter(place.is_null()).unique().to_pylist()
+    # By way of NumPy, since to_pylist makes an object of Arrow's for every name first.
+    return Family(children.to_numpy().tolist(), place.fill_null(-1).to_numpy().astype(np.int64) + 1, tops)
