@@ -144,6 +144,26 @@ def test_columns_of_frames_are_found_by_name() -> None:
     refused(lambda: Hierarchy.from_edges(PAIRS), "not as one dict", error=ParameterError)
 
 
+@given(h=trees(odd=True))
+def test_any_tree_as_a_frame(h: Hierarchy) -> None:
+    frame = pd.DataFrame({"child": h.names[1:], "parent": h.names[h.parent[1:]]}, dtype=object)
+    assert Hierarchy.from_edges(frame) == h
+    assert Hierarchy.from_edges(frame.to_dict("records")) == h
+    assert Hierarchy.from_edges(pa.Table.from_pandas(frame)) == h
+    lineages = [dict(zip(h.depth[path], h.names[path], strict=True)) for path in map(h.lineage, h.leaves)]
+    ranked = pd.DataFrame(lineages, dtype=object).rename(columns="level {}".format)
+    if all(name.strip() != "-" for name in h.names):
+        assert Hierarchy.from_lineages(ranked).names.tolist() == h.names.tolist()
+
+
+@pytest.mark.parametrize("source", [5, None, 2.5])
+def test_what_holds_no_edges(source: Any) -> None:
+    kind = type(source).__name__
+    refused(lambda: Hierarchy.from_edges(source), f"not as one {kind}", error=ParameterError)
+    refused(lambda: Hierarchy.from_lineages(source), f"not as one {kind}", error=ParameterError)
+    refused(lambda: Hierarchy.from_edges([source]), "pair 1 has 1 column")
+
+
 def test_missing_values_in_frames() -> None:
     frame = pd.DataFrame({"parent": [None, "animal"], "child": ["animal", "bird"]})
     refused(lambda: Hierarchy.from_edges(frame), "pair 1 has an empty parent", "delete the line")

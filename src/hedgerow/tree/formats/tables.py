@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import FileError, ParameterError, some
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from hedgerow.tree.formats.problems import Origin
 
@@ -63,10 +63,10 @@ def as_table(source: Any) -> Table:
         return _frame(source.columns, source.iter_rows())
     if hasattr(source, "column_names"):  # Arrow
         return _frame(source.column_names, zip(*(column.to_pylist() for column in source.columns), strict=True))
-    if isinstance(source, Mapping):
+    if isinstance(source, Mapping) or not isinstance(source, Iterable):
         raise ParameterError(
-            "Data are given as rows, records or a frame, not as one dict. Nested dicts are read by "
-            "Hierarchy.from_json; a dict of columns becomes a frame by pandas.DataFrame(...)."
+            f"Data are given as rows, records or a frame, not as one {type(source).__name__}. Nested dicts are "
+            f"read by Hierarchy.from_json; a dict of columns becomes a frame by pandas.DataFrame(...)."
         )
     rows = [_plain(row) for row in source]
     if rows and all(isinstance(row, Mapping) for row in rows):
@@ -83,7 +83,7 @@ def _plain(row: Any) -> Any:
     """Return a row as a sequence, or the record that it is."""
     if isinstance(row, Mapping | tuple | list):
         return row
-    if isinstance(row, str):
+    if isinstance(row, str) or not isinstance(row, Iterable):
         return (row,)
     return row.tolist() if hasattr(row, "tolist") else tuple(row)
 
