@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 import sys
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,13 @@ def test_all_problems_are_found_and_the_first_is_shown(folder: Path) -> None:
         "cycle",
         "several roots",
     ]
+
+
+def test_the_error_survives_pickling() -> None:
+    error = refused(lambda: Hierarchy.from_edges([("a", "a"), ("b", "b")]), "1 more problem")
+    assert error is not None
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301
+    assert (str(again), again.problems) == (str(error), error.problems)
 
 
 def test_bad_pairs() -> None:

@@ -4,7 +4,7 @@ In come tree files, pairs, lineages, nested data or graphs; out goes a `Hierarch
 and known by name. Everything else in the package is about such a tree. The next room is `likelihood`.
 """
 
-from hedgerow.tree.formats import FORMATS, FlawedTreeError, Problem, read_titles
+from hedgerow.tree.formats import FORMATS, FlawedTreeError, Origin, Problem, read_titles
 from hedgerow.tree.hierarchy import Hierarchy
 from hedgerow.tree.information import InformationKind
 from hedgerow.tree.layout import Indices
@@ -19,6 +19,7 @@ __all__ = [
     "InformationKind",
     "Names",
     "Node",
+    "Origin",
     "Problem",
     "read_titles",
 ]

@@ -43,12 +43,16 @@ class FlawedTreeError(TreeError):
 
     def __init__(self, problems: Sequence[Problem], doctor: str | None = None) -> None:
         self.problems = tuple(problems)
+        self._doctor = doctor
         message = str(problems[0])
         if len(problems) > 1:
             more = len(problems) - 1
             message += f" There {'is 1 more problem' if more == 1 else f'are {more:,} more problems'}"
             message += f"; `{doctor}` lists them all." if doctor else "."
         super().__init__(message)
+
+    def __reduce__(self) -> tuple[type[FlawedTreeError], tuple[Any, ...]]:
+        return FlawedTreeError, (self.problems, self._doctor)  # or it would be made again from its message alone
 
 
 @dataclass(frozen=True)
