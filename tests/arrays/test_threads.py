@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.arrays import threads
-from hedgerow.arrays.threads import at_once, map_at_once, map_row_blocks, row_blocks
+from hedgerow.arrays.threads import map_row_blocks, row_blocks
 from tests.strategies import QUICK
 
 MEGABYTE = 1 << 20
@@ -76,28 +76,6 @@ def test_numpy_settings_of_the_caller_hold_in_every_thread(cores: int) -> None:
 
     with np.errstate(divide="raise"):
         assert set(map_row_blocks(work, 6 * cores, 2 * MEGABYTE)) == {"raise"}
-
-
-def test_items_at_once(cores: int) -> None:
-    together = threading.Barrier(cores)
-    seen = map_at_once(lambda item: (together.wait(timeout=10) >= 0, item), range(2 * cores))
-    assert seen == [(True, item) for item in range(2 * cores)]
-    assert map_at_once(str, []) == []
-
-
-def test_two_jobs_at_once(cores: int) -> None:
-    together = threading.Barrier(min(cores, 2))
-    waited, text = at_once(
-        lambda: together.wait(timeout=10) >= 0, lambda: together.wait(timeout=10) >= 0 and "two"
-    )
-    assert waited
-    assert text == "two"
-
-    def fail() -> None:
-        raise KeyError("second")
-
-    with pytest.raises(KeyError, match="second"):
-        at_once(lambda: None, fail)
 
 
 def test_row_blocks_are_those_of_the_map() -> None:

@@ -14,7 +14,7 @@ from hedgerow.doctor import examine
 from hedgerow.errors import HedgerowError
 from tests.cli.test_evaluate import hedgerow
 
-PYTHON = ("root=", "separator=", "disambiguate=", "format=", "Hierarchy")
+PYTHON = ("root=", "separator=", "disambiguate=", "format=", "na=", "Hierarchy")
 FLAWED = {
     # name: (content, options of the command, what the message must name)
     "both.txt": ("animal/bird;robin\n", (), "--separator ';'"),
@@ -28,6 +28,11 @@ FLAWED = {
     "edges.csv": ("animal,bird\n", ("--separator", "|"), "--separator '|' goes with paths"),
     "rooted.csv": ("animal,bird\n", ("--root", "X"), "--root X goes with other formats; rooted.csv holds edges"),
     "control.txt": ("bird\nfish\n", ("--root", "x\x1b"), "without control characters: --root NAME, not 'x\\x1b'"),
+    "na.csv": (
+        "animal,bird\n",
+        ("--na", "NA", "--na", "-"),
+        "--na NA --na - goes with lineages; na.csv holds edges",
+    ),
     "more.csv": ("animal,bird\n", ("--disambiguate",), "--disambiguate goes with lineages and paths"),
 }
 
@@ -76,6 +81,28 @@ def test_options_help_to_read_a_tree(place: Path, capsys: pytest.CaptureFixture[
     Path("tree.txt").write_text("bird/x\nfish/x\n")
     out, _ = hedgerow(capsys, "doctor", "tree.txt", "--disambiguate")
     assert "bird/x, fish/x" in out
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "compare", "predict", "doctor"])
+def test_the_options_that_are_proposed_for_missing_values_help(
+    place: Path, capsys: pytest.CaptureFixture[str], verb: str
+) -> None:
+    Path("ranks.csv").write_text("class,family,species\nbirds,NA,robin\nbirds,-,wren\nfish,n/a,NA\n")
+    Path("scores.csv").write_text("label,robin,wren,fish\nrobin,0.9,0.1,0\nwren,0.2,0.8,0\n")
+    reading = ("--tree-format", "lineages")
+    out, _ = hedgerow(capsys, "doctor", "ranks.csv", *reading, status=1)
+    said = " ".join(out.split())
+    proposed = ["--na", "NA", "--na", "-", "--na", "n/a"]
+    assert f"To read them as blank, give {shlex.join(proposed)}, or" in said
+    assert "'NA' (ranks.csv, line 2 and 1 other cell); '-' (ranks.csv, line 3)" in said
+    shutil.copy("scores.csv", "others.csv")
+    files = {"doctor": ("ranks.csv",), "compare": ("scores.csv", "others.csv", "--tree", "ranks.csv")}
+    tree = files.get(verb, ("scores.csv", "--tree", "ranks.csv"))
+    rest = ("--tau", "0.5", "-o", "out.csv") if verb == "predict" else ()
+    out, _ = hedgerow(capsys, verb, *tree, *reading, *rest, *proposed)
+    if verb == "doctor":
+        assert "ranks.csv is a sound tree" in out
+        assert "hedgerow doctor ranks.csv --tree-format lineages --na NA --na - --na n/a --labels FILE" in out
 
 
 def test_more_problems_are_to_be_had_by_a_command_that_works(

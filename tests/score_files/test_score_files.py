@@ -242,7 +242,7 @@ def test_ids_may_be_lacking(suffix: str, tmp_path: Path) -> None:
 
 
 def test_predictions_show_ranks_and_titles(tmp_path: Path) -> None:
-    h = hr.Hierarchy.from_lineages([("class", "species"), ("birds", "robin"), ("birds", "wren")])
+    h = hr.Hierarchy.from_lineages([("birds", "robin"), ("birds", "wren")], ranks=["class", "species"])
     h = h.with_titles({"robin": "Erithacus rubecula"})
     with prediction_writer(tmp_path / "out.tsv", h) as write:
         write([1], np.array([0.75]))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from hypothesis import strategies as st
 
 from hedgerow import Hierarchy
 from hedgerow.errors import HedgerowError, ParameterError, ScoreError, TreeError, UnknownNameError
-from hedgerow.tree.layout import DepthFirst, order_of
 from tests.oracle_tree import Tree
 from tests.tree_strategies import shuffled_parents, trees, trees_and_nodes
 
@@ -42,20 +42,6 @@ def test_descendants_are_a_slice(h: Hierarchy) -> None:
     tree = Tree.of(h)
     for node, name in enumerate(h.names):
         assert h.names[node : h.end[node]].tolist() == tree.descendants(name)
-
-
-@given(parent=shuffled_parents())
-def test_deep_trees_are_ordered_like_shallow_ones(parent: list[int]) -> None:
-    array = np.array(parent)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hedgerow.tree.layout._DEEP", 0)
-        walked = order_of(array)
-    by_levels = order_of(array)
-    assert isinstance(walked, DepthFirst)
-    assert isinstance(by_levels, DepthFirst)
-    for field in ("order", "parent", "depth", "end"):
-        assert getattr(walked, field).tolist() == getattr(by_levels, field).tolist()
-        assert getattr(by_levels, field).dtype == np.int64
 
 
 def test_a_chain_of_ten_thousand_and_a_star() -> None:
@@ -245,7 +231,7 @@ def test_unknown_names_come_with_near_ones(pets: Hierarchy) -> None:
     with pytest.raises(UnknownNameError, match=r"no 'catt' in the tree\. Did you mean 'cat'\?"):
         pets.index("catt")
     with pytest.raises(
-        UnknownNameError, match=r"2 names are not in the tree: 'Dog', 'bird'\. Did you mean 'dog' for 'Dog'"
+        UnknownNameError, match=r"2 names are not in the tree: 'Dog' and 'bird'\. Did you mean 'dog' for 'Dog'"
     ):
         pets.indices(["cat", "Dog", "bird", "Dog"])
     with pytest.raises(UnknownNameError, match="1 name is not in the tree: '3'"):
@@ -262,6 +248,70 @@ def test_nodes_takes_names_or_indices(pets: Hierarchy) -> None:
         pets.nodes([1.0])
     with pytest.raises(UnknownNameError):
         pets.nodes(["unicorn"])
+
+
+@given(h=trees(odd=True), data=st.data())
+def test_names_do_what_indices_do(h: Hierarchy, data: st.DataObject) -> None:
+    node = st.integers(0, len(h) - 1)
+    a = np.array(data.draw(st.lists(node, min_size=1, max_size=4)))
+    b = data.draw(node)
+    names, name = h.names[a], h.names[b]
+    assert h.lca(names, name).tolist() == h.lca(a, b).tolist()
+    assert h.lca(names.tolist(), b).tolist() == h.lca(a, b).tolist()
+    assert h.lca(name, name) == b
+    assert h.is_ancestor(names, name).tolist() == h.is_ancestor(a, b).tolist()
+    for relatives in (h.lineage, h.children, h.siblings):
+        assert relatives(name).tolist() == relatives(b).tolist()
+    assert h.display_name(name) == h.display_name(b) == name
+
+
+def test_unknown_names_are_refused_everywhere(pets: Hierarchy) -> None:
+    for ask in (
+        lambda: pets.lca("cat", "catt"),
+        lambda: pets.is_ancestor(["catt"], "pet"),
+        lambda: pets.lineage("catt"),
+        lambda: pets.children("catt"),
+        lambda: pets.siblings("catt"),
+        lambda: pets["catt"],
+    ):
+        with pytest.raises(UnknownNameError, match=r"not in the tree: 'catt'\. Did you mean 'cat'\?"):
+            ask()
+    with pytest.raises(ScoreError, match="by name or by integer index, not as float64"):
+        pets.lca(1.0, 2)
+
+
+@given(h=trees(odd=True))
+def test_views_of_nodes(h: Hierarchy) -> None:
+    tree = Tree.of(h)
+    for index, name in enumerate(h.names):
+        node = h[name]
+        assert node == h[index] == h[np.int64(index)]
+        assert hash(node) == hash(h[index])
+        assert (node.name, node.index, node.parent) == (name, index, tree.parent[name])
+        assert node.children == tuple(tree.children(name))
+        assert node.lineage == tuple(tree.lineage(name))
+        assert (node.depth, node.leaf_count) == (tree.depth(name), len(tree.leaves(name)))
+        assert node.is_leaf == (not tree.children(name))
+        assert (node.rank, node.title) == ("", "")
+    assert list(h) == h.names.tolist()
+
+
+def test_a_node_is_frozen_and_readable(pets: Hierarchy) -> None:
+    named = Hierarchy(pets.names, pets.parent, pets.names, pets.names).with_titles({"cat": "Katze"})
+    assert repr(named["cat"]) == "Node('cat', index 2, depth 2, rank 'cat', title 'Katze', leaf)"
+    assert repr(pets[0]) == "Node('root', index 0, depth 0, 3 leaves)"
+    assert pets["cat"] != named["cat"]
+    with pytest.raises(AttributeError):
+        pets["cat"].index = 3  # type: ignore[misc]
+    for bad in (-1, 5):
+        with pytest.raises(HedgerowError, match=f"{bad} is not a node"):
+            pets[bad]
+
+
+def test_names_that_are_in_the_tree(pets: Hierarchy) -> None:
+    assert "cat" in pets
+    for absent in ("Cat", "", 0, None, ["cat"]):
+        assert absent not in pets
 
 
 # Specificity -------------------------------------------------------------------------------------------------
@@ -400,12 +450,44 @@ def test_repr_and_pretty(pets: Hierarchy) -> None:
     assert repr(pets) == "Hierarchy(5 nodes, 3 leaves, depth 2, root 'root')"
     folded = Hierarchy.from_edges(("root", f"leaf {i}") for i in range(1_000)).pretty(max_children=3)
     assert folded.splitlines() == ["root  (1,000 leaves)", "├── leaf 0", "├── leaf 1", "└── ... 998 more"]
-    ranked = Hierarchy.from_lineages([("class", "species"), ("birds", "robin"), ("birds", "wren")])
+    ranked = Hierarchy.from_lineages([("birds", "robin"), ("birds", "wren")], ranks=["class", "species"])
     assert ranked.with_titles({"robin": "Rotkehlchen"}).pretty().splitlines() == [
         "birds  [class]  (2 leaves)",
         "├── robin (Rotkehlchen)  [species]",
         "└── wren  [species]",
     ]
+
+
+class TextOnly(HTMLParser):
+    """Collects the tags and the text of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@given(h=trees(odd=True))
+def test_notebooks_show_names_as_text(h: Hierarchy) -> None:
+    h = h.with_titles({h.names[0]: "<b>&amp;"})
+    page = TextOnly()
+    page.feed(h._repr_html_())
+    page.close()
+    assert page.tags == ["p", "pre"]
+    assert page.text == f"{h!r}\n{h.pretty()}"
+
+
+def test_notebooks_do_not_run_names() -> None:
+    h = Hierarchy.from_edges([("<script>alert(1)</script>", "<img src=x onerror=alert(1)>")])
+    assert "<script" not in h._repr_html_()
+    assert "<img" not in h._repr_html_()
+    assert "&lt;img src=x" in h._repr_html_()
 
 
 # Real trees --------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from hedgerow.arrays.operations import (
     sum_ancestors,
     sum_children,
 )
-from hedgerow.arrays.threads import at_once, available_cores, map_at_once, map_row_blocks, row_blocks
+from hedgerow.arrays.threads import available_cores, map_row_blocks, row_blocks
 
 __all__ = [
     "Array",
@@ -35,9 +35,7 @@ __all__ = [
     "as_numpy",
     "as_rows",
     "as_scores",
-    "at_once",
     "available_cores",
-    "map_at_once",
     "map_row_blocks",
     "max_unrelated",
     "namespace",

@@ -6,14 +6,13 @@ import os
 from collections import deque
 from contextvars import copy_context
 from threading import Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 S = TypeVar("S")
 T = TypeVar("T")
-U = TypeVar("U")
 
 _BLOCK_BYTES = 1 << 21  # so that a block and what is made of it stay in the cache
 _WORTH_THREADS = 2  # blocks a thread; with fewer, starting threads costs more than it brings
@@ -27,7 +26,7 @@ def map_row_blocks(work: Callable[[slice], T], rows: int, row_bytes: int) -> lis
     sums over them do not either.
     """
     blocks = row_blocks(rows, row_bytes)
-    return map_at_once(work, blocks, min(available_cores(), len(blocks) // _WORTH_THREADS))
+    return _map_on_threads(work, blocks, min(available_cores(), len(blocks) // _WORTH_THREADS))
 
 
 def row_blocks(rows: int, row_bytes: int) -> list[slice]:
@@ -39,19 +38,7 @@ def row_blocks(rows: int, row_bytes: int) -> list[slice]:
     return [slice(rows * i // count, rows * (i + 1) // count) for i in range(count)]
 
 
-def at_once(first: Callable[[], T], second: Callable[[], U]) -> tuple[T, U]:
-    """Call two functions at the same time; return what both return."""
-    jobs: list[Callable[[], Any]] = [first, second]
-    one, other = map_at_once(lambda job: job(), jobs)
-    return one, other
-
-
-def map_at_once(work: Callable[[S], T], items: Sequence[S], workers: int | None = None) -> list[T]:
-    """Call `work` on every item, some at the same time; return the results in order.
-
-    Where several fail, the error of the first is raised.
-    """
-    workers = min(available_cores(), len(items)) if workers is None else workers
+def _map_on_threads(work: Callable[[S], T], items: Sequence[S], workers: int) -> list[T]:
     if workers < 2:
         return [work(item) for item in items]
 

@@ -16,6 +16,7 @@ from hedgerow.cli.options import (
     InformationOfFilesOption,
     JsonOption,
     LogitsOption,
+    NaOption,
     Output,
     RootOption,
     RulesOption,
@@ -59,6 +60,7 @@ def compare(
     root: RootOption = "root",
     separator: SeparatorOption = None,
     disambiguate: DisambiguateOption = False,
+    na: NaOption = None,
     json_file: JsonOption = None,
     figure: FigureOption = None,
     rules: RulesOption = None,
@@ -79,7 +81,7 @@ def compare(
     inside = [system / name for system in systems for name in MEMBERS]
     check_outputs(json_file, figure, inputs=(*systems, *inside, tree))
     draw = drawing(figure, rules)
-    tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate)
+    tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
     hierarchy = None if tree_file is None else tree_file.read()
     # Only what is given: a folder must agree with it, a score file has defaults for the rest.
     given = {"information": information, "below_label": below_label}

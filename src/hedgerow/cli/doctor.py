@@ -11,6 +11,7 @@ from hedgerow.cli.app import app
 from hedgerow.cli.options import (
     DisambiguateOption,
     JsonOption,
+    NaOption,
     Output,
     RootOption,
     SeparatorOption,
@@ -47,6 +48,7 @@ def doctor(
     root: RootOption = "root",
     separator: SeparatorOption = None,
     disambiguate: DisambiguateOption = False,
+    na: NaOption = None,
     json_file: JsonOption = None,
 ) -> None:
     """Explain a tree in plain words, and everything that is wrong with it.
@@ -66,6 +68,7 @@ def doctor(
             root=root,
             separator=separator,
             disambiguate=disambiguate,
+            na=tuple(na or ()),
         )
     diagnosis.print(Output())
     if json_file is not None:

@@ -19,6 +19,7 @@ from hedgerow.cli.options import (
     InformationOption,
     JsonOption,
     LogitsOption,
+    NaOption,
     Output,
     RootOption,
     RulesOption,
@@ -50,6 +51,7 @@ def evaluate(
     root: RootOption = "root",
     separator: SeparatorOption = None,
     disambiguate: DisambiguateOption = False,
+    na: NaOption = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="DIR", help="Save the evaluation in DIR.", show_default=False),
@@ -73,7 +75,7 @@ def evaluate(
     if output is not None:
         try_evaluation_folder(output)
     draw = drawing(figure, rules)
-    tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate)
+    tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
     opened = open_any_scores(scores, tree_file, data, logits=logits, labels=True)
     found = measure.evaluate(
         opened.hierarchy,

@@ -56,6 +56,15 @@ DisambiguateOption = Annotated[
     bool,
     typer.Option("--disambiguate", help="Call classes of lineages or paths that share a name 'parent/name'."),
 ]
+NaOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--na",
+        metavar="TEXT",
+        help="What stands in blank cells of lineages, such as NA; may be repeated.",
+        show_default=False,
+    ),
+]
 JsonOption = Annotated[
     Path | None,
     typer.Option("--json", metavar="FILE", help="Write the findings to FILE as JSON.", show_default=False),
@@ -132,11 +141,20 @@ class TreeFile:
     root: str = "root"
     separator: str | None = None
     disambiguate: bool = False
+    na: tuple[str, ...] = ()
 
     @classmethod
-    def given(cls, path: Path | None, *options: Any) -> TreeFile | None:
+    def given(
+        cls,
+        path: Path | None,
+        tree_format: str | None,
+        root: str,
+        separator: str | None,
+        disambiguate: bool,
+        na: Sequence[str] | None,
+    ) -> TreeFile | None:
         """Return the tree, or None where none is given."""
-        return None if path is None else cls(path, *options)
+        return None if path is None else cls(path, tree_format, root, separator, disambiguate, tuple(na or ()))
 
     @property
     def reading(self) -> dict[str, Any]:

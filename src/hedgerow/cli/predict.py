@@ -15,6 +15,7 @@ from hedgerow.cli.options import (
     InformationOption,
     JsonOption,
     LogitsOption,
+    NaOption,
     Output,
     RootOption,
     ScoresArgument,
@@ -64,6 +65,7 @@ def predict(
     root: RootOption = "root",
     separator: SeparatorOption = None,
     disambiguate: DisambiguateOption = False,
+    na: NaOption = None,
     json_file: JsonOption = None,
     logits: LogitsOption = False,
     information: InformationOption = Information.leaves,
@@ -75,7 +77,7 @@ def predict(
 
     check_outputs(output, json_file, inputs=(scores, tree, data))
     answer = answering_rule(tau, rule, information.value)
-    tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate)
+    tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
     file = open_any_scores(scores, tree_file, data, logits=logits, labels=False)
     written = write_predictions(output, file, answer, progress=bar)
     print_written(written, str(output), file.warnings, Output())

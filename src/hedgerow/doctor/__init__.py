@@ -39,7 +39,7 @@ class Diagnosis:
     """None if the tree has problems."""
     labels: LabelFacts | None = None
     scores: ScoreFacts | None = None
-    reading: dict[str, str | bool | None] = field(default_factory=dict)
+    reading: dict[str, str | bool | tuple[str, ...] | None] = field(default_factory=dict)
     """How the tree was read: the arguments of `Hierarchy.read`."""
 
     @property
@@ -68,6 +68,7 @@ def examine(
     root: str = "root",
     separator: str | None = None,
     disambiguate: bool = False,
+    na: tuple[str, ...] = (),
 ) -> Diagnosis:
     """Read a tree and say what it is like and what is wrong with it, or with the data that should fit it.
 
@@ -84,7 +85,7 @@ def examine(
         A file of labels: `.txt` with one label a line, or `.csv`, `.tsv`, `.parquet` with a column `label`.
     titles
         A JSON file of display names, ``{"n02084071": "dog", ...}``.
-    root, separator, disambiguate
+    root, separator, disambiguate, na
         As for `Hierarchy.read`.
 
     Raises
@@ -95,8 +96,9 @@ def examine(
     shown = os.fspath(path)
     kind = formats.format_of(path, format)
     read_bytes(path)
+    reading: dict[str, Any] = {"root": root, "separator": separator, "disambiguate": disambiguate, "na": na}
     try:
-        hierarchy = Hierarchy.read(path, format, root=root, separator=separator, disambiguate=disambiguate)
+        hierarchy = Hierarchy.read(path, format, **reading)
     except ParameterError:
         raise
     except FlawedTreeError as error:
@@ -109,5 +111,4 @@ def examine(
     score = None if scores is None else score_facts(hierarchy, os.fspath(scores))
     label = label_facts(hierarchy, labels, scores)
     problems = score_problems(score, hierarchy) + label_problems(label)
-    reading = {"format": format, "root": root, "separator": separator, "disambiguate": disambiguate}
-    return Diagnosis(shown, kind, problems, remarks(facts), facts, label, score, reading)
+    return Diagnosis(shown, kind, problems, remarks(facts), facts, label, score, {"format": format, **reading})

@@ -65,12 +65,12 @@ def tree_facts(hierarchy: Hierarchy) -> TreeFacts:
     leaf_depth = hierarchy.depth[hierarchy.leaves]
     names = hierarchy.names.tolist()
     return TreeFacts(
-        root=hierarchy.label(0),
+        root=hierarchy.display_name(0),
         nodes=len(hierarchy),
         leaves=len(hierarchy.leaves),
         leaf_depth=(int(leaf_depth.min()), int(leaf_depth.max())),
         levels=[_level(hierarchy, depth, nodes) for depth, nodes in enumerate(hierarchy.levels)],
-        widest=hierarchy.label(widest),
+        widest=hierarchy.display_name(widest),
         widest_children=int(hierarchy.child_count[widest]),
         trivial=int(hierarchy.is_trivial.sum()),
         longest_chain=_longest_chain(hierarchy),
@@ -95,7 +95,7 @@ def _level(hierarchy: Hierarchy, depth: int, nodes: Indices) -> Level:
         len(nodes),
         int(hierarchy.is_leaf[nodes].sum()),
         ranks,
-        [hierarchy.label(node) for node in nodes[spread].tolist()],
+        [hierarchy.display_name(node) for node in nodes[spread].tolist()],
     )
 
 
@@ -106,7 +106,7 @@ def _longest_chain(hierarchy: Hierarchy) -> list[str]:
     edges = np.diff(hierarchy.is_trivial.astype(np.int8), prepend=0, append=0)
     start, stop = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
     longest = int(np.argmax(stop - start))
-    return [hierarchy.label(node) for node in range(start[longest], stop[longest] + 1)]
+    return [hierarchy.display_name(node) for node in range(start[longest], stop[longest] + 1)]
 
 
 def _lookalikes(names: Sequence[str]) -> list[list[str]]:

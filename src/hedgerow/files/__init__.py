@@ -6,24 +6,26 @@ file is about. The next room is `arrays`.
 
 from hedgerow.files.atomic import atomic_write, is_special, make_folder, try_file, try_folder
 from hedgerow.files.text import (
+    decode,
     delimiter_of,
+    is_path,
     line_of,
     read_bytes,
     read_header,
-    read_padded,
     read_text,
     require_file,
 )
 
 __all__ = [
     "atomic_write",
+    "decode",
     "delimiter_of",
+    "is_path",
     "is_special",
     "line_of",
     "make_folder",
     "read_bytes",
     "read_header",
-    "read_padded",
     "read_text",
     "require_file",
     "try_file",

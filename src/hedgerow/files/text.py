@@ -9,34 +9,23 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, TypeGuard
 
 from hedgerow.errors import FileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+
+def is_path(source: object) -> TypeGuard[str | os.PathLike[str]]:
+    """Tell whether a source is the name of a file rather than data."""
+    return isinstance(source, str | os.PathLike)
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """Read a file, or say why that cannot be."""
     with _explained(path):
         return Path(path).read_bytes()
-
-
-def read_padded(path: str | os.PathLike[str], padding: int) -> NDArray[np.uint8]:
-    """Read a file into an array with some more bytes at its end, all 0."""
-    with _explained(path), Path(path).open("rb", buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size
-        data = np.empty(size + padding, dtype=np.uint8)
-        read = 0
-        while more := file.readinto(data[read:size].data):
-            read += more
-        data[read:] = 0
-        return data[: read + padding]
 
 
 @contextmanager

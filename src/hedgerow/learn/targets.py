@@ -57,7 +57,7 @@ def lineage_tree(y: Any) -> Hierarchy:
     rows = lineage_rows(y)
     width = max(map(len, rows), default=0)
     header = tuple(map(str, y.columns)) if hasattr(y, "columns") else tuple(f"level {i + 1}" for i in range(width))
-    return Hierarchy.from_lineages([header, *dict.fromkeys(rows)])
+    return Hierarchy.from_lineages(list(dict.fromkeys(rows)), ranks=header)
 
 
 def lineage_rows(y: Any) -> Rows:

@@ -4,12 +4,12 @@ In come tree files, pairs, lineages, nested data or graphs; out goes a `Hierarch
 and known by name. Everything else in the package is about such a tree. The next room is `likelihood`.
 """
 
-from hedgerow.tree.formats import FORMATS
-from hedgerow.tree.formats.nested import read_titles
-from hedgerow.tree.formats.table import FlawedTreeError, Problem
-from hedgerow.tree.hierarchy import Hierarchy, InformationKind
+from hedgerow.tree.formats import FORMATS, FlawedTreeError, Origin, Problem, read_titles
+from hedgerow.tree.hierarchy import Hierarchy
+from hedgerow.tree.information import InformationKind
 from hedgerow.tree.layout import Indices
 from hedgerow.tree.names import Names
+from hedgerow.tree.node import Node
 
 __all__ = [
     "FORMATS",
@@ -18,6 +18,8 @@ __all__ = [
     "Indices",
     "InformationKind",
     "Names",
+    "Node",
+    "Origin",
     "Problem",
     "read_titles",
 ]

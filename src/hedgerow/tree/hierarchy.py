@@ -17,35 +17,36 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, final
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, final
 
 import numpy as np
 
 from hedgerow.arrays import map_row_blocks
 from hedgerow.errors import ParameterError, ScoreError, TreeError, UnknownNameError, closest
-from hedgerow.tree import formats
-from hedgerow.tree.common_ancestors import CommonAncestors
-from hedgerow.tree.drawing import draw
-from hedgerow.tree.formats.table import NodeTable
-from hedgerow.tree.layout import DepthFirst, Indices, Scalar, by_depth, depth_first, fold_up, follow
-from hedgerow.tree.names import Names, PackedNames, as_names, check_names
+from hedgerow.tree import parts
+from hedgerow.tree.conversions import Conversions
+from hedgerow.tree.drawing import as_html, as_text
+from hedgerow.tree.formats import NodeTable
+from hedgerow.tree.information import InformationKind, measure_information
+from hedgerow.tree.layout import CommonAncestors, DepthFirst, Indices, Scalar, by_depth, depth_first, fold_up
+from hedgerow.tree.names import Names, as_names, check_names, look_up
+from hedgerow.tree.node import Node
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-    from os import PathLike
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
-    import networkx
     from numpy.typing import ArrayLike, NDArray
 
-InformationKind = Literal["leaves", "depth"]
 T = TypeVar("T")
+OneNode = str | int | np.integer[Any]
+"""A node as users give it: by name or by index."""
 
 _LCA_ROW_BYTES = 32  # what a pair takes while it is worked on
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Hierarchy:
+class Hierarchy(Conversions):
     """A frozen tree of named classes, its nodes in depth-first order.
 
     Build one with `from_edges`, `from_lineages`, `from_paths`, `from_json`, `from_newick`, `from_networkx` or
@@ -70,7 +71,9 @@ class Hierarchy:
     ['animal', 'bird', 'robin', 'wren', 'fish']
     >>> h.end.tolist()
     [5, 4, 3, 4, 5]
-    >>> h.names[h.lca(h.index("robin"), h.index("wren"))]
+    >>> h["bird"]
+    Node('bird', index 1, depth 1, 2 leaves)
+    >>> h.names[h.lca("robin", "wren")]
     'bird'
     """
 
@@ -96,14 +99,11 @@ class Hierarchy:
             raise TreeError(_NOT_DEPTH_FIRST)
         self._fill(names, layout, self.rank, self.title)
 
-    def _fill(self, names: Names | PackedNames, layout: DepthFirst, rank: Any, title: Any) -> None:
+    def _fill(self, names: Names, layout: DepthFirst, rank: Any, title: Any) -> None:
         count = len(names)
         if count < 2:
             raise TreeError("A tree needs at least one class below its root; this one has no edges.")
-        if isinstance(names, PackedNames):
-            object.__setattr__(self, "_packed_names", names)
-        else:
-            self._set("names", names)
+        self._set("names", names)
         self._set("parent", layout.parent)
         self._set("depth", layout.depth)
         self._set("end", layout.end)
@@ -116,176 +116,20 @@ class Hierarchy:
             array.flags.writeable = False
         object.__setattr__(self, name, array)
 
-    if not TYPE_CHECKING:  # or every attribute would seem to be there
-
-        def __getattr__(self, attribute: str) -> Any:
-            """Make the names of a large tree when they are asked for first."""
-            packed = self.__dict__.get("_packed_names")
-            if attribute == "names" and packed is not None:
-                self.__dict__.setdefault("names", _frozen(packed.unpacked()))  # another thread may have been first
-                self.__dict__.pop("_packed_names", None)
-            return object.__getattribute__(self, attribute)
-
     # Construction ------------------------------------------------------------------------------------------
 
     @classmethod
-    def from_parents(
-        cls,
-        names: Sequence[str],
-        parent: ArrayLike,
-        rank: Sequence[str] | None = None,
-        title: Sequence[str] | None = None,
-    ) -> Self:
-        """Build from nodes in any order: `parent[i]` is the position of node i's parent, -1 for the root.
-
-        Siblings keep the order in which they are given.
-        """
-        listed = as_names(names, "names", len(names))
-        check_names(listed)
-        table = NodeTable(listed, np.asarray(parent, dtype=np.int64), rank, title)  # type: ignore[arg-type]
-        return cls._from_table(table)
-
-    @classmethod
     def _from_table(cls, table: NodeTable) -> Self:
-        """Build from what a reader made: names that are distinct and not empty."""
-        layout = depth_first(table.names, table.parent) if table.layout is None else table.layout
+        layout = depth_first(table.names, table.parent)
+        count = len(layout.order)
 
-        def ordered(values: Any, what: str) -> Any:
-            if values is None or table.layout is not None:
-                return values
-            return as_names(values, what, len(layout.order))[layout.order]
+        def ordered(values: Sequence[str] | None, what: str) -> Names | None:
+            return None if values is None else as_names(values, what, count)[layout.order]
 
         tree = object.__new__(cls)
-        tree._fill(
-            ordered(table.names, "names"), layout, ordered(table.rank, "rank"), ordered(table.title, "title")
-        )
+        names = as_names(table.names, "names", count)[layout.order]
+        tree._fill(names, layout, ordered(table.rank, "rank"), ordered(table.title, "title"))
         return tree
-
-    @classmethod
-    def from_edges(cls, source: str | PathLike[str] | Iterable[tuple[str, str]]) -> Self:
-        """Read `parent,child` pairs, in any order, from a CSV or TSV file or from an iterable of pairs.
-
-        A first line reading `parent,child` (in any case) is a header.
-
-        >>> Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
-        Hierarchy(3 nodes, 2 leaves, depth 1, root 'root')
-        """
-        return cls._from_table(formats.read_edges(source))
-
-    @classmethod
-    def from_lineages(cls, source: Any, *, root: str = "root", disambiguate: bool = False) -> Self:
-        """Read one lineage a row, one rank a column, coarsest first; blanks are allowed.
-
-        Parameters
-        ----------
-        source
-            A CSV or TSV file with a header, a pandas DataFrame, or rows with the header as the first row.
-            Column names become ranks.
-        root
-            Name of the root that is added above several tops.
-        disambiguate
-            Where one name stands under two parents, call the nodes "parent/name" instead of refusing.
-
-        >>> h = Hierarchy.from_lineages([("class", "species"), ("birds", "robin"), ("birds", "wren")])
-        >>> h.names.tolist(), h.rank.tolist()
-        (['birds', 'robin', 'wren'], ['class', 'species', 'species'])
-        """
-        return cls._from_table(formats.read_lineages(source, root=root, disambiguate=disambiguate))
-
-    @classmethod
-    def from_paths(
-        cls,
-        source: str | PathLike[str] | Iterable[str],
-        *,
-        root: str = "root",
-        separator: str | None = None,
-        disambiguate: bool = False,
-    ) -> Self:
-        """Read one path a line, such as `animal/bird/robin` or `animal;bird;robin`, from a file or strings.
-
-        `separator` is "/" or ";" as found on the first line that has one, unless given.
-
-        >>> Hierarchy.from_paths(["bird/robin", "bird/wren", "fish"]).names.tolist()
-        ['root', 'bird', 'robin', 'wren', 'fish']
-        """
-        return cls._from_table(
-            formats.read_paths(source, root=root, separator=separator, disambiguate=disambiguate)
-        )
-
-    @classmethod
-    def from_json(cls, source: str | PathLike[str] | dict[str, Any] | list[Any], *, root: str = "root") -> Self:
-        """Read nested JSON: ``{"name": ..., "children": [...]}`` or ``{"bird": {"robin": {}, "wren": {}}}``.
-
-        >>> Hierarchy.from_json({"animal": {"bird": ["robin", "wren"], "fish": {}}}).names.tolist()
-        ['animal', 'bird', 'robin', 'wren', 'fish']
-        """
-        return cls._from_table(formats.read_json(source, root=root))
-
-    @classmethod
-    def from_newick(cls, source: str | PathLike[str], *, root: str = "root") -> Self:
-        """Read a Newick file, or a Newick string (it ends with a semicolon); branch lengths are skipped.
-
-        >>> Hierarchy.from_newick("((robin,wren)bird,fish)animal;").names.tolist()
-        ['animal', 'bird', 'robin', 'wren', 'fish']
-        """
-        return cls._from_table(formats.read_newick(source, root=root))
-
-    @classmethod
-    def from_networkx(cls, graph: networkx.DiGraph) -> Self:
-        """Build from a directed graph whose edges go from parent to child; nodes become `str(node)`."""
-        return cls._from_table(formats.read_networkx(graph))
-
-    @classmethod
-    def read(
-        cls,
-        path: str | PathLike[str],
-        format: str | None = None,  # noqa: A002
-        *,
-        root: str = "root",
-        separator: str | None = None,
-        disambiguate: bool = False,
-    ) -> Self:
-        """Read a tree file of any format, decided by its extension unless given.
-
-        Parameters
-        ----------
-        path
-            The file: `.csv`, `.tsv` edges; `.txt` paths; `.json` nested JSON or what `save` wrote; `.nwk`,
-            `.newick`, `.tree` Newick.
-        format
-            "edges", "lineages", "paths", "json" or "newick".
-        root
-            Name of the root that is added above several tops.
-        separator, disambiguate
-            See `from_paths` and `from_lineages`.
-        """
-        return cls._from_table(formats.read_tree(path, format, root, separator, disambiguate))
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """Read what `save` wrote."""
-        table = formats.read_saved(path)
-        return cls.from_parents(list(table.names), table.parent, table.rank, table.title)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write everything about the tree, ranks and titles included, to a JSON file; see `load`."""
-        formats.write_saved(path, self._table())
-
-    def to_edges(self, path: str | PathLike[str]) -> None:
-        """Write `parent,child` lines, parents first (tab-separated if the name ends in `.tsv`)."""
-        formats.write_edges(path, self._table())
-
-    def to_json(self, path: str | PathLike[str]) -> None:
-        """Write nested JSON: ``{"name": ..., "children": [...]}``."""
-        formats.write_json(path, self._table())
-
-    def to_newick(self, path: str | PathLike[str]) -> None:
-        """Write a Newick file, names quoted where they must be."""
-        formats.write_newick(path, self._table())
-
-    def to_networkx(self) -> networkx.DiGraph:
-        """Return a directed graph of names, edges from parent to child."""
-        return formats.to_networkx(self._table())
 
     def _table(self) -> NodeTable:
         return NodeTable(
@@ -328,19 +172,7 @@ class Hierarchy:
         >>> h.indices([["dog", "cat"], ["root", "dog"]]).tolist()
         [[2, 1], [0, 2]]
         """
-        array = np.asarray(names, dtype=object)
-        flat = array.ravel().tolist()
-        index = self._index
-        try:
-            found = np.fromiter(map(index.__getitem__, flat), dtype=np.int64, count=len(flat))
-        except (KeyError, TypeError):
-            unknown = list(dict.fromkeys(str(name) for name in flat if name not in index))
-            shown = ", ".join(map(repr, unknown[:5])) + (", ..." if len(unknown) > 5 else "")
-            count = "name is" if len(unknown) == 1 else "names are"
-            raise UnknownNameError(
-                f"{len(unknown)} {count} not in the tree: {shown}.{closest(unknown[:5], index)}"
-            ) from None
-        return found.reshape(array.shape)
+        return look_up(names, self._index)
 
     def nodes(self, labels: ArrayLike) -> Indices:
         """Return node indices from labels that are names or indices already, checked.
@@ -349,18 +181,35 @@ class Hierarchy:
         >>> h.nodes(["dog", "root"]).tolist(), h.nodes([2, 0]).tolist()
         ([2, 0], [2, 0])
         """
-        array = np.asarray(labels)
-        if array.dtype.kind in "OUT":
-            return self.indices(array)
-        return self._checked(array)
-
-    def _checked(self, nodes: ArrayLike) -> Indices:
-        """Return node indices as int64, having made sure that they are such."""
-        array = _integers(nodes)
+        array = self._unchecked(labels)
         if array.size and (array.min() < 0 or array.max() >= len(self)):
             offender = array[(array < 0) | (array >= len(self))].ravel()[0]
             raise ScoreError(f"{offender} is not a node index: the tree has nodes 0 to {len(self) - 1}.")
         return array
+
+    def _unchecked(self, labels: ArrayLike) -> Indices:
+        """Return names as indices, and integers as they are, in range or not."""
+        array = np.asarray(labels)
+        if array.dtype.kind in "OUT":
+            return self.indices(array)
+        if array.size and array.dtype.kind not in "iu":
+            raise ScoreError(f"Nodes are given by name or by integer index, not as {array.dtype}.")
+        return array.astype(np.int64, copy=False)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._index
+
+    def __getitem__(self, node: OneNode) -> Node:
+        """Return a view of one node, given by name or index: see `hedgerow.tree.Node`.
+
+        >>> h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+        >>> h["dog"].parent, h[0].children, "bird" in h
+        ('root', ('cat', 'dog'), False)
+        """
+        return Node(int(self.nodes(node)), self)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names.tolist())
 
     # Relations ---------------------------------------------------------------------------------------------
 
@@ -368,20 +217,25 @@ class Hierarchy:
         return len(self.parent)
 
     def is_ancestor(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
-        """Tell whether `a` is an ancestor of `b`, or `b` itself; the two broadcast."""
-        a, b = self._checked(a), self._checked(b)
+        """Tell whether `a` is an ancestor of `b`, or `b` itself; nodes by name or index, the two broadcast."""
+        a, b = self.nodes(a), self.nodes(b)
         return np.asarray((a <= b) & (b < self.end[a]))
 
     def lca(self, a: ArrayLike, b: ArrayLike) -> Any:
-        """Return the lowest common ancestor of each pair; the two broadcast."""
-        a, b = np.broadcast_arrays(_integers(a), _integers(b))
+        """Return the index of the lowest common ancestor of each pair; nodes by name or index, the two broadcast.
+
+        >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+        >>> h.names[h.lca("cat", ["dog", "wolf"])].tolist()
+        ['pet', 'root']
+        """
+        a, b = np.broadcast_arrays(self._unchecked(a), self._unchecked(b))
         result = np.empty(a.shape, dtype=np.int64)
         flat_a, flat_b, flat = a.reshape(-1), b.reshape(-1), result.reshape(-1)
 
         def fill(block: slice) -> None:
             low, high = np.minimum(flat_a[block], flat_b[block]), np.maximum(flat_a[block], flat_b[block])
             if low.min(initial=0) < 0 or high.max(initial=0) >= len(self):
-                self._checked(np.stack([low, high]))
+                self.nodes(np.stack([low, high]))
             self._common_ancestors.write(low, high, out=flat[block])
 
         map_row_blocks(fill, flat.size, _LCA_ROW_BYTES)
@@ -391,22 +245,22 @@ class Hierarchy:
     def _common_ancestors(self) -> CommonAncestors:
         return CommonAncestors(self.parent)
 
-    def lineage(self, node: int) -> Indices:
-        """Return the path from the root to a node: root first, the node last."""
-        path = [int(self._checked(node))]
+    def lineage(self, node: OneNode) -> Indices:
+        """Return the path from the root to a node, given by name or index: root first, the node last."""
+        path = [int(self.nodes(node))]
         while path[-1] > 0:
             path.append(int(self.parent[path[-1]]))
         return np.array(path[::-1], dtype=np.int64)
 
-    def children(self, node: int) -> Indices:
-        """Return the children of a node, in order."""
-        node = int(self._checked(node))
+    def children(self, node: OneNode) -> Indices:
+        """Return the children of a node, given by name or index, in order."""
+        index = int(self.nodes(node))
         by_parent, start = self._by_parent
-        return by_parent[start[node] : start[node + 1]]
+        return by_parent[start[index] : start[index + 1]]
 
-    def siblings(self, node: int) -> Indices:
+    def siblings(self, node: OneNode) -> Indices:
         """Return the children of a node's parent, the node itself included; for the root, the root."""
-        parent = int(self.parent[self._checked(node)])
+        parent = int(self.parent[self.nodes(node)])
         return np.zeros(1, dtype=np.int64) if parent < 0 else self.children(parent)
 
     @cached_property
@@ -482,42 +336,7 @@ class Hierarchy:
         >>> h.information(leaf_weights=[1, 1, 2]).tolist()
         [0.0, 1.0, 2.0, 2.0, 1.0]
         """
-        if leaf_weights is not None:
-            if not isinstance(kind, str) or kind != "leaves":
-                raise ParameterError("leaf_weights go with kind='leaves' only.")
-            return _bits(self._subtree_weight(leaf_weights))
-        if not isinstance(kind, str):
-            return self._checked_information(kind)
-        if kind == "leaves":
-            return _bits(self.leaf_count)
-        if kind == "depth":
-            return self.depth.astype(np.float64)
-        raise ParameterError(f"Information is 'leaves', 'depth' or one value a node, not {kind!r}.")
-
-    def _subtree_weight(self, leaf_weights: ArrayLike) -> NDArray[np.float64]:
-        weights = np.asarray(leaf_weights, dtype=np.float64)
-        if weights.shape != self.leaves.shape:
-            raise ScoreError(f"{len(self.leaves)} leaf weights are needed, one a leaf; got {weights.shape}.")
-        bad = ~(np.isfinite(weights) & (weights > 0))
-        if bad.any():
-            leaf = int(np.flatnonzero(bad)[0])
-            raise ScoreError(
-                f"Leaf weights must be positive numbers; that of {self.names[self.leaves[leaf]]!r} is "
-                f"{weights[leaf]}. Give rare classes a small positive weight."
-            )
-        weight = np.zeros(len(self))
-        weight[self.leaves] = weights
-        return fold_up(np.add, weight, self.parent, self.depth)
-
-    def _checked_information(self, values: ArrayLike) -> NDArray[np.float64]:
-        array = np.array(values, dtype=np.float64)
-        if array.shape != (len(self),):
-            raise ScoreError(f"Information needs one value a node, {len(self)} in all; got shape {array.shape}.")
-        if not np.isfinite(array).all() or array[0] != 0 or np.any(array[1:] < array[self.parent[1:]]):
-            raise ScoreError(
-                "Information must be finite, 0 at the root, and never smaller at a child than at its parent."
-            )
-        return array
+        return measure_information(self, kind, leaf_weights)
 
     # Parts -------------------------------------------------------------------------------------------------
 
@@ -541,23 +360,7 @@ class Hierarchy:
         >>> small.names.tolist(), small.names[projection].tolist()
         (['root', 'pet', 'cat'], ['root', 'pet', 'cat', 'pet', 'root'])
         """
-        asked = np.zeros(len(self), dtype=bool)
-        array = np.asarray(keep)
-        if array.dtype == bool and array.shape != asked.shape:
-            raise ScoreError(f"A mask needs one value a node, {len(self)} in all; got shape {array.shape}.")
-        asked[array if array.dtype == bool else self.nodes(array)] = True
-        asked_before = np.concatenate([[0], np.cumsum(asked)])
-        kept = asked_before[self.end] > asked_before[:-1]
-        kept[0] = True
-        new_index = np.cumsum(kept) - 1
-        nearest = follow(np.where(kept, np.arange(len(self)), self.parent))
-        smaller = Hierarchy(
-            self.names[kept],
-            np.where(self.parent[kept] < 0, -1, new_index[self.parent[kept]]),
-            None if self.rank is None else self.rank[kept],
-            None if self.title is None else self.title[kept],
-        )
-        return smaller, new_index[nearest]
+        return parts.subtree(self, keep)
 
     @cached_property
     def without_trivial(self) -> Hierarchy:
@@ -567,13 +370,7 @@ class Hierarchy:
         >>> h.without_trivial.names.tolist()
         ['root', 'pet', 'tabby', 'dog']
         """
-        kept = ~self.is_trivial
-        if kept.all():
-            return self
-        nearest = follow(np.where(kept, np.arange(len(self)), self.parent))
-        position = np.cumsum(kept) - 1
-        parent = np.concatenate([[-1], position[nearest[self.parent[kept][1:]]]])
-        return Hierarchy(self.names[kept], parent)
+        return parts.without_trivial(self)
 
     def cut_at_depth(self, depth: int) -> tuple[Hierarchy, Indices]:
         """Return the tree without the nodes deeper than `depth`, and the projection; see `subtree`."""
@@ -587,17 +384,7 @@ class Hierarchy:
         With `per_parent` the share is taken among the leaves of every parent, and what is not a whole number
         is rounded up or down at random: half of an only child is a coin toss.
         """
-        if not 0 <= fraction <= 1:
-            raise ParameterError(f"fraction must lie between 0 and 1, not {fraction}.")
-        random = np.random.default_rng(seed)
-        group = self.parent[self.leaves] if per_parent else np.zeros_like(self.leaves)
-        shuffled = np.lexsort((random.random(len(group)), group))
-        first, size = np.unique(group[shuffled], return_index=True, return_counts=True)[1:]
-        share = np.floor(size * fraction + random.random(len(size)))
-        place = np.arange(len(group)) - np.repeat(first, size)
-        chosen = np.zeros(len(group), dtype=bool)
-        chosen[shuffled] = place < np.repeat(share, size)
-        return self.leaves[chosen], self.leaves[~chosen]
+        return parts.split_leaves(self, fraction, seed, per_parent)
 
     # Identity and display ----------------------------------------------------------------------------------
 
@@ -654,35 +441,21 @@ class Hierarchy:
         │   └── dog
         └── wolf
         """
-        return draw(lambda node: self.children(node).tolist(), self._described, max_depth, max_children)
+        return as_text(self, max_depth, max_children)
 
-    def label(self, node: int) -> str:
+    def display_name(self, node: OneNode) -> str:
         """Return a node's name with its title, if it has one: "n02084071 (dog)"."""
-        name, title = self.names[node], "" if self.title is None else self.title[node]
-        return f"{name} ({title})" if title else str(name)
+        shown = self[node]
+        return f"{shown.name} ({shown.title})" if shown.title else shown.name
 
-    def _described(self, node: int) -> str:
-        rank = "" if self.rank is None or not self.rank[node] else f"  [{self.rank[node]}]"
-        leaves = "" if self.is_leaf[node] else f"  ({_counted(int(self.leaf_count[node]), 'leaf', 'leaves')})"
-        return self.label(node) + rank + leaves
+    def _repr_html_(self) -> str:
+        return as_html(self)
 
 
 _NOT_DEPTH_FIRST = (
     "Nodes must be in depth-first order, the root first with parent -1. "
     "Hierarchy.from_parents takes them in any order."
 )
-
-
-def _integers(nodes: ArrayLike) -> Indices:
-    array = np.asarray(nodes)
-    if array.size and array.dtype.kind not in "iu":
-        raise ScoreError(f"Nodes are given by integer index, not as {array.dtype}; index() finds that of a name.")
-    return array.astype(np.int64, copy=False)
-
-
-def _bits(amount: NDArray[Any]) -> NDArray[np.float64]:
-    bits: NDArray[np.float64] = np.log2(amount[0]) - np.log2(amount)
-    return bits
 
 
 def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
@@ -694,7 +467,3 @@ def _same(a: Names | None, b: Names | None) -> bool:
     if a is None or b is None:
         return a is b
     return np.array_equal(a, b)
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count:,} {one if count == 1 else many}"

@@ -1,27 +1,25 @@
-"""Trees as arrays of parents: `parent[i]` is the position of node i's parent, -1 for the root."""
+"""Trees as arrays of parents: their depth-first order, and what follows from it.
+
+`parent[i]` is the position of node i's parent, -1 for the root.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arrays import map_row_blocks
 from hedgerow.errors import TreeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 Indices = NDArray[np.int64]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
-# Trees with more levels than this are walked node by node: work on whole levels would then be mostly overhead.
-_DEEP = 1_000
-_ROW_BYTES = 64  # what a node takes while it is worked on
-_LOWER_HALF = (1 << 32) - 1
+_NONE = -1
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,7 @@ class DepthFirst:
     """The nodes of a tree in depth-first order, siblings in the order of the input.
 
     `order[i]` is the position in the input of the node that is now number i; the other arrays are in the new
-    order. `order` is shorter than the input if some nodes cannot be reached from the root.
+    order.
     """
 
     order: Indices
@@ -39,159 +37,75 @@ class DepthFirst:
 
 
 def depth_first(names: Sequence[str] | NDArray[np.object_], parent: Indices) -> DepthFirst:
-    """Put the nodes of a tree in depth-first order, or say why they are not a tree."""
-    result = order_of(parent)
-    if result is None or len(names) != len(parent):
+    """Put the nodes of a tree in depth-first order, or say why they are not a tree.
+
+    >>> layout = depth_first(["bird", "robin", "animal", "wren"], np.array([2, 0, -1, 0]))
+    >>> layout.order.tolist(), layout.parent.tolist(), layout.end.tolist()
+    ([2, 0, 1, 3], [-1, 0, 1, 1], [4, 4, 3, 4])
+    """
+    count = len(parent)
+    roots = np.flatnonzero(parent == -1)
+    if len(names) != count or len(roots) != 1 or parent.min() < -1 or parent.max() >= count:
         raise TreeError(
             f"Every parent must be the position of a node, and exactly one node, the root, has parent -1. "
-            f"Got {len(names)} names, {len(parent)} parents and {np.count_nonzero(parent == -1)} roots."
+            f"Got {len(names)} names, {count} parents and {len(roots)} roots."
         )
-    if len(result.order) < len(parent):
-        stranded = np.ones(len(parent), dtype=bool)
-        stranded[result.order] = False
-        name = names[int(np.argmax(stranded))]
-        raise TreeError(f"{name!r} is on or below a cycle: it cannot be reached from the root.")
-    return result
+    first_child, next_sibling = _relatives(parent)
+    # What follows the descendants of a node is the next sibling of its nearest ancestor that has one.
+    up = np.where(parent == _NONE, roots[0], parent)
+    following = next_sibling[follow(np.where(next_sibling == _NONE, up, np.arange(count)))]
+    successor = np.where(first_child == _NONE, following, first_child)
+    order = np.fromiter(_linked(int(roots[0]), successor), dtype=np.int64)
+    if len(order) < count:
+        stranded = np.ones(count, dtype=bool)
+        stranded[order] = False
+        raise TreeError(
+            f"{names[int(np.argmax(stranded))]!r} is on or below a cycle: it cannot be reached from the root."
+        )
+    position = np.empty(count, dtype=np.int64)
+    position[order] = np.arange(count)
+    above = position[up[order]]
+    above[0] = -1
+    after = following[order]
+    return DepthFirst(order, above, _depth(above), np.where(after == _NONE, count, position[after]))
 
 
-def order_of(parent: Indices) -> DepthFirst | None:
-    """Return the nodes that hang on the root in depth-first order; None without exactly one root."""
-    count = len(parent)
-    if not count or parent.min() != -1 or parent.max() >= count:
-        return None
-    # Sorting one number that holds both is much quicker than a stable sort of positions by parent.
-    keys = parent << 32
-    keys |= np.arange(count)
-    keys.sort()
-    if count > 1 and keys[1] < 0:
-        return None
-    by_parent = keys.astype(np.int32)  # the lower half: positions, the root first, siblings side by side
-    keys >>= 32
-    eldest = np.flatnonzero(keys[1:] != keys[:-1]) + 1
-    return order_families(by_parent, keys[eldest], eldest)
+def _relatives(parent: Indices) -> tuple[Indices, Indices]:
+    """Return each node's first child and next sibling, in the order of the input."""
+    first_child, next_sibling = np.full((2, len(parent)), _NONE)
+    by_parent = np.argsort(parent, kind="stable")  # the root, then the children of one node after those of another
+    before, here = by_parent[:-1], by_parent[1:]
+    same = parent[before] == parent[here]
+    next_sibling[before[same]] = here[same]
+    first_child[parent[here[~same]]] = here[~same]
+    return first_child, next_sibling
 
 
-def order_families(by_parent: NDArray[np.int32], parents: Indices, eldest: Indices) -> DepthFirst:
-    """Return the nodes that hang on the root in depth-first order.
-
-    Parameters
-    ----------
-    by_parent
-        The root, then the children of one node, of another, and so on.
-    parents
-        Those nodes, in the same order.
-    eldest
-        Where in `by_parent` the children of each begin.
-    """
-    count = len(by_parent)
-    # Where a node's children begin and, in the lower half, how many they are: both come at the price of one.
-    families = np.zeros(count, dtype=np.int64)
-    families[parents] = eldest << 32 | np.diff(eldest, append=count)
-    levels = _breadth_first(by_parent, families)
-    return _walked(by_parent, families) if levels is None else _from_levels(levels)
+def _linked(start: int, successor: Indices) -> Iterator[int]:
+    """Yield the nodes of a linked list in order."""
+    after = successor.data  # numbers side by side, where those of a list would be scattered over memory
+    node = start
+    while node != _NONE:
+        yield node
+        node = after[node]
 
 
-@dataclass(frozen=True)
-class _Levels:
-    """The nodes of a tree level by level, families (the children of one node) side by side."""
-
-    nodes: NDArray[np.int32]
-    """Positions in the input."""
-    above: NDArray[np.int32]
-    """The place of each one's parent among `nodes`; 0 for the root."""
-    start: list[int]
-    """Where the levels start, and where the last ends."""
-    families: list[tuple[Indices, Indices]]
-    """For each level but the root's, the places of the parents and, within the level, where their families end."""
-
-
-def _breadth_first(by_parent: NDArray[np.int32], of_node: Indices) -> _Levels | None:
-    nodes, above = np.empty_like(by_parent), np.zeros_like(by_parent)
-    nodes[0] = by_parent[0]
-    start = [0, 1]
-    families: list[tuple[Indices, Indices]] = []
-    while True:
-        if len(start) > _DEEP:
-            return None
-        low, high = start[-2:]
-        # mode="clip" because "raise" would look at every index once more.
-        here = of_node.take(nodes[low:high], mode="clip")
-        parents = np.flatnonzero(here)
-        if not len(parents):
-            return _Levels(nodes[:high], above[:high], start, families)
-        here = here[parents]
-        sizes = here & _LOWER_HALF
-        parents += low
-        ends = np.cumsum(sizes)
-        shift = (here >> 32) - (ends - sizes)
-        family = np.repeat(np.arange(len(parents)), sizes)
-        place = shift[family]
-        place += np.arange(len(family))
-        level = slice(high, high + len(family))
-        by_parent.take(place, out=nodes[level], mode="clip")
-        above[level] = parents[family]
-        start.append(level.stop)
-        families.append((parents, ends))
-
-
-def _from_levels(levels: _Levels) -> DepthFirst:
-    count = len(levels.nodes)
-    spans = [slice(low, high) for low, high in pairwise(levels.start)][1:]
-    size, before, skipped = np.ones((3, count), dtype=np.int32)
-    for level, (parents, ends) in zip(reversed(spans), reversed(levels.families), strict=True):
-        # `before` counts nodes below older nodes of the level, `skipped` those of them that are of older families.
-        upto = np.cumsum(size[level], dtype=np.int32)
-        np.subtract(upto, size[level], out=before[level])
-        total = upto[ends - 1]
-        skipped[parents] = np.concatenate([[0], total[:-1]])
-        size[parents] += total - skipped[parents]
-    # A node stands one place behind its parent, plus the sizes of the siblings before it.
-    position = np.zeros(count, dtype=np.int32)
-    for level, (parents, _) in zip(spans, levels.families, strict=True):
-        mine = slice(parents[0], parents[-1] + 1)
-        first = position[mine] - skipped[mine] + 1
-        np.add(first.take(levels.above[level] - mine.start, mode="clip"), before[level], out=position[level])
-    inverse = np.empty(count, dtype=np.int64)
-    inverse[position.astype(np.int64)] = np.arange(count)  # NumPy is slow with indices of 32 bits
-    parent = position.take(levels.above, mode="clip")
-    parent[0] = -1
-    depth = np.repeat(np.arange(len(spans) + 1, dtype=np.int32), np.diff(levels.start))
-    end = position + size
-    result = DepthFirst(*(np.empty(count, dtype=np.int64) for _ in range(4)))
-
-    def fill(block: slice) -> None:
-        place = inverse[block]
-        result.order[block] = levels.nodes.take(place, mode="clip")
-        result.parent[block] = parent.take(place, mode="clip")
-        result.depth[block] = depth.take(place, mode="clip")
-        result.end[block] = end.take(place, mode="clip")
-
-    map_row_blocks(fill, count, _ROW_BYTES)
-    return result
-
-
-def _walked(by_parent: NDArray[np.int32], families: Indices) -> DepthFirst:
-    """Walk the tree node by node."""
-    listed, first, counts = by_parent.tolist(), (families >> 32).tolist(), (families & _LOWER_HALF).tolist()
-    order: list[int] = []
-    parent: list[int] = []
-    depth: list[int] = []
-    stack = [(listed[0], -1)]
-    while stack:
-        node, above = stack.pop()
-        here = len(order)
-        order.append(node)
-        parent.append(above)
-        depth.append(depth[above] + 1 if here else 0)
-        stack.extend((child, here) for child in reversed(listed[first[node] : first[node] + counts[node]]))
-    end = list(range(1, len(order) + 1))
-    for node in range(len(order) - 1, 0, -1):
-        end[parent[node]] = max(end[parent[node]], end[node])
-    return DepthFirst(*(np.array(values, dtype=np.int64) for values in (order, parent, depth, end)))
+def _depth(parent: Indices) -> Indices:
+    """Return the number of edges above each node, doubling the stride: 1, 2, 4, ... edges at a time."""
+    depth = (parent >= 0).astype(np.int64)
+    pointer = np.maximum(parent, 0)
+    while pointer.any():
+        depth += depth[pointer]
+        pointer = pointer[pointer]
+    return depth
 
 
 def follow(pointer: Indices) -> Indices:
-    """Follow pointers until they stay where they are, doubling the stride; cycles are given up on."""
+    """Follow pointers until they stay where they are, doubling the stride; those on a cycle end anywhere on it.
+
+    >>> follow(np.array([0, 0, 1, 3, 3])).tolist()
+    [0, 0, 0, 3, 3]
+    """
     for _ in range(len(pointer).bit_length() + 1):
         further = pointer[pointer]
         if np.array_equal(further, pointer):
@@ -212,3 +126,39 @@ def fold_up(fold: np.ufunc, value: NDArray[Scalar], parent: Indices, depth: Indi
     for level in reversed(by_depth(depth)[1:]):
         fold.at(total, parent[level], total[level])
     return total
+
+
+@final
+class CommonAncestors:
+    """A table of lowest common ancestors: two look-ups for any pair of nodes in depth-first order.
+
+    The lowest common ancestor of a < b is the smallest parent among the nodes a+1 .. b: all of these lie below it,
+    and one of them is its child. The table holds the minima of `parent` over all runs of 1, 2, 4, ... nodes, so
+    that two runs cover a+1 .. b whatever its length: one that starts at a+1, and one that ends at b.
+    """
+
+    def __init__(self, parent: Indices) -> None:
+        n = len(parent)
+        node: Any = np.uint16 if n <= 1 << 16 else np.int32  # the smaller, the more of the table is in the cache
+        runs = [np.append(parent[1:], 0).astype(node)]
+        while (1 << len(runs)) < n:
+            half = 1 << (len(runs) - 1)
+            below = runs[-1]
+            runs.append(np.concatenate([np.minimum(below[:-half], below[half:]), below[-half:]]))
+        # Before the runs stand the nodes themselves, for pairs that are 0 apart.
+        self._minima = np.concatenate([np.arange(n, dtype=node), *runs])
+        apart = np.arange(n)
+        level = np.frexp(apart)[1].astype(np.int64)  # 0 for 0, else 1 + floor(log2), exactly
+        from_low = level * n
+        from_high = np.where(apart == 0, 0, from_low - (1 << np.maximum(level - 1, 0)))
+        dtype: Any = np.int32 if len(self._minima) < np.iinfo(np.int32).max else np.int64
+        self._from_low: Indices = from_low.astype(dtype)
+        self._from_high: Indices = from_high.astype(dtype)
+
+    def write(self, low: Indices, high: Indices, out: Indices) -> None:
+        """Write the lowest common ancestors of nodes low <= high, known to be in range; these are overwritten."""
+        apart = high - low
+        # mode="clip" because "raise" would look at every index once more.
+        low += self._from_low.take(apart, mode="clip")
+        high += self._from_high.take(apart, mode="clip")
+        np.minimum(self._minima.take(low, mode="clip"), self._minima.take(high, mode="clip"), out=out)

@@ -1,64 +1,25 @@
-"""Names of nodes as arrays of str, and what they must be."""
+"""Names of nodes as arrays of str: what they must be, and where they stand."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arrays import map_row_blocks
-from hedgerow.errors import TreeError
+from hedgerow.errors import TreeError, UnknownNameError, closest, counted, some
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from numpy.typing import ArrayLike
 
 Names = NDArray[np.object_]
 
 CONTROL = "".join(map(chr, {*range(0x20), *range(0x7F, 0xA0)} - {*b"\t\n\r"}))
 """What no name may hold: NumPy drops a NUL at the end of text, and an escape can rewrite what a terminal shows."""
-_ROW_BYTES = 64  # about what a name takes
 _CONTROL = re.compile(f"[{re.escape(CONTROL)}]")
-
-
-@dataclass(frozen=True, eq=False)
-class PackedNames(Sequence[str]):
-    """Names as bytes, in some order, of an Arrow array: to make a str of each can take as long as all the rest."""
-
-    array: Any
-    rows: NDArray[np.int64]
-    """Where in the array each name stands, but the first."""
-    first: str
-
-    def __len__(self) -> int:
-        return len(self.rows) + 1
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(len(self))[index]]
-        place = range(len(self))[index]
-        return str(self.array[int(self.rows[place - 1])]) if place else self.first
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.unpacked().tolist())
-
-    def unpacked(self) -> Names:
-        """Return a new array of str."""
-        import pyarrow as pa
-
-        # Gathering the bytes first, on all cores, is quicker than moving a str for each name.
-        gathered = map_row_blocks(
-            lambda block: self.array.take(pa.array(self.rows[block])), len(self.rows), _ROW_BYTES
-        )
-        names: Names = pa.chunked_array([[self.first], *gathered]).to_numpy()
-        return names
 
 
 def as_names(values: Any, what: str, count: int) -> Names:
@@ -96,3 +57,18 @@ def check_names(names: Names) -> None:
         seen: set[str] = set()
         offender = next(name for name in listed if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise TreeError(f"The name {offender!r} stands for two nodes; names must be distinct.")
+
+
+def look_up(names: ArrayLike, index: Mapping[str, int]) -> NDArray[np.int64]:
+    """Return the indices of an array of names, in its shape; refuse names that are not there, with near ones."""
+    array = np.asarray(names, dtype=object)
+    flat = array.ravel().tolist()
+    try:
+        found = np.fromiter(map(index.__getitem__, flat), dtype=np.int64, count=len(flat))
+    except (KeyError, TypeError):
+        unknown = list(dict.fromkeys(str(name) for name in flat if name not in index))
+        raise UnknownNameError(
+            f"{counted(len(unknown), 'name is', 'names are')} not in the tree: {some(unknown)}."
+            f"{closest(unknown[:5], index)}"
+        ) from None
+    return found.reshape(array.shape)

@@ -93,7 +93,7 @@ def test_inat21_in_its_official_layout(tmp_path: Path, mini: bool) -> None:
     }
     image, label, index = splits.test.as_torch_dataset()[0]
     assert splits.test.ids[index] == "300"
-    assert h.label(label) == "Oenanthe crocata (Hemlock Water-dropwort)"
+    assert h.display_name(label) == "Oenanthe crocata (Hemlock Water-dropwort)"
     assert image.shape == (3, 8, 8)
 
 
@@ -173,7 +173,7 @@ def test_imagenet_is_bound_by_wordnet_id(tmp_path: Path) -> None:
     splits = data.load("imagenet", path=tmp_path, tree=tree, titles=titles, image_size=8, val_share=1 / 3)
     h = splits.hierarchy
     assert [len(splits.split(name)) for name in data.SPLITS] == [6, 3, 9]
-    assert h.label(h.index("n01440764")) == "n01440764 (tench)"
+    assert h.display_name(h.index("n01440764")) == "n01440764 (tench)"
     for name in data.SPLITS:
         assert all(i.split("/")[1] == label for i, label in labels_by_name(splits, name).items())
     inputs = splits.train.inputs

@@ -64,7 +64,7 @@ def _tree(file: FeatureFile, root: str) -> Hierarchy:
     rows = list(dict.fromkeys(map(tuple, file.labels.tolist())))
     if len(file.ranks) == 1:
         return Hierarchy.from_edges([(root, name) for (name,) in rows if name])
-    return Hierarchy.from_lineages([file.ranks, *rows], root=root)
+    return Hierarchy.from_lineages(rows, ranks=file.ranks, root=root)
 
 
 def _labels(file: FeatureFile, hierarchy: Hierarchy) -> list[str]:

@@ -1,8 +1,8 @@
 """Readers and writers of trees.
 
 A reader returns a `NodeTable`, which `hedgerow.Hierarchy` puts in depth-first order, or raises an error that
-names the offender, where it stands, and what to do. No reader guesses, none alters a name, and none recurses:
-depth is limited by memory only.
+names the offender, where it stands, and what to do. No reader guesses, and none alters a name. Depth is limited by
+memory only, except for files of nested JSON.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ from hedgerow.errors import FileError, ParameterError, argument
 from hedgerow.files import require_file
 from hedgerow.tree.formats.edges import read_edges, write_edges
 from hedgerow.tree.formats.graphs import read_networkx, to_networkx
-from hedgerow.tree.formats.lineages import read_lineages, read_paths
+from hedgerow.tree.formats.lineages import read_lineages
 from hedgerow.tree.formats.nested import read_json, read_saved, read_titles, write_json, write_saved
 from hedgerow.tree.formats.newick import read_newick, write_newick
-from hedgerow.tree.formats.table import FlawedTreeError, NodeTable, Origin, Problem, check_root
+from hedgerow.tree.formats.node_table import NodeTable
+from hedgerow.tree.formats.paths import read_paths
+from hedgerow.tree.formats.problems import FlawedTreeError, Origin, Problem, check_root
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from os import PathLike
 
 __all__ = [
@@ -87,6 +90,7 @@ def read_tree(
     root: str = "root",
     separator: str | None = None,
     disambiguate: bool = False,
+    na: str | Sequence[str] = (),
 ) -> NodeTable:
     """Read a tree file of any format.
 
@@ -103,6 +107,8 @@ def read_tree(
         What stands between the names of paths; by default "/" or ";", as found.
     disambiguate
         Call nodes of lineages or paths that share a name "parent/name" instead of refusing them.
+    na
+        What stands in cells of lineages that are meant to be blank, such as "NA".
     """
     kind, shown = format_of(path, format), os.fspath(path)
     if separator is not None and kind != "paths":
@@ -111,6 +117,9 @@ def read_tree(
         raise ParameterError(
             f"{argument('disambiguate', True)} goes with lineages and paths; {shown} holds {kind}."
         )
+    if na and kind != "lineages":
+        listed = (na,) if isinstance(na, str) else tuple(na)
+        raise ParameterError(f"{argument('na', listed)} goes with lineages; {shown} holds {kind}.")
     check_root(root)
     if root != "root" and kind == "edges":
         raise ParameterError(
@@ -120,7 +129,7 @@ def read_tree(
         case "edges":
             return read_edges(path)
         case "lineages":
-            return read_lineages(path, root, disambiguate)
+            return read_lineages(path, root, disambiguate, na=na)
         case "paths":
             return read_paths(path, root, separator, disambiguate)
         case "json":

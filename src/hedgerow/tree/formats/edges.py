@@ -2,139 +2,111 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import re
-from codecs import BOM_UTF8
 from collections import defaultdict
 from itertools import chain, count, repeat
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.errors import FileError, argument, nearest, some
-from hedgerow.files import atomic_write, delimiter_of, read_padded, read_text
-from hedgerow.tree.formats.large_edges import LARGE, LARGEST, LONGEST_LINE, PADDING, read_large_edges
-from hedgerow.tree.formats.table import (
-    NodeTable,
-    Origin,
-    Problem,
-    control_character,
-    is_path,
-    no_edges,
-    refuse,
-)
-from hedgerow.tree.layout import order_of
-from hedgerow.tree.names import as_names, with_control
+from hedgerow.errors import ParameterError, argument, nearest, some
+from hedgerow.files import atomic_write, decode, delimiter_of, is_path, read_bytes
+from hedgerow.tree.formats.large_edges import read_large
+from hedgerow.tree.formats.node_table import NodeTable
+from hedgerow.tree.formats.problems import Origin, Problem, control_character, no_edges, refuse
+from hedgerow.tree.formats.tables import as_table, is_missing, numbered_rows
+from hedgerow.tree.layout import follow
+from hedgerow.tree.names import with_control
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from os import PathLike
 
+    from hedgerow.tree.layout import Indices
+
+_LARGE = 1 << 20  # bytes; below, loading Arrow takes longer than it saves
 _HEADER = ["parent", "child"]
 _MUST_QUOTE = re.compile(r'[",\t\r\n]')
 
 
-def read_edges(source: str | PathLike[str] | Iterable[tuple[str, str]]) -> NodeTable:
-    """Read a CSV or TSV file (the latter by its extension), or pairs (parent, child).
+def read_edges(source: str | PathLike[str] | Iterable[tuple[str, str]] | Any) -> NodeTable:
+    """Read a CSV or TSV file (the latter by its extension), pairs (parent, child), a frame or records.
 
     A first line that reads `parent,child`, in any case, is a header. Blank lines are skipped. Names are taken
     as they stand, blanks around them included; a name of nothing but blanks counts as empty.
     """
     if not is_path(source):
-        pairs = [_as_pair(pair) for pair in source]  # type: ignore[union-attr]
-        return _built(pairs, lambda: enumerate(pairs, start=1), Origin(None, "pair"))
-    path = os.fspath(source)  # type: ignore[arg-type]
-    delimiter = delimiter_of(path)
-    if Path(path).is_file() and LARGE < Path(path).stat().st_size < LARGEST:
-        table = _read_large(path, delimiter)
-        if table is not None:
-            return table
-    text, origin = read_text(path), Origin(path)
-
-    def rows() -> Iterator[tuple[int, Sequence[str]]]:
-        return numbered_rows(text, delimiter, origin, skip=_is_header)
-
-    return _built([row for _, row in rows()], rows, origin)
+        table = as_table(source)
+        pairs = table.rows if table.columns is None else _columns(table.columns, table.rows)
+        return _read_pairs(lambda: enumerate(pairs, start=1), Origin(None, "pair"))
+    path = os.fspath(source)
+    delimiter, origin = delimiter_of(path), Origin(path)
+    data = read_bytes(path)
+    if len(data) >= _LARGE:
+        read = _read_large(data, delimiter)
+        if read is not None:
+            return read
+    text = decode(data, path)
+    return _read_pairs(lambda: numbered_rows(text, delimiter, origin, skip=_is_header), origin)
 
 
-def _read_large(path: str, delimiter: str) -> NodeTable | None:
-    data = read_padded(path, PADDING)
-    start = len(BOM_UTF8) if data[: len(BOM_UTF8)].tobytes() == BOM_UTF8 else 0
-    line, newline, _ = data[start : start + LONGEST_LINE].tobytes().partition(b"\n")
-    first = line.removesuffix(b"\r").decode("utf-8", "replace")
-    if not newline or not first.strip() or "\ufeff" in first:
-        return None
-    return read_large_edges(data[start:], delimiter, header=_is_header(first.split(delimiter)))
+def _read_large(data: bytes, delimiter: str) -> NodeTable | None:
+    first_line = data[:_LARGE].partition(b"\n")[0].decode("utf-8-sig", "replace")
+    if not first_line.strip() or "\r" in first_line[:-1]:
+        return None  # where a header would stand is not plain to see
+    family = read_large(data, delimiter, header=_is_header(first_line.split(delimiter)))
+    return None if family is None else _assembled(*family)
 
 
-def _built(
-    pairs: Sequence[Sequence[str]], rows: Callable[[], Iterable[tuple[int, Sequence[str]]]], origin: Origin
-) -> NodeTable:
-    table = _connected(pairs)
+def _read_pairs(rows: Callable[[], Iterable[tuple[int, Sequence[str]]]], origin: Origin) -> NodeTable:
+    try:
+        parents, children = [], []
+        for _, (parent, child) in rows():
+            parents.append(parent)
+            children.append(child)
+        place = dict(zip(children, range(1, len(children) + 1), strict=True))
+        above = np.fromiter(map(place.get, parents, repeat(0)), dtype=np.int64, count=len(parents))
+        tops = {parents[i] for i in np.flatnonzero(above == 0).tolist()}
+        table = _assembled(children, above, list(tops)) if len(place) == len(children) else None
+    except (ValueError, TypeError):  # not pairs, or not of names
+        table = None
     if table is None:
         refuse(edge_problems(rows(), origin), origin)
     return table
 
 
-def _as_pair(pair: Any) -> Sequence[str]:
-    return pair if isinstance(pair, tuple | list) else (str(pair),) if isinstance(pair, str) else tuple(pair)
+def _assembled(children: list[str], parent: Indices, tops: list[str]) -> NodeTable | None:
+    """Put the root before its descendants, or return None if something is wrong with them; see `Family`."""
+    names = [*tops, *children]
+    if len(tops) != 1 or not all(map(str.strip, names)) or any(with_control(names)):
+        return None
+    if follow(np.concatenate([[0], parent])).any():
+        return None  # some nodes do not lead to the root: they are on a cycle, or below one
+    return NodeTable(names, np.concatenate([[-1], parent]))
+
+
+def _columns(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
+    """Return the columns of parents and children; a missing value becomes an empty name."""
+    called = _folded(columns)
+    if sorted(name for name in called if name in _HEADER) == sorted(_HEADER):
+        parent, child = map(called.index, _HEADER)
+    elif len(columns) == 2:
+        parent, child = 0, 1
+    else:
+        raise ParameterError(
+            f"A table of edges needs the columns 'parent' and 'child', or two columns in this order; got "
+            f"{some(columns)}. Whole lineages are read by Hierarchy.from_lineages."
+        )
+    return [["" if is_missing(row[i]) else row[i] for i in (parent, child)] for row in rows]
 
 
 def _is_header(row: Sequence[str]) -> bool:
-    return [cell.strip().lower() for cell in row] == _HEADER
+    return _folded(row) == _HEADER
 
 
-def numbered_rows(
-    text: str, delimiter: str, origin: Origin, *, skip: Callable[[Sequence[str]], bool] | None = None
-) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line on which each row of a table starts, and its cells; the first row may be skipped."""
-    # In strict mode a quote that is never closed is an error instead of swallowing the rest of the file.
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    line = 1
-    first = True
-    try:
-        for row in reader:
-            if row and not (first and skip is not None and skip(row)):
-                yield line, row
-            first = first and not row
-            line = reader.line_num + 1
-    except csv.Error as error:
-        remedy = (
-            f"Names have at most {csv.field_size_limit():,} characters."
-            if "field limit" in str(error)
-            else 'A name that holds a quote is written with the quote doubled, in quotes: "the ""red"" fox".'
-        )
-        raise FileError(f"{origin.at(line)} cannot be read as a table: {error}. {remedy}") from None
-
-
-def _connected(rows: Sequence[Sequence[str]]) -> NodeTable | None:
-    """Turn pairs into a table, or return None if anything at all is wrong with them."""
-    try:
-        parents, children = [parent for parent, _ in rows], [child for _, child in rows]
-        if not children or not all(map(str.strip, children)) or not all(map(str.strip, parents)):
-            return None
-    except (ValueError, TypeError):
-        return None
-    # The root is node 0, so that "not a child of any" can be told by 0.
-    index = dict(zip(children, range(1, len(children) + 1), strict=True))
-    if len(index) < len(children):
-        return None
-    parent = np.fromiter(map(index.get, parents, repeat(0)), dtype=np.int64, count=len(parents))
-    tops = {parents[i] for i in np.flatnonzero(parent == 0).tolist()}
-    if len(tops) != 1:
-        return None
-    root = tops.pop()
-    if any(with_control([root, *children])):
-        return None
-    parent = np.concatenate([[-1], parent])
-    layout = order_of(parent)
-    if layout is None or len(layout.order) < len(parent):
-        return None  # some nodes are on a cycle, or below one
-    names = as_names([root, *children], "names", len(parent))[layout.order]
-    return NodeTable(names, layout.parent, layout=layout)
+def _folded(cells: Iterable[str]) -> list[str]:
+    return [cell.strip().lower() for cell in cells]
 
 
 def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> list[Problem]:
@@ -188,7 +160,7 @@ def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> 
         problems.append(
             Problem(
                 "several roots",
-                f"{origin.label} has {len(tops):,} roots, classes that are nobody's child: {some(tops, 10)}.",
+                f"{origin.subject} has {len(tops):,} roots, classes that are nobody's child: {some(tops, 10)}.",
                 f"{_misspelt(tops, edges)}A tree has one root: correct misspelt parents, or put all of them under "
                 f"a common root, with lines such as '{_unused([*edges, *tops])},{tops[0]}'.",
             )
@@ -199,7 +171,7 @@ def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> 
 def _lineages(columns: int, origin: Origin) -> Problem:
     return Problem(
         "columns",
-        f"{origin.label} has {columns} columns on every line, not 2: it looks like a table of whole lineages.",
+        f"{origin.subject} has {columns} columns on every line, not 2: it looks like a table of whole lineages.",
         "If it is one, with the names of the ranks on its first line, read it as such: "
         + argument("format", "lineages", python="Hierarchy.from_lineages")
         + ". An edge list reads parent,child.",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import TreeError, some
 from hedgerow.tree.formats.edges import read_edges
-from hedgerow.tree.formats.table import NodeTable
+from hedgerow.tree.formats.node_table import NodeTable
 
 if TYPE_CHECKING:
     import networkx
@@ -38,7 +38,7 @@ def read_networkx(graph: networkx.DiGraph) -> NodeTable:
         values = [str(graph.nodes[nodes[name]].get(key) or "") for name in table.names]
         return values if any(values) else None
 
-    return NodeTable(table.names, table.parent, attribute("rank"), attribute("title"), table.layout)
+    return NodeTable(table.names, table.parent, attribute("rank"), attribute("title"))
 
 
 def to_networkx(table: NodeTable) -> networkx.DiGraph:
@@ -46,7 +46,7 @@ def to_networkx(table: NodeTable) -> networkx.DiGraph:
     try:
         import networkx
     except ImportError:
-        raise TreeError("networkx is not installed. Install it with: pip install networkx") from None
+        raise ImportError("to_networkx needs networkx, which is not installed: pip install networkx") from None
     graph = networkx.DiGraph()
     graph.add_nodes_from(table.names)
     graph.add_edges_from(

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.errors import FileError
-from hedgerow.files import atomic_write, line_of, read_text
-from hedgerow.tree.formats import deep_json
-from hedgerow.tree.formats.table import (
-    NodeTable,
+from hedgerow.files import atomic_write, is_path, line_of, read_text
+from hedgerow.tree.formats.node_table import NodeTable
+from hedgerow.tree.formats.problems import (
     Origin,
     Problem,
     check_root,
     control_character,
-    is_path,
     no_edges,
     refuse,
     require_edges,
@@ -45,7 +43,7 @@ def read_json(source: str | PathLike[str] | dict[str, Any] | list[Any], root: st
     check_root(root)
     text = None
     if is_path(source):
-        path = os.fspath(source)  # type: ignore[arg-type]
+        path = os.fspath(source)
         origin = Origin(path)
         text = read_text(path)
         data = parse_json(text, origin)
@@ -57,20 +55,22 @@ def read_json(source: str | PathLike[str] | dict[str, Any] | list[Any], root: st
 
 
 def parse_json(text: str, origin: Origin) -> Any:
-    """Parse JSON however deeply it is nested; a repeated key is an error instead of overwriting the first."""
+    """Parse JSON; a repeated key is an error instead of overwriting the first."""
     if not text.strip():
         refuse([no_edges(origin)], origin)
     try:
-        try:
-            return json.loads(text, object_pairs_hook=_distinct_keys)
-        except RecursionError:
-            return deep_json.loads(text, object_pairs_hook=_distinct_keys)
+        return json.loads(text, object_pairs_hook=_distinct_keys)
+    except RecursionError:
+        raise FileError(
+            f"{origin.subject} is nested deeper than Python's json module can follow. Write the tree as an edge "
+            f"list or in Newick, which have no such limit."
+        ) from None
     except json.JSONDecodeError as error:
         raise FileError(
             f"{origin.at(error.lineno)}, column {error.colno} is not JSON: {error.msg}. Correct the file there."
         ) from None
     except ValueError as error:  # a number of thousands of digits
-        raise FileError(f"{origin.label} is not a tree in JSON: {error}.") from None
+        raise FileError(f"{origin.subject} is not a tree in JSON: {error}.") from None
     except _RepeatedKeyError as error:
         refuse([_duplicate(error.args[0], text, origin)], origin)
 
@@ -134,7 +134,7 @@ class _Walk:
             self._report_duplicates(len(tops))
         for name in with_control(self.names):
             lines = [] if self.text is None else _lines_of(name, self.text)
-            where = self.origin.at(*lines[:5]) if lines else self.origin.label
+            where = self.origin.at(*lines[:5]) if lines else self.origin.subject
             self.problems.append(control_character(name, where))
         if self.problems:
             refuse(self.problems, self.origin)
@@ -147,7 +147,7 @@ class _Walk:
             self.problems.append(
                 Problem(
                     "empty name",
-                    f"{self.origin.label} has a node{above} whose name is {name!r}.",
+                    f"{self.origin.subject} has a node{above} whose name is {name!r}.",
                     "Every class needs a name, and a name is a string.",
                 )
             )
@@ -174,9 +174,9 @@ class _Walk:
         self.problems.append(
             Problem(
                 "not a node",
-                f"{self.origin.label} has {data!r} where the children of {above!r} should be."
+                f"{self.origin.subject} has {data!r} where the children of {above!r} should be."
                 if above is not None
-                else f"{self.origin.label} holds {data!r} instead of a tree.",
+                else f"{self.origin.subject} holds {data!r} instead of a tree.",
                 'Children are a list, such as ["robin", "wren"], an object, such as {"robin": {}}, or null.',
             )
         )
@@ -186,7 +186,7 @@ class _Walk:
         counts = Counter(self.names)
         if tops > 1 and counts[self.root] == 2:  # the one that was added, and one of the file
             lines = [] if self.text is None else _lines_of(self.root, self.text)
-            where = self.origin.at(lines[0]) if lines else self.origin.label
+            where = self.origin.at(lines[0]) if lines else self.origin.subject
             self.problems.append(root_taken(self.root, f"There are {tops:,} tops", where))
             del counts[self.root]
         self.problems += [_duplicate(name, self.text, self.origin) for name, count in counts.items() if count > 1]
@@ -194,17 +194,11 @@ class _Walk:
 
 def write_json(path: str | PathLike[str], table: NodeTable) -> None:
     """Write ``{"name": ..., "children": [...]}``, one node a line, with "rank" and "title" where there are any."""
-    children: list[list[int]] = [[] for _ in table.names]
-    root = 0
-    for node, parent in enumerate(table.parent.tolist()):
-        if parent >= 0:
-            children[parent].append(node)
-        else:
-            root = node
+    children = table.children()
     extras = [(extra, values) for extra in _EXTRAS if (values := getattr(table, extra)) is not None]
     with atomic_write(path) as file:
         # Each entry is a node to open, or text to close one.
-        stack: list[int | str] = [root]
+        stack: list[int | str] = [int(table.parent.argmin())]
         while stack:
             entry = stack.pop()
             if isinstance(entry, str):
@@ -236,8 +230,8 @@ def read_saved(path: str | PathLike[str]) -> NodeTable:
     data = parse_json(read_text(path), origin)
     if not is_saved(data):
         raise FileError(
-            f"{origin.label} was not written by Hierarchy.save: it lacks the format mark {_FORMAT!r}. Nested JSON "
-            f"is read by Hierarchy.from_json."
+            f"{origin.subject} was not written by Hierarchy.save: it lacks the format mark {_FORMAT!r}. Nested "
+            f"JSON is read by Hierarchy.from_json."
         )
     return _from_saved(data, origin)
 
@@ -245,7 +239,7 @@ def read_saved(path: str | PathLike[str]) -> NodeTable:
 def _from_saved(data: dict[str, Any], origin: Origin) -> NodeTable:
     if data.get("version") != _VERSION:
         raise FileError(
-            f"{origin.label} has version {data.get('version')!r} of the saved form; this hedgerow reads version "
+            f"{origin.subject} has version {data.get('version')!r} of the saved form; this hedgerow reads version "
             f"{_VERSION}. Save the tree again, or update hedgerow."
         )
     names, parent = data.get("names") or [], data.get("parent") or []
@@ -253,7 +247,7 @@ def _from_saved(data: dict[str, Any], origin: Origin) -> NodeTable:
     whole = all(isinstance(column, list) for column in columns) and len(set(map(len, columns))) == 1
     if not whole or not names or {type(position) for position in parent} != {int}:
         raise FileError(
-            f"{origin.label} is damaged: names, parent, rank and title must be lists of the same length, parent "
+            f"{origin.subject} is damaged: names, parent, rank and title must be lists of the same length, parent "
             f"one of whole numbers. Save the tree again."
         )
     if (
@@ -262,13 +256,13 @@ def _from_saved(data: dict[str, Any], origin: Origin) -> NodeTable:
         or any(with_control(names))
     ):
         raise FileError(
-            f"{origin.label} is damaged: its names are not distinct, filled strings without control characters. "
+            f"{origin.subject} is damaged: its names are not distinct, filled strings without control characters. "
             f"Save the tree again."
         )
     try:
         return NodeTable(names, np.array(parent, dtype=np.int64), data.get("rank"), data.get("title"))
     except OverflowError:
-        raise FileError(f"{origin.label} is damaged: a parent is not a position. Save the tree again.") from None
+        raise FileError(f"{origin.subject} is damaged: a parent is not a position. Save the tree again.") from None
 
 
 def read_titles(path: str | PathLike[str]) -> dict[str, str]:
@@ -276,7 +270,7 @@ def read_titles(path: str | PathLike[str]) -> dict[str, str]:
     origin = Origin(os.fspath(path))
     data = parse_json(read_text(path), origin)
     if not isinstance(data, dict) or not all(isinstance(title, str) for title in data.values()):
-        raise FileError(f'{origin.label} must hold one JSON object of names and titles: {{"n02084071": "dog"}}.')
+        raise FileError(f'{origin.subject} must hold one JSON object of names and titles: {{"n02084071": "dog"}}.')
     return data
 
 

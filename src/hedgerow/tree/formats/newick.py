@@ -11,8 +11,8 @@ import numpy as np
 
 from hedgerow.errors import FileError
 from hedgerow.files import atomic_write, line_of, read_text
-from hedgerow.tree.formats.table import (
-    NodeTable,
+from hedgerow.tree.formats.node_table import NodeTable
+from hedgerow.tree.formats.problems import (
     Origin,
     Problem,
     check_root,
@@ -169,7 +169,7 @@ class _Parser:
                 problems.append(
                     Problem(
                         "empty name",
-                        f"{self.origin.label}: {unnamed} no name; the first ends at {self._place(places[0])}.",
+                        f"{self.origin.subject}: {unnamed} no name; the first ends at {self._place(places[0])}.",
                         "Every class needs a name: write it behind the closing bracket, (robin,wren)bird.",
                     )
                 )
@@ -191,15 +191,9 @@ class _Parser:
 def write_newick(path: str | PathLike[str], table: NodeTable) -> None:
     """Write a Newick file, names quoted where a reader might take them for something else."""
     labels = ["'" + name.replace("'", "''") + "'" if _MUST_QUOTE.search(name) else name for name in table.names]
-    children: list[list[int]] = [[] for _ in labels]
-    root = 0
-    for node, parent in enumerate(table.parent.tolist()):
-        if parent >= 0:
-            children[parent].append(node)
-        else:
-            root = node
+    children = table.children()
     with atomic_write(path) as file:
-        stack: list[int | str] = [root]
+        stack: list[int | str] = [int(table.parent.argmin())]
         while stack:
             entry = stack.pop()
             if isinstance(entry, str):

@@ -1,8 +1,11 @@
-"""What the readers share: the table they return, the problems they name, the text they read."""
+"""What can be wrong with a tree, and how readers say it.
+
+A reader collects a `Problem` for everything that is wrong, the place named by its `Origin`, and hands them all to
+`refuse`. The error shows the first; `hedgerow doctor` lists them all.
+"""
 
 from __future__ import annotations
 
-import os
 import shlex
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -13,33 +16,7 @@ from hedgerow.tree.names import with_control
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from hedgerow.tree.layout import DepthFirst
-
-
-@dataclass(frozen=True)
-class NodeTable:
-    """The nodes of a tree, siblings in the order of the input, else in any order.
-
-    Parameters
-    ----------
-    names
-        One name a node.
-    parent
-        Position of each node's parent in `names`; -1 for the root.
-    rank, title
-        Optional rank and display name of each node, "" where it has none.
-    layout
-        The depth-first order, where the reader has found it already: the table is then in that order.
-    """
-
-    names: Sequence[str] | NDArray[np.object_]
-    parent: NDArray[np.int64]
-    rank: list[str] | None = None
-    title: list[str] | None = None
-    layout: DepthFirst | None = None
+    from hedgerow.tree.formats.node_table import NodeTable
 
 
 @dataclass(frozen=True)
@@ -66,6 +43,7 @@ class FlawedTreeError(TreeError):
 
     def __init__(self, problems: Sequence[Problem], doctor: str | None = None) -> None:
         self.problems = tuple(problems)
+        self._doctor = doctor
         message = str(problems[0])
         if len(problems) > 1:
             more = len(problems) - 1
@@ -73,10 +51,17 @@ class FlawedTreeError(TreeError):
             message += f"; `{doctor}` lists them all." if doctor else "."
         super().__init__(message)
 
+    def __reduce__(self) -> tuple[type[FlawedTreeError], tuple[Any, ...]]:
+        return FlawedTreeError, (self.problems, self._doctor)  # or it would be made again from its message alone
+
 
 @dataclass(frozen=True)
 class Origin:
-    """Where the input comes from, to tell the user where something stands."""
+    """Where the input comes from, to tell the user where something stands.
+
+    >>> Origin("tree.csv").at(7, 9), Origin(None, "pair").at(7)
+    ('tree.csv, lines 7 and 9', 'pair 7')
+    """
 
     name: str | None
     """The file as the user wrote it; None for data in memory."""
@@ -86,15 +71,15 @@ class Origin:
     """Its format, where the extension does not tell it."""
 
     def at(self, *places: int) -> str:
-        """Return "tree.csv, line 7", "tree.csv, lines 7 and 9" or, in memory, "pair 7"."""
+        """Return the place of some parts, counted from 1."""
         several = len(places) > 1
         numbers = f"{', '.join(map(str, places[:-1]))} and {places[-1]}" if several else str(places[0])
         where = f"{self.unit}{'s' if several else ''} {numbers}"
         return where if self.name is None else f"{self.name}, {where}"
 
     @property
-    def label(self) -> str:
-        """How to call the whole."""
+    def subject(self) -> str:
+        """The whole input, as the subject of a sentence."""
         return "The tree" if self.name is None else self.name
 
     @property
@@ -105,11 +90,6 @@ class Origin:
             if self.name is None
             else shlex.join(["hedgerow", "doctor", self.name, *options(format=self.format)])
         )
-
-
-def is_path(source: Any) -> bool:
-    """Tell whether a source is a file name rather than data."""
-    return isinstance(source, str | os.PathLike)
 
 
 def require_edges(table: NodeTable, origin: Origin) -> NodeTable:
@@ -149,7 +129,7 @@ def root_taken(root: str, why: str, where: str) -> Problem:
 def no_edges(origin: Origin, only: str = "") -> Problem:
     """Describe a tree without a class below its root."""
     what = f"has only one node{only}" if only else "is empty: it names no classes"
-    return Problem("empty", f"{origin.label} {what}.", "A tree needs at least one class below its root.")
+    return Problem("empty", f"{origin.subject} {what}.", "A tree needs at least one class below its root.")
 
 
 def refuse(problems: Sequence[Problem], origin: Origin) -> NoReturn:

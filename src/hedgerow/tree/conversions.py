@@ -1,0 +1,199 @@
+"""How trees are made from files and data, and written to files: methods of `Hierarchy`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from hedgerow.tree import formats
+from hedgerow.tree.formats import NodeTable
+from hedgerow.tree.names import as_names, check_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from os import PathLike
+
+    import networkx
+    from numpy.typing import ArrayLike
+
+
+class Conversions(ABC):
+    """Readers and writers as methods; the work is done in `hedgerow.tree.formats`."""
+
+    @classmethod
+    @abstractmethod
+    def _from_table(cls, table: NodeTable) -> Self:
+        """Build from what a reader made: names that are distinct and not empty."""
+
+    @abstractmethod
+    def _table(self) -> NodeTable:
+        """Return what a writer takes."""
+
+    @classmethod
+    def from_parents(
+        cls,
+        names: Sequence[str],
+        parent: ArrayLike,
+        rank: Sequence[str] | None = None,
+        title: Sequence[str] | None = None,
+    ) -> Self:
+        """Build from nodes in any order: `parent[i]` is the position of node i's parent, -1 for the root.
+
+        Siblings keep the order in which they are given.
+        """
+        listed = as_names(names, "names", len(names))
+        check_names(listed)
+        return cls._from_table(NodeTable(listed.tolist(), np.asarray(parent, dtype=np.int64), rank, title))
+
+    @classmethod
+    def from_edges(cls, source: str | PathLike[str] | Iterable[tuple[str, str]] | Any) -> Self:
+        """Read `parent,child` pairs, in any order.
+
+        Parameters
+        ----------
+        source
+            A CSV or TSV file, in which a first line reading `parent,child` (in any case) is a header; an iterable
+            of pairs; or a frame of pandas, polars or Arrow, or records (dicts), with columns called parent and
+            child (in any case), or two columns in this order.
+
+        >>> from hedgerow import Hierarchy
+        >>> Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+        Hierarchy(3 nodes, 2 leaves, depth 1, root 'root')
+        """
+        return cls._from_table(formats.read_edges(source))
+
+    @classmethod
+    def from_lineages(
+        cls,
+        source: Any,
+        *,
+        ranks: Sequence[str] | None = (),
+        root: str = "root",
+        disambiguate: bool = False,
+        na: str | Sequence[str] = (),
+    ) -> Self:
+        """Read one lineage a row, one rank a column, coarsest first; blanks are allowed.
+
+        Parameters
+        ----------
+        source
+            A CSV or TSV file with a header; a frame of pandas, polars or Arrow; records (dicts); or rows. Names
+            of columns become ranks.
+        ranks
+            Names of the columns of rows, which have none of their own; None where there are no ranks.
+        root
+            Name of the root that is added above several tops.
+        disambiguate
+            Where one name stands under two parents, call the nodes "parent/name" instead of refusing.
+        na
+            What stands in cells that are meant to be blank, such as "NA" or ("NA", "-").
+
+        >>> from hedgerow import Hierarchy
+        >>> h = Hierarchy.from_lineages([("birds", "robin"), ("birds", "wren")], ranks=["class", "species"])
+        >>> h.names.tolist(), h.rank.tolist()
+        (['birds', 'robin', 'wren'], ['class', 'species', 'species'])
+        >>> h == Hierarchy.from_lineages([{"class": "birds", "species": name} for name in ("robin", "wren")])
+        True
+        """
+        return cls._from_table(formats.read_lineages(source, root, disambiguate, ranks, na))
+
+    @classmethod
+    def from_paths(
+        cls,
+        source: str | PathLike[str] | Iterable[str],
+        *,
+        root: str = "root",
+        separator: str | None = None,
+        disambiguate: bool = False,
+    ) -> Self:
+        """Read one path a line, such as `animal/bird/robin` or `animal;bird;robin`, from a file or strings.
+
+        `separator` is "/" or ";" as found on the first line that has one, unless given.
+
+        >>> from hedgerow import Hierarchy
+        >>> Hierarchy.from_paths(["bird/robin", "bird/wren", "fish"]).names.tolist()
+        ['root', 'bird', 'robin', 'wren', 'fish']
+        """
+        return cls._from_table(
+            formats.read_paths(source, root=root, separator=separator, disambiguate=disambiguate)
+        )
+
+    @classmethod
+    def from_json(cls, source: str | PathLike[str] | dict[str, Any] | list[Any], *, root: str = "root") -> Self:
+        """Read nested JSON: ``{"name": ..., "children": [...]}`` or ``{"bird": {"robin": {}, "wren": {}}}``.
+
+        >>> from hedgerow import Hierarchy
+        >>> Hierarchy.from_json({"animal": {"bird": ["robin", "wren"], "fish": {}}}).names.tolist()
+        ['animal', 'bird', 'robin', 'wren', 'fish']
+        """
+        return cls._from_table(formats.read_json(source, root=root))
+
+    @classmethod
+    def from_newick(cls, source: str | PathLike[str], *, root: str = "root") -> Self:
+        """Read a Newick file, or a Newick string (it ends with a semicolon); branch lengths are skipped.
+
+        >>> from hedgerow import Hierarchy
+        >>> Hierarchy.from_newick("((robin,wren)bird,fish)animal;").names.tolist()
+        ['animal', 'bird', 'robin', 'wren', 'fish']
+        """
+        return cls._from_table(formats.read_newick(source, root=root))
+
+    @classmethod
+    def from_networkx(cls, graph: networkx.DiGraph) -> Self:
+        """Build from a directed graph whose edges go from parent to child; nodes become `str(node)`."""
+        return cls._from_table(formats.read_networkx(graph))
+
+    @classmethod
+    def read(
+        cls,
+        path: str | PathLike[str],
+        format: str | None = None,  # noqa: A002
+        *,
+        root: str = "root",
+        separator: str | None = None,
+        disambiguate: bool = False,
+        na: str | Sequence[str] = (),
+    ) -> Self:
+        """Read a tree file of any format, decided by its extension unless given.
+
+        Parameters
+        ----------
+        path
+            The file: `.csv`, `.tsv` edges; `.txt` paths; `.json` nested JSON or what `save` wrote; `.nwk`,
+            `.newick`, `.tree` Newick.
+        format
+            "edges", "lineages", "paths", "json" or "newick".
+        root
+            Name of the root that is added above several tops.
+        separator, disambiguate, na
+            See `from_paths` and `from_lineages`.
+        """
+        return cls._from_table(formats.read_tree(path, format, root, separator, disambiguate, na))
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read what `save` wrote."""
+        table = formats.read_saved(path)
+        return cls.from_parents(table.names, table.parent, table.rank, table.title)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything about the tree, ranks and titles included, to a JSON file; see `load`."""
+        formats.write_saved(path, self._table())
+
+    def to_edges(self, path: str | PathLike[str]) -> None:
+        """Write `parent,child` lines, parents first (tab-separated if the name ends in `.tsv`)."""
+        formats.write_edges(path, self._table())
+
+    def to_json(self, path: str | PathLike[str]) -> None:
+        """Write nested JSON: ``{"name": ..., "children": [...]}``."""
+        formats.write_json(path, self._table())
+
+    def to_newick(self, path: str | PathLike[str]) -> None:
+        """Write a Newick file, names quoted where they must be."""
+        formats.write_newick(path, self._table())
+
+    def to_networkx(self) -> networkx.DiGraph:
+        """Return a directed graph of names, edges from parent to child."""
+        return formats.to_networkx(self._table())

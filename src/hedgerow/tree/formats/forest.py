@@ -1,0 +1,135 @@
+"""Lineages put together to a tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hedgerow.errors import argument
+from hedgerow.tree.formats.node_table import NodeTable
+from hedgerow.tree.formats.problems import (
+    Origin,
+    Problem,
+    control_character,
+    no_edges,
+    refuse,
+    require_edges,
+    root_taken,
+)
+from hedgerow.tree.names import with_control
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TOP = -1
+
+
+class Forest:
+    """Lineages put together: a node is a name under a node, until `table` demands names to be distinct."""
+
+    def __init__(self, origin: Origin, *, has_ranks: bool = False) -> None:
+        self.origin = origin
+        self.problems: list[Problem] = []
+        self._node: dict[tuple[int, str], int] = {}
+        self._names: list[str] = []
+        self._parent: list[int] = []
+        self._line: list[int] = []
+        self._rank: list[str] | None = [] if has_ranks else None
+
+    def add(self, names: Sequence[str], line: int, ranks: Sequence[str] | None = None) -> None:
+        """Add one lineage, coarsest name first."""
+        above = _TOP
+        for i, name in enumerate(names):
+            node = self._node.setdefault((above, name), len(self._names))
+            if node == len(self._names):
+                self._names.append(name)
+                self._parent.append(above)
+                self._line.append(line)
+                if self._rank is not None and ranks is not None:
+                    self._rank.append(ranks[i])
+            elif self._rank is not None and ranks is not None and self._rank[node] != ranks[i]:
+                self._two_ranks(node, ranks[i], line)
+            above = node
+
+    def _two_ranks(self, node: int, rank: str, line: int) -> None:
+        assert self._rank is not None  # noqa: S101  (called only then)
+        name, known = self._names[node], self._rank[node]
+        self.problems.append(
+            Problem(
+                "two ranks",
+                f"{name!r} stands in column {known!r} ({self.origin.at(self._line[node])}) and in column {rank!r} "
+                f"({self.origin.at(line)}).",
+                "Move it to one column.",
+            )
+        )
+
+    def table(self, root: str, disambiguate: bool) -> NodeTable:
+        """Return the tree, a root added above several tops."""
+        names, parent, rank = self._names, np.array(self._parent, dtype=np.int64), self._rank
+        if not names and not self.problems:
+            refuse([no_edges(self.origin)], self.origin)
+        several_tops = self._parent.count(_TOP) > 1
+        if disambiguate:
+            names = self._distinct_names(root if several_tops else None)
+        self.problems += self._ambiguities(names) + self._control_characters()
+        if several_tops:
+            if root in set(names):
+                why = f"There are {self._parent.count(_TOP):,} tops"
+                self.problems.append(root_taken(root, why, self.origin.at(self._line[names.index(root)])))
+            names, parent = [root, *names], np.concatenate([[_TOP], parent + 1])
+            rank = None if rank is None else ["", *rank]
+        if self.problems:
+            refuse(self.problems, self.origin)
+        return require_edges(NodeTable(names, parent, rank), self.origin)
+
+    def _lineage(self, node: int) -> str:
+        names = []
+        while node != _TOP:
+            names.append(self._names[node])
+            node = self._parent[node]
+        names.reverse()
+        return " > ".join(names if len(names) <= 12 else [*names[:3], "...", *names[-6:]])
+
+    def _nodes_by_name(self, names: Sequence[str]) -> dict[str, list[int]]:
+        """Nodes of every name that stands for several."""
+        if len(set(names)) == len(names):
+            return {}
+        nodes: dict[str, list[int]] = {}
+        for node, name in enumerate(names):
+            nodes.setdefault(name, []).append(node)
+        return {name: same for name, same in nodes.items() if len(same) > 1}
+
+    def _ambiguities(self, names: Sequence[str]) -> list[Problem]:
+        return [
+            Problem(
+                "duplicate name",
+                f"{name!r} stands under {len(nodes)} parents: "
+                + "; ".join(f"{self._lineage(node)} ({self.origin.at(self._line[node])})" for node in nodes[:5])
+                + ".",
+                "Correct the lineage that is wrong, or ask for names of the form 'parent/name': "
+                f"{argument('disambiguate', True)}.",
+            )
+            for name, nodes in self._nodes_by_name(names).items()
+        ]
+
+    def _control_characters(self) -> list[Problem]:
+        flawed = set(with_control(self._names))
+        return [
+            control_character(name, self.origin.at(line))
+            for name, line in zip(self._names, self._line, strict=True)
+            if name in flawed
+        ]
+
+    def _distinct_names(self, root: str | None) -> list[str]:
+        """Put the parent's name, itself made distinct, before every name that stands for several nodes."""
+        names = list(self._names)
+        for nodes in self._nodes_by_name(self._names).values():
+            for node in nodes:
+                names[node] = ""
+        # Parents come before their children, so their names are final when they are needed.
+        for node, name in enumerate(self._names):
+            if not names[node]:
+                above = root if self._parent[node] == _TOP else names[self._parent[node]]
+                names[node] = name if above is None else f"{above}/{name}"
+        return names

@@ -1,0 +1,40 @@
+"""What readers return and writers take: the nodes of a tree as a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class NodeTable:
+    """The nodes of a tree, siblings in the order of the input, else in any order.
+
+    Parameters
+    ----------
+    names
+        One name a node.
+    parent
+        Position of each node's parent in `names`; -1 for the root.
+    rank, title
+        Optional rank and display name of each node, "" where it has none.
+    """
+
+    names: Sequence[str]
+    parent: NDArray[np.int64]
+    rank: Sequence[str] | None = None
+    title: Sequence[str] | None = None
+
+    def children(self) -> list[list[int]]:
+        """Return the positions of each node's children."""
+        children: list[list[int]] = [[] for _ in self.names]
+        for node, parent in enumerate(self.parent.tolist()):
+            if parent >= 0:
+                children[parent].append(node)
+        return children
