@@ -20,7 +20,7 @@ from hedgerow.errors import FileError
 from hedgerow.learn.data.base import DataSplits, Examples
 from hedgerow.learn.training.recipe import Recipe
 from hedgerow.study.cells import PAPER_METHODS
-from hedgerow.study.printing import bar, print_report
+from hedgerow.study.printing import print_report, study_bar
 from hedgerow.study.run import study
 
 _TRAIN, _VAL, _TEST, _OUTSIDE = 0, 1, 2, 5
@@ -73,7 +73,7 @@ def main() -> int:
                 chosen=given.methods.split(","),
                 splits=splits,
                 jobs=given.jobs,
-                progress=bar,
+                progress=study_bar,
             )
             print_report(report, Console())
             failed |= bool(report.failures)

@@ -18,7 +18,7 @@ from hedgerow.errors import FileError
 from hedgerow.learn.data.base import DataSplits, Examples
 from hedgerow.learn.training.recipe import Recipe
 from hedgerow.study.cells import PAPER_METHODS
-from hedgerow.study.printing import bar, print_report
+from hedgerow.study.printing import print_report, study_bar
 from hedgerow.study.run import study
 
 
@@ -63,7 +63,7 @@ def main() -> int:
             chosen=given.methods.split(","),
             splits=load(given.folder),
             jobs=given.jobs,
-            progress=bar,
+            progress=study_bar,
         )
     except HedgerowError as error:
         print(error, file=sys.stderr)

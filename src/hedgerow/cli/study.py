@@ -78,7 +78,7 @@ def study(
     """
     from hedgerow.learn.training.recipe import Recipe
     from hedgerow.study.cells import PAPER_METHODS
-    from hedgerow.study.printing import bar, print_report
+    from hedgerow.study.printing import print_report, study_bar
     from hedgerow.study.records import Records
     from hedgerow.study.run import study
 
@@ -94,7 +94,7 @@ def study(
             imports=imports or [],
             limit=limit,
             draw=figures,
-            progress=bar,
+            progress=study_bar,
         )
     print_report(report, Output())
     if json_file is not None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hedgerow.learn.data import DataSplits
+    from hedgerow.study.records import Records
 
 PAPER_METHODS = (
     "flat-softmax",
@@ -108,6 +109,29 @@ class StudyPlan:
             )
             for seed in range(first, first + self.seeds)
         ]
+
+    def covering(self, records: Records) -> StudyPlan:
+        """Return the plan extended to all methods and seeds that have records of the same data and recipe."""
+        mine = self.cells("", self.recipe.method.name)[0].identity
+        methods, seeds = list(self.methods), {self.recipe.run.seed, self.recipe.run.seed + self.seeds - 1}
+        for record in records.all():
+            cell = record["cell"]
+            if all(cell.get(key) == as_read(mine[key]) for key in ("data", "model", "optimiser")):
+                methods.append(cell["method"]["name"])
+                seeds.add(cell["seed"])
+        order = [*PAPER_METHODS, *methods]
+        run = dataclasses.replace(self.recipe.run, seed=min(seeds))
+        return dataclasses.replace(
+            self,
+            recipe=dataclasses.replace(self.recipe, run=run),
+            seeds=max(seeds) - min(seeds) + 1,
+            methods=tuple(name for name in dict.fromkeys(order) if name in methods),
+        )
+
+
+def as_read(content: Any) -> Any:
+    """Return content as JSON brings it back: lists for tuples."""
+    return json.loads(canonical(content))
 
 
 def describe_data(splits: DataSplits, choice: Choice) -> dict[str, Any]:

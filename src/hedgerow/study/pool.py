@@ -9,6 +9,7 @@ import time
 import traceback
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import connection
 from typing import TYPE_CHECKING, Any, final
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from hedgerow.study.cells import Cell
 
 _PATIENCE = 5.0  # seconds for a process to end by itself
+_BETWEEN_MESSAGES = 0.5  # seconds
 
 
 @final
@@ -45,6 +47,7 @@ def run_cells(
     threads: int | None = None,
     limit: float | None = None,
     done: Callable[[Cell], None] = lambda _: None,
+    moved: Callable[[Cell, float], None] = lambda _, __: None,
 ) -> list[Failure]:
     """Run cells and write their records; return those that failed.
 
@@ -64,16 +67,23 @@ def run_cells(
         Seconds after which no further cell starts, and cells in other processes are stopped.
     done
         Told of every cell that ended, well or not.
+    moved
+        Told how far the training of a cell is, a share from 0 to 1.
     """
     end = None if limit is None else time.monotonic() + limit
     if jobs == 1:
         with _threads(threads):
-            return _one_by_one(cells, splits, records, end, done)
-    return _Pool(splits, records.folder, threads).run(list(cells), min(jobs, len(cells)), end, done)
+            return _one_by_one(cells, splits, records, end, done, moved)
+    return _Pool(splits, records.folder, threads, done, moved).run(list(cells), min(jobs, len(cells)), end)
 
 
 def _one_by_one(
-    cells: Sequence[Cell], splits: DataSplits, records: Records, end: float | None, done: Callable[[Cell], None]
+    cells: Sequence[Cell],
+    splits: DataSplits,
+    records: Records,
+    end: float | None,
+    done: Callable[[Cell], None],
+    moved: Callable[[Cell, float], None],
 ) -> list[Failure]:
     failures = []
     for cell in cells:
@@ -81,17 +91,19 @@ def _one_by_one(
             failures.append(_not_started(cell))
             continue
         try:
-            _run(cell, splits, records)
+            _run(cell, splits, records, partial(moved, cell))
         except Exception as error:  # whatever it is, the other cells go on
             failures.append(Failure(cell, _short(error), traceback.format_exc()))
         done(cell)
     return failures
 
 
-def _run(cell: Cell, splits: DataSplits, records: Records) -> None:
+def _run(cell: Cell, splits: DataSplits, records: Records, moved: Callable[[float], None]) -> None:
+    from hedgerow.learn.training.progress import told_progress
     from hedgerow.study import EXPERIMENTS
 
-    records.write(cell, EXPERIMENTS[cell.task].work(cell, splits))
+    with told_progress(moved):
+        records.write(cell, EXPERIMENTS[cell.task].work(cell, splits))
 
 
 def _work(pipe: Connection, folder: Path, threads: int | None) -> None:
@@ -110,11 +122,24 @@ def _work(pipe: Connection, folder: Path, threads: int | None) -> None:
         except (EOFError, OSError):  # closed, perhaps amid the data
             return
         try:
-            _run(cell, splits, records)
+            _run(cell, splits, records, _now_and_then(pipe.send))
             answer = None
         except Exception as error:
             answer = (_short(error), traceback.format_exc())
         pipe.send(answer)
+
+
+def _now_and_then(tell: Callable[[float], None]) -> Callable[[float], None]:
+    """Return a function that passes on what it is told at most twice a second."""
+    last = time.monotonic()
+
+    def moved(share: float) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _BETWEEN_MESSAGES:
+            last = time.monotonic()
+            tell(share)
+
+    return moved
 
 
 @final
@@ -144,14 +169,21 @@ class _Worker:
 class _Pool:
     """As many processes as cells may run at the same time; one that dies is replaced."""
 
-    def __init__(self, splits: DataSplits, folder: Path, threads: int | None) -> None:
+    def __init__(
+        self,
+        splits: DataSplits,
+        folder: Path,
+        threads: int | None,
+        done: Callable[[Cell], None],
+        moved: Callable[[Cell, float], None],
+    ) -> None:
+        self._done = done
+        self._moved = moved
         self._context = multiprocessing.get_context("spawn")  # a fork cannot use a GPU
         self._splits = splits
         self._of_all = (folder, threads)
 
-    def run(
-        self, waiting: list[Cell], size: int, end: float | None, done: Callable[[Cell], None]
-    ) -> list[Failure]:
+    def run(self, waiting: list[Cell], size: int, end: float | None) -> list[Failure]:
         workers: list[_Worker] = []
         failures: list[Failure] = []
         try:
@@ -168,7 +200,7 @@ class _Pool:
                 if all(worker.cell is None for worker in workers):
                     return failures
                 for worker in _ready(workers, end):
-                    failures += self._ended(worker, workers, done)
+                    failures += self._heard(worker, workers)
             stopped = [worker.cell for worker in workers if worker.cell is not None]
             failures += [Failure(cell, "it was stopped: the time was over") for cell in stopped]
             return failures + [_not_started(cell) for cell in waiting]
@@ -176,11 +208,15 @@ class _Pool:
             for worker in workers:
                 worker.stop()
 
-    def _ended(self, worker: _Worker, workers: list[_Worker], done: Callable[[Cell], None]) -> list[Failure]:
-        """Take in the answer of a process, or its end."""
+    def _heard(self, worker: _Worker, workers: list[_Worker]) -> list[Failure]:
+        """Take in how far a process is, its answer, or its end."""
         cell = worker.cell
         try:
             answer = worker.pipe.recv()
+            if isinstance(answer, float):
+                if cell is not None:
+                    self._moved(cell, answer)
+                return []
             worker.cell = None
         except (EOFError, OSError):
             workers.remove(worker)
@@ -189,7 +225,7 @@ class _Pool:
             answer = (f"its process ended with status {code}, perhaps for want of memory: try fewer --jobs", "")
         if cell is None:
             return []
-        done(cell)
+        self._done(cell)
         return [] if answer is None else [Failure(cell, *answer)]
 
 

@@ -4,38 +4,64 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, final
 
 from rich.console import Console
 
 from hedgerow.show import live_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+
+    from rich.progress import Progress
 
     from hedgerow.study.cells import Cell
     from hedgerow.study.run import Report
 
 
+@final
+@dataclass
+class StudyProgress:
+    """Shows how far a study is: a line for every cell that ended and, in a terminal, a bar with the time left."""
+
+    out: Console
+    bar: Progress
+    total: int
+    _begun: float = field(default_factory=time.monotonic)
+    _ended: int = 0
+    _shares: dict[str, float] = field(default_factory=dict)
+    """How far the cells are that run now."""
+
+    def __post_init__(self) -> None:
+        self._task = self.bar.add_task("Training", total=self.total)
+
+    def done(self, cell: Cell) -> None:
+        """Take note of a cell that ended."""
+        self._ended += 1
+        self._shares.pop(cell.name, None)
+        passed = timedelta(seconds=round(time.monotonic() - self._begun))
+        self.out.print(f"[{self._ended}/{self.total}] {passed} {cell.task}: {cell.title}")
+        self._show()
+
+    def moved(self, cell: Cell, share: float) -> None:
+        """Take note of how far a cell is."""
+        self._shares[cell.name] = share
+        self._show()
+
+    def _show(self) -> None:
+        self.bar.update(self._task, completed=self._ended + sum(self._shares.values()))
+
+
 @contextmanager
-def bar(cells: int, missing: int) -> Iterator[Callable[[Cell], None]]:
+def study_bar(cells: int, missing: int) -> Iterator[StudyProgress]:
     """Print a line a cell on the standard output; where somebody watches, show a bar with the time left."""
     out = Console(highlight=False, markup=False, soft_wrap=True)
     if missing < cells:
         out.print(f"{cells - missing} of {cells} cells have their record already.")
-    begun, ended = time.monotonic(), 0
-    with live_bar(out if out.is_terminal else Console(stderr=True), counted=True) as progress:
-        task = progress.add_task("Training", total=missing)
-
-        def done(cell: Cell) -> None:
-            nonlocal ended
-            ended += 1
-            passed = timedelta(seconds=round(time.monotonic() - begun))
-            out.print(f"[{ended}/{missing}] {passed} {cell.task}: {cell.title}")
-            progress.advance(task)
-
-        yield done
+    with live_bar(out if out.is_terminal else Console(stderr=True), counted=True) as bar:
+        yield StudyProgress(out, bar, missing)
 
 
 def print_report(report: Report, console: Console) -> None:

@@ -12,7 +12,7 @@ from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 from hedgerow import __version__
 from hedgerow.errors import FileError
 from hedgerow.files import atomic_write, make_folder, require_file
-from hedgerow.study.cells import canonical
+from hedgerow.study.cells import as_read, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -44,12 +44,22 @@ class Records:
             record = json.loads(self.path(cell).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return record if _is_whole(record) and record["cell"] == _as_read(cell.identity) else None
+        return record if _is_whole(record) and record["cell"] == as_read(cell.identity) else None
 
     def finished(self, cells: Iterable[Cell]) -> list[dict[str, Any]]:
         """Return the records of those cells that have one."""
         found = (self.read(cell) for cell in cells)
         return [record for record in found if record is not None]
+
+    def all(self) -> Iterator[dict[str, Any]]:
+        """Yield every whole record in the folder, of whatever cell."""
+        for path in sorted(self.folder.glob("*.json")):
+            try:
+                record = json.loads(path.read_text(encoding="utf-8"))
+            except (OSError, ValueError):
+                continue
+            if _is_whole(record):
+                yield record
 
     def write(self, cell: Cell, content: dict[str, Any]) -> None:
         """Write the record of a cell."""
@@ -126,8 +136,3 @@ def _is_whole(record: Any) -> bool:
 
 def _checksum(body: dict[str, Any]) -> str:
     return hashlib.sha256(canonical(body).encode()).hexdigest()
-
-
-def _as_read(content: Any) -> Any:
-    """Return content as JSON brings it back: lists for tuples."""
-    return json.loads(canonical(content))

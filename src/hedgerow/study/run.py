@@ -8,7 +8,7 @@ import os
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, final
 
 from hedgerow import __version__, methods
 from hedgerow.arrays import available_cores
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from hedgerow.learn.training.recipe import Recipe
     from hedgerow.study.experiment import Findings
 
-    Progress = Callable[[int, int], AbstractContextManager[Callable[[Cell], None]]]
-    """Given the numbers of cells and of those to run; told of every one that ended."""
-
 _AT_ONCE_ON_GPU = 4
 _BYTES_OF_A_PROCESS = 1 << 30
 _BYTES_IF_UNKNOWN = 8 << 30
@@ -41,6 +38,31 @@ _PLACES: dict[str, dict[str, str]] = {
     "imagenet": {"path": "data/imagenet", "tree": "data/imagenet/tree.csv"},
 }
 """Where a recipe that does not say so looks for its data."""
+
+
+class Watcher(Protocol):
+    """Is told how far a study is."""
+
+    def done(self, cell: Cell, /) -> None:
+        """Take note of a cell that ended, well or not."""
+
+    def moved(self, cell: Cell, share: float, /) -> None:
+        """Take note of how far the training of a cell is, a share from 0 to 1."""
+
+
+Progress: TypeAlias = "Callable[[int, int], AbstractContextManager[Watcher]]"
+"""Given the numbers of cells and of those to run."""
+
+
+@final
+class _Nobody:
+    """A watcher that takes no note."""
+
+    def done(self, cell: Cell) -> None:
+        """Do nothing."""
+
+    def moved(self, cell: Cell, share: float) -> None:
+        """Do nothing."""
 
 
 @final
@@ -88,7 +110,7 @@ def study(
     imports: Sequence[str | PathLike[str]] = (),
     limit: float | None = None,
     draw: bool = True,
-    progress: Progress = lambda _, __: nullcontext(lambda _: None),
+    progress: Progress = lambda _, __: nullcontext(_Nobody()),
 ) -> Report:
     """Run the cells of experiments that have no record yet, and write tables and figures of all that have.
 
@@ -132,10 +154,12 @@ def study(
     make_folder(target)
     cells = {cell.name: cell for name in names for cell in EXPERIMENTS[name].cells(plan)}
     missing = [cell for cell in cells.values() if records.read(cell) is None]
-    with progress(len(cells), len(missing)) as done:
-        failures = _run(missing, plan, records, jobs, limit, done) if missing else []
-    findings = {name: EXPERIMENTS[name].findings(plan, records) for name in names}
-    report = Report(plan, target, findings, failures, len(cells), imported)
+    with progress(len(cells), len(missing)) as watcher:
+        failures = _run(missing, plan, records, jobs, limit, watcher) if missing else []
+    shown = plan.covering(records)
+    findings = {name: experiment.findings(shown, records) for name, experiment in EXPERIMENTS.items()}
+    findings = {name: found for name, found in findings.items() if found.tables or name in names}
+    report = Report(shown, target, findings, failures, len(cells), imported)
     return dataclasses.replace(report, files=_write(report, draw=draw))
 
 
@@ -164,7 +188,7 @@ def _run(
     records: Records,
     jobs: int | None,
     limit: float | None,
-    done: Callable[[Cell], None],
+    watcher: Watcher,
 ) -> list[Failure]:
     import torch
 
@@ -179,7 +203,16 @@ def _run(
     # Threads decide in which order floats are added, and a record must not depend on the cells beside it.
     in_memory = not isinstance(plan.splits.train.inputs, ImageFiles)
     threads = 1 if in_memory and not gpu else max(1, available_cores() // number)
-    return run_cells(missing, plan.splits, records, jobs=number, threads=threads, limit=limit, done=done)
+    return run_cells(
+        missing,
+        plan.splits,
+        records,
+        jobs=number,
+        threads=threads,
+        limit=limit,
+        done=watcher.done,
+        moved=watcher.moved,
+    )
 
 
 def _experiments(given: Sequence[str]) -> list[str]:
@@ -219,8 +252,9 @@ def _write(report: Report, *, draw: bool) -> list[Path]:
             for suffix, text in (("md", table.markdown()), ("csv", table.csv()), ("tex", table.latex())):
                 files.append(_text(report.folder / f"{key}.{suffix}", text))
         pages.append("\n\n".join(page))
-    title = f"# Study: {report.plan.splits.name}\n\n"
-    summary = _text(report.folder / "study.md", title + "\n\n".join(pages) + "\n")
+    title = f"# Study: {report.plan.splits.name}"
+    pages = pages or ["No cell has finished yet: run the same command again to go on."]
+    summary = _text(report.folder / "study.md", "\n\n".join([title, *pages]) + "\n")
     content = json.dumps(report.to_dict(), ensure_ascii=False, indent=2)
     failed = report.folder / "failed.txt"
     failed.unlink(missing_ok=True)

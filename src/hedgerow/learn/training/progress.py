@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, final
 
 from lightning.pytorch.callbacks import Callback
@@ -11,7 +13,35 @@ from rich.console import Console
 from hedgerow.show import live_bar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from lightning.pytorch import LightningModule, Trainer
+
+
+_listener: ContextVar[Callable[[float], None] | None] = ContextVar("_listener", default=None)
+
+
+@contextmanager
+def told_progress(listener: Callable[[float], None]) -> Iterator[None]:
+    """Let the training inside the `with` block tell how far it is, a share from 0 to 1, after every step."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+@final
+class ShareReport(Callback):
+    """Tells whoever listens, by `told_progress`, how far a training is; nobody may."""
+
+    def __init__(self) -> None:
+        self._tell = _listener.get() or (lambda _: None)
+
+    def on_train_batch_end(self, trainer: Trainer, *_: Any) -> None:
+        """Tell the share of the steps that are done."""
+        total = (trainer.max_epochs or 1) * int(trainer.num_training_batches)
+        self._tell(trainer.global_step * trainer.accumulate_grad_batches / max(1, total))
 
 
 @final
@@ -68,7 +98,7 @@ class EpochReport(Callback):
             figure = float(trainer.callback_metrics[f"val_{self._monitor}"])
             self._out.print(
                 f"{self._name(trainer)}: loss {float(self._loss) / max(1, self._steps):.4g}, "
-                f"validation {self._monitor} {figure:.1%}, {time.monotonic() - self._begun:.0f} s"
+                f"validation {self._monitor} {figure:.1%}, {time.monotonic() - self._begun:.1f} s"
             )
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:  # noqa: ARG002

@@ -23,7 +23,7 @@ from hedgerow.learn import data, models
 from hedgerow.learn.training.batches import SplitBatches
 from hedgerow.learn.training.module import Classifier, TrainingModule
 from hedgerow.learn.training.printing import print_tree
-from hedgerow.learn.training.progress import EpochReport
+from hedgerow.learn.training.progress import EpochReport, ShareReport
 from hedgerow.learn.training.run_folder import AtomicCheckpoints, RunFolder, likelihood_blocks
 from hedgerow.measure import EvaluationBuilder, evaluate
 from hedgerow.score_files import open_scores
@@ -97,6 +97,7 @@ def fit(recipe: Recipe, splits: DataSplits) -> Classifier:
     with without_noise(), _interrupts():
         trainer = Trainer(
             **_settings(recipe),
+            callbacks=[ShareReport()],
             limit_val_batches=0,
             logger=False,
             enable_checkpointing=False,
