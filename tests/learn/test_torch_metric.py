@@ -18,7 +18,12 @@ from torch.multiprocessing.spawn import spawn
 import hedgerow as hr
 from hedgerow import Hierarchy, metrics
 from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.learn.torch_metric import OperatingCurveMetric
+from hedgerow.learn.torch_metric import (
+    HierarchicalAP,
+    OperatingCurveMetric,
+    RecallAtCorrect,
+    SummaryMetric,
+)
 from tests.curve_strategies import raw
 
 if TYPE_CHECKING:
@@ -158,3 +163,28 @@ def test_two_processes_give_the_bytes_of_one(tmp_path: Path) -> None:
 def test_the_package_does_not_import_torch() -> None:
     code = "import sys, hedgerow; sys.exit(any(name in sys.modules for name in ('torch', 'torchmetrics')))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_figures_are_those_of_an_evaluation() -> None:
+    h, q, labels = example_data()
+    expected = hr.evaluate(h, q, labels).summary
+    summary, precision, recall = SummaryMetric(h), HierarchicalAP(h), RecallAtCorrect(h, level=0.9)
+    for metric in (summary, precision, recall):
+        for rows in (slice(0, 7), slice(7, 41)):
+            metric.update(q[rows], labels[rows])
+    assert summary.compute() == {**expected, "examples": 41.0}
+    assert precision.compute().item() == expected["AP"]
+    assert recall.compute().item() == expected["R@90C"]
+    assert HierarchicalAP(h)(q, labels).item() == expected["AP"]
+
+
+def test_without_likely_leaves_the_most_specific_node_is_no_leaf() -> None:
+    h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    q = torch.tensor([[1.0, 0.5, 0.0, 0.0, 0.0], [1.0, 0.5, 0.5, 0.0, 0.0]])
+    metric = SummaryMetric(h)
+    metric.update(q, torch.tensor([2, 2]))
+    assert metric.compute()["leaf_F1"] == hr.evaluate(h, q, torch.tensor([2, 2])).summary["leaf_F1"]
+    by_depth = SummaryMetric(h, information="depth")
+    by_depth.update(q, torch.tensor([2, 2]))
+    with pytest.raises(ParameterError, match="information='leaves'"):
+        by_depth.compute()

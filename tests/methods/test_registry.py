@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 import torch
 
-from hedgerow import methods
+from hedgerow import Hierarchy, likelihood, methods
 from hedgerow.errors import HedgerowError, ParameterError, ScoreError
 from tests.methods.cases import CASES, TREES, Case, ident
 
 if TYPE_CHECKING:
-    from hedgerow import Hierarchy
 
 H = TREES["mixed"]
 OF_THE_PAPER = {
@@ -134,3 +134,43 @@ def test_a_cut_of_the_wrong_kind_is_refused() -> None:
 def test_torch_stays_out_until_methods_are_asked_for() -> None:
     code = "import sys, hedgerow; assert 'torch' not in sys.modules; from hedgerow import methods; methods.create"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+class Halved(methods.Method):
+    """A method of somebody else's: half of a flat softmax."""
+
+    scores = "leaves"
+    link = staticmethod(likelihood.flat_softmax)
+    laws: frozenset[methods.Law] = frozenset()
+
+    def _loss(self, theta: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return methods.create("flat-softmax", self.hierarchy).loss(theta, labels) / 2
+
+
+def test_methods_of_ones_own_by_name_and_by_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+    theta, labels = torch.tensor([[1.0, 3.0]]), torch.tensor([1])
+    expected = methods.create("flat-softmax", h).loss(theta, labels) / 2
+    by_path = methods.create("tests.methods.test_registry:Halved", h)
+    assert torch.equal(by_path.loss(theta, labels), expected)
+    monkeypatch.setattr(methods, "METHODS", dict(methods.METHODS))
+    methods.register("halved", Halved)
+    assert "halved" in methods.available()
+    assert torch.equal(methods.create("halved", h).loss(theta, labels), expected)
+    with pytest.raises(ParameterError, match="already"):
+        methods.register("hxe", Halved)
+    with pytest.raises(ParameterError, match="not a method"):
+        methods.create("tests.methods.test_registry:torch", h)
+    with pytest.raises(ParameterError, match=r"cannot be imported.*package\.module:object"):
+        methods.create("tests.methods.nowhere:Halved", h)
+
+
+def test_methods_of_an_installed_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("thirds", "tests.methods.test_registry:Halved", "hedgerow.methods")
+
+    def found(group: str, name: str | None = None) -> list[EntryPoint]:
+        return [point] if group == "hedgerow.methods" and name in (None, "thirds") else []
+
+    monkeypatch.setattr(methods, "entry_points", found)
+    assert methods.find("thirds").__name__ == "Halved"
+    assert methods.available()[-1] == "thirds"

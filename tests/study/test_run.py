@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 from hedgerow import study
 from hedgerow.cli import app
 from hedgerow.errors import FileError, ParameterError
+from hedgerow.study import EXPERIMENTS
 from hedgerow.study.pool import run_cells
 from hedgerow.study.run import default_jobs
 from tests.learn.training.toy import write_files
@@ -83,6 +85,39 @@ def test_outputs(tmp_path: Path) -> None:
     record = json.loads(next((tmp_path / "records").glob("main-ps*")).read_text())
     assert record["seconds"]["train"] > 0
     assert report.files[0].name == "study.md"
+
+
+def test_the_page_shows_all_records_of_the_folder(tmp_path: Path) -> None:
+    run(tmp_path, chosen=["flat-softmax"], seeds=2)
+    run(tmp_path, "levels", chosen=["softmax-margin"])
+    page = (tmp_path / "study.md").read_text()
+    assert EXPERIMENTS["main"].title in page
+    assert EXPERIMENTS["levels"].title in page
+    assert "Mean ± 2 standard deviations over 2 seeds" in page
+    run(tmp_path, chosen=["hxe"], limit=0)
+    assert (tmp_path / "study.md").read_text() == page
+    run(tmp_path / "empty", limit=0)
+    assert "No cell has finished yet" in (tmp_path / "empty" / "study.md").read_text()
+
+
+def test_progress_inside_cells_is_told(tmp_path: Path) -> None:
+    class Watcher:
+        def __init__(self) -> None:
+            self.shares: list[float] = []
+            self.ended = 0
+
+        def done(self, _: Any) -> None:
+            self.ended += 1
+
+        def moved(self, _: Any, share: float) -> None:
+            self.shares.append(share)
+
+    watcher = Watcher()
+    run(tmp_path, chosen=["flat-softmax"], progress=lambda *_: nullcontext(watcher))
+    assert watcher.ended == 1
+    assert watcher.shares == sorted(watcher.shares)
+    assert 0 < watcher.shares[0] < 1
+    assert watcher.shares[-1] == 1
 
 
 def test_a_failing_cell_stops_no_other(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def train(
 ) -> None:
     """Train a model that can answer with any node of the tree.
 
-    Recipes that ship: glyphs-quick, glyphs, features-linear, inat21mini-resnet18, imagenet-resnet50.
+    Recipes that ship: glyphs-quick, glyphs, features-linear, images, inat21mini-resnet18, imagenet-resnet50.
     """
     from hedgerow.learn.training.recipe import Recipe
 

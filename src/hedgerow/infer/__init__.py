@@ -34,6 +34,7 @@ from hedgerow.infer.rules import (
     leaf,
     majority,
     plurality,
+    register,
     threshold,
     top_down,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "most_likely_exclusive",
     "ordered_pareto_sets",
     "plurality",
+    "register",
     "risk_minimising",
     "threshold",
     "top_down",

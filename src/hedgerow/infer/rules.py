@@ -261,6 +261,13 @@ RULES: dict[str, Rule] = {
 """The rules that need no threshold, by name: what every evaluation states, and what `hedgerow predict` takes."""
 
 
+def register(name: str, rule: Rule) -> None:
+    """Add a rule of your own to `RULES`: every evaluation states its operating point, and `predict` takes it."""
+    if name.replace("-", "_") in RULES:
+        raise ParameterError(f"There is a rule {name!r} already. Choose another name.")
+    RULES[name.replace("-", "_")] = rule
+
+
 def find_rule(name: str) -> Rule:
     """Return the rule of that name; "expected-information" will do for "expected_information"."""
     spelt = name.replace("-", "_")

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from itertools import pairwise
 from math import prod, sqrt
@@ -17,6 +16,7 @@ from torch import Tensor, nn
 
 from hedgerow.errors import ParameterError, closest, no_such
 from hedgerow.learn.scaling import Scaling
+from hedgerow.methods import import_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -246,15 +246,9 @@ def _without_classifier(name: str, network: nn.Module) -> nn.Module:
 
 
 def _imported(path: str) -> Callable[..., Any]:
-    module, _, name = path.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ParameterError(
-            f"Model {path!r} cannot be imported: {error}. Write 'package.module:callable', on the Python path."
-        ) from None
+    found = import_object(path, "model")
     if not callable(found):
-        raise ParameterError(f"Model {path!r} is {type(found).__name__}, not something to call.")
+        raise ParameterError(f"The model {path!r} is {type(found).__name__}, not something to call.")
     made: Callable[..., Any] = found
     return made
 

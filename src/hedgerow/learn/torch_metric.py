@@ -10,7 +10,7 @@ from torch import Tensor
 from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
-from hedgerow.measure import CurveBuilder, Evaluation, Events, OperatingCurve
+from hedgerow.measure import CurveBuilder, Evaluation, Events, OperatingCurve, intercept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -143,6 +143,10 @@ class OperatingCurveMetric(EventMetric):
         """Return the curve of all examples so far."""
         return self._filled_builder().compute()
 
+    def plot(self, *args: Any, **options: Any) -> Any:
+        """Draw the curve of all examples so far: see `OperatingCurve.plot`."""
+        return self.compute().plot(*args, **options)
+
     def _wrap_compute(self, compute: Callable[..., Any]) -> Callable[..., Any]:
         # torchmetrics walks through results to clone their tensors and cannot walk through frozen ones.
         boxed = super()._wrap_compute(functools.wraps(compute)(lambda: _Box(compute())))
@@ -170,5 +174,64 @@ class SummaryMetric(EventMetric):
     """
 
     def compute(self) -> dict[str, float]:
-        """Return the figures of all examples so far."""
-        return Evaluation.of_events(self._filled_builder()).summary
+        """Return the figures of all examples so far, and the number of examples."""
+        evaluation = Evaluation.of_events(self._filled_builder())
+        return {**evaluation.summary, "examples": float(len(evaluation))}
+
+
+@final
+class HierarchicalAP(EventMetric):
+    """Average precision, precision over recall, of all examples so far: one number, to be logged as any other.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from hedgerow import Hierarchy
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> metric = HierarchicalAP(h)
+    >>> metric.update(torch.tensor([[1, 0.75, 0.5, 0.25, 0.25]]), torch.tensor([2]))
+    >>> metric.compute()
+    tensor(1., dtype=torch.float64)
+    """
+
+    higher_is_better = True
+
+    def compute(self) -> Tensor:
+        """Return AP."""
+        return torch.tensor(self._filled_builder().compute().summary()["AP"], dtype=torch.float64)
+
+
+@final
+class RecallAtCorrect(EventMetric):
+    """The largest recall at which a share of the answers is correct, such as R@95C.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree.
+    level
+        The share of answers that must be correct.
+    **options
+        Those of `EventMetric`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from hedgerow import Hierarchy
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> metric = RecallAtCorrect(h, level=0.9)
+    >>> metric.update(torch.tensor([[1, 0.75, 0.25, 0.5, 0.25]]), torch.tensor([2]))
+    >>> round(metric.compute().item(), 2)  # "pet", for a cat that looks like a dog
+    0.37
+    """
+
+    higher_is_better = True
+
+    def __init__(self, hierarchy: Hierarchy, level: float = 0.95, **options: Any) -> None:
+        super().__init__(hierarchy, **options)
+        self.level = level
+
+    def compute(self) -> Tensor:
+        """Return the recall."""
+        curve = self._filled_builder().compute()
+        return torch.tensor(intercept(curve.recall, curve.correct, self.level), dtype=torch.float64)

@@ -294,6 +294,13 @@ METRICS: dict[str, Metric] = {
 """Every metric by its name."""
 
 
+def register(metric: Metric) -> None:
+    """Add a metric of your own to `METRICS`."""
+    if metric.name in METRICS:
+        raise ParameterError(f"There is a metric {metric.name!r} already. Choose another name.")
+    METRICS[metric.name] = metric
+
+
 def micro_hierarchical(hierarchy: Hierarchy, label: ArrayLike, prediction: ArrayLike) -> dict[str, float]:
     """Return hierarchical precision, recall and F1, micro-averaged: set sizes are summed before dividing.
 

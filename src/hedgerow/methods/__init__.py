@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import inspect
 import numbers
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import ParameterError, no_such
@@ -26,6 +27,7 @@ from hedgerow.methods.head import HierarchicalHead
 from hedgerow.methods.hxe import HXE
 from hedgerow.methods.logit_adjusted import LogitAdjustedConditionalSoftmax
 from hedgerow.methods.multilabel_focal import MultilabelFocal
+from hedgerow.methods.plugins import ENTRY_POINTS, checked_method, import_object
 from hedgerow.methods.ps_softmax import PSSoftmax
 from hedgerow.methods.soft_labels import SoftLabels
 from hedgerow.methods.softmax_descendant import SoftmaxDescendant
@@ -34,7 +36,18 @@ from hedgerow.methods.softmax_margin import SoftmaxMargin
 if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy
 
-__all__ = ["METHODS", "HierarchicalHead", "Law", "Method", "available", "create", "parameters"]
+__all__ = [
+    "METHODS",
+    "HierarchicalHead",
+    "Law",
+    "Method",
+    "available",
+    "create",
+    "find",
+    "import_object",
+    "parameters",
+    "register",
+]
 
 METHODS: dict[str, type[Method]] = {
     "flat-softmax": FlatSoftmax,
@@ -53,8 +66,29 @@ METHODS: dict[str, type[Method]] = {
 
 
 def available() -> list[str]:
-    """Return the names that `create` knows."""
-    return list(METHODS)
+    """Return the names that `create` knows, those of installed packages included."""
+    return [*METHODS, *(point.name for point in entry_points(group=ENTRY_POINTS) if point.name not in METHODS)]
+
+
+def register(name: str, method: type[Method]) -> None:
+    """Add a method of your own under a name, for recipes, studies and `HedgedClassifier`.
+
+    A package can do that without being imported: by an entry point of the group "hedgerow.methods".
+    """
+    if name in METHODS:
+        raise ParameterError(f"There is a method {name!r} already. Choose another name.")
+    METHODS[name] = checked_method(method, name)
+
+
+def find(name: str) -> type[Method]:
+    """Return the method of that name: one of `available`, or "package.module:Class"."""
+    if name in METHODS:
+        return METHODS[name]
+    if ":" in name:
+        return checked_method(import_object(name, "method"), name)
+    for point in entry_points(group=ENTRY_POINTS, name=name):
+        return checked_method(point.load(), name)
+    raise ParameterError(no_such("method", name, available()))
 
 
 def parameters(name: str) -> dict[str, Any]:
@@ -63,9 +97,7 @@ def parameters(name: str) -> dict[str, Any]:
     >>> parameters("multilabel-focal")
     {'alpha': 0.9, 'gamma': 1.0}
     """
-    if name not in METHODS:
-        raise ParameterError(no_such("method", name, METHODS))
-    given = inspect.signature(METHODS[name]).parameters
+    given = inspect.signature(find(name)).parameters
     return {key: value.default for key, value in given.items() if key != "hierarchy"}
 
 
@@ -75,7 +107,7 @@ def create(name: str, hierarchy: Hierarchy, **params: Any) -> Method:
     Parameters
     ----------
     name
-        One of `available`.
+        One of `available`, or "package.module:Class".
     hierarchy
         The tree of classes.
     **params
@@ -88,16 +120,16 @@ def create(name: str, hierarchy: Hierarchy, **params: Any) -> Method:
     Traceback (most recent call last):
     hedgerow.errors.ParameterError: 'hxe' has no parameter 'beta'; it has alpha.
     """
-    known = parameters(name)
+    method, known = find(name), parameters(name)
     for key, value in params.items():
         if key not in known:
             there = f"it has {', '.join(known)}" if known else "it has none"
             raise ParameterError(f"{name!r} has no parameter {key!r}; {there}.")
         if isinstance(known[key], bool) and not isinstance(value, bool):
             raise ParameterError(f"{key} of {name!r} must be True or False, not {value!r}.")
-        if isinstance(known[key], float) and not _is_number(value, METHODS[name], key):
+        if isinstance(known[key], float) and not _is_number(value, method, key):
             raise ParameterError(f"{key} of {name!r} must be a number, not {value!r}.")
-    return METHODS[name](hierarchy, **params)
+    return method(hierarchy, **params)
 
 
 def _is_number(value: Any, method: type[Method], key: str) -> bool:

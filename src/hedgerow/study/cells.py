@@ -68,7 +68,8 @@ class Cell:
     def name(self) -> str:
         """A file name that no other cell has."""
         digest = hashlib.sha256(canonical(self.identity).encode()).hexdigest()[:12]
-        return f"{self.task}-{self.recipe.method.name}-seed{self.recipe.run.seed}-{digest}"
+        method = self.recipe.method.name.replace(":", ".")  # "package.module:Class"
+        return f"{self.task}-{method}-seed{self.recipe.run.seed}-{digest}"
 
     @property
     def title(self) -> str:

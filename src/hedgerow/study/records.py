@@ -121,7 +121,8 @@ def _incoming(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             raise FileError(f"{path}: {name} is damaged, or no record of a study. Copy the file again.")
         identity = record["cell"]
         digest = hashlib.sha256(canonical(identity).encode()).hexdigest()[:12]
-        yield f"{identity['task']}-{identity['method']['name']}-seed{identity['seed']}-{digest}", record
+        method = identity["method"]["name"].replace(":", ".")
+        yield f"{identity['task']}-{method}-seed{identity['seed']}-{digest}", record
 
 
 def _is_whole(record: Any) -> bool:

@@ -15,6 +15,7 @@ from hedgerow.errors import FileError, ParameterError, ScoreError
 from hedgerow.learn.data.base import DataSplits, Examples
 from hedgerow.learn.training.module import TrainingError, TrainingModule
 from hedgerow.learn.training.new_data import RunScores
+from hedgerow.learn.training.recipe import Choice
 from hedgerow.learn.training.run import fit, train
 from hedgerow.learn.training.run_folder import RunFolder, likelihood_blocks
 from hedgerow.score_files.scores import open_scores
@@ -52,7 +53,8 @@ def test_the_folder_holds_everything(tmp_path: Path) -> None:
     data = splits()
     run = train(recipe(), tmp_path / "run", progress=False, splits=data)
     assert run.hierarchy() == TREE
-    assert run.recipe() == recipe()
+    assert run.recipe().data == Choice("toy")  # not what the recipe would have loaded
+    assert run.recipe().tables() | {"data": {}} == recipe().tables() | {"data": {}}
     assert {file.name for file in (run.path / "checkpoints").iterdir()} == {"best.ckpt", "last.ckpt"}
     assert list(run.path.glob("logs/csv/*/metrics.csv"))
     q = expected_values(run, data.test)
@@ -221,6 +223,30 @@ def test_a_model_of_grey_images_on_a_folder_of_new_ones(tmp_path: Path) -> None:
     (block,) = RunScores(run, large, labels=False)
     white = Examples(np.full((1, 12, 12), 255, np.uint8), [0])
     np.testing.assert_allclose(block.q, expected_values(run, white), atol=1e-6)
+
+
+def test_folders_of_images_without_labels_or_of_several_splits(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    given = splits()
+
+    def grey(examples: Examples) -> Examples:
+        return Examples(rng.integers(256, size=(len(examples), 12, 12)).astype(np.uint8), examples.labels)
+
+    data = DataSplits("grey", TREE, grey(given.train), grey(given.val), grey(given.test))
+    changes = ("model.scale_inputs=false", "optimiser.epochs=1")
+    run = train(recipe(*changes), tmp_path / "run", progress=False, splits=data)
+    name = str(TREE.names[TREE.leaves[0]])
+    both = tmp_path / "both"
+    for split in ("train", "test"):
+        (both / split / name).mkdir(parents=True)
+        Image.new("L", (12, 12)).save(both / split / name / "a.png")
+    with pytest.raises(FileError, match=r"holds the folders 'train' and 'test'.*both/train' or data=.*both/test'"):
+        RunScores(run, both)
+    assert RunScores(run, both / "test").rows == 1
+    Image.new("L", (12, 12)).save(both / "train" / "b.png")
+    with pytest.raises(FileError, match=r"outside any class folder \('b.png'\).*hedgerow predict"):
+        RunScores(run, both / "train")
+    assert RunScores(run, both / "train", labels=False).rows == 2
 
 
 def test_a_model_of_features_takes_no_folder(tmp_path: Path) -> None:

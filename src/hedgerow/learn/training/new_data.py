@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 import torch
 
-from hedgerow.errors import FileError, ScoreError
+from hedgerow.errors import FileError, ScoreError, argument, some
 from hedgerow.learn.data import Examples, ImageFiles
 from hedgerow.learn.data.feature_files import read_features
 from hedgerow.learn.data.image_files import EXTENSIONS
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from hedgerow.learn.training.run_folder import RunFolder
     from hedgerow.tree import Hierarchy
+
+
+_SPLITS = ("train", "training", "val", "valid", "validation", "test", "testing")
 
 
 @final
@@ -98,5 +101,20 @@ def _images(path: Path, hierarchy: Hierarchy, shape: tuple[int, ...], labelled: 
         raise FileError(f"{path} holds no images. Known kinds: {', '.join(sorted(EXTENSIONS))}.")
     labels = np.zeros(len(names), dtype=np.int64)
     if labelled:
+        _check_class_folders(path, names, hierarchy)
         labels = hierarchy.indices([Path(path, name).parent.name for name in names])
     return Examples(ImageFiles.of(names, path, shape[-1], shape[0]), labels, names)
+
+
+def _check_class_folders(path: Path, names: list[str], hierarchy: Hierarchy) -> None:
+    """Refuse folders of several splits, and images that do not stand in folders named like classes."""
+    splits = [name for name in _SPLITS if (path / name).is_dir() and name not in hierarchy]
+    if len(splits) > 1:
+        offers = " or ".join(argument("data", str(path / name)) for name in splits)
+        raise FileError(f"{path} holds the folders {some(splits)}, which are not to be mixed. Give {offers}.")
+    loose = [name for name in names if "/" not in name]
+    if loose:
+        raise FileError(
+            f"{path} holds images outside any class folder ({some(loose, 3)}), so their labels are not known. Put "
+            f"images in folders named like their classes, or use `hedgerow predict`, which needs no labels."
+        )

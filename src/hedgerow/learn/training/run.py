@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
 import signal
@@ -24,6 +25,7 @@ from hedgerow.learn.training.batches import SplitBatches
 from hedgerow.learn.training.module import Classifier, TrainingModule
 from hedgerow.learn.training.printing import print_tree
 from hedgerow.learn.training.progress import EpochReport, ShareReport
+from hedgerow.learn.training.recipe import Choice
 from hedgerow.learn.training.run_folder import AtomicCheckpoints, RunFolder, likelihood_blocks
 from hedgerow.measure import EvaluationBuilder, evaluate
 from hedgerow.score_files import open_scores
@@ -59,13 +61,17 @@ def train(
     progress
         Print a line about the tree and one an epoch and, in a terminal, show a bar.
     splits
-        The data, if it is loaded already.
+        The data, if it does not come from the recipe: ``DataSplits("mine", hierarchy, train, val, test)`` with
+        `hedgerow.learn.data.Examples` made of arrays. The run then records its name.
     """
     run = RunFolder(Path(folder))
     methods.parameters(recipe.method.name)  # an unknown name is better found before the data is made
     models.find(recipe.model.name)
     of_recipe = splits is None
-    splits = splits or data.load(recipe.data.name, **recipe.data.params)
+    if splits is None:
+        splits = data.load(recipe.data.name, **recipe.data.params)
+    else:
+        recipe = dataclasses.replace(recipe, data=Choice(splits.name))
     classifier, module, batches = _prepared(recipe, splits)
     if rank_zero_only.rank == 0:  # type: ignore[attr-defined]  # the other processes of DDP come later
         run.begin(recipe, splits.hierarchy, resume=resume)
