@@ -14,7 +14,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile -
 .PHONY: help setup demo tour test lint unit wheel coverage bench docs clean
 
 help: ## Show this list
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 8
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 setup: $(READY) ## Make .venv with the package, its training half and the developers' tools
 
@@ -57,7 +57,7 @@ bench: $(READY) ## Run every benchmark in turn
 	  if [ -e "$$file" ]; then echo "== $$file"; $(BIN)/python -m benchmarks.$$(basename "$$file" .py); fi; \
 	done
 
-docs: $(READY) ## Build the documentation into site/
+docs: $(READY) ## Draw the picture of the rooms, and build the documentation into site/
 	$(BIN)/python docs/draw_architecture.py
 	$(BIN)/mkdocs build --strict
 
