@@ -11,10 +11,10 @@ WHEEL_ENV := build/wheel-env
 WHEEL_READY := $(WHEEL_ENV)/.ready
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-.PHONY: help setup demo tour test lint unit wheel bench docs clean
+.PHONY: help setup demo tour test lint unit wheel coverage bench docs clean
 
 help: ## Show this list
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 8
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 setup: $(READY) ## Make .venv with the package, its training half and the developers' tools
 
@@ -46,16 +46,23 @@ wheel: $(READY) $(WHEEL_READY) ## Install the wheel without torch or matplotlib,
 	away=$$(mktemp -d); trap 'rm -rf "$$away"' EXIT; cp -R tests/standalone "$$away"; cd "$$away"; \
 	$(CURDIR)/$(WHEEL_ENV)/bin/python -m pytest -W error -ra --durations=5 standalone
 
+coverage: $(READY) ## Run the tests with branch coverage, and list what no test reaches
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
 bench: $(READY) ## Run every benchmark in turn
 	for file in benchmarks/bench_*.py; do \
 	  if [ -e "$$file" ]; then echo "== $$file"; $(BIN)/python -m benchmarks.$$(basename "$$file" .py); fi; \
 	done
 
-docs: $(READY) ## Build the documentation into site/
+docs: $(READY) ## Draw the picture of the rooms, and build the documentation into site/
+	$(BIN)/python docs/draw_architecture.py
 	$(BIN)/mkdocs build --strict
 
 clean: ## Remove what was built, the environment included
-	rm -rf .venv build dist site demo .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv build dist site demo .coverage* .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 # torch first and alone: nothing later may pull in another build of it.
 $(READY): pyproject.toml constraints.txt
@@ -64,7 +71,7 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python $(PIP_INSTALL) pip
 	$(BIN)/python $(PIP_INSTALL) torch==2.13.0
 	$(BIN)/python $(PIP_INSTALL) --group dev
-	$(BIN)/python $(PIP_INSTALL) --no-build-isolation --editable '.[train]'
+	$(BIN)/python $(PIP_INSTALL) --no-build-isolation --editable '.[train,report]'
 	touch $@
 
 $(WHEEL_READY): pyproject.toml constraints.txt | $(READY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +14,6 @@ import torch
 from hedgerow import Hierarchy, likelihood, methods
 from hedgerow.errors import HedgerowError, ParameterError, ScoreError
 from tests.methods.cases import CASES, TREES, Case, ident
-
-if TYPE_CHECKING:
 
 H = TREES["mixed"]
 OF_THE_PAPER = {

@@ -1,5 +1,9 @@
 """Training methods: loss and likelihood of one set of scores, as torch modules.
 
+In come scores θ and labels; out go losses to train with, and likelihoods of all nodes to answer with. A method is
+one class in one file, which holds both side by side. This is the first room that imports torch. The next room is
+`learn`.
+
 >>> from hedgerow import Hierarchy, methods
 >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
 >>> method = methods.create("softmax-margin", h, alpha=5.0)

@@ -1,7 +1,8 @@
 """The paper's empirical study, and some experiments beyond it: one file each.
 
-An experiment is a grid of cells, each a training and what is measured of it, over a recipe. A finished cell is one
-small JSON record; tables and figures are made of records alone.
+In come a recipe and the names of experiments; out go records, tables, figures and sentences about what they show.
+An experiment is a grid of cells, each a training and what is measured of it. A finished cell is one small JSON
+record; tables and figures are made of records alone. The next room is `cli`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,188 @@
+"""The house is as docs/architecture.md says: its rooms, who imports whom, and how far one evaluation walks."""
+
+from __future__ import annotations
+
+import ast
+import json
+import pkgutil
+import re
+import runpy
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.make_scores import LEAVES, H, probabilities, save_npz
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "hedgerow"
+PAGE = ROOT / "docs" / "architecture.md"
+DRAWING: dict[str, Any] = runpy.run_path(str(ROOT / "docs" / "draw_architecture.py"))
+ROOMS: list[str] = DRAWING["rooms"]()
+
+OPEN_ROOMS = {"learn", "study", "cli"}
+"""Rooms whose files are imported by name: their parts need different extras, or load slowly."""
+OPEN_FILES = {"show.figures"}
+"""Files of other rooms that are imported by name: this one needs matplotlib."""
+LONGEST_JOB = 85
+"""Characters that fit on a card of the picture."""
+WALK = 35
+"""The most modules in which one evaluation of a score file may call a function."""
+
+
+# The picture and the rooms -----------------------------------------------------------------------------------
+
+
+def test_the_picture_is_what_the_script_draws() -> None:
+    drawn = DRAWING["picture"]()
+    assert DRAWING["PICTURE"].read_text(encoding="utf-8") == drawn, "run python docs/draw_architecture.py"
+
+
+def test_the_rooms_are_those_of_the_import_contract() -> None:
+    there = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    there |= {path.stem for path in SOURCE.glob("*.py") if not path.stem.startswith("__")}
+    assert there == set(ROOMS)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_says_what_comes_in_and_what_goes_out(room: str) -> None:
+    text = ast.get_docstring(syntax(DRAWING["entrance"](room)))
+    assert text is not None
+    prose = text.partition(">>>")[0]
+    assert len(re.findall(r"[.!?](?=\s|$)", prose)) >= 3
+    assert re.search(r"\bIn comes?\b", prose)
+    assert re.search(r"\bout (go|goes|come|comes)\b", prose)
+    assert len(DRAWING["job"](room)) <= LONGEST_JOB
+
+
+def test_tests_mirror_the_rooms() -> None:
+    folders = {path.name for path in (ROOT / "tests").iterdir() if (path / "__init__.py").exists()}
+    assert folders <= set(ROOMS)
+
+
+# Who imports whom --------------------------------------------------------------------------------------------
+
+
+@cache
+def syntax(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def exported(room: str) -> frozenset[str]:
+    for statement in syntax(DRAWING["entrance"](room)).body:
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "__all__":
+            return frozenset(ast.literal_eval(statement.value))
+    return frozenset()
+
+
+def imported(path: Path) -> Iterator[list[str]]:
+    """Yield everything that a file imports from the package, as a dotted name without hedgerow."""
+    for node in ast.walk(syntax(path)):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}, line {node.lineno}, has a relative import"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in names:
+            package, *rest = name.split(".")
+            if package == "hedgerow":
+                yield rest
+
+
+def from_inside(name: list[str]) -> bool:
+    """Tell whether a name is taken from a file of a room, or is not among what the room exports."""
+    room, *rest = name
+    if not rest or room not in ROOMS or room in OPEN_ROOMS or ".".join(name[:2]) in OPEN_FILES:
+        return False
+    return len(rest) > 1 or rest[0] not in exported(room)
+
+
+STILL_FROM_INSIDE = {
+    "doctor/__init__.py: tree.formats",
+    "likelihood/leaves.py: arrays.operations",
+    "likelihood/links.py: arrays.operations",
+    "score_files/columns.py: arrays.operations",
+    "study/figures.py: show.lines.CurveKind",
+    "study/figures.py: show.lines.System",
+}
+"""What is to be exported by its room, or not imported: shorten this, never lengthen it."""
+
+
+def test_rooms_are_imported_not_their_files() -> None:
+    found = set()
+    for path in sorted(SOURCE.rglob("*.py")):
+        place = path.relative_to(SOURCE)
+        for name in imported(path):
+            if name and name[0] != place.parts[0] and from_inside(name):
+                found.add(f"{place.as_posix()}: {'.'.join(name)}")
+    assert found == STILL_FROM_INSIDE
+
+
+# The walk of one evaluation ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """Return the modules in which `hedgerow evaluate scores.npz --tree tree.csv` calls a function."""
+    folder = tmp_path_factory.mktemp("walk")
+    H.to_edges(folder / "tree.csv")
+    save_npz(folder / "scores.npz", probabilities=probabilities(40), labels=LEAVES * 10)
+    tracer = Path(__file__).with_name("trace_walk.py")
+    command = [sys.executable, str(tracer), "evaluate", "scores.npz", "--tree", "tree.csv"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return set(json.loads((folder / "walked.json").read_text(encoding="utf-8")))
+
+
+def test_an_evaluation_walks_through_few_modules(walked: set[str]) -> None:
+    assert {"hedgerow.cli.evaluate", "hedgerow.measure.curve", "hedgerow.tree.hierarchy"} <= walked
+    assert len(walked) <= WALK, "\n".join(sorted(walked))
+
+
+# The page ----------------------------------------------------------------------------------------------------
+
+
+def section(title: str) -> str:
+    """Return the text under a heading of the page."""
+    return PAGE.read_text(encoding="utf-8").partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def names_in(text: str) -> list[str]:
+    """Return what stands between backticks and begins like a module of the package."""
+    spans = re.findall(r"`([a-z_]+(?:\.\w+)+)`", text)
+    return [span for span in spans if span.split(".")[0] in ROOMS]
+
+
+def module_of(name: str) -> str:
+    """Return the module of a dotted name: its longest beginning that is a file or a folder with an `__init__`."""
+    parts = name.split(".")
+    while not (
+        SOURCE.joinpath(*parts).with_suffix(".py").exists() or SOURCE.joinpath(*parts, "__init__.py").exists()
+    ):
+        parts.pop()
+    return ".".join(["hedgerow", *parts])
+
+
+@pytest.mark.parametrize("name", sorted(set(names_in(PAGE.read_text(encoding="utf-8")))))
+def test_names_on_the_page_are_names_in_the_code(name: str) -> None:
+    pkgutil.resolve_name(f"hedgerow.{name}")
+
+
+def test_files_on_the_page_exist() -> None:
+    paths = re.findall(r"`((?:src|tests|docs)/[\w./]+)`", PAGE.read_text(encoding="utf-8"))
+    assert paths
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_the_walk_on_the_page_is_the_one_that_is_walked(walked: set[str]) -> None:
+    named = {module_of(name) for name in names_in(section("The walk of an evaluation"))}
+    assert len(named) >= 15
+    assert named <= walked
