@@ -4,6 +4,7 @@ In come arrays whose last axis is the nodes (or leaves) of a tree in depth-first
 kind. The tensor half is loaded only when a tensor arrives. The next room is `tree`.
 """
 
+from hedgerow.arrays import operations
 from hedgerow.arrays.interface import Array, ArrayOps, Check, Indices, Tiers, TreeArrays
 from hedgerow.arrays.operations import (
     Layout,
@@ -39,6 +40,7 @@ __all__ = [
     "map_row_blocks",
     "max_unrelated",
     "namespace",
+    "operations",
     "ops_of",
     "pass_down",
     "rounded_down",

@@ -1,12 +1,23 @@
-"""The Typer application that the verbs register with."""
+"""The Typer application that the verbs register with, and how it is run."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import codecs
+import io
+import sys
+from typing import Annotated, NoReturn
 
 import typer
+from rich.console import Console
 
 from hedgerow import __version__
+from hedgerow.errors import HedgerowError, as_options
+
+BAD_INPUT = 2
+"""Exit status where the input cannot be used at all."""
+
+_OF_TRAINING = ("torch", "lightning", "torchmetrics", "safetensors", "sklearn", "PIL", "matplotlib")
+_PLAIN = {"▲": "+", "▼": "-", "≈": "~", "–": "-", "…": ".", "│": "|", "├": "|", "└": "`", "─": "-"}
 
 app = typer.Typer(
     name="hedgerow",
@@ -33,3 +44,31 @@ def common(
     ] = False,
 ) -> None:
     """Hold the options that stand before the verb."""
+
+
+def main() -> None:
+    """Run the command; a mistake in the input is one message, not a traceback."""
+    codecs.register_error("hedgerow.plain", _plain)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="hedgerow.plain")
+    try:
+        with as_options():  # messages name options, not arguments
+            app()
+    except HedgerowError as error:
+        _end(str(error))
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in _OF_TRAINING:
+            raise
+        _end(f"This needs {error.name}, which is not installed: pip install 'hedgerow[train]'")
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """Say with other characters what the encoding of the output has none for."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(_PLAIN.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
+
+
+def _end(message: str) -> NoReturn:
+    Console(stderr=True, highlight=False).print(message, style="red", markup=False, soft_wrap=True)
+    sys.exit(BAD_INPUT)

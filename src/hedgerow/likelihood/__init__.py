@@ -5,7 +5,15 @@ rank best. Scores from files come through `score_files`, which is the next room.
 """
 
 from hedgerow.likelihood.leaves import SUM_TOLERANCE, from_leaves
-from hedgerow.likelihood.likelihoods import ROUNDING, Likelihoods
+from hedgerow.likelihood.likelihoods import (
+    BOTTOM,
+    ROUNDING,
+    Likelihoods,
+    Scale,
+    check_scale,
+    from_probability,
+    to_probability,
+)
 from hedgerow.likelihood.links import (
     conditional_sigmoid,
     conditional_softmax,
@@ -15,7 +23,6 @@ from hedgerow.likelihood.links import (
     ps_softmax,
     softmax_over_nodes,
 )
-from hedgerow.likelihood.scale import BOTTOM, Scale, check_scale, from_probability, to_probability
 from hedgerow.likelihood.temperature import Judge, Temperature, fit_temperature
 
 __all__ = [

@@ -1,25 +1,33 @@
-"""Likelihoods with the scale they are on, checked once, where they enter."""
+"""Likelihoods with the scale they are on, checked once, where they enter.
+
+Rules and curves depend only on the order of the likelihoods, so any increasing map of them will do. Logarithms and
+logits keep apart what rounds to the same probability: in single precision σ(β) is 1 above β = 17.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, cast, final
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, final
 
+import array_api_compat
 import numpy as np
+from scipy import special
 
 from hedgerow.arrays import Array, as_rows, as_scores, namespace, ops_of, rounded_down
 from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.likelihood.named_columns import places, split_names
-from hedgerow.likelihood.scale import Scale, check_scale, to_probability
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.tree import Hierarchy
 
 T = TypeVar("T")
+Scale = Literal["probability", "log", "logit"]
 
+BOTTOM: dict[Scale, float] = {"probability": 0.0, "log": -np.inf, "logit": -np.inf}
+"""The likelihood 0 on each scale: the lowest threshold. Nodes that score no higher are never answers."""
 ROUNDING = 1e-5
 """How far above 1 a likelihood may be, from adding up in single precision; it then counts as 1."""
 
@@ -207,3 +215,36 @@ class RangeCheck:
 
 def _at_most_1(q: Array) -> Array:
     return namespace(q).clip(q, max=1.0)
+
+
+def check_scale(scale: Any) -> None:
+    """Refuse what is not the name of a scale."""
+    if scale not in BOTTOM:
+        raise ParameterError(f"scale must be {', '.join(map(repr, BOTTOM))}, not {scale!r}.")
+
+
+def to_probability(x: Array, scale: Scale) -> Array:
+    """Return likelihoods as probabilities: NumPy in, NumPy out; torch in, torch out.
+
+    >>> to_probability(np.array([-1.0, 0.0, np.inf]), "logit").round(2).tolist()
+    [0.27, 0.5, 1.0]
+    """
+    if scale == "probability":
+        return x
+    if array_api_compat.is_torch_array(x):
+        return x.exp() if scale == "log" else x.sigmoid()
+    return np.exp(x) if scale == "log" else np.asarray(special.expit(x))
+
+
+def from_probability(tau: ArrayLike, scale: Scale) -> NDArray[np.float64]:
+    """Return thresholds that are probabilities on another scale; what lies outside 0 .. 1 counts as 0 or 1.
+
+    >>> from_probability([0.0, 0.5, 1.0], "logit").tolist()
+    [-inf, 0.0, inf]
+    """
+    given = np.asarray(tau, dtype=np.float64)
+    if scale == "probability":
+        return given
+    with np.errstate(divide="ignore"):
+        inside = np.clip(given, 0, 1)
+        return np.asarray(np.log(inside) if scale == "log" else special.logit(inside))

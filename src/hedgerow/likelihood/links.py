@@ -14,7 +14,7 @@ import numpy as np
 
 from hedgerow.arrays import Array, as_scores, namespace, operations, ops_of
 from hedgerow.errors import ParameterError
-from hedgerow.likelihood.scale import Scale, check_scale
+from hedgerow.likelihood.likelihoods import Scale, check_scale
 
 if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy

@@ -7,12 +7,21 @@ and `_repr_html_`; matplotlib is imported when `plot` is called. The next room i
 
 from hedgerow.measure import Evaluation, OperatingCurve
 from hedgerow.show.evaluation import print_comparison, print_evaluation, print_written
-from hedgerow.show.lines import DEFAULT_RULES
+from hedgerow.show.lines import DEFAULT_RULES, CurveKind, System
 from hedgerow.show.notebook import curve_html, evaluation_html
 from hedgerow.show.plot_methods import plot_curve, plot_evaluation
 from hedgerow.show.terminal import live_bar, print_table
 
-__all__ = ["DEFAULT_RULES", "live_bar", "print_comparison", "print_evaluation", "print_table", "print_written"]
+__all__ = [
+    "DEFAULT_RULES",
+    "CurveKind",
+    "System",
+    "live_bar",
+    "print_comparison",
+    "print_evaluation",
+    "print_table",
+    "print_written",
+]
 
 OperatingCurve.plot = plot_curve
 OperatingCurve._repr_html_ = curve_html

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hedgerow.show import System
 from hedgerow.show.figures import OperatingCurveDisplay, Panel, panel_figure
-from hedgerow.show.lines import System
 from hedgerow.study.scoring import curve_of
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from hedgerow.show.lines import CurveKind
+    from hedgerow.show import CurveKind
     from hedgerow.study.experiment import Results
 
 

@@ -1,0 +1,212 @@
+"""What can go wrong, named by cause, and how messages are put together.
+
+In come an offender, where it stands and what to do about it; out goes a `HedgerowError`, which the command prints
+without a traceback. Every other room raises these. The next room is `files`.
+"""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import contextmanager
+from contextvars import ContextVar
+from difflib import SequenceMatcher, get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = [
+    "FileError",
+    "HedgerowError",
+    "ParameterError",
+    "ScoreError",
+    "TreeError",
+    "UnknownNameError",
+    "argument",
+    "as_options",
+    "closest",
+    "counted",
+    "nearest",
+    "no_such",
+    "options",
+    "some",
+]
+
+
+class HedgerowError(ValueError):
+    """Something about the input is wrong; the message says what, where and what to do."""
+
+
+class TreeError(HedgerowError):
+    """The tree is not a tree: several roots or parents, a cycle, an empty or repeated name."""
+
+
+class UnknownNameError(HedgerowError):
+    """A name is not in the tree, or a name that is needed is missing."""
+
+
+class ScoreError(HedgerowError):
+    """Scores, labels or weights have the wrong shape or impossible values."""
+
+
+class FileError(HedgerowError):
+    """A file cannot be read or written: absent, truncated, not UTF-8, of another format."""
+
+
+class ParameterError(HedgerowError):
+    """An argument is outside what is allowed."""
+
+
+# Numbers and lists of names -----------------------------------------------------------------------------
+
+
+def some(names: Iterable[str], limit: int = 5) -> str:
+    """Quote the first few names: "'a', 'b' and 7 more"."""
+    listed = list(names)
+    shown = ", ".join(map(repr, listed[:limit]))
+    if len(listed) > limit:
+        return f"{shown} and {len(listed) - limit:,} more"
+    head, _, last = shown.rpartition(", ") if len(listed) == 2 else ("", "", shown)
+    return f"{head} and {last}" if head else last
+
+
+def counted(count: int, one: str, many: str) -> str:
+    """Put a number before the right form of a word."""
+    return f"{count:,} {one if count == 1 else many}"
+
+
+# Names that are near a misspelt one ----------------------------------------------------------------------
+
+_COMPARED = 1_000  # a comparison takes some 20 microseconds
+_MISSPELT = 5  # names that get a suggestion
+_CUTOFF = 0.75
+
+
+def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
+    """Return up to `count` known names spelt like `name`, the nearest first; bounded in time.
+
+    >>> nearest("robbin", ["robin", "wren", "Robinia"])
+    ['robin', 'Robinia']
+    """
+    folded = _folded(name)
+    reach = max(2, len(name) // 4)
+    pool = [other for other in known if abs(len(other) - len(name)) <= reach]
+    same = [other for other in pool if _folded(other) == folded] if len(pool) <= 100_000 else []
+    if len(pool) > _COMPARED:
+        # A name with a slip in one place keeps its beginning, or its end.
+        pool = list(dict.fromkeys(_narrowed(pool, name, end=False) + _narrowed(pool, name, end=True)))
+    spellings: dict[str, list[str]] = {}
+    for other in pool:
+        spellings.setdefault(_folded(other), []).append(other)
+    near = [other for match in get_close_matches(folded, spellings, count, _CUTOFF) for other in spellings[match]]
+    ranked = sorted(dict.fromkeys(same + near), key=lambda other: -SequenceMatcher(None, name, other).ratio())
+    return ranked[:count]
+
+
+def _narrowed(pool: list[str], name: str, *, end: bool) -> list[str]:
+    """Return the names that share as much of a name's beginning, or end, as leaves any; not too many."""
+    low, high = 0, len(name)  # some share `low` letters, and none more than `high`
+    while low < high and len(pool) > _COMPARED:
+        middle = (low + high + 1) // 2
+        part = name[len(name) - middle :] if end else name[:middle]
+        sharing = [other for other in pool if (other.endswith(part) if end else other.startswith(part))]
+        if sharing:
+            pool, low = sharing, middle
+        else:
+            high = middle - 1
+    return pool[:_COMPARED]
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.replace("_", " ").casefold().split())
+
+
+def closest(names: Iterable[str], known: Iterable[str]) -> str:
+    """Return a sentence to append to an error about unknown names; '' where nothing is near.
+
+    >>> closest(["robbin"], ["robin", "wren"])
+    " Did you mean 'robin'?"
+    >>> closest(["robbin", "wrn", "xyzzy"], ["robin", "wren"])
+    " Did you mean 'robin' for 'robbin', 'wren' for 'wrn'?"
+    """
+    asked = [str(name) for name in names][:_MISSPELT]
+    pool = list(known)
+    if len(asked) == 1:
+        return _did_you_mean(list(map(repr, nearest(asked[0], pool))))
+    return _did_you_mean([f"{near[0]!r} for {name!r}" for name in asked if (near := nearest(name, pool, 1))], ", ")
+
+
+def no_such(what: str, name: str, choices: Iterable[str]) -> str:
+    """Say that something is none of a few choices, what these are, and which may be meant.
+
+    >>> no_such("method", "softmax", ["hxe", "ps-softmax"])
+    "There is no method 'softmax'. There are hxe, ps-softmax. Did you mean 'ps-softmax'?"
+    """
+    spellings = {_folded(choice): choice for choice in choices}
+    near = [repr(spellings[match]) for match in get_close_matches(_folded(name), spellings)]
+    return f"There is no {what} {name!r}. There are {', '.join(spellings.values())}.{_did_you_mean(near)}"
+
+
+def _did_you_mean(suggestions: list[str], last: str = " or ") -> str:
+    if not suggestions:
+        return ""
+    *before, final = suggestions
+    return f" Did you mean {', '.join(before) + last if before else ''}{final}?"
+
+
+# Arguments, as Python writes them or as the command does ---------------------------------------------------
+
+Value = str | bool | tuple[str, ...]
+"""What an option can say: text, yes, or several texts (the option is repeated)."""
+
+_in_command = ContextVar("_in_command", default=False)
+_OPTIONS = {"format": "--tree-format"}  # options that are not called as the argument is
+_DEFAULTS = (None, False, "root", ())
+
+
+@contextmanager
+def as_options() -> Iterator[None]:
+    """Within this block, messages write arguments as options of the command; other threads are not concerned."""
+    token = _in_command.set(True)
+    try:
+        yield
+    finally:
+        _in_command.reset(token)
+
+
+def argument(name: str, value: Value, *, python: str | None = None) -> str:
+    """Write an argument for whoever will read the message.
+
+    Parameters
+    ----------
+    name, value
+        The argument. An option has its name, with hyphens for underscores.
+    python
+        What to say in Python instead, where another function helps there.
+
+    >>> argument("root", "NAME"), argument("disambiguate", True), argument("na", ("NA", "n/a"))
+    ("root='NAME'", 'disambiguate=True', "na=('NA', 'n/a')")
+    >>> with as_options():
+    ...     argument("root", "NAME"), argument("disambiguate", True), argument("na", ("NA", "n/a"))
+    ('--root NAME', '--disambiguate', '--na NA --na n/a')
+    """
+    if _in_command.get():
+        return shlex.join(_option(name, value))
+    return f"{name}={value!r}" if python is None else python
+
+
+def _option(name: str, value: Value) -> list[str]:
+    option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
+    if isinstance(value, bool):
+        return [option]
+    return [word for text in ([value] if isinstance(value, str) else value) for word in (option, text)]
+
+
+def options(**given: Value | None) -> list[str]:
+    """Write arguments as the command takes them; those left at their defaults are left out.
+
+    >>> options(format="lineages", root="root", separator=None, disambiguate=True, na=())
+    ['--tree-format', 'lineages', '--disambiguate']
+    """
+    chosen = {name: value for name, value in given.items() if value is not None and value not in _DEFAULTS}
+    return [word for name, value in chosen.items() for word in _option(name, value)]
