@@ -162,7 +162,7 @@ def test_softmaxes_are_those_of_plain_torch(name: str, dtype: torch.dtype) -> No
     theta = theta.to(DEVICE)
     intervals = operations.Layout.of(h, theta).descendant_intervals
     found = operations.descendant_softmax(h, theta)
-    expected = torch_ops.interval_shares((theta - theta.amax(-1, keepdim=True)).exp(), *intervals)
+    expected = torch_ops.interval_shares((theta - theta.amax(-1, keepdim=True)).exp(), intervals)
     tolerance = {torch.float32: 1e-6, torch.float64: 1e-14}[dtype]
     torch.testing.assert_close(found, expected, atol=tolerance, rtol=0, equal_nan=True)
     good = found[4:]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,24 @@ class TreeArrays(Protocol):
         """Return what `make` returns, made once per tree and key."""
 
 
+class Intervals(NamedTuple):
+    """Intervals of columns, one for each node: that of the whole row comes first.
+
+    Many nodes share theirs, so the distinct intervals of several columns are listed too.
+    """
+
+    low: Array
+    """Where the interval of each node begins, int32."""
+    high: Array
+    """One past its last column, int32."""
+    first: Array
+    """Where each distinct interval of several columns begins."""
+    last: Array
+    """One past its last column."""
+    number: Array
+    """For each node, its column if it has only one; else the number of columns plus that of its interval."""
+
+
 class Check(Protocol):
     """Returns rows of scores as they are to be used, or refuses them."""
 
@@ -108,10 +126,10 @@ class ArrayOps(Protocol):
     def prefix_sums(self, x: Array, /) -> Array:
         """Return float64 sums of the first 0, 1, 2, ... entries along the last axis."""
 
-    def interval_shares(self, x: Array, first: Array, last: Array, column: Array, /) -> Array:
+    def interval_shares(self, x: Array, intervals: Intervals, /) -> Array:
         """Sum x >= 0 over intervals of columns, as shares of the sum of the row."""
 
-    def interval_softmax(self, x: Array, first: Array, last: Array, column: Array, /) -> Array:
+    def interval_softmax(self, x: Array, intervals: Intervals, /) -> Array:
         """Return the `interval_shares` of exp(x), safe from overflow."""
 
     def extremes(self, x: Array, /) -> tuple[float, float]:

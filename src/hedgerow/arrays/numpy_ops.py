@@ -16,7 +16,7 @@ from hedgerow.arrays.threads import map_row_blocks
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hedgerow.arrays.interface import Check
+    from hedgerow.arrays.interface import Check, Intervals
 
 Array = NDArray[Any]
 
@@ -47,34 +47,32 @@ def prefix_sums(x: Array) -> Array:
     return sums
 
 
-def interval_shares(x: Array, first: Array, last: Array, column: Array) -> Array:
+def interval_shares(x: Array, intervals: Intervals) -> Array:
     """Sum x >= 0 over intervals of columns, as shares of the sum of the row.
-
-    There is a share for each single column, followed by those of the columns first[k] .. last[k] - 1 for every k;
-    entry j of the result is the share number column[j], and the first is that of the whole row, 1.
 
     The sums are differences of prefix sums of whole multiples of `UNIT`, which no order of adding rounds: an
     interval within another never gets more than it, and what is equal stays equal. A row that sums to 1 within
     rounding is not divided by its sum, so that shares are the numbers given, to the unit. Rows go in blocks, since
     fresh memory for whole intermediate results would cost more than the sums.
     """
-    return _interval_shares(x, first, last, column, lambda block: block)
+    return _interval_shares(x, intervals, lambda block: block)
 
 
-def interval_softmax(x: Array, first: Array, last: Array, column: Array) -> Array:
+def interval_softmax(x: Array, intervals: Intervals) -> Array:
     """Return the `interval_shares` of exp(x), safe from overflow."""
 
     def exp(block: Array) -> Array:
         block = block - block.max(axis=-1, keepdims=True)
         return np.exp(block, out=block)
 
-    return _interval_shares(x, first, last, column, exp)
+    return _interval_shares(x, intervals, exp)
 
 
-def _interval_shares(x: Array, first: Array, last: Array, column: Array, mass: Callable[[Array], Array]) -> Array:
+def _interval_shares(x: Array, intervals: Intervals, mass: Callable[[Array], Array]) -> Array:
+    first, last, number = intervals.first, intervals.last, intervals.number
     width = x.shape[-1]
     rows_of_x = x.reshape(-1, width)
-    result = np.empty((len(rows_of_x), len(column)), dtype=x.dtype)
+    result = np.empty((len(rows_of_x), len(number)), dtype=x.dtype)
     rounding = sum_rounding(width, float(np.finfo(x.dtype).eps))
 
     def work(rows: slice) -> None:
@@ -93,12 +91,12 @@ def _interval_shares(x: Array, first: Array, last: Array, column: Array, mass: C
         wide[:] = np.take(sums, last, axis=-1) - np.take(sums, first, axis=-1)
         np.minimum(share, 1 / UNIT, out=share)
         share *= x.dtype.type(UNIT)
-        share[:, column[0]] = 1
+        share[:, number[0]] = 1
         share[~((whole > 0) & (whole < np.inf))[:, 0]] = np.nan
-        np.take(share, column, axis=-1, out=result[rows], mode="clip")
+        np.take(share, number, axis=-1, out=result[rows], mode="clip")
 
-    map_row_blocks(work, len(result), result.itemsize * (width + len(column)))
-    return result.reshape(*x.shape[:-1], len(column))
+    map_row_blocks(work, len(result), result.itemsize * (width + len(number)))
+    return result.reshape(*x.shape[:-1], len(number))
 
 
 def sum_rounding(width: int, epsilon: float) -> float:

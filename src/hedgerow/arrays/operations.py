@@ -17,6 +17,7 @@ import array_api_compat
 import numpy as np
 
 from hedgerow.arrays import numpy_ops
+from hedgerow.arrays.interface import Intervals
 from hedgerow.errors import ScoreError
 
 if TYPE_CHECKING:
@@ -136,19 +137,24 @@ class Layout:
         return self._place(self._hierarchy.leaves_before[self._hierarchy.end])
 
     @cached_property
-    def leaf_intervals(self) -> tuple[Array, ...]:
-        """The leaves below each node, as `interval_shares` takes them."""
+    def leaf_intervals(self) -> Intervals:
+        """The leaves below each node."""
         before = self._hierarchy.leaves_before
-        return self._place_all(
-            _distinct_intervals(before[:-1], before[self._hierarchy.end], len(self._hierarchy.leaves))
-        )
+        return self._intervals(before[:-1], before[self._hierarchy.end], len(self._hierarchy.leaves))
 
     @cached_property
-    def descendant_intervals(self) -> tuple[Array, ...]:
-        """Each node and its descendants, as `interval_shares` takes them."""
-        return self._place_all(
-            _distinct_intervals(np.arange(len(self._hierarchy)), self._hierarchy.end, len(self._hierarchy))
-        )
+    def descendant_intervals(self) -> Intervals:
+        """Each node and its descendants."""
+        return self._intervals(np.arange(len(self._hierarchy)), self._hierarchy.end, len(self._hierarchy))
+
+    def _intervals(self, low: Indices, high: Indices, width: int) -> Intervals:
+        """Place intervals, and the distinct ones of several columns: trivial nodes have that of their child."""
+        wide = np.flatnonzero(high - low > 1)
+        key, number = np.unique(low[wide] * (width + 1) + high[wide], return_inverse=True)
+        numbers = low.copy()
+        numbers[wide] = width + number
+        distinct = (key // (width + 1), key % (width + 1), numbers)
+        return Intervals(*self._place_all([low.astype(np.int32), high.astype(np.int32), *distinct]))
 
     @cached_property
     def by_end(self) -> Array:
@@ -251,18 +257,6 @@ class Layout:
         return self._place_all([np.where(has, np.cumsum(has) - 1, has.sum()) for has in has_children])
 
 
-def _distinct_intervals(first: Indices, last: Indices, width: int) -> tuple[Indices, Indices, Indices]:
-    """Return the distinct intervals of several columns, and each interval's number behind the single columns.
-
-    Trivial nodes have the interval of their child, and most nodes are leaves: few intervals are left to sum.
-    """
-    wide = np.flatnonzero(last - first > 1)
-    key, number = np.unique(first[wide] * (width + 1) + last[wide], return_inverse=True)
-    column = first.copy()
-    column[wide] = width + number
-    return key // (width + 1), key % (width + 1), column
-
-
 # Sums ------------------------------------------------------------------------------------------------------
 
 
@@ -276,22 +270,22 @@ def leaf_shares(hierarchy: TreeArrays, x: Array) -> Array:
     >>> leaf_shares(h, np.array([1, 1, 2.0])).tolist()
     [1.0, 0.5, 0.25, 0.25, 0.5]
     """
-    return ops_of(x).interval_shares(x, *Layout.of(hierarchy, x).leaf_intervals)
+    return ops_of(x).interval_shares(x, Layout.of(hierarchy, x).leaf_intervals)
 
 
 def leaf_softmax(hierarchy: TreeArrays, x: Array) -> Array:
     """Softmax over the leaves, summed up the tree: [..., leaves] -> [..., nodes]."""
-    return ops_of(x).interval_softmax(x, *Layout.of(hierarchy, x).leaf_intervals)
+    return ops_of(x).interval_softmax(x, Layout.of(hierarchy, x).leaf_intervals)
 
 
 def descendant_shares(hierarchy: TreeArrays, x: Array) -> Array:
     """Sum x >= 0 over each node and its descendants, as a share of the whole: [..., nodes] -> same."""
-    return ops_of(x).interval_shares(x, *Layout.of(hierarchy, x).descendant_intervals)
+    return ops_of(x).interval_shares(x, Layout.of(hierarchy, x).descendant_intervals)
 
 
 def descendant_softmax(hierarchy: TreeArrays, x: Array) -> Array:
     """Softmax over the nodes, summed up the tree: [..., nodes] -> same."""
-    return ops_of(x).interval_softmax(x, *Layout.of(hierarchy, x).descendant_intervals)
+    return ops_of(x).interval_softmax(x, Layout.of(hierarchy, x).descendant_intervals)
 
 
 def sum_ancestors(hierarchy: TreeArrays, x: Array) -> Array:

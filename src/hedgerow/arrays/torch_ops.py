@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.arrays.interface import Check
+    from hedgerow.arrays.interface import Check, Intervals
 
 NODES = {torch.float32: torch.int32, torch.float64: torch.int64}
 """The whole numbers that are as wide as scores: a kernel writes nodes as such, beside their scores."""
@@ -54,7 +54,7 @@ def prefix_sums(x: Tensor) -> Tensor:
     return functional.pad(x.cumsum(-1, dtype=torch.float64), (1, 0))
 
 
-def interval_shares(x: Tensor, first: Tensor, last: Tensor, column: Tensor) -> Tensor:
+def interval_shares(x: Tensor, intervals: Intervals) -> Tensor:
     """Sum x >= 0 over intervals of columns, as shares of the sum of the row: see `numpy_ops.interval_shares`.
 
     Gradients are those of plain sums.
@@ -64,16 +64,18 @@ def interval_shares(x: Tensor, first: Tensor, last: Tensor, column: Tensor) -> T
     total = whole + torch.where((whole - 1).abs() <= rounding, 1 - whole, 0.0).detach()
     part = x / total.to(x.dtype)
     units = (part.detach() * (1 / UNIT)).floor()
-    share = _with_intervals(units, first, last, torch.int64).mul(UNIT).clamp(max=1)
+    share = _with_intervals(units, intervals, torch.int64).mul(UNIT).clamp(max=1)
     if _may_need_gradient(part):
-        smooth = _with_intervals(part, first, last, torch.float64)
+        smooth = _with_intervals(part, intervals, torch.float64)
         share = smooth + (share - smooth).detach()
-    share = torch.where(column == column[0], 1.0, share.index_select(-1, column))
+    number = intervals.number
+    share = torch.where(number == number[0], 1.0, share.index_select(-1, number))
     return torch.where((whole > 0) & (whole < torch.inf), share, torch.nan)
 
 
-def _with_intervals(x: Tensor, first: Tensor, last: Tensor, dtype: torch.dtype) -> Tensor:
+def _with_intervals(x: Tensor, intervals: Intervals, dtype: torch.dtype) -> Tensor:
     """Return x followed by the sums over its intervals, added up in another type."""
+    first, last = intervals.first, intervals.last
     sums = x.to(dtype).cumsum(-1)
     before = sums.index_select(-1, first) - x.index_select(-1, first).to(dtype)
     return torch.cat([x, (sums.index_select(-1, last - 1) - before).to(x.dtype)], dim=-1)
@@ -85,7 +87,7 @@ def _may_need_gradient(x: Tensor) -> bool:
     return forward_ad.unpack_dual(x).tangent is not None  # type: ignore[no-untyped-call]
 
 
-def interval_softmax(x: Tensor, first: Tensor, last: Tensor, column: Tensor) -> Tensor:
+def interval_softmax(x: Tensor, intervals: Intervals) -> Tensor:
     """Return the `interval_shares` of exp(x), safe from overflow; on a GPU, where Triton is there, in one kernel.
 
     The kernel's exponentials may differ in the last digit. Equal scores get equal shares and no interval gets less
@@ -94,7 +96,7 @@ def interval_softmax(x: Tensor, first: Tensor, last: Tensor, column: Tensor) -> 
     kernel = _softmax_kernel() if x.is_cuda and not torch.compiler.is_compiling() else None
     if kernel is not None and not _may_need_gradient(x):
         try:
-            return kernel(x.detach(), first, last, column)
+            return kernel(x.detach(), intervals.low, intervals.high)
         except torch.OutOfMemoryError:
             raise
         except Exception as error:  # as for `Tiers`
@@ -103,7 +105,7 @@ def interval_softmax(x: Tensor, first: Tensor, last: Tensor, column: Tensor) -> 
             )
             _softmax_kernel.cache_clear()
             _broken.append(error)
-    return interval_shares((x - x.amax(-1, keepdim=True)).exp(), first, last, column)
+    return interval_shares((x - x.amax(-1, keepdim=True)).exp(), intervals)
 
 
 _broken: list[Exception] = []  # why Triton is not tried again

@@ -162,43 +162,41 @@ def _larger(value, place, next_value, next_place):
     return tl.where(stays, value, next_value), tl.where(stays, place, next_place)
 
 
-_PROGRAMS_A_MULTIPROCESSOR = 4  # few enough for what they write down in between to stay in the cache
+_PROGRAMS_PER_MULTIPROCESSOR, _SOFTMAX_WARPS = 8, 4  # what they write in between stays in the cache
 
 
-def interval_softmax(
-    x: torch.Tensor, first: torch.Tensor, last: torch.Tensor, column: torch.Tensor
-) -> torch.Tensor:
+def interval_softmax(x: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
     """Softmax of rows, summed over intervals of columns: see `numpy_ops.interval_softmax`."""
     width = x.shape[-1]
     rows = x.reshape(-1, width).contiguous()
-    out = torch.empty(len(rows), len(column), dtype=x.dtype, device=x.device)
+    out = torch.empty(len(rows), len(low), dtype=x.dtype, device=x.device)
     processors = torch.cuda.get_device_properties(x.device).multi_processor_count
-    programs = min(len(rows), _PROGRAMS_A_MULTIPROCESSOR * processors)
+    programs = min(len(rows), _PROGRAMS_PER_MULTIPROCESSOR * processors)
     if programs:
         sums = torch.empty(programs, width + 1, dtype=torch.int64, device=x.device)
+        rounding = sum_rounding(width, torch.finfo(x.dtype).eps)
         with torch.cuda.device_of(x):  # type: ignore[no-untyped-call]
             _interval_softmax[(programs,)](
                 rows,
                 len(rows),
                 width,
                 sums,
-                first,
-                last,
-                column,
-                len(column),
+                low,
+                high,
+                len(low),
                 out,
-                sum_rounding(width, torch.finfo(x.dtype).eps),
+                rounding,
                 BLOCK=_BLOCK,
-                num_warps=_WARPS,
+                num_warps=_SOFTMAX_WARPS,
             )
-    return out.reshape(*x.shape[:-1], len(column))
+    return out.reshape(*x.shape[:-1], len(low))
 
 
 # Every program takes one row after another. `sums` holds the prefix sums of its row, in whole multiples of 2^-62,
 # which no order of adding rounds; every interval is then a difference of two of them.
 @triton.jit
 def _interval_softmax(
-    x, rows, width, sums, first, last, column, columns, out, rounding,
+    x, rows, width, sums, low, high, nodes, out, rounding,
     BLOCK: tl.constexpr,  # noqa: N803
 ):  # fmt: skip
     lane = tl.arange(0, BLOCK)
@@ -228,15 +226,13 @@ def _interval_softmax(
             tl.store(sums + 1 + start + lane, before + tl.cumsum(units, 0), mask=inside)
             before += tl.sum(units, 0)
         tl.debug_barrier()  # all sums are there
-        target = out + tl.cast(row, tl.int64) * columns
-        for start in range(0, columns, BLOCK):
-            inside = start + lane < columns
-            place = tl.load(column + start + lane, mask=inside, other=0)
-            wide = inside & (place >= width)
-            low = tl.where(wide, tl.load(first + place - width, mask=wide, other=0), place)
-            high = tl.where(wide, tl.load(last + place - width, mask=wide, other=0), place + 1)
-            units = tl.load(sums + high, mask=inside, other=0) - tl.load(sums + low, mask=inside, other=0)
+        target = out + tl.cast(row, tl.int64) * nodes
+        for start in range(0, nodes, BLOCK):
+            inside = start + lane < nodes
+            first = tl.load(low + start + lane, mask=inside, other=0)
+            last = tl.load(high + start + lane, mask=inside, other=0)
+            units = tl.load(sums + last, mask=inside, other=0) - tl.load(sums + first, mask=inside, other=0)
             share = tl.minimum(units.to(number) * 2.168404344971009e-19, 1.0)
-            share = tl.where((low == 0) & (high == width), 1.0, share)
+            share = tl.where((first == 0) & (last == width), 1.0, share)
             tl.store(target + start + lane, tl.where(good, share, float("nan")), mask=inside)
         tl.debug_barrier()  # all sums were used
