@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -170,8 +171,7 @@ def interval_softmax(x: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> 
     width = x.shape[-1]
     rows = x.reshape(-1, width).contiguous()
     out = torch.empty(len(rows), len(low), dtype=x.dtype, device=x.device)
-    processors = torch.cuda.get_device_properties(x.device).multi_processor_count
-    programs = min(len(rows), _PROGRAMS_PER_MULTIPROCESSOR * processors)
+    programs = min(len(rows), _PROGRAMS_PER_MULTIPROCESSOR * _multiprocessors(x.device))
     if programs:
         sums = torch.empty(programs, width + 1, dtype=torch.int64, device=x.device)
         rounding = sum_rounding(width, torch.finfo(x.dtype).eps)
@@ -190,6 +190,11 @@ def interval_softmax(x: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> 
                 num_warps=_SOFTMAX_WARPS,
             )
     return out.reshape(*x.shape[:-1], len(low))
+
+
+@functools.cache
+def _multiprocessors(device: torch.device) -> int:
+    return int(torch.cuda.get_device_properties(device).multi_processor_count)
 
 
 # Every program takes one row after another. `sums` holds the prefix sums of its row, in whole multiples of 2^-62,
