@@ -45,7 +45,7 @@ def _paragraphs(diagnosis: Diagnosis, width: int) -> Iterator[Text]:
         for sentence in _tree_sentences(diagnosis.tree):
             yield _wrapped(sentence, width)
     if diagnosis.scores is not None and diagnosis.scores.kind is not None:
-        fit = {"leaves": "the leaves", "all nodes": "the nodes of the tree"}[diagnosis.scores.kind]
+        fit = {"leaves": "the leaves", "nodes": "the nodes of the tree"}[diagnosis.scores.kind]
         columns = counted(diagnosis.scores.columns, "class column", "class columns")
         yield _wrapped(f"Scores: the {columns} of {diagnosis.scores.source} are exactly {fit}.", width)
     if diagnosis.labels is not None:
@@ -156,7 +156,17 @@ def _advice(diagnosis: Diagnosis) -> str:
         return f"see whether your labels fit the tree:\n  hedgerow doctor {tree} --labels FILE"
     if diagnosis.scores is None:
         return f"see whether your model's scores fit the tree:\n  hedgerow doctor {tree} --scores FILE"
+    scores = shlex.join(
+        [
+            diagnosis.scores.source,
+            *options(**{name: _on_command_line(value) for name, value in diagnosis.score_reading.items()}),
+        ]
+    )
     return (
         f"the names in tree, labels and scores fit together; look at the scores themselves:\n"
-        f"  hedgerow evaluate {shlex.quote(diagnosis.scores.source)} --tree {tree}"
+        f"  hedgerow evaluate {scores} --tree {tree}"
     )
+
+
+def _on_command_line(value: str | list[str] | None) -> str | None:
+    return ",".join(value) if isinstance(value, list) else value
