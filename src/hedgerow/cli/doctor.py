@@ -9,13 +9,19 @@ import typer
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
+    ClassColumnsOption,
+    ClassPrefixOption,
+    DelimiterOption,
     DisambiguateOption,
+    IdColumnOption,
     JsonOption,
+    LabelColumnOption,
     Output,
     RootOption,
     SeparatorOption,
     TreeFormatOption,
     check_outputs,
+    class_columns,
     write_json,
 )
 from hedgerow.errors import as_options
@@ -47,6 +53,11 @@ def doctor(
     root: RootOption = "root",
     separator: SeparatorOption = None,
     disambiguate: DisambiguateOption = False,
+    label_column: LabelColumnOption = None,
+    id_column: IdColumnOption = None,
+    columns: ClassColumnsOption = None,
+    class_prefix: ClassPrefixOption = None,
+    delimiter: DelimiterOption = None,
     json_file: JsonOption = None,
 ) -> None:
     """Explain a tree in plain words, and everything that is wrong with it.
@@ -66,6 +77,11 @@ def doctor(
             root=root,
             separator=separator,
             disambiguate=disambiguate,
+            label_column=label_column,
+            id_column=id_column,
+            class_columns=class_columns(columns),
+            class_prefix=class_prefix,
+            delimiter=delimiter,
         )
     diagnosis.print(Output())
     if json_file is not None:

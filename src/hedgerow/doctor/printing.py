@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _PROBLEMS_SHOWN = 25
 _WIDEST_LINE = 110
+_LISTED = 10  # class columns that a command lists; for more, it names a file
 
 
 def print_diagnosis(diagnosis: Diagnosis, console: Console | None = None) -> None:
@@ -156,12 +157,8 @@ def _advice(diagnosis: Diagnosis) -> str:
         return f"see whether your labels fit the tree:\n  hedgerow doctor {tree} --labels FILE"
     if diagnosis.scores is None:
         return f"see whether your model's scores fit the tree:\n  hedgerow doctor {tree} --scores FILE"
-    scores = shlex.join(
-        [
-            diagnosis.scores.source,
-            *options(**{name: _on_command_line(value) for name, value in diagnosis.score_reading.items()}),
-        ]
-    )
+    reading = {name: _on_command_line(value) for name, value in diagnosis.score_reading.items()}
+    scores = shlex.join([diagnosis.scores.source, *options(**reading)])
     return (
         f"the names in tree, labels and scores fit together; look at the scores themselves:\n"
         f"  hedgerow evaluate {scores} --tree {tree}"
@@ -169,4 +166,7 @@ def _advice(diagnosis: Diagnosis) -> str:
 
 
 def _on_command_line(value: str | list[str] | None) -> str | None:
-    return ",".join(value) if isinstance(value, list) else value
+    if not isinstance(value, list):
+        return value
+    listed = ",".join(value)
+    return listed if len(value) <= _LISTED and listed.count(",") == len(value) - 1 else "FILE"
