@@ -342,17 +342,34 @@ class Hierarchy:
             ) from None
         return found.reshape(array.shape)
 
-    def nodes(self, labels: ArrayLike) -> Indices:
-        """Return node indices from labels that are names or indices already, checked.
+    def nodes(self, labels: ArrayLike, classes: ArrayLike | None = None) -> Indices:
+        """Return node indices from labels: names or integers, checked.
 
+        Parameters
+        ----------
+        labels
+            Names of nodes, or integers.
+        classes
+            Names of nodes in which integers are positions; without it, integers are node indices.
+
+        Examples
+        --------
         >>> h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
         >>> h.nodes(["dog", "root"]).tolist(), h.nodes([2, 0]).tolist()
         ([2, 0], [2, 0])
+        >>> h.nodes([0, 1, 0], classes=["dog", "cat"]).tolist()
+        [2, 1, 2]
         """
         array = np.asarray(labels)
         if array.dtype.kind in "OUT":
             return self.indices(array)
-        return self._checked(array)
+        if classes is None or classes is self.names:
+            return self._checked(array)
+        known, place = self.indices(classes), _integers(array)
+        if place.size and (place.min() < 0 or place.max() >= len(known)):
+            offender = place[(place < 0) | (place >= len(known))].ravel()[0]
+            raise ScoreError(f"{offender} is not a number of a class: there are classes 0 to {len(known) - 1}.")
+        return known[place]
 
     def _checked(self, nodes: ArrayLike) -> Indices:
         """Return node indices as int64, having made sure that they are such."""
