@@ -289,3 +289,40 @@ def test_predictions_need_a_known_extension(tmp_path: Path) -> None:
         prediction_writer(tmp_path / "out.xlsx", H),
     ):
         pass
+
+
+# Likelihoods with a scale -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("root", [True, False])
+@pytest.mark.parametrize("scale", [None, "probability", "log", "logit"])
+def test_likelihoods_keep_their_scale(scale: Any, root: bool, tmp_path: Path) -> None:
+    theta = np.random.default_rng(0).normal(size=(5, len(H) - 1))
+    q = np.asarray(hr.likelihood.multilabel(H, theta, scale=scale or "probability"))
+    order = np.random.default_rng(1).permutation(len(H))
+    order = order if root else order[order > 0]
+    path = save_npz(
+        tmp_path / "s.npz",
+        classes=H.names[order].astype(str),
+        likelihoods=q[:, order],
+        scale=scale,
+        labels=["cod"] * 5,
+    )
+    (block,) = open_scores(path, H)
+    assert block.scale == (scale or "probability")
+    np.testing.assert_array_equal(block.q, q)
+    assert hr.evaluate(H, open_scores(path, H)).summary == hr.evaluate(H, q, ["cod"] * 5, scale=scale).summary
+
+
+def test_likelihoods_are_those_of_nodes(tmp_path: Path) -> None:
+    path = save_npz(tmp_path / "s.npz", likelihoods=probabilities(2), labels=["cod"] * 2)
+    with pytest.raises(HedgerowError, match=r"Taken as all nodes .*: 2 missing \('bird' and 'fish'\)"):
+        open_scores(path, H)
+    path = save_npz(tmp_path / "s.npz", classes=H.names.astype(str), likelihoods=np.ones((1, 7)), scale="odds")
+    with pytest.raises(FileError, match="'scale' must be one of 'probability', 'log', 'logit'"):
+        open_scores(path, H, labels=False)
+    path = save_npz(
+        tmp_path / "s.npz", classes=H.names.astype(str), likelihoods=np.full((1, 7), np.nan), scale="log"
+    )
+    with pytest.raises(ScoreError, match=r"must be numbers; row 0 .* has no number \(NaN\) for 'animal'"):
+        read(path, labels=False)
