@@ -84,9 +84,7 @@ LogitsOption = Annotated[
 ]
 RenormaliseOption = Annotated[
     bool,
-    typer.Option(
-        "--renormalise", help="Divide each row of leaf probabilities by its sum: rounded, percentages, votes."
-    ),
+    typer.Option("--renormalise", help="Divide each row by its sum: for rounded numbers, percentages, votes."),
 ]
 LabelColumnOption = Annotated[
     str | None,
