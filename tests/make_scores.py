@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.score_files.scores import open_scores
+from hedgerow.score_files import open_scores
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -54,6 +54,55 @@ def hedgerow(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 
     return re.sub(r"\x1b\[[0-9;]*m", "", printed.out), re.sub(r"\x1b\[[0-9;]*m", "", printed.err)
 
 
+def test_scores_as_other_tools_write_them(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = pd.read_csv("b.csv").rename(columns={"label": "species", "id": "ID"})
+    table[LEAVES] = table[LEAVES].round(2)
+    table.rename(columns={name: f"p_{name}" for name in LEAVES}).assign(note="x").to_csv(
+        "c.csv", sep=";", index=False
+    )
+    options: list[str] = []
+    # Every message names the option that helps.
+    for said, *more in (
+        ("--delimiter ';'", "--delimiter", ";"),
+        ("--label-column NAME", "--label-column", "species"),
+        ("--class-prefix p_", "--class-prefix", "p_"),
+        ("--renormalise", "--renormalise"),
+    ):
+        _, error = hedgerow(capsys, "evaluate", "c.csv", "--tree", "tree.csv", *options, status=2)
+        assert said in error
+        assert "--logits" not in error
+        options += more
+    options += ["--id-column", "ID"]
+    out, _ = hedgerow(capsys, "evaluate", "c.csv", "--tree", "tree.csv", *options, "--json", "c.json")
+    again = "--renormalise --label-column species --id-column ID --class-prefix p_ --delimiter ';' --tau"
+    assert again in out
+    pd.DataFrame(table[LEAVES].div(table[LEAVES].sum(axis=1), axis=0)).assign(
+        label=table["species"], id=table["ID"]
+    ).to_csv("d.csv", index=False)
+    hedgerow(capsys, "evaluate", "d.csv", "--tree", "tree.csv", "--json", "d.json")
+    found, expected = (json.loads(Path(name).read_text())["summary"] for name in ("c.json", "d.json"))
+    assert found == pytest.approx(expected, abs=1e-12)
+    hedgerow(capsys, "predict", "c.csv", "--tree", "tree.csv", *options, "--tau", "0.5", "-o", "out.csv")
+    assert pd.read_csv("out.csv")["id"].tolist() == table["ID"].tolist()
+    out, _ = hedgerow(capsys, "compare", "c.csv", "c.csv", "--tree", "tree.csv", *options)
+    assert "c " in out
+    options.remove("--renormalise")
+    out, _ = hedgerow(capsys, "doctor", "tree.csv", "--scores", "c.csv", *options)
+    assert "80 examples" in out
+
+
+def test_class_columns_from_a_file_or_a_list(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pd.read_csv("b.csv").assign(width=7).to_csv("c.csv", index=False)
+    Path("classes.txt").write_text("\n".join(LEAVES) + "\n")
+    for given in ("classes.txt", ",".join(LEAVES)):
+        hedgerow(capsys, "evaluate", "c.csv", "--tree", "tree.csv", "--class-columns", given)
+        hedgerow(capsys, "doctor", "tree.csv", "--scores", "c.csv", "--class-columns", given)
+    _, error = hedgerow(
+        capsys, "evaluate", "c.csv", "--tree", "tree.csv", "--class-columns", "class.txt", status=2
+    )
+    assert "no column 'class.txt', which --class-columns FILE lists" in error
+
+
 def test_evaluate_explains_its_figures(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", "--bootstrap", "20")
     assert "a: 80 examples, a tree of 7 nodes with 4 leaves" in out

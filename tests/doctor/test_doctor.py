@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from hedgerow.doctor import Diagnosis, examine
-from hedgerow.errors import FileError, HedgerowError, ParameterError
+from hedgerow.errors import FileError, ParameterError
 
 REAL_TREES = Path(__file__).parents[3] / "shared" / "data" / "hierarchies"
 TREE = "animal,bird\nanimal,fish\nanimal,worm\nbird,robin\nbird,wren\nfish,cod\n"
@@ -111,10 +111,17 @@ def test_a_table_without_the_names_of_its_ranks(tree: str) -> None:
 
 def test_tables_separated_by_semicolons(tree: str) -> None:
     Path("table.csv").write_text("robin;wren;cod;worm;label\n1;0;0;0;wren\n")
-    with pytest.raises(FileError, match="separated by semicolons"):
-        examine(tree, scores="table.csv")
-    with pytest.raises(FileError, match="separated by semicolons"):
-        examine(tree, labels="table.csv")
+    files: list[dict[str, Any]] = [{"scores": "table.csv"}, {"labels": "table.csv"}]
+    for given in files:
+        (problem,) = examine(tree, **given).problems
+        assert "separated by semicolons: say delimiter=';'" in problem.message
+        found = examine(tree, **given, delimiter=";")
+        assert found.ok
+        assert found.labels is not None
+        assert found.labels.distinct == 1
+    assert "hedgerow evaluate table.csv --delimiter ';' --tree" in words(
+        examine(tree, scores="table.csv", delimiter=";")
+    )
 
 
 def test_every_problem_is_listed(tree: str) -> None:
@@ -218,10 +225,17 @@ def test_unknown_labels(tree: str) -> None:
 
 def test_bad_label_files(tree: str) -> None:
     Path("labels.csv").write_text("name\nrobin\n")
-    with pytest.raises(FileError, match="no 'label' column"):
-        examine(tree, labels="labels.csv")
-    with pytest.raises(ParameterError, match=r"\.npz, \.csv"):
-        examine(tree, labels=save_labels("labels.txt", ["robin"]).replace(".txt", ".doc"))
+    (problem,) = examine(tree, labels="labels.csv").problems
+    assert problem.kind == "unreadable labels"
+    assert "has no column 'label'" in problem.message
+    assert "Its columns: 'name'" in problem.message
+    assert "label_column='NAME'" in problem.message
+    assert examine(tree, labels="labels.csv", label_column="name").ok
+    Path("labels.doc").write_text("robin\n")
+    with pytest.raises(
+        ParameterError, match=r"from \.txt, \.npz, \.csv, \.tsv, \.parquet files, not from '\.doc'"
+    ):
+        examine(tree, labels="labels.doc")
     Path("empty.txt").write_text("\n")
     assert "no labels" in words(examine(tree, labels="empty.txt"))
 
@@ -241,7 +255,7 @@ def save_scores(name: str, classes: list[str], **more: Any) -> str:
 
 @pytest.mark.parametrize("name", ["scores.npz", "scores.csv", "scores.parquet"])
 def test_score_columns(tree: str, name: str) -> None:
-    for classes, kind in ((LEAVES, "leaves"), (NODES[::-1], "all nodes"), (NODES[1:], "all nodes")):
+    for classes, kind in ((LEAVES, "leaves"), (NODES[::-1], "nodes"), (NODES[1:], "nodes")):
         diagnosis = examine(tree, scores=save_scores(name, classes))
         assert diagnosis.ok
         assert diagnosis.scores is not None
@@ -267,21 +281,21 @@ def test_score_columns_that_do_not_fit(tree: str) -> None:
     assert diagnosis.scores.missing == ["robin", "worm"]
     assert diagnosis.scores.extra == ["robbin"]
     text = words(diagnosis)
-    assert "2 missing: 'robin' and 'worm'" in text
-    assert "'robbin' is near 'robin'" in text
+    assert "2 missing ('robin' and 'worm'); 1 extra ('robbin'). Did you mean 'robin'?" in text
+    assert "until they are exactly the leaves" in text
     diagnosis = examine(tree, scores=save_scores("scores.npz", [*LEAVES, "bird"]))
     assert diagnosis.scores is not None
     assert diagnosis.scores.missing == ["fish"]
     diagnosis = examine(tree, scores=save_scores("scores.npz", [*LEAVES, "cod"]))
     assert diagnosis.scores is not None
-    assert diagnosis.scores.extra == ["cod"]
+    assert (diagnosis.scores.repeated, diagnosis.scores.extra) == (["cod"], [])
 
 
 def test_bad_score_files(tree: str) -> None:
     Path("junk.npz").write_bytes(b"junk")
     Path("junk.parquet").write_bytes(b"junk")
-    np.savez("objects.npz", classes=np.array(["a", None], dtype=object))
-    np.savez("numbers.npz", classes=np.arange(3))
+    np.savez("objects.npz", classes=np.array(["a", None], dtype=object), probabilities=np.ones((1, 2)))
+    np.savez("numbers.npz", classes=np.arange(3), probabilities=np.ones((1, 3)))
     np.savez("nameless.npz", probabilities=np.ones((1, 1)))
     for name, part in (
         ("junk.npz", "cannot be read as .npz"),
@@ -290,11 +304,48 @@ def test_bad_score_files(tree: str) -> None:
         ("numbers.npz", "list of names"),
         ("nameless.npz", "no member 'classes'"),
     ):
-        with pytest.raises(HedgerowError, match=part):
-            examine(tree, scores=name)
+        (problem,) = examine(tree, scores=name).problems
+        assert problem.kind == "unreadable scores"
+        assert part in problem.message
+    Path("scores.csv.gz").write_bytes(b"junk")
+    with pytest.raises(ParameterError, match=r"not from '\.gz'"):
+        examine(tree, scores="scores.csv.gz")
     Path("tree.csv").write_text("r,label\nr,b\n")
-    with pytest.raises(FileError, match="'label', the name of a class and of a column"):
-        examine(tree, scores=save_scores("scores.csv", ["label", "b"]))
+    (problem,) = examine(tree, scores=save_scores("scores.csv", ["label", "b"])).problems
+    assert "'label', the name of a class and of a column" in problem.message
+    assert examine(tree, scores="scores.csv", class_columns=["label", "b"]).ok
+
+
+def test_labels_do_not_keep_columns_from_being_looked_at(tree: str) -> None:
+    classes = ["robbin", "wren", "cod", "worm"]
+    diagnosis = examine(tree, scores=save_scores("scores.npz", classes, labels=np.array([0, 1])))
+    assert [problem.kind for problem in diagnosis.problems] == ["score columns", "unreadable labels"]
+    assert "must be a list of names of nodes, not int64" in diagnosis.problems[1].message
+    assert "'labels'" not in words(examine(tree, scores="scores.npz", labels=save_labels("labels.txt", ["robin"])))
+
+
+def test_bad_scores_do_not_keep_labels_from_being_looked_at(tree: str) -> None:
+    Path("junk.npz").write_bytes(b"junk")
+    diagnosis = examine(tree, scores="junk.npz", labels=save_labels("labels.txt", ["robin", "dodo"]))
+    assert [problem.kind for problem in diagnosis.problems] == ["unreadable scores", "unknown labels"]
+
+
+def test_columns_with_names_of_their_own(tree: str) -> None:
+    pd.DataFrame([[0.25] * 4], columns=[f"p_{name}" for name in LEAVES]).assign(ID=7, species="robin").to_csv(
+        "scores.csv", index=False
+    )
+    assert "say class_prefix='p_'" in examine(tree, scores="scores.csv").problems[0].message
+    options: dict[str, Any] = {"class_prefix": "p_", "label_column": "species", "id_column": "ID"}
+    diagnosis = examine(tree, scores="scores.csv", **options)
+    assert diagnosis.ok
+    assert diagnosis.labels is not None
+    assert diagnosis.labels.distinct == 1
+    assert (
+        "hedgerow evaluate scores.csv --label-column species --id-column ID --class-prefix p_ --tree tree.csv"
+        in words(diagnosis)
+    )
+    (problem,) = examine(tree, scores="scores.csv", class_prefix="p_", label_column="kind").problems
+    assert "It has no column 'kind'" in problem.message
 
 
 def test_findings_are_json(tree: str) -> None:

@@ -21,7 +21,7 @@ from hedgerow.measure.comparison import compare
 from hedgerow.measure.evaluation import Evaluation
 from hedgerow.measure.evaluation_builder import evaluate
 from hedgerow.measure.folder import read_or_evaluate
-from hedgerow.score_files.scores import Block, open_scores
+from hedgerow.score_files import Block, open_scores
 from tests.make_scores import LEAVES, H, probabilities, save_npz
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, UnknownNameError
-from hedgerow.score_files import columns
-from hedgerow.score_files.scores import open_scores
+from hedgerow.score_files import open_scores
 from tests.make_scores import LEAVES, H, every_format, probabilities, read, save, save_npz, save_table
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def test_impossible_probabilities_name_row_and_class(suffix: str, value: float, 
     p = probabilities(9)
     p[5, 2] = value
     path = save(tmp_path / f"s.{suffix}", p, ["cod"] * 9)
-    remedy = "Remove the row" if np.isnan(value) else "logits=True"
+    remedy = "logits=True" if np.isfinite(value) else "Remove the row"
     refused(ScoreError, f"row 5 (counted from 0) has {said} for 'cod'", remedy, path=path, block_rows=2)
 
 
@@ -56,7 +55,7 @@ def test_rows_must_sum_to_one(suffix: str, tmp_path: Path) -> None:
     p = probabilities(9)
     p[6] *= 0.9
     path = save(tmp_path / f"s.{suffix}", p, ["cod"] * 9)
-    refused(ScoreError, "sum to 1 within 0.001; row 6 (counted from 0) sums to 0.9", "logits=True", path=path)
+    refused(ScoreError, "sum to 1 within 0.001; row 6 (counted from 0) sums to 0.9", "renormalise=True", path=path)
 
 
 def test_advice_on_rows_that_do_not_sum_to_one(tmp_path: Path) -> None:
@@ -66,11 +65,17 @@ def test_advice_on_rows_that_do_not_sum_to_one(tmp_path: Path) -> None:
             list(open_scores(path, H))
         return str(caught.value)
 
-    rounded = "rounded, write more digits, or divide each row by its sum. If these are logits"
-    assert rounded in advice([0.33, 0.33, 0.33, 0.0])
-    assert "percentages, divide them by 100. If these are logits" in advice([90.0, 5.0, 5.0, 0.0])
-    assert advice([0.5, 0.5, 0.5, 0.5]).endswith("sums to 2. " + columns._if_logits())
-    assert advice([0.5, np.nan, 0.5, 0.0]).endswith("Remove the row, or compute its scores again.")
+    divide = "say renormalise=True, which divides each row by its sum."
+    assert advice([0.33, 0.33, 0.33, 0.0]).endswith(f"If these are probabilities that were rounded, {divide}")
+    assert advice([90.0, 5.0, 5.0, 0.0]).endswith(f"If these are percentages, {divide}")
+    assert advice([0.5, 0.5, 0.5, 0.5]).endswith(f"sums to 2. If only the shares within a row matter, {divide}")
+    assert advice([3.0, 2.0, 2.0, 0.0]).endswith(
+        f"counts or weights, {divide} If these are logits, say so with logits=True, or save them in the .npz file "
+        "as 'logits'."
+    )
+    assert "renormalise" not in advice([3.0, -2.0, 0.0, 0.0])
+    for impossible in ([0.5, np.nan, 0.5, 0.0], [0.0] * 4, [np.inf, 0.0, 0.0, 0.0]):
+        assert advice(impossible).endswith("Remove the row, or compute its scores again.")
 
 
 @every_format
@@ -124,7 +129,14 @@ def test_an_index_column_is_explained(tmp_path: Path) -> None:
 def test_a_class_named_like_a_column(suffix: str, name: str, tmp_path: Path) -> None:
     h = hr.Hierarchy.from_edges([("root", name), ("root", "other")])
     path = save_table(tmp_path / f"s.{suffix}", probabilities(2, columns=2), [name, "other"])
-    refused(UnknownNameError, f"a column {name!r}, the name of a class", path=path, tree=h, labels=False)
+    refused(
+        UnknownNameError,
+        f"a column {name!r}, the name of a class",
+        "class_columns",
+        path=path,
+        tree=h,
+        labels=False,
+    )
     inside = save_npz(
         tmp_path / "s.npz", classes=[name, "other"], probabilities=probabilities(2, columns=2), labels=[name] * 2
     )
@@ -159,7 +171,7 @@ def test_labels_that_are_numbers(tmp_path: Path) -> None:
         save_npz(tmp_path / "s.npz", probabilities=probabilities(2), labels=[0, 1]),
         save_table(tmp_path / "s.parquet", probabilities(2), label=[0, 1]),
     ):
-        refused(ScoreError, "names of nodes, not int64", "never guessed", path=path)
+        refused(ScoreError, "names of nodes, not int64", "write their names", "never guessed", path=path)
 
 
 @every_format
@@ -192,7 +204,7 @@ def test_probabilities_called_logits_are_doubted(tmp_path: Path) -> None:
     file = open_scores(path, H, logits=True)
     assert len(list(file)) == 1
     assert "looks like probabilities" in file.warnings[0]
-    for factor, digits, said in ((1, 2, "looks like probabilities"), (100, 0, "divided by 100")):
+    for factor, digits, said in ((1, 2, "looks like probabilities"), (100, 0, "and say renormalise=True")):
         rounded = np.round(factor * probabilities(5), digits)
         file = open_scores(save_table(tmp_path / "s.csv", rounded, label=["cod"] * 5), H, logits=True)
         assert len(list(file)) == 1
@@ -339,7 +351,8 @@ def test_compression_that_numpy_does_not_write(tmp_path: Path) -> None:
         ("robin,wren,cod,eel,label\n1,0,0,0,cod\n1,0,0,0\n", FileError, "row 1 (counted from 0) has 4 cells"),
         ("robin,wren,cod,eel,label\n1,0,,0,cod\n", ScoreError, "no number (NaN) for 'cod'"),
         ("robin,wren,cod,eel,label,label\n1,0,0,0,cod,cod\n", FileError, "two columns 'label'"),
-        ("robin;wren;cod;eel;label\n1;0;0;0;cod\n", FileError, "separated by semicolons"),
+        ("robin;wren;cod;eel;label\n1;0;0;0;cod\n", FileError, "separated by semicolons: say delimiter=';'"),
+        ("robin\twren\tcod\teel\tlabel\n1\t0\t0\t0\tcod\n", FileError, "by tabs: say delimiter='tab'"),
     ],
 )
 def test_damaged_csv(text: str, error: type[HedgerowError], said: str, tmp_path: Path) -> None:

@@ -13,9 +13,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError
-from hedgerow.score_files import npz, scores, tables
-from hedgerow.score_files.predictions import prediction_writer
-from hedgerow.score_files.scores import open_scores
+from hedgerow.score_files import open_scores, prediction_writer
+from hedgerow.score_files.npz import NpzFile, NpzReader
 from tests.make_scores import LEAVES, H, every_format, probabilities, read, save, save_npz, save_table
 
 if TYPE_CHECKING:
@@ -157,45 +156,45 @@ def test_one_class_and_one_example(tmp_path: Path) -> None:
     assert labels == [1]
 
 
-def test_fortran_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fortran_order(tmp_path: Path) -> None:
     p = probabilities(9)
     path = save_npz(tmp_path / "s.npz", probabilities=np.asfortranarray(p), labels=["cod"] * 9)
     np.testing.assert_array_equal(read(path, block_rows=2)[0], hr.likelihood.from_leaves(H, p, classes=LEAVES))
-    monkeypatch.setattr(npz, "WHOLE_LIMIT", 100)
+    small = NpzReader(NpzFile(str(path), whole_limit=100))
     with pytest.raises(FileError, match=r"'probabilities' is in Fortran order, 288 bytes .* np.ascontiguousarray"):
-        read(path)
+        next(small.read(2, frozenset()))
 
 
 # Streaming ----------------------------------------------------------------------------------------------------
 
 
-def test_a_deflated_file_is_never_held_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scores, "_BLOCK_BYTES", 1 << 19)
+def test_a_deflated_file_is_never_held_whole(tmp_path: Path) -> None:
     h = hr.Hierarchy.from_edges([("root", f"c{i}") for i in range(500)])
     p = np.full((10_000, 500), 1 / 500, dtype=np.float64)  # 40 MB
     path = tmp_path / "s.npz"
     np.savez_compressed(path, classes=h.names[1:].astype(str), probabilities=p, labels=np.full(len(p), "c7"))
     del p
     tracemalloc.start()
-    rows = sum(len(block) for block in open_scores(path, h))
+    rows = sum(len(block) for block in open_scores(path, h, block_rows=100))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert rows == 10_000
     assert peak < 8 << 20
 
 
-@pytest.mark.parametrize("length", [1, 100])
-def test_a_row_may_be_longer_than_a_block(length: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "_CSV_BLOCK", 1000)
-    names = [f"é{i:0{length}}" for i in range(300)]
+def test_rows_of_many_megabytes(tmp_path: Path) -> None:
+    # Arrow reads blocks of 16 MiB and refuses rows that do not fit into one; names may take more than that.
+    names = [f"é{i:060000}" for i in range(300)]
     h = hr.Hierarchy.from_edges([("root", name) for name in names])
-    p = probabilities(20, columns=300)
-    q, labels = read(save_table(tmp_path / "s.csv", p, names, label=names[:20]), h)
+    p = probabilities(3, columns=300)
+    path = save_table(tmp_path / "s.csv", p, names, label=names[:3])
+    assert path.stat().st_size > 17 << 20
+    q, labels = read(path, h)
     np.testing.assert_allclose(q[:, 1:], p)
-    assert h.names[labels].tolist() == names[:20]
-    path = save_table(tmp_path / "s.csv", p[:1], names, label=names[0], text="x" * 130_000, image="y" * 130_000)
-    with pytest.raises(FileError, match=r"a row of more than [\d,]+ bytes\. Use an \.npz or a Parquet file"):
-        read(path, h)
+    assert h.names[labels].tolist() == names[:3]
+    path = save_table(tmp_path / "s.csv", probabilities(1), label="cod", text="x" * (40 << 20))
+    with pytest.raises(FileError, match=r"a row of more than [\d,]+ bytes\. If a quotation mark is not closed"):
+        read(path)
 
 
 @pytest.mark.parametrize("group", [5_000, 1_000_000])
@@ -290,3 +289,40 @@ def test_predictions_need_a_known_extension(tmp_path: Path) -> None:
         prediction_writer(tmp_path / "out.xlsx", H),
     ):
         pass
+
+
+# Likelihoods with a scale -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("root", [True, False])
+@pytest.mark.parametrize("scale", [None, "probability", "log", "logit"])
+def test_likelihoods_keep_their_scale(scale: Any, root: bool, tmp_path: Path) -> None:
+    theta = np.random.default_rng(0).normal(size=(5, len(H) - 1))
+    q = np.asarray(hr.likelihood.multilabel(H, theta, scale=scale or "probability"))
+    order = np.random.default_rng(1).permutation(len(H))
+    order = order if root else order[order > 0]
+    path = save_npz(
+        tmp_path / "s.npz",
+        classes=H.names[order].astype(str),
+        likelihoods=q[:, order],
+        scale=scale,
+        labels=["cod"] * 5,
+    )
+    (block,) = open_scores(path, H)
+    assert block.scale == (scale or "probability")
+    np.testing.assert_array_equal(block.q, q)
+    assert hr.evaluate(H, open_scores(path, H)).summary == hr.evaluate(H, q, ["cod"] * 5, scale=scale).summary
+
+
+def test_likelihoods_are_those_of_nodes(tmp_path: Path) -> None:
+    path = save_npz(tmp_path / "s.npz", likelihoods=probabilities(2), labels=["cod"] * 2)
+    with pytest.raises(HedgerowError, match=r"Taken as all nodes .*: 2 missing \('bird' and 'fish'\)"):
+        open_scores(path, H)
+    path = save_npz(tmp_path / "s.npz", classes=H.names.astype(str), likelihoods=np.ones((1, 7)), scale="odds")
+    with pytest.raises(FileError, match="'scale' must be one of 'probability', 'log', 'logit'"):
+        open_scores(path, H, labels=False)
+    path = save_npz(
+        tmp_path / "s.npz", classes=H.names.astype(str), likelihoods=np.full((1, 7), np.nan), scale="log"
+    )
+    with pytest.raises(ScoreError, match=r"must be numbers; row 0 .* has no number \(NaN\) for 'animal'"):
+        read(path, labels=False)

@@ -11,15 +11,22 @@ import typer
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
     BelowLabelOfFilesOption,
+    ClassColumnsOption,
+    ClassPrefixOption,
+    DelimiterOption,
     DisambiguateOption,
     FigureOption,
+    IdColumnOption,
     InformationOfFilesOption,
     JsonOption,
+    LabelColumnOption,
     LogitsOption,
     NaOption,
     Output,
+    RenormaliseOption,
     RootOption,
     RulesOption,
+    ScoreReading,
     SeparatorOption,
     TreeFile,
     TreeFormatOption,
@@ -65,6 +72,12 @@ def compare(
     figure: FigureOption = None,
     rules: RulesOption = None,
     logits: LogitsOption = False,
+    renormalise: RenormaliseOption = False,
+    label_column: LabelColumnOption = None,
+    id_column: IdColumnOption = None,
+    class_columns: ClassColumnsOption = None,
+    class_prefix: ClassPrefixOption = None,
+    delimiter: DelimiterOption = None,
     information: InformationOfFilesOption = None,
     below_label: BelowLabelOfFilesOption = None,
     against: Annotated[
@@ -87,10 +100,12 @@ def compare(
     given = {"information": information, "below_label": below_label}
     options: dict[str, Any] = {name: option.value for name, option in given.items() if option is not None}
 
+    reading = ScoreReading(logits, renormalise, label_column, id_column, class_columns, class_prefix, delimiter)
+
     def evaluation(path: Path) -> Evaluation:
         if not is_run(path):
-            return read_or_evaluate(path, hierarchy, logits=logits, progress=bar, **options)
-        opened = open_any_scores(path, None, None, logits=False, labels=True)
+            return read_or_evaluate(path, hierarchy, reading=reading.keywords, progress=bar, **options)
+        opened = open_any_scores(path, None, None, ScoreReading(), labels=True)
         return evaluate(opened.hierarchy, opened, name=name_of(path), progress=bar, **options)
 
     found = compare(

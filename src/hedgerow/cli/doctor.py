@@ -9,14 +9,20 @@ import typer
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
+    ClassColumnsOption,
+    ClassPrefixOption,
+    DelimiterOption,
     DisambiguateOption,
+    IdColumnOption,
     JsonOption,
+    LabelColumnOption,
     NaOption,
     Output,
     RootOption,
     SeparatorOption,
     TreeFormatOption,
     check_outputs,
+    class_columns,
     write_json,
 )
 from hedgerow.errors import as_options
@@ -49,6 +55,11 @@ def doctor(
     separator: SeparatorOption = None,
     disambiguate: DisambiguateOption = False,
     na: NaOption = None,
+    label_column: LabelColumnOption = None,
+    id_column: IdColumnOption = None,
+    columns: ClassColumnsOption = None,
+    class_prefix: ClassPrefixOption = None,
+    delimiter: DelimiterOption = None,
     json_file: JsonOption = None,
 ) -> None:
     """Explain a tree in plain words, and everything that is wrong with it.
@@ -69,6 +80,11 @@ def doctor(
             separator=separator,
             disambiguate=disambiguate,
             na=tuple(na or ()),
+            label_column=label_column,
+            id_column=id_column,
+            class_columns=class_columns(columns),
+            class_prefix=class_prefix,
+            delimiter=delimiter,
         )
     diagnosis.print(Output())
     if json_file is not None:

@@ -12,17 +12,24 @@ from hedgerow.cli.app import app
 from hedgerow.cli.options import (
     BelowLabel,
     BelowLabelOption,
+    ClassColumnsOption,
+    ClassPrefixOption,
     DataOption,
+    DelimiterOption,
     DisambiguateOption,
     FigureOption,
+    IdColumnOption,
     Information,
     InformationOption,
     JsonOption,
+    LabelColumnOption,
     LogitsOption,
     NaOption,
     Output,
+    RenormaliseOption,
     RootOption,
     RulesOption,
+    ScoreReading,
     ScoresArgument,
     SeparatorOption,
     TreeFile,
@@ -60,6 +67,12 @@ def evaluate(
     figure: FigureOption = None,
     rules: RulesOption = None,
     logits: LogitsOption = False,
+    renormalise: RenormaliseOption = False,
+    label_column: LabelColumnOption = None,
+    id_column: IdColumnOption = None,
+    class_columns: ClassColumnsOption = None,
+    class_prefix: ClassPrefixOption = None,
+    delimiter: DelimiterOption = None,
     information: InformationOption = Information.leaves,
     below_label: BelowLabelOption = BelowLabel.label,
     bootstrap: Annotated[
@@ -76,7 +89,8 @@ def evaluate(
         try_evaluation_folder(output)
     draw = drawing(figure, rules)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
-    opened = open_any_scores(scores, tree_file, data, logits=logits, labels=True)
+    reading = ScoreReading(logits, renormalise, label_column, id_column, class_columns, class_prefix, delimiter)
+    opened = open_any_scores(scores, tree_file, data, reading, labels=True)
     found = measure.evaluate(
         opened.hierarchy,
         opened,
@@ -88,7 +102,7 @@ def evaluate(
     )
     again = [
         *([] if tree_file is None else tree_file.arguments),
-        *(["--logits"] if logits else []),
+        *reading.arguments,
         *([] if information is Information.leaves else ["--information", information.value]),
     ]
     print_evaluation(

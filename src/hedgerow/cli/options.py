@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 
 from hedgerow.errors import FileError, ParameterError, as_options, options
-from hedgerow.files import atomic_write, is_special, try_file, try_folder
+from hedgerow.files import atomic_write, is_special, read_text, try_file, try_folder
 from hedgerow.tree import FORMATS
 
 if TYPE_CHECKING:
@@ -90,6 +90,45 @@ DataOption = Annotated[
 ]
 LogitsOption = Annotated[
     bool, typer.Option("--logits", help="The scores are logits of the leaves, not probabilities.")
+]
+RenormaliseOption = Annotated[
+    bool,
+    typer.Option("--renormalise", help="Divide each row by its sum: for rounded numbers, percentages, votes."),
+]
+LabelColumnOption = Annotated[
+    str | None,
+    typer.Option("--label-column", metavar="NAME", help="The column that holds the labels.", show_default="label"),
+]
+IdColumnOption = Annotated[
+    str | None,
+    typer.Option("--id-column", metavar="NAME", help="The column that holds the ids.", show_default="id"),
+]
+ClassColumnsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--class-columns",
+        metavar="FILE|A,B,...",
+        help="The columns of a table that are classes: names, or a file with one name a line.",
+        show_default="all others",
+    ),
+]
+ClassPrefixOption = Annotated[
+    str | None,
+    typer.Option(
+        "--class-prefix",
+        metavar="PREFIX",
+        help="What the names of class columns begin with, in front of the class.",
+        show_default=False,
+    ),
+]
+DelimiterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter",
+        metavar="SIGN",
+        help="What separates the columns of a table, such as ';' or tab.",
+        show_default="a comma; in .tsv files a tab",
+    ),
 ]
 FigureOption = Annotated[
     Path | None,
@@ -175,6 +214,39 @@ class TreeFile:
 
 
 @final
+@dataclass(frozen=True)
+class ScoreReading:
+    """How score files are to be read, as the options say."""
+
+    logits: bool = False
+    renormalise: bool = False
+    label_column: str | None = None
+    id_column: str | None = None
+    class_columns: str | None = None
+    class_prefix: str | None = None
+    delimiter: str | None = None
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """The keywords of `open_scores`."""
+        return vars(self) | {"class_columns": class_columns(self.class_columns)}
+
+    @property
+    def arguments(self) -> list[str]:
+        """What to write on the command line to read score files this way again."""
+        return options(**vars(self))
+
+
+def class_columns(given: str | None) -> list[str] | None:
+    """Return the names that --class-columns gives, or that the file has."""
+    if given is None:
+        return None
+    if not Path(given).is_file():
+        return given.split(",")
+    return [line for line in read_text(given).splitlines() if line.strip()]
+
+
+@final
 class Output(Console):
     """Where findings are printed. If nobody reads on, as behind `| head`, files are still to be written."""
 
@@ -191,7 +263,9 @@ def write_json(path: Path, data: Any) -> None:
         file.write("\n")
 
 
-def open_any_scores(path: Path, tree: TreeFile | None, data: Path | None, *, logits: bool, labels: bool) -> Scores:
+def open_any_scores(
+    path: Path, tree: TreeFile | None, data: Path | None, reading: ScoreReading, *, labels: bool
+) -> Scores:
     """Open a score file with its tree; or the model of a training run with new data, or its test data."""
     from hedgerow.score_files import open_scores
 
@@ -201,6 +275,8 @@ def open_any_scores(path: Path, tree: TreeFile | None, data: Path | None, *, log
 
         if tree is not None:
             raise ParameterError(f"{path} is a training run, which has its own tree: leave out --tree.")
+        if reading.arguments:
+            raise ParameterError(f"{path} is a training run, not a table: leave out {reading.arguments[0]}.")
         run = RunFolder(path)
         if data is not None:
             return RunScores(run, data, labels=labels)
@@ -212,7 +288,7 @@ def open_any_scores(path: Path, tree: TreeFile | None, data: Path | None, *, log
         raise ParameterError(f"--data goes with the folder of a training run, which {path} is not.")
     if tree is None:
         raise ParameterError(f"{path} is a score file, which needs a tree: give --tree TREE.")
-    return open_scores(path, tree.read(), logits=logits, labels=labels)
+    return open_scores(path, tree.read(), labels=labels, **reading.keywords)
 
 
 def name_of(path: Path) -> str:

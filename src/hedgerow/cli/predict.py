@@ -9,15 +9,22 @@ import typer
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
+    ClassColumnsOption,
+    ClassPrefixOption,
     DataOption,
+    DelimiterOption,
     DisambiguateOption,
+    IdColumnOption,
     Information,
     InformationOption,
     JsonOption,
+    LabelColumnOption,
     LogitsOption,
     NaOption,
     Output,
+    RenormaliseOption,
     RootOption,
+    ScoreReading,
     ScoresArgument,
     SeparatorOption,
     TreeFile,
@@ -68,6 +75,12 @@ def predict(
     na: NaOption = None,
     json_file: JsonOption = None,
     logits: LogitsOption = False,
+    renormalise: RenormaliseOption = False,
+    label_column: LabelColumnOption = None,
+    id_column: IdColumnOption = None,
+    class_columns: ClassColumnsOption = None,
+    class_prefix: ClassPrefixOption = None,
+    delimiter: DelimiterOption = None,
     information: InformationOption = Information.leaves,
 ) -> None:
     """Answer every example: name, rank or depth, confidence, lineage."""
@@ -78,7 +91,8 @@ def predict(
     check_outputs(output, json_file, inputs=(scores, tree, data))
     answer = answering_rule(tau, rule, information.value)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
-    file = open_any_scores(scores, tree_file, data, logits=logits, labels=False)
+    reading = ScoreReading(logits, renormalise, label_column, id_column, class_columns, class_prefix, delimiter)
+    file = open_any_scores(scores, tree_file, data, reading, labels=False)
     written = write_predictions(output, file, answer, progress=bar)
     print_written(written, str(output), file.warnings, Output())
     if json_file is not None:

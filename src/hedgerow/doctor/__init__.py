@@ -11,20 +11,16 @@ import os
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.doctor.data import (
-    LabelFacts,
-    ScoreFacts,
-    label_facts,
-    label_problems,
-    score_facts,
-    score_problems,
-)
+from hedgerow.doctor.data import LabelFacts, ScoreFacts, examine_data
 from hedgerow.doctor.tree import Level, TreeFacts, remarks, tree_facts
 from hedgerow.errors import HedgerowError, ParameterError
 from hedgerow.files import read_bytes
+from hedgerow.score_files import ColumnNames
 from hedgerow.tree import FlawedTreeError, Hierarchy, Problem, formats, read_titles
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
 __all__ = ["Diagnosis", "LabelFacts", "Level", "Problem", "ScoreFacts", "TreeFacts", "examine"]
@@ -46,6 +42,8 @@ class Diagnosis:
     scores: ScoreFacts | None = None
     reading: dict[str, str | bool | tuple[str, ...] | None] = field(default_factory=dict)
     """How the tree was read: the arguments of `Hierarchy.read`."""
+    score_reading: dict[str, str | list[str] | None] = field(default_factory=dict)
+    """How the scores are to be read: arguments of `open_scores`."""
 
     @property
     def ok(self) -> bool:
@@ -74,6 +72,11 @@ def examine(
     separator: str | None = None,
     disambiguate: bool = False,
     na: tuple[str, ...] = (),
+    label_column: str | None = None,
+    id_column: str | None = None,
+    class_columns: Sequence[str] | None = None,
+    class_prefix: str | None = None,
+    delimiter: str | None = None,
 ) -> Diagnosis:
     """Read a tree and say what it is like and what is wrong with it, or with the data that should fit it.
 
@@ -87,16 +90,19 @@ def examine(
         A score file (`.npz`, `.csv`, `.parquet`), of which only the names are read: its classes, and its
         labels unless `labels` is given.
     labels
-        A file of labels: `.txt` with one label a line, or `.csv`, `.tsv`, `.parquet` with a column `label`.
+        A file of labels: `.txt` with one label a line, or `.csv`, `.tsv`, `.parquet` with a column `label`; also
+        an `.npz` file with a member `labels`.
     titles
         A JSON file of display names, ``{"n02084071": "dog", ...}``.
     root, separator, disambiguate, na
         As for `Hierarchy.read`.
+    label_column, id_column, class_columns, class_prefix, delimiter
+        As for `open_scores`; `label_column` and `delimiter` hold for the file of labels, too.
 
     Raises
     ------
     FileError
-        If a file is absent or cannot be opened. What is wrong inside the tree's file is a problem, not an error.
+        If a file is absent or cannot be opened. What is wrong inside a file is a problem, not an error.
     """
     shown = os.fspath(path)
     kind = formats.format_of(path, format)
@@ -113,7 +119,26 @@ def examine(
     if titles is not None:
         hierarchy = hierarchy.with_titles(read_titles(titles))
     facts = tree_facts(hierarchy)
-    score = None if scores is None else score_facts(hierarchy, os.fspath(scores))
-    label = label_facts(hierarchy, labels, scores)
-    problems = score_problems(score, hierarchy) + label_problems(label)
-    return Diagnosis(shown, kind, problems, remarks(facts), facts, label, score, {"format": format, **reading})
+    names = ColumnNames(label_column, id_column, class_columns, class_prefix)
+    found = examine_data(hierarchy, _shown(scores), _shown(labels), names, delimiter)
+    return Diagnosis(
+        shown,
+        kind,
+        found.problems,
+        remarks(facts),
+        facts,
+        found.labels,
+        found.scores,
+        reading={"format": format, **reading},
+        score_reading={
+            "label_column": label_column,
+            "id_column": id_column,
+            "class_columns": None if class_columns is None else list(class_columns),
+            "class_prefix": class_prefix,
+            "delimiter": delimiter,
+        },
+    )
+
+
+def _shown(path: str | os.PathLike[str] | None) -> str | None:
+    return None if path is None else os.fspath(path)

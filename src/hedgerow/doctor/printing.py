@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _PROBLEMS_SHOWN = 25
 _WIDEST_LINE = 110
+_LISTED = 10  # class columns that a command lists; for more, it names a file
 
 
 def print_diagnosis(diagnosis: Diagnosis, console: Console | None = None) -> None:
@@ -45,7 +46,7 @@ def _paragraphs(diagnosis: Diagnosis, width: int) -> Iterator[Text]:
         for sentence in _tree_sentences(diagnosis.tree):
             yield _wrapped(sentence, width)
     if diagnosis.scores is not None and diagnosis.scores.kind is not None:
-        fit = {"leaves": "the leaves", "all nodes": "the nodes of the tree"}[diagnosis.scores.kind]
+        fit = {"leaves": "the leaves", "nodes": "the nodes of the tree"}[diagnosis.scores.kind]
         columns = counted(diagnosis.scores.columns, "class column", "class columns")
         yield _wrapped(f"Scores: the {columns} of {diagnosis.scores.source} are exactly {fit}.", width)
     if diagnosis.labels is not None:
@@ -156,7 +157,16 @@ def _advice(diagnosis: Diagnosis) -> str:
         return f"see whether your labels fit the tree:\n  hedgerow doctor {tree} --labels FILE"
     if diagnosis.scores is None:
         return f"see whether your model's scores fit the tree:\n  hedgerow doctor {tree} --scores FILE"
+    reading = {name: _on_command_line(value) for name, value in diagnosis.score_reading.items()}
+    scores = shlex.join([diagnosis.scores.source, *options(**reading)])
     return (
         f"the names in tree, labels and scores fit together; look at the scores themselves:\n"
-        f"  hedgerow evaluate {shlex.quote(diagnosis.scores.source)} --tree {tree}"
+        f"  hedgerow evaluate {scores} --tree {tree}"
     )
+
+
+def _on_command_line(value: str | list[str] | None) -> str | None:
+    if not isinstance(value, list):
+        return value
+    listed = ",".join(value)
+    return listed if len(value) <= _LISTED and listed.count(",") == len(value) - 1 else "FILE"

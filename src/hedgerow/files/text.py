@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
-from hedgerow.errors import FileError
+from hedgerow.errors import FileError, argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,15 +89,19 @@ def delimiter_of(path: str) -> str:
     return "\t" if path.lower().endswith((".tsv", ".tab")) else ","
 
 
-def read_header(path: str | os.PathLike[str]) -> list[str]:
+def read_header(path: str | os.PathLike[str], delimiter: str) -> list[str]:
     """Read the first row of a CSV or TSV table, and no more of it."""
     require_file(path)
     shown = os.fspath(path)
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            columns = next(csv.reader(file, delimiter=delimiter_of(shown)), [])
+            columns = next(csv.reader(file, delimiter=delimiter), [])
     except (UnicodeDecodeError, csv.Error) as error:
         raise FileError(f"{shown}: its first line cannot be read as a table in UTF-8: {error}.") from None
-    if len(columns) == 1 and ";" in columns[0]:
-        raise FileError(f"{shown} has its columns separated by semicolons. Save it with commas instead.")
+    for sign, value, called in ((";", ";", "semicolons"), ("\t", "tab", "tabs")):
+        if len(columns) == 1 and sign in columns[0]:
+            raise FileError(
+                f"{shown} has its columns separated by {called}: say {argument('delimiter', value)}, or save it "
+                f"with commas."
+            )
     return columns

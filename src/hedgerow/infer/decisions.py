@@ -39,6 +39,7 @@ def fit_lambda(
     labels: ArrayLike | Array,
     accuracy: float,
     *,
+    classes: ArrayLike | None = None,
     information: Specificity = "leaves",
     below_label: Literal["label", "wrong"] = "label",
     scale: Scale | None = None,
@@ -55,9 +56,11 @@ def fit_lambda(
     q
         [B, nodes] likelihoods of held-out examples.
     labels
-        Their labels, names or node indices.
+        Their labels, names or integers.
     accuracy
         The wanted share of correct answers.
+    classes
+        Names of nodes in which integer labels are positions; without it, they are node indices.
     information
         The measure of specificity.
     below_label
@@ -77,7 +80,7 @@ def fit_lambda(
     ['pet', 'cat']
     """
     q = Likelihoods.of(hierarchy, q, scale)
-    known = hierarchy.nodes(as_numpy(labels))
+    known = hierarchy.nodes(as_numpy(labels), classes)
     if known.shape != (len(q),) or len(q) == 0:
         raise ScoreError(f"One label an example is needed; got {len(q)} examples and labels {known.shape}.")
     if not 0 <= accuracy <= 1:

@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 SUM_TOLERANCE = {"float16": 2e-2, "bfloat16": 2e-2}
 """How far a row of probabilities may be from summing to 1, by type; 1e-3 for all others."""
 
+_IF_LOGITS = "If these are logits, use likelihood.flat_softmax, which takes their softmax first."
 
-def from_leaves(hierarchy: Hierarchy, probabilities: Any, classes: ArrayLike | None = None) -> Array:
+
+def from_leaves(
+    hierarchy: Hierarchy, probabilities: Any, classes: ArrayLike | None = None, *, renormalise: bool = False
+) -> Array:
     """Sum the leaf probabilities of any classifier up the tree.
 
     Parameters
@@ -31,6 +35,9 @@ def from_leaves(hierarchy: Hierarchy, probabilities: Any, classes: ArrayLike | N
         with named columns, such as a DataFrame, may have them in any order.
     classes
         Names of the columns, if they are not in the order of `hierarchy.leaves`.
+    renormalise
+        Whether rows may have any positive sum, by which they are divided: for numbers that were rounded,
+        percentages, or votes.
 
     Returns
     -------
@@ -43,6 +50,8 @@ def from_leaves(hierarchy: Hierarchy, probabilities: Any, classes: ArrayLike | N
     >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
     >>> likelihood.from_leaves(h, [[0.5, 0.25, 0.25]], classes=["wolf", "dog", "cat"]).tolist()
     [[1.0, 0.5, 0.25, 0.25, 0.5]]
+    >>> likelihood.from_leaves(h, [[2, 1, 1]], renormalise=True).tolist()
+    [[1.0, 0.75, 0.5, 0.25, 0.25]]
     """
     values, names = split_names(probabilities)
     if classes is not None:
@@ -53,36 +62,42 @@ def from_leaves(hierarchy: Hierarchy, probabilities: Any, classes: ArrayLike | N
             )
         names = given
     precision = str(getattr(values, "dtype", "float64")).removeprefix("torch.")
-    if names is not None:
-        column = places(names, hierarchy.names[hierarchy.leaves].tolist(), "leaves")
+    column = None if names is None else places(hierarchy, names, hierarchy.leaves, "leaves")
     p = as_scores(values, len(hierarchy.leaves), "leaf")
-    if names is not None:
+    if column is not None:
         ops = ops_of(p)
         p = namespace(p).take(p, ops.constant(column, ops.device_of(p)), axis=-1)
-    _check_rows(hierarchy, p, SUM_TOLERANCE.get(precision, 1e-3))
+    total = _checked_sums(hierarchy, p, None if renormalise else SUM_TOLERANCE.get(precision, 1e-3))
+    if renormalise:
+        p = namespace(p).astype(p / total, p.dtype)
     return operations.leaf_shares(hierarchy, p)
 
 
-def _check_rows(hierarchy: Hierarchy, p: Array, tolerance: float) -> None:
-    """Refuse leaf probabilities that are NaN or negative, or rows that do not sum to 1."""
+def _checked_sums(hierarchy: Hierarchy, p: Array, tolerance: float | None) -> Array:
+    """Return the sum of each row [..., 1], or refuse rows that are no distribution.
+
+    Without a tolerance, any positive sum will do.
+    """
     xp = namespace(p)
-    p = xp.reshape(p, (-1, p.shape[-1]))
-    if p.shape[0] == 0:
+    flat = xp.reshape(p, (-1, p.shape[-1]))
+    if flat.shape[0] == 0:
         raise ScoreError("There are no scores: the array has no rows.")
-    total = xp.sum(p, axis=-1, dtype=xp.float64)
-    lowest = xp.min(p, axis=-1)
-    good = (lowest >= 0) & (xp.abs(total - 1) <= tolerance)  # NaN fails both
-    if bool(xp.all(good)):
-        return
-    row = int(xp.argmin(xp.astype(good, xp.int8)))
-    if not bool(lowest[row] >= 0):
-        column = int(xp.argmin(xp.astype(p[row, :] >= 0, xp.int8)))
-        name, value = hierarchy.names[hierarchy.leaves[column]], float(p[row, column])
+    total = xp.sum(flat, axis=-1, dtype=xp.float64)
+    lowest = xp.min(flat, axis=-1)
+    sums = (total > 0) & (total < np.inf) if tolerance is None else xp.abs(total - 1) <= tolerance
+    good = (lowest >= 0) & sums  # NaN fails both
+    if not bool(xp.all(good)):
+        row = int(xp.argmin(xp.astype(good, xp.int8)))
+        if not bool(lowest[row] >= 0):
+            column = int(xp.argmin(xp.astype(flat[row, :] >= 0, xp.int8)))
+            name, value = hierarchy.names[hierarchy.leaves[column]], float(flat[row, column])
+            advice = "" if np.isnan(value) else f" {_IF_LOGITS}"
+            raise ScoreError(f"Probabilities must be 0 or more; row {row} has {value} for {name!r}.{advice}")
+        wanted = "have a positive sum" if tolerance is None else f"sum to 1 within {tolerance}"
+        at_most_1 = bool(xp.max(flat) <= 1)  # as logits seldom are
+        divide = "" if tolerance is None else " To divide each row by its sum, say renormalise=True."
         raise ScoreError(
-            f"Probabilities must be 0 or more; row {row} has {value} for {name!r}. If these are logits, use "
-            f"likelihood.flat_softmax, which takes their softmax first."
+            f"Leaf probabilities must {wanted}; row {row} sums to {float(total[row]):.6g}.{divide}"
+            f"{'' if at_most_1 else f' {_IF_LOGITS}'}"
         )
-    raise ScoreError(
-        f"Leaf probabilities must sum to 1 within {tolerance}; row {row} sums to {float(total[row]):.6g}. Divide "
-        f"each row by its sum; if these are logits, use likelihood.flat_softmax."
-    )
+    return xp.reshape(total, (*p.shape[:-1], 1))

@@ -152,11 +152,13 @@ def _in_node_order(hierarchy: Hierarchy, q: Any, scale: Scale) -> Any:
     values, names = split_names(q)
     if names is None:
         return values
-    nodes = hierarchy.names.tolist()
-    if nodes[0] not in names:  # the root is optional, as in score files
-        others = np.take(as_scores(values, len(names), "name"), places(names, nodes[1:], "nodes"), axis=1)
-        return np.concatenate([np.full_like(others[:, :1], _CERTAIN[scale]), others], axis=1)
-    return np.take(values, places(names, nodes, "nodes"), axis=1)
+    nodes = np.arange(len(hierarchy))
+    if hierarchy.names[0] in names:
+        return np.take(values, places(hierarchy, names, nodes, "nodes"), axis=-1)
+    # The root is optional, as in score files.
+    others = np.take(values, places(hierarchy, names, nodes[1:], "nodes"), axis=-1)
+    others = as_scores(others, len(hierarchy) - 1, "node but the root")
+    return np.concatenate([np.full_like(others[..., :1], _CERTAIN[scale]), others], axis=-1)
 
 
 @final

@@ -1,23 +1,27 @@
 """Links q(θ): from a classifier's scores θ to one likelihood per node of the tree.
 
 One function per parametrisation of the paper's appendix, each a pure function of the tree and the scores θ:
-NumPy in, NumPy out; torch in, torch out. Scores come in node order, in the layout that the parametrisation needs.
+NumPy in, NumPy out; torch in, torch out. Scores come in node order, in the layout that the parametrisation needs;
+a table with named columns, such as a DataFrame, may have them in any order.
 Every function returns [..., nodes], in single or double precision as θ is, and can return logarithms, computed as
 such: ``scale="log"``. The sigmoid families also give ``scale="logit"``, which does not saturate.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from hedgerow.arrays import Array, as_scores, namespace, operations, ops_of
 from hedgerow.errors import ParameterError
 from hedgerow.likelihood.likelihoods import Scale, check_scale
+from hedgerow.likelihood.named_columns import places, split_names
 
 if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy
+
+_SEVERAL = {"leaf": "leaves", "node but the root": "nodes but the root", "node": "nodes"}
 
 
 def flat_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
@@ -25,7 +29,7 @@ def flat_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probabilit
 
     θ is [..., leaves]. Also the parametrisation of HXE.
     """
-    theta = as_scores(theta, len(hierarchy.leaves), "leaf")
+    theta = _scores(hierarchy, theta, "leaf")
     if _is_log(scale):
         return _less_root(operations.log_sum_leaves(hierarchy, _shifted(theta)))
     return operations.leaf_softmax(hierarchy, theta)
@@ -33,7 +37,7 @@ def flat_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probabilit
 
 def multilabel(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
     """Independent sigmoids: ``q(y) = σ(θ_y)``, 1 at the root. θ is [..., nodes but the root]."""
-    return _sigmoid_below_root(as_scores(theta, len(hierarchy) - 1, "node but the root"), scale)
+    return _sigmoid_below_root(_scores(hierarchy, theta, "node but the root"), scale)
 
 
 def conditional_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
@@ -41,7 +45,7 @@ def conditional_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "pro
 
     θ is [..., nodes but the root].
     """
-    theta = as_scores(theta, len(hierarchy) - 1, "node but the root")
+    theta = _scores(hierarchy, theta, "node but the root")
     log_conditional = operations.sibling_log_softmax(hierarchy, theta)
     if _is_log(scale):
         return operations.add_down(hierarchy, _at_most(log_conditional, 0.0))
@@ -53,7 +57,7 @@ def conditional_sigmoid(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "pro
 
     θ is [..., nodes but the root].
     """
-    theta = as_scores(theta, len(hierarchy) - 1, "node but the root")
+    theta = _scores(hierarchy, theta, "node but the root")
     if _is_log(scale):
         return operations.add_down(hierarchy, ops_of(theta).log_sigmoid(theta))
     return operations.multiply_down(hierarchy, ops_of(theta).sigmoid(theta))
@@ -65,7 +69,7 @@ def deep_rtc(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") 
     θ is [..., nodes but the root]. In single precision σ(β) is 1 above β = 17; rank by ``scale="logit"``, which
     is β itself.
     """
-    theta = as_scores(theta, len(hierarchy) - 1, "node but the root")
+    theta = _scores(hierarchy, theta, "node but the root")
     return _sigmoid_below_root(_path_scores(hierarchy, theta)[..., 1:], scale)
 
 
@@ -74,7 +78,7 @@ def ps_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability"
 
     θ is [..., nodes but the root].
     """
-    theta = as_scores(theta, len(hierarchy) - 1, "node but the root")
+    theta = _scores(hierarchy, theta, "node but the root")
     beta = _path_scores(hierarchy, theta)
     return flat_softmax(
         hierarchy, namespace(beta).take(beta, operations.Layout.of(hierarchy, beta).leaves, axis=-1), scale=scale
@@ -86,10 +90,20 @@ def softmax_over_nodes(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "prob
 
     θ is [..., nodes]. The parametrisation of soft-max-descendant and soft-max-margin.
     """
-    theta = as_scores(theta, len(hierarchy), "node")
+    theta = _scores(hierarchy, theta, "node")
     if _is_log(scale):
         return _less_root(operations.log_sum_descendants(hierarchy, _shifted(theta)))
     return operations.descendant_softmax(hierarchy, theta)
+
+
+def _scores(hierarchy: Hierarchy, theta: Any, what: Literal["leaf", "node but the root", "node"]) -> Array:
+    """Return scores with one column per `what`, bound by name if the columns have names."""
+    width = {"leaf": len(hierarchy.leaves), "node but the root": len(hierarchy) - 1, "node": len(hierarchy)}[what]
+    values, names = split_names(theta)
+    if names is not None:
+        nodes = hierarchy.leaves if what == "leaf" else np.arange(len(hierarchy) - width, len(hierarchy))
+        values = np.take(values, places(hierarchy, names, nodes, _SEVERAL[what]), axis=-1)
+    return as_scores(values, width, what)
 
 
 def _is_log(scale: Scale) -> bool:

@@ -13,6 +13,7 @@ from hedgerow.infer import Candidates
 from hedgerow.likelihood import Likelihoods, check_scale
 from hedgerow.measure import metrics as standard
 from hedgerow.measure.bins import Bins, edges_of
+from hedgerow.measure.class_numbers import warn_of_class_numbers
 from hedgerow.measure.curve import OperatingCurve
 from hedgerow.measure.events import Events
 from hedgerow.measure.metrics import Comparison, Metric
@@ -96,6 +97,7 @@ class CurveBuilder:
         self.measures = Measures.of(hierarchy, (*STANDARD_METRICS, *metrics), information, below_label)
         self.candidates = Candidates.of(hierarchy, information)
         self._parts: list[Events] = []
+        self._numbered = np.zeros(len(hierarchy), dtype=bool)  # labels that came as integers without classes
         self.bins = None if bins is None else Bins(edges_of(bins, scale), len(self.measures.metrics))
 
     @property
@@ -107,7 +109,7 @@ class CurveBuilder:
             self._parts = [Events.join(self._parts)]
         return self._parts[0] if self._parts else Events.none()
 
-    def update(self, q: Any, labels: ArrayLike) -> None:
+    def update(self, q: Any, labels: ArrayLike, classes: ArrayLike | None = None) -> None:
         """Add a batch.
 
         Parameters
@@ -116,10 +118,16 @@ class CurveBuilder:
             [B, nodes] likelihoods on the builder's scale: `Likelihoods`, an array, a tensor, or a table whose
             columns are named by nodes.
         labels
-            B labels: names or node indices, any nodes.
+            B labels: names or integers, any nodes.
+        classes
+            Names of nodes in which integer labels are positions; without it, they are node indices.
         """
         likelihoods = Likelihoods.of(self.hierarchy, q, self.scale)
-        self.add(Events.of(likelihoods, self.hierarchy.nodes(as_numpy(labels)), self.candidates))
+        given = as_numpy(labels)
+        nodes = self.hierarchy.nodes(given, classes)
+        self.add(Events.of(likelihoods, nodes, self.candidates))
+        if classes is None and given.dtype.kind in "iu":
+            self._numbered[nodes] = True
 
     def add(self, events: Events) -> None:
         """Add examples whose events are known already."""
@@ -138,6 +146,7 @@ class CurveBuilder:
         )
         if not same:
             raise ParameterError("Only builders with the same tree, metrics, scale and bins can be merged.")
+        self._numbered |= other._numbered
         if self.bins is not None and other.bins is not None:
             self.bins.add_sums(other.bins.sums)
         else:
@@ -145,6 +154,7 @@ class CurveBuilder:
 
     def compute(self) -> OperatingCurve:
         """Return the curve of all examples so far."""
+        warn_of_class_numbers(self.hierarchy, self._numbered)
         if self.bins is not None:
             threshold, sums, examples = self.bins.curve(self.measures)
         else:
@@ -172,6 +182,7 @@ def operating_curve(
     q: Any,
     labels: ArrayLike,
     *,
+    classes: ArrayLike | None = None,
     metrics: Sequence[Metric | CustomMetric] = (),
     information: InformationKind | ArrayLike = "leaves",
     below_label: BelowLabel = "label",
@@ -181,7 +192,8 @@ def operating_curve(
     """Return the exact operating curve of likelihoods [examples, nodes] and labels.
 
     `CurveBuilder` builds the same curve batch by batch, and explains the parameters. `scale` is that of plain
-    likelihoods, "probability" by default; `Likelihoods` carry their own.
+    likelihoods, "probability" by default; `Likelihoods` carry their own. `classes` are the names in which integer
+    labels are positions; without it, they are node indices.
 
     >>> import hedgerow as hr
     >>> h = hr.Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
@@ -198,7 +210,7 @@ def operating_curve(
         scale=likelihoods.scale,
         bins=bins,
     )
-    builder.update(likelihoods, labels)
+    builder.update(likelihoods, labels, classes)
     return builder.compute()
 
 

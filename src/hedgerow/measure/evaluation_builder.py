@@ -14,6 +14,7 @@ from hedgerow.infer import RULES
 from hedgerow.likelihood import Likelihoods, to_probability
 from hedgerow.measure import bootstrap
 from hedgerow.measure.builder import CurveBuilder
+from hedgerow.measure.class_numbers import warn_of_class_numbers
 from hedgerow.measure.evaluation import ABOUT, Answers, Evaluation
 from hedgerow.score_files import Block, ScoreFile, silent
 
@@ -76,7 +77,7 @@ class EvaluationBuilder:
         self._curve: CurveBuilder | None = None  # made when the scale is known
         self._parts: list[Answers] = []
 
-    def update(self, q: Any, labels: ArrayLike, **about: Names | None) -> None:
+    def update(self, q: Any, labels: ArrayLike, classes: ArrayLike | None = None, **about: Names | None) -> None:
         """Add a batch.
 
         Parameters
@@ -84,7 +85,9 @@ class EvaluationBuilder:
         q
             [B, nodes] likelihoods: `Likelihoods`, an array, a tensor, or a table whose columns are named by nodes.
         labels
-            B labels: names or node indices, any nodes.
+            B labels: names or integers, any nodes.
+        classes
+            Names of nodes in which integer labels are positions; without it, they are node indices.
         about
             Optional `ids`, `groups`, `texts` and `images` of the examples.
         """
@@ -99,7 +102,7 @@ class EvaluationBuilder:
             )
         # The rules first: what they find of the likelihoods, the curve need not find again.
         answers = self._answers(likelihoods, self._curve)
-        self._curve.update(likelihoods, labels)
+        self._curve.update(likelihoods, labels, classes)
         self._parts.append(replace(answers, **about))  # type: ignore[arg-type]
 
     def _answers(self, q: Likelihoods, curve: CurveBuilder) -> Answers:
@@ -155,6 +158,7 @@ def evaluate(
     scores: ScoreFile | Iterable[Block] | Any,
     labels: ArrayLike | None = None,
     *,
+    classes: ArrayLike | None = None,
     ids: ArrayLike | None = None,
     name: str = "scores",
     rules: Mapping[str, Rule] = RULES,
@@ -176,7 +180,9 @@ def evaluate(
         A score file from `hedgerow.open_scores`, or any blocks of examples; or likelihoods [examples, nodes] with
         `labels`: `Likelihoods`, an array, a tensor, or a table whose columns are named by nodes.
     labels
-        Labels of likelihoods: names or node indices. Blocks bring their own.
+        Labels of likelihoods: names or integers. Blocks bring their own.
+    classes
+        Names of nodes in which integer labels are positions; without it, they are node indices.
     ids
         Names of the examples of likelihoods, by which evaluations are compared.
     name
@@ -211,10 +217,11 @@ def evaluate(
         hierarchy, rules=rules, information=information, below_label=below_label, scale=scale
     )
     with progress("Reading scores", getattr(scores, "rows", None)) as advance:
-        for block in _blocks(hierarchy, scores, labels, ids, scale):
+        for block in _blocks(hierarchy, scores, labels, classes, ids, scale):
             if block.labels is None:
                 raise ScoreError("Labels are needed to evaluate; these blocks have none.")
-            builder.update(block.likelihoods, block.labels, **{key: getattr(block, key) for key in ABOUT})
+            about = {key: getattr(block, key) for key in ABOUT}
+            builder.update(block.likelihoods, block.labels, hierarchy.names, **about)  # labels are nodes by now
             advance(len(block))
     with progress("Drawing the curve", None):
         evaluation = builder.compute(name=name, warnings=getattr(scores, "warnings", ()))
@@ -240,6 +247,7 @@ def _blocks(
     hierarchy: Hierarchy,
     scores: ScoreFile | Iterable[Block] | Any,
     labels: ArrayLike | None,
+    classes: ArrayLike | None,
     ids: ArrayLike | None,
     scale: Scale | None,
 ) -> Iterator[Block]:
@@ -258,7 +266,10 @@ def _blocks(
             yield block
         return
     q = Likelihoods.of(hierarchy, scores, scale)
-    nodes = np.atleast_1d(hierarchy.nodes(as_numpy(labels)))
+    given = np.atleast_1d(as_numpy(labels))
+    nodes = hierarchy.nodes(given, classes)
+    if classes is None and given.dtype.kind in "iu":
+        warn_of_class_numbers(hierarchy, np.bincount(nodes, minlength=len(hierarchy)) > 0)
     named = None if ids is None else np.array([str(i) for i in np.asarray(ids).tolist()], dtype=object)
     if len(q) != len(nodes) or (named is not None and len(named) != len(nodes)):
         got = f"{counted(len(q), 'example', 'examples')} and {counted(len(nodes), 'label', 'labels')}"

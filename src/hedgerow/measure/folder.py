@@ -9,6 +9,7 @@ import shutil
 import zlib
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
@@ -25,6 +26,8 @@ from hedgerow.score_files import Progress, open_scores, silent
 from hedgerow.tree import Hierarchy
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from hedgerow.tree import Names
@@ -130,7 +133,7 @@ def read_or_evaluate(
     path: str | os.PathLike[str],
     hierarchy: Hierarchy | None,
     *,
-    logits: bool = False,
+    reading: Mapping[str, Any] = MappingProxyType({}),
     progress: Progress = silent,
     **options: Any,
 ) -> Evaluation:
@@ -142,8 +145,8 @@ def read_or_evaluate(
         A folder that `Evaluation.save` wrote, or a score file.
     hierarchy
         The tree, which a score file needs; a folder brings its own, and must agree.
-    logits
-        Whether the scores of a table are logits.
+    reading
+        Keywords of `open_scores`, for a score file.
     progress
         Told how far the work is.
     options
@@ -161,7 +164,7 @@ def read_or_evaluate(
         require_file(path)
         raise ParameterError(f"{shown} is a score file, which needs a tree: give {argument('tree', 'TREE')}.")
     return evaluate(
-        hierarchy, open_scores(path, hierarchy, logits=logits), name=Path(path).stem, progress=progress, **options
+        hierarchy, open_scores(path, hierarchy, **reading), name=Path(path).stem, progress=progress, **options
     )
 
 

@@ -11,10 +11,10 @@ from typing import IO, TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.errors import FileError, HedgerowError, ScoreError, closest, some
+from hedgerow.errors import FileError, HedgerowError, ScoreError, argument, closest, some
 from hedgerow.files import require_file
 from hedgerow.likelihood import BOTTOM
-from hedgerow.score_files.source import PER_EXAMPLE, RawBlock, Source
+from hedgerow.score_files.reader import LABELS_AS_NUMBERS, PER_EXAMPLE, RawBlock, Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.likelihood import Scale
-    from hedgerow.score_files.source import Content
-
-WHOLE_LIMIT = 1 << 32
-"""Bytes up to which an array in Fortran order is read whole; its rows cannot be read one after another."""
+    from hedgerow.score_files.reader import Content
 
 _DEFLATE_AT_BEST = 1100  # deflate shrinks nothing more than about 1,032 times
 _CONTENTS: tuple[Content, ...] = ("probabilities", "logits", "likelihoods")
@@ -49,50 +46,28 @@ class Member:
 
 
 @final
-class NpzSource(Source):
-    """The rows of an `.npz` score file; without `labels`, those are not looked at, whatever they are."""
+class NpzFile:
+    """The arrays of an `.npz` file.
 
-    def __init__(self, path: str, *, labels: bool = True) -> None:
+    Parameters
+    ----------
+    path
+        The file.
+    whole_limit
+        Bytes up to which an array in Fortran order is read whole; its rows cannot be read one after another.
+    """
+
+    def __init__(self, path: str, *, whole_limit: int = 1 << 32) -> None:
         require_file(path)
         self.path = path
-        self._keys = [key for key in PER_EXAMPLE if labels or key != "labels"]
-        with self._archive() as archive:
-            self._members = {
-                key: self._header(archive, f"{key}.npy") for key in self._wanted(archive) if key != "classes"
-            }
-            self.classes = self._names(archive)
-            if "likelihoods" in self._members and "scale.npy" in archive.namelist():
-                self.scale = self._read_scale(archive)
-        self.content = next(content for content in _CONTENTS if content in self._members)
-        self._scores = self._members[self.content]
-        self.rows = self._checked_shapes()
-        self.dtype = self._scores.dtype
-        self.has = frozenset(self._members) & PER_EXAMPLE.keys()
-        self.missing_labels = "It has no member 'labels': save it with np.savez(..., labels=names)."
-
-    def read(self, rows: int, keys: frozenset[str]) -> Iterator[RawBlock]:
-        """Yield the file in blocks of so many rows, with the per-example members asked for."""
-        members = [self._scores, *(self._members[key] for key in sorted(keys))]
-        with self._archive() as archive, ExitStack() as stack:
-            columns = [stack.enter_context(self._open(archive, member)) for member in members]
-            total = self._scores.shape[0]
-            for start in range(0, total, rows):
-                count = min(rows, total - start)
-                scores, *extras = (column.take(count) for column in columns)
-                texts = {m.name: self._texts(m, a) for m, a in zip(members[1:], extras, strict=True)}
-                yield RawBlock(start, scores, texts)
-            for column in columns:
-                column.finish()
-
-    @property
-    def row_bytes(self) -> int:
-        """Size of one row of all members together."""
-        return sum(member.row_bytes for member in self._members.values())
-
-    # Opening -----------------------------------------------------------------------------------------------
+        self._whole_limit = whole_limit
+        with self.opened() as archive:
+            names = archive.namelist()
+        self.members = [name.removesuffix(".npy") for name in names if name.endswith(".npy")]
 
     @contextmanager
-    def _archive(self) -> Iterator[zipfile.ZipFile]:
+    def opened(self) -> Iterator[zipfile.ZipFile]:
+        """Open the archive, and say in plain words what the libraries underneath find wrong with it."""
         try:
             with zipfile.ZipFile(self.path) as archive:
                 yield archive
@@ -104,41 +79,24 @@ class NpzSource(Source):
                 f"truncated or damaged; copy or write it again."
             ) from error
 
-    def _wanted(self, archive: zipfile.ZipFile) -> list[str]:
-        present = [name.removesuffix(".npy") for name in archive.namelist()]
-        if "classes" not in present:
-            raise FileError(
-                f"{self.path} has no member 'classes', the names of the score columns. Save it with "
-                f"np.savez(..., classes=names): an order is never guessed.{closest(['classes'], present)}"
-            )
-        found = [name for name in _CONTENTS if name in present]
-        if len(found) != 1:
-            trouble = f"has {some(found)}" if found else "has no scores"
-            raise FileError(
-                f"{self.path} {trouble}; it must hold exactly one of {', '.join(map(repr, _CONTENTS))}. Its "
-                f"members: {', '.join(present)}."
-            )
-        return ["classes", *found, *(key for key in self._keys if key in present)]
-
-    def _header(self, archive: zipfile.ZipFile, name: str) -> Member:
+    def header(self, archive: zipfile.ZipFile, name: str) -> Member:
         """Read what a member says about itself, and compare that with its size before anything is allocated."""
-        info = archive.getinfo(name)
-        key = name.removesuffix(".npy")
+        info = archive.getinfo(f"{name}.npy")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise FileError(f"{self.path}: {key!r} is compressed in a way that NumPy does not write.")
+            raise FileError(f"{self.path}: {name!r} is compressed in a way that NumPy does not write.")
         available = Path(self.path).stat().st_size - info.header_offset
         most = info.compress_size * (_DEFLATE_AT_BEST if info.compress_type else 1)
-        with archive.open(name) as file:
-            member = self._parsed(key, file)
+        with archive.open(info) as file:
+            member = self._parsed(name, file)
             size = file.tell() + int(np.prod(member.shape, dtype=object)) * member.dtype.itemsize
         if size != info.file_size or info.compress_size > available or size > most + 256:
             raise FileError(
-                f"{self.path}: {key!r} should hold {size:,} bytes for {member.dtype} of shape {member.shape}, but "
-                f"{info.file_size:,} are there. The file is truncated or damaged; write it again."
+                f"{self.path}: {name!r} should hold {size:,} bytes for {member.dtype} of shape {member.shape}, "
+                f"but {info.file_size:,} are there. The file is truncated or damaged; write it again."
             )
         return member
 
-    def _parsed(self, key: str, file: IO[bytes]) -> Member:
+    def _parsed(self, name: str, file: IO[bytes]) -> Member:
         try:
             version = np.lib.format.read_magic(file)
             if version not in ((1, 0), (2, 0)):
@@ -148,45 +106,58 @@ class NpzSource(Source):
             )
             shape, fortran, dtype = read(file)
         except (ValueError, SyntaxError, OverflowError) as error:
-            raise FileError(f"{self.path}: {key!r} is not an array that NumPy wrote: {error}.") from None
+            raise FileError(f"{self.path}: {name!r} is not an array that NumPy wrote: {error}.") from None
         if dtype.hasobject:
             raise FileError(
-                f"{self.path}: {key!r} is an array of Python objects, which is never unpickled. Save it as text: "
-                f"np.array({key}, dtype=str)."
+                f"{self.path}: {name!r} is an array of Python objects, which is never unpickled. Save it as text: "
+                f"np.array({name}, dtype=str)."
             )
-        return Member(key, dtype, shape, fortran and len(shape) > 1)
+        return Member(name, dtype, shape, fortran and len(shape) > 1)
 
     @contextmanager
-    def _open(self, archive: zipfile.ZipFile, member: Member) -> Iterator[_Rows]:
+    def rows_of(self, archive: zipfile.ZipFile, member: Member) -> Iterator[_Rows]:
+        """Open a member to be read from its first row to its last."""
         with archive.open(f"{member.name}.npy") as file:
             self._parsed(member.name, file)
             if not member.fortran:
                 yield _Rows(member, file)
                 return
             whole = member.row_bytes * member.shape[0]
-            if whole > WHOLE_LIMIT:
+            if whole > self._whole_limit:
                 raise FileError(
                     f"{self.path}: {member.name!r} is in Fortran order, {whole:,} bytes that cannot be read row "
                     f"by row. Save it with np.ascontiguousarray({member.name})."
                 )
             yield _Rows(member, file, _read(file, (member.shape[::-1]), member.dtype).T)
 
-    # Checks ------------------------------------------------------------------------------------------------
-
-    def _names(self, archive: zipfile.ZipFile) -> list[str]:
-        member = self._header(archive, "classes.npy")
+    def classes(self, archive: zipfile.ZipFile) -> list[str]:
+        """Read the names of the score columns."""
+        member = self.header(archive, "classes")
         if len(member.shape) != 1 or member.dtype.kind != "U":
             raise FileError(
                 f"{self.path}: 'classes' must be a list of names, not {member.dtype} of shape {member.shape}. "
                 f"Numbers would be a guess at an order; save the names."
             )
-        with self._open(archive, member) as column:
-            names = column.take(member.shape[0])
-            column.finish()
-        return [str(name) for name in names.tolist()]
+        return self._all_texts(archive, member)
 
-    def _read_scale(self, archive: zipfile.ZipFile) -> Scale:
-        member = self._header(archive, "scale.npy")
+    def labels(self, name: str) -> list[str]:
+        """Read a member that holds labels."""
+        with self.opened() as archive:
+            member = self.header(archive, name)
+            self.check_labels(member)
+            return self._all_texts(archive, member)
+
+    def check_labels(self, member: Member) -> None:
+        """Refuse labels that are not names."""
+        if len(member.shape) != 1 or member.dtype.kind != "U":
+            raise ScoreError(
+                f"{self.path}: {member.name!r} must be a list of names of nodes, not {member.dtype} of shape "
+                f"{member.shape}. {LABELS_AS_NUMBERS}"
+            )
+
+    def scale(self, archive: zipfile.ZipFile) -> Scale:
+        """Read the scale of likelihoods."""
+        member = self.header(archive, "scale")
         with archive.open("scale.npy") as file:
             self._parsed("scale", file)
             scale = str(_read(file, member.shape, member.dtype)) if not member.shape else None
@@ -194,6 +165,116 @@ class NpzSource(Source):
             if scale == known:
                 return known
         raise FileError(f"{self.path}: 'scale' must be one of {', '.join(map(repr, BOTTOM))}, as text.")
+
+    def _all_texts(self, archive: zipfile.ZipFile, member: Member) -> list[str]:
+        with self.rows_of(archive, member) as rows:
+            values = rows.take(member.shape[0])
+            rows.finish()
+        return self.as_texts(member, values)
+
+    def as_texts(self, member: Member, values: NDArray[Any]) -> list[str]:
+        """Return entries of a member as text."""
+        if member.dtype.kind == "S":
+            try:
+                return [value.decode() for value in values.tolist()]
+            except UnicodeDecodeError as error:
+                raise FileError(f"{self.path}: {member.name!r} is not UTF-8: {error}.") from None
+        return [str(value) for value in values.tolist()]
+
+
+@final
+class NpzReader(Reader):
+    """The rows of an `.npz` score file.
+
+    Parameters
+    ----------
+    file
+        The file.
+    labels
+        Whether labels are looked at; if not, they may be anything.
+    label_column, id_column
+        The members that hold labels and ids, where they are not called `labels` and `ids`.
+    """
+
+    def __init__(
+        self, file: NpzFile, *, labels: bool = True, label_column: str | None = None, id_column: str | None = None
+    ) -> None:
+        self.path = file.path
+        self._file = file
+        names = {key: key for key in PER_EXAMPLE} | {
+            key: name for key, name in (("labels", label_column), ("ids", id_column)) if name is not None
+        }
+        if id_column is not None and id_column not in file.members:
+            raise FileError(f"{self.path} has no member {id_column!r}. {self._listed_members()}")
+        self.content = self._found_content()
+        with file.opened() as archive:
+            self._scores = file.header(archive, self.content)
+            self._about = {
+                key: file.header(archive, name)
+                for key, name in names.items()
+                if name in file.members and (labels or key != "labels")
+            }
+            self.classes = file.classes(archive)
+            if self.content == "likelihoods" and "scale" in file.members:
+                self.scale = file.scale(archive)
+        self.rows = self._checked_shapes()
+        self.has = frozenset(self._about)
+        self.missing_labels = (
+            f"It has no member {names['labels']!r}: save it with np.savez(..., {names['labels']}=names), or say "
+            f"{argument('label_column', 'NAME')} if it is called otherwise. {self._listed_members()}"
+        )
+
+    def read(self, rows: int, keys: frozenset[str]) -> Iterator[RawBlock]:
+        """Yield the file in blocks of so many rows, with what was asked for about each example."""
+        about = {key: self._about[key] for key in sorted(keys)}
+        with self._file.opened() as archive, ExitStack() as stack:
+            columns = [
+                stack.enter_context(self._file.rows_of(archive, member))
+                for member in (self._scores, *about.values())
+            ]
+            total = self._scores.shape[0]
+            for start in range(0, total, rows):
+                scores, *others = (column.take(min(rows, total - start)) for column in columns)
+                texts = {
+                    key: self._file.as_texts(member, values)
+                    for (key, member), values in zip(about.items(), others, strict=True)
+                }
+                yield RawBlock(start, scores, texts)
+            for column in columns:
+                column.finish()
+
+    def labels(self) -> list[str]:
+        """Return all labels, without reading the scores."""
+        return self._file.labels(self._about["labels"].name)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the scores."""
+        return self._scores.dtype
+
+    @property
+    def row_bytes(self) -> int:
+        """Size of one row of all members together."""
+        return sum(member.row_bytes for member in (self._scores, *self._about.values()))
+
+    def _listed_members(self) -> str:
+        return f"Its members: {', '.join(self._file.members)}."
+
+    def _found_content(self) -> Content:
+        present = self._file.members
+        if "classes" not in present:
+            raise FileError(
+                f"{self.path} has no member 'classes', the names of the score columns. Save it with "
+                f"np.savez(..., classes=names): an order is never guessed.{closest(['classes'], present)}"
+            )
+        found = [content for content in _CONTENTS if content in present]
+        if len(found) != 1:
+            trouble = f"has {some(found)}" if found else "has no scores"
+            raise FileError(
+                f"{self.path} {trouble}; it must hold exactly one of {', '.join(map(repr, _CONTENTS))}. "
+                f"{self._listed_members()}"
+            )
+        return found[0]
 
     def _checked_shapes(self) -> int:
         scores = self._scores
@@ -205,28 +286,15 @@ class NpzSource(Source):
         if scores.dtype.kind not in "fiub":
             raise ScoreError(f"{self.path}: {scores.name!r} must be numbers, not {scores.dtype}.")
         rows = scores.shape[0]
-        for key in PER_EXAMPLE:
-            member = self._members.get(key)
-            if member is not None and member.shape != (rows,):
+        if "labels" in self._about:
+            self._file.check_labels(self._about["labels"])
+        for member in self._about.values():
+            if member.shape != (rows,):
                 raise ScoreError(
-                    f"{self.path}: {key!r} must have one entry for each of the {rows:,} examples; its shape is "
-                    f"{member.shape}."
+                    f"{self.path}: {member.name!r} must have one entry for each of the {rows:,} examples; its "
+                    f"shape is {member.shape}."
                 )
-        labels = self._members.get("labels")
-        if labels is not None and labels.dtype.kind != "U":
-            raise ScoreError(
-                f"{self.path}: 'labels' must be names of nodes, not {labels.dtype}. If they are numbers of "
-                f"classes, save names[labels]: an order is never guessed."
-            )
         return rows
-
-    def _texts(self, member: Member, values: NDArray[Any]) -> list[str]:
-        if member.dtype.kind == "S":
-            try:
-                return [value.decode() for value in values.tolist()]
-            except UnicodeDecodeError as error:
-                raise FileError(f"{self.path}: {member.name!r} is not UTF-8: {error}.") from None
-        return [str(value) for value in values.tolist()]
 
 
 @final

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.likelihood import Likelihoods
-    from hedgerow.score_files.scores import Scores
+    from hedgerow.score_files.score_file import Scores
     from hedgerow.tree import Hierarchy
 
 SEPARATOR = " > "

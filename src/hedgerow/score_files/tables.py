@@ -1,25 +1,27 @@
-"""Score files that are tables: CSV and Parquet, read in batches with Arrow."""
+"""Tables, CSV or Parquet, read in batches with Arrow; nothing here knows what the columns mean."""
 
 from __future__ import annotations
 
 import csv
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.errors import FileError, ScoreError, some
-from hedgerow.files import read_header, require_file
-from hedgerow.score_files.source import PER_EXAMPLE, RawBlock, Source, row_name
+from hedgerow.errors import FileError, ParameterError, ScoreError
+from hedgerow.files import delimiter_of, read_header, require_file
+from hedgerow.score_files.reader import row_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Iterator, Sequence
 
 _CSV_BLOCK = 1 << 24  # bytes of text at a time; more for wide tables, as one row must fit
 _PARQUET_BUFFER = 1 << 16  # bytes to read at a time of each column
+
+Batch = tuple[int, dict[int, Any]]
+"""A number of rows, and Arrow arrays by the position of their column."""
 
 
 @contextmanager
@@ -35,175 +37,183 @@ def _arrow_errors(path: str, what: str) -> Iterator[None]:
         raise FileError(f"{path} cannot be read as {what}: {str(error).rstrip('.')}.") from error
 
 
-class _Table(Source):
-    """Columns of a table told apart: about the example, or scores of a class."""
+class Table(ABC):
+    """A table, opened: the names of its columns are known, its rows are not read yet."""
 
-    content = "probabilities"
+    path: str
+    columns: list[str]
+    """Names of the columns; they may repeat."""
+    rows: int | None
+    """Number of rows, where the file tells it in advance."""
 
-    def __init__(self, path: str, columns: Sequence[str]) -> None:
-        self.path = path
-        key_of = {column: key for key, column in PER_EXAMPLE.items()}
-        self.classes = [name for name in columns if name not in key_of]
-        self.has = frozenset(key_of[name] for name in columns if name in key_of)
-        self._columns = list(columns)
-        self.missing_labels = f"It has no column 'label'. Its columns: {some(columns)}."
-        repeated = sorted({name for name in self.has if columns.count(PER_EXAMPLE[name]) > 1})
-        if repeated:
-            raise FileError(f"{path} has two columns {PER_EXAMPLE[repeated[0]]!r}. Remove one.")
+    @abstractmethod
+    def batches(self, rows: int, text: Sequence[int], numbers: Sequence[int]) -> Iterator[Batch]:
+        """Yield some columns in batches: those that are text, and those that are numbers.
 
-    @property
-    def row_bytes(self) -> int:
-        """Memory that one row takes, roughly."""
-        return 8 * len(self._columns)
+        A batch of a Parquet file has at most so many rows; of a CSV file it may have more.
+        """
 
-    def _blocks(self, batches: Iterator[Any], rows: int, keys: frozenset[str]) -> Iterator[RawBlock]:
-        start = 0
-        for batch in batches:
-            for first in range(0, batch.num_rows, rows):
-                part = batch.slice(first, rows)
-                texts = {key: self._texts(part, PER_EXAMPLE[key], start) for key in sorted(keys)}
-                yield RawBlock(start, self._scores(part), texts)
-                start += part.num_rows
+    @abstractmethod
+    def number_type(self, places: Sequence[int]) -> np.dtype[Any]:
+        """Return the common type of columns, which must be numbers."""
 
-    def _scores(self, part: Any) -> NDArray[Any]:
-        """Put the class columns side by side; an empty cell becomes NaN."""
-        # By position: a repeated name is an error that is raised when names are bound to the tree.
-        places = [i for i, name in enumerate(self._columns) if name not in PER_EXAMPLE.values()]
-        scores = np.empty((len(places), part.num_rows), dtype=self._dtype())
-        for row, place in enumerate(places):
-            scores[row] = part.column(place).to_numpy(zero_copy_only=False)
-        return np.ascontiguousarray(scores.T)
+    def texts(self, place: int) -> list[str]:
+        """Return all of one column as text; nothing becomes ''."""
+        return [text for _, columns in self.batches(1 << 16, [place], []) for text in as_texts(columns[place])]
 
-    def _dtype(self) -> Any:
-        return np.float64
 
-    def _texts(self, part: Any, column: str, start: int) -> list[str]:
-        import pyarrow as pa
-
-        values = part.column(self._columns.index(column))
-        integer = pa.types.is_integer(values.type)
-        if column == "label" and (integer or pa.types.is_floating(values.type)):
-            raise ScoreError(
-                f"{self.path}: the column 'label' must hold names of nodes, not {values.type}. If they are "
-                f"numbers of classes, write their names: an order is never guessed."
-            )
-        if column == "label" and values.null_count:
-            row = start + values.is_null().to_pylist().index(True)
-            raise ScoreError(f"{self.path}: {row_name(row)} has no label.")
-        return ["" if value is None else str(value) for value in values.to_pylist()]
+def as_texts(values: Any) -> list[str]:
+    """Return an Arrow array as text; nothing becomes ''."""
+    return ["" if value is None else str(value) for value in values.to_pylist()]
 
 
 @final
-class CsvSource(_Table):
-    """The rows of a CSV or TSV score file."""
+class CsvTable(Table):
+    """A CSV or TSV file with a header.
 
-    def __init__(self, path: str) -> None:
-        columns = read_header(path)
-        if not columns:
-            raise FileError(f"{path} is empty; a score table needs a header with the names of its columns.")
-        super().__init__(path, columns)
-        self.rows = None
-        self.dtype = np.dtype(np.float64)
-        self._delimiter = "\t" if path.lower().endswith(".tsv") else ","
+    Parameters
+    ----------
+    path
+        The file.
+    delimiter
+        What separates the columns; by default a tab in `.tsv` files and a comma in others.
+    """
 
-    def read(self, rows: int, keys: frozenset[str]) -> Iterator[RawBlock]:
-        """Yield the file in blocks of at most so many rows, with the per-example columns asked for."""
+    rows = None
+
+    def __init__(self, path: str, delimiter: str | None = None) -> None:
+        self.path = path
+        self._delimiter = delimiter_of(path) if delimiter is None else _checked(delimiter)
+        self.columns = read_header(path, self._delimiter)
+        if not self.columns:
+            raise FileError(f"{path} is empty; a table needs a header with the names of its columns.")
+
+    def number_type(self, places: Sequence[int]) -> np.dtype[Any]:  # noqa: ARG002
+        """Return the type of all numbers in a CSV file."""
+        return np.dtype(np.float64)
+
+    def batches(self, rows: int, text: Sequence[int], numbers: Sequence[int]) -> Iterator[Batch]:  # noqa: ARG002
+        """Yield some columns in batches: those that are text, and those that are numbers."""
         with _arrow_errors(self.path, "CSV"):
-            yield from self._blocks(self._batches(), rows, keys)
+            for batch in self._arrow_batches(text, numbers):
+                places = [*text, *numbers]
+                yield batch.num_rows, {place: batch.column(i) for i, place in enumerate(places)}
 
-    def _batches(self) -> Iterator[Any]:
+    def _arrow_batches(self, text: Sequence[int], numbers: Sequence[int]) -> Iterator[Any]:
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        # By number, so that names may repeat or be empty until the error about that has been raised.
-        numbers = [str(i) for i in range(len(self._columns))]
-        block = max(_CSV_BLOCK, 4 * sum(max(len(name), 16) for name in self._columns))  # names, or numbers
-        text = PER_EXAMPLE.values()
-        types = {
-            number: pa.string() if name in text else pa.float64()
-            for number, name in zip(numbers, self._columns, strict=True)
-        }
+        # Columns by number, since names may repeat or be empty.
+        types = {str(i): pa.string() for i in text} | {str(i): pa.float64() for i in numbers}
+        block = max(_CSV_BLOCK, 4 * sum(max(len(name), 16) for name in self.columns))  # names, or numbers
         try:
             yield from arrow_csv.open_csv(
                 self.path,
                 read_options=arrow_csv.ReadOptions(
-                    column_names=numbers, skip_rows_after_names=1, block_size=block
+                    column_names=list(map(str, range(len(self.columns)))),
+                    skip_rows_after_names=1,
+                    block_size=block,
                 ),
                 parse_options=arrow_csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
                 convert_options=arrow_csv.ConvertOptions(
-                    column_types=types, null_values=[""], strings_can_be_null=False
+                    column_types=types, include_columns=list(types), null_values=[""], strings_can_be_null=False
                 ),
             )
         except pa.ArrowException as error:
-            self._explain()
             if "straddling" in str(error):  # Arrow's word for a row that does not fit
                 raise FileError(
-                    f"{self.path} has a row of more than {block:,} bytes. Use an .npz or a Parquet file for it."
+                    f"{self.path} has a row of more than {block:,} bytes. If a quotation mark is not closed, "
+                    f"close it; for long rows, use an .npz or a Parquet file."
                 ) from None
+            self._explain(set(numbers))
             raise
 
-    def _explain(self) -> None:
+    def _explain(self, numbers: set[int]) -> None:
         """Find the first row that is at fault, slowly, and say what is wrong with it."""
-        text = [name in PER_EXAMPLE.values() for name in self._columns]
         try:
             with Path(self.path).open(encoding="utf-8-sig", newline="") as file:
                 lines = csv.reader(file, delimiter=self._delimiter)
                 next(lines)
                 for row, cells in enumerate(filter(None, lines)):
-                    if len(cells) != len(text):
-                        raise FileError(
-                            f"{self.path}: {row_name(row)} has {len(cells):,} cells; the header has {len(text):,}."
-                        )
-                    for name, cell, is_text in zip(self._columns, cells, text, strict=True):
-                        if not is_text and cell and not _is_number(cell):
-                            raise ScoreError(
-                                f"{self.path}: {row_name(row)} has {cell!r} for {name!r}, which is not a number."
-                            )
+                    self._check_row(row, cells, numbers)
         except (UnicodeDecodeError, csv.Error) as error:
             raise FileError(f"{self.path} cannot be read as CSV in UTF-8: {error}.") from None
 
+    def _check_row(self, row: int, cells: list[str], numbers: set[int]) -> None:
+        if len(cells) != len(self.columns):
+            raise FileError(
+                f"{self.path}: {row_name(row)} has {len(cells):,} cells; the header has {len(self.columns):,}."
+            )
+        for place, (name, cell) in enumerate(zip(self.columns, cells, strict=True)):
+            if place in numbers and cell and not _is_number(cell):
+                comma = " Write decimals with a point." if _is_number(cell.replace(",", ".")) else ""
+                raise ScoreError(
+                    f"{self.path}: {row_name(row)} has {cell!r} for {name!r}, which is not a number.{comma}"
+                )
+
 
 @final
-class ParquetSource(_Table):
-    """The rows of a Parquet score file."""
+class ParquetTable(Table):
+    """A Parquet file."""
 
     def __init__(self, path: str) -> None:
         require_file(path)
+        self.path = path
         with _arrow_errors(path, "Parquet"):
             from pyarrow import parquet
 
             with parquet.ParquetFile(path) as file:
-                schema = file.schema_arrow
+                self._types = file.schema_arrow.types
+                self.columns = [str(name) for name in file.schema_arrow.names]
                 self.rows = int(file.metadata.num_rows)
-        super().__init__(path, [str(name) for name in schema.names])
-        self.dtype = self._common_type(schema)
 
-    def read(self, rows: int, keys: frozenset[str]) -> Iterator[RawBlock]:
-        """Yield the file in blocks of at most so many rows, with the per-example columns asked for."""
+    def number_type(self, places: Sequence[int]) -> np.dtype[Any]:
+        """Return the common type of columns, which must be numbers."""
+        import pyarrow as pa
+
+        types = {pa.float16(): np.float16, pa.float32(): np.float32}
+        for place in places:
+            kind = self._types[place]
+            if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+                raise ScoreError(
+                    f"{self.path}: the column {self.columns[place]!r} holds {kind}; scores must be numbers."
+                )
+        found = {types.get(self._types[place], np.float64) for place in places}
+        return np.result_type(*found) if found else np.dtype(np.float64)
+
+    def batches(self, rows: int, text: Sequence[int], numbers: Sequence[int]) -> Iterator[Batch]:
+        """Yield some columns in batches: those that are text, and those that are numbers."""
+        places = [*text, *numbers]
+        # Arrow selects columns by name; if all are wanted, that is not needed, and names may repeat.
+        selected = None if len(places) == len(self.columns) else [self.columns[place] for place in places]
         with _arrow_errors(self.path, "Parquet"):
             from pyarrow import parquet
 
             # Arrow would keep all that it has read: of the file without row groups, of a group without a buffer.
             with parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=_PARQUET_BUFFER) as file:
-                groups = range(file.num_row_groups)
-                batches = (batch for group in groups for batch in file.iter_batches(rows, row_groups=[group]))
-                yield from self._blocks(batches, rows, keys)
+                for group in range(file.num_row_groups):
+                    for batch in file.iter_batches(rows, row_groups=[group], columns=selected):
+                        names = batch.schema.names
+                        where = range(len(names)) if selected is None else map(names.index, selected)
+                        order = range(len(names)) if selected is None else places
+                        yield batch.num_rows, dict(zip(order, map(batch.column, where), strict=True))
 
-    def _dtype(self) -> Any:
-        return np.float32 if self.dtype in (np.float16, np.float32) else np.float64
 
-    def _common_type(self, schema: Any) -> np.dtype[Any]:
-        import pyarrow as pa
+TABLES: dict[str, Callable[[str, str | None], Table]] = {
+    ".csv": CsvTable,
+    ".tsv": CsvTable,
+    ".parquet": lambda path, _: ParquetTable(path),
+}
+"""What opens a table, by the extension of its name: a function of the path and the delimiter."""
 
-        kinds = {pa.float16(): np.float16, pa.float32(): np.float32}
-        found: set[Any] = set()
-        for name, kind in zip(self._columns, schema.types, strict=True):
-            if name in PER_EXAMPLE.values():
-                continue
-            if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
-                raise ScoreError(f"{self.path}: the column {name!r} holds {kind}; scores must be numbers.")
-            found.add(kinds.get(kind, np.float64))
-        return np.result_type(*found) if found else np.dtype(np.float64)
+
+def _checked(delimiter: str) -> str:
+    """Return a delimiter as one character."""
+    if delimiter in ("tab", "\\t"):
+        return "\t"
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
+        raise ParameterError(f"delimiter must be one character, such as ';', or 'tab', not {delimiter!r}.")
+    return delimiter
 
 
 def _is_number(cell: str) -> bool:

@@ -174,14 +174,31 @@ class Hierarchy(Conversions):
         """
         return look_up(names, self._index)
 
-    def nodes(self, labels: ArrayLike) -> Indices:
-        """Return node indices from labels that are names or indices already, checked.
+    def nodes(self, labels: ArrayLike, classes: ArrayLike | None = None) -> Indices:
+        """Return node indices from labels: names or integers, checked.
 
+        Parameters
+        ----------
+        labels
+            Names of nodes, or integers.
+        classes
+            Names of nodes in which integers are positions; without it, integers are node indices.
+
+        Examples
+        --------
         >>> h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
         >>> h.nodes(["dog", "root"]).tolist(), h.nodes([2, 0]).tolist()
         ([2, 0], [2, 0])
+        >>> h.nodes([0, 1, 0], classes=["dog", "cat"]).tolist()
+        [2, 1, 2]
         """
         array = self._unchecked(labels)
+        if classes is not None and classes is not self.names and np.asarray(labels).dtype.kind in "iu":
+            known = self.indices(classes)
+            if array.size and (array.min() < 0 or array.max() >= len(known)):
+                offender = array[(array < 0) | (array >= len(known))].ravel()[0]
+                raise ScoreError(f"{offender} is not the number of a class: classes are 0 to {len(known) - 1}.")
+            return known[array]
         if array.size and (array.min() < 0 or array.max() >= len(self)):
             offender = array[(array < 0) | (array >= len(self))].ravel()[0]
             raise ScoreError(f"{offender} is not a node index: the tree has nodes 0 to {len(self) - 1}.")

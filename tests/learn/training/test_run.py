@@ -18,7 +18,7 @@ from hedgerow.learn.training.new_data import RunScores
 from hedgerow.learn.training.recipe import Choice
 from hedgerow.learn.training.run import fit, train
 from hedgerow.learn.training.run_folder import RunFolder, likelihood_blocks
-from hedgerow.score_files.scores import open_scores
+from hedgerow.score_files import open_scores
 from tests.learn.training.toy import TREE, recipe, splits
 
 if TYPE_CHECKING:

@@ -18,7 +18,9 @@ Content = Literal["probabilities", "logits", "likelihoods"]
 """What scores are: probabilities (of leaves or nodes), logits of leaves, likelihoods of nodes on some scale."""
 
 PER_EXAMPLE = {"labels": "label", "ids": "id", "groups": "group", "texts": "text", "images": "image"}
-"""What a file may say about each example: the member of an `.npz` file and the column of a table."""
+"""What a file may say about each example: the member of an `.npz` file, and the usual column of a table."""
+
+LABELS_AS_NUMBERS = "If they are numbers of classes, write their names: an order is never guessed."
 
 
 def row_name(row: int) -> str:
@@ -36,10 +38,10 @@ class RawBlock:
     scores: NDArray[Any]
     """[rows, classes]"""
     texts: dict[str, list[str]]
-    """The per-example columns that were asked for, by their `.npz` name."""
+    """What was asked for about each example, by its key in `PER_EXAMPLE`."""
 
 
-class Source(ABC):
+class Reader(ABC):
     """A score file, opened: its columns are known, its rows are not read yet."""
 
     path: str
@@ -47,16 +49,22 @@ class Source(ABC):
     """Names of the score columns."""
     rows: int | None
     """Number of rows, where the file tells it in advance."""
-    dtype: np.dtype[Any]
-    """Type of the scores."""
     content: Content
     """What the file itself says that its scores are."""
     scale: Scale = "probability"
     """The scale of likelihoods."""
     has: frozenset[str]
-    """The per-example columns that are there, by their `.npz` name."""
+    """What is there about each example: keys of `PER_EXAMPLE`."""
+    taken_by_name: tuple[str, ...] = ()
+    """Columns of a table that are taken to be about the examples because of their names alone."""
+    is_table: bool = False
     missing_labels: str
     """What to say if labels are needed and not there."""
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the scores; columns that are not numbers are refused here, once their names are known to fit."""
 
     @property
     @abstractmethod
@@ -65,4 +73,8 @@ class Source(ABC):
 
     @abstractmethod
     def read(self, rows: int, keys: frozenset[str]) -> Iterator[RawBlock]:
-        """Yield the file in blocks of at most so many rows, with the per-example columns asked for."""
+        """Yield the file in blocks of at most so many rows, with what was asked for about each example."""
+
+    @abstractmethod
+    def labels(self) -> list[str]:
+        """Return all labels, without reading the scores."""

@@ -1,0 +1,103 @@
+"""Class columns bound to the nodes of a tree, by name alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, final
+
+import numpy as np
+
+from hedgerow.errors import argument, closest, counted, some
+from hedgerow.score_files.score_tables import class_columns_argument
+
+if TYPE_CHECKING:
+    from hedgerow.score_files.reader import Reader
+    from hedgerow.tree import Hierarchy, Indices
+
+ColumnKind = Literal["leaves", "nodes"]
+
+_INDEX = " A column without a name is usually an index: write the table with index=False."
+_UNKNOWN_LEAVES = (
+    " If these are classes that the model does not know, add columns of zeros (logits: -inf), or give a tree of "
+    "only those that it knows: Hierarchy.subtree(names)[0].to_edges(FILE)."
+)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ColumnFit:
+    """How class columns stand to the nodes of a tree. Use `ColumnFit.of`."""
+
+    columns: int
+    kind: ColumnKind | None
+    """What the columns are; None if they are neither exactly the leaves nor exactly all nodes."""
+    place: Indices
+    """The column of each leaf, or of each node; without a column for the root, of each node below it."""
+    taken_as: ColumnKind
+    """What they are, or else what they seem to be meant as."""
+    repeated: list[str]
+    missing: list[str]
+    extra: list[str]
+
+    @classmethod
+    def of(cls, hierarchy: Hierarchy, reader: Reader) -> ColumnFit:
+        """Compare the columns of a file with a tree."""
+        classes, leaves = reader.classes, reader.content != "likelihoods"
+        column = {name: i for i, name in enumerate(classes)}
+        nodes, tips = hierarchy.names.tolist(), hierarchy.names[hierarchy.leaves].tolist()
+        kinds: list[tuple[ColumnKind, list[str]]] = [("leaves", tips)] if leaves else []
+        for kind, wanted in (*kinds, ("nodes", nodes), ("nodes", nodes[1:])):
+            if len(classes) == len(wanted) and column.keys() == set(wanted):
+                place = np.fromiter(map(column.__getitem__, wanted), dtype=np.int64, count=len(wanted))
+                return cls(len(classes), kind, place, kind, [], [], [])
+        # Columns that name an inner node are meant to be all nodes; otherwise leaves are expected.
+        as_nodes = not leaves or bool(column.keys() & (set(nodes) - set(tips)))
+        wanted = nodes if as_nodes else tips
+        return cls(
+            columns=len(classes),
+            kind=None,
+            place=np.empty(0, dtype=np.int64),
+            taken_as="nodes" if as_nodes else "leaves",
+            repeated=[name for name, count in Counter(classes).items() if count > 1],
+            missing=[name for name in wanted if name not in column and name != nodes[0]],
+            extra=[name for name in column if name not in set(wanted)],
+        )
+
+    def misfit(self, hierarchy: Hierarchy, reader: Reader) -> str:
+        """Say why the columns of a file are neither the leaves nor all nodes."""
+        parts = [
+            f"{len(which):,} {what} ({some(which)})"
+            for which, what in ((self.repeated, "repeated"), (self.missing, "missing"), (self.extra, "extra"))
+            if which
+        ]
+        expected = "all nodes (the root is optional)" if self.taken_as == "nodes" else "the leaves"
+        return (
+            f"The {counted(self.columns, 'class column', 'class columns')} of {reader.path} are neither the "
+            f"{len(hierarchy.leaves):,} leaves nor all {len(hierarchy):,} nodes of the tree. Taken as {expected}: "
+            f"{'; '.join(parts)}.{self._advice(reader.is_table)}"
+        )
+
+    def _advice(self, table: bool) -> str:
+        if any(not name or name.startswith(("Unnamed:", "__index_level")) for name in self.extra):
+            return _INDEX
+        prefix = self._common_prefix()
+        if table and prefix is not None:
+            return f" If the class columns begin with {prefix!r}, say {argument('class_prefix', prefix)}."
+        near = closest(self.extra[:3], self.missing)
+        if not self.extra and not self.repeated and self.taken_as == "leaves":
+            return _UNKNOWN_LEAVES
+        if table and self.extra and not near:
+            return (
+                f" If columns are about the examples, say which: {argument('label_column', 'NAME')}, "
+                f"{argument('id_column', 'NAME')}; or say which are classes: {class_columns_argument()}."
+            )
+        return near
+
+    def _common_prefix(self) -> str | None:
+        """Return what stands before the names of all missing classes, if anything does."""
+        if not self.missing:
+            return None
+        extra, first = set(self.extra), self.missing[0]
+        prefixes = (name.removesuffix(first) for name in self.extra if name != first and name.endswith(first))
+        return next((p for p in prefixes if extra.issuperset(p + name for name in self.missing)), None)
