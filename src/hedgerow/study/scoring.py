@@ -110,7 +110,7 @@ def score(
         for (_, reading), builder in builders.items():
             values = reading.likelihood(theta)
             values = values if values.is_cuda else values.numpy()
-            builder.update(Likelihoods.of(hierarchy, values, reading.scale), labels)
+            builder.update(Likelihoods.of(hierarchy, values, reading.scale), labels, classes=hierarchy.names)
     results = []
     for (way, reading), builder in builders.items():
         evaluation = builder.compute()

@@ -194,7 +194,8 @@ def _evaluated(classifier: Classifier, examples: data.Examples, device: torch.de
     builder = EvaluationBuilder(classifier.method.hierarchy)
     start = 0
     for likelihoods in likelihood_blocks(classifier, examples, device):
-        builder.update(likelihoods, examples.labels[start : start + len(likelihoods)])
+        nodes = examples.labels[start : start + len(likelihoods)]
+        builder.update(likelihoods, nodes, classes=likelihoods.hierarchy.names)
         start += len(likelihoods)
     return builder.compute()
 
