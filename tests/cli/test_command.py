@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -148,3 +149,17 @@ def test_a_closed_pipe_is_quiet(tree: str) -> None:
         timeout=60,
     )
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(("given", "expected"), [({}, "PASSIVE"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE")])
+def test_threads_that_wait_sleep_unless_the_user_says_otherwise(given: dict[str, str], expected: str) -> None:
+    code = (
+        "import os, sys; from hedgerow import cli; sys.argv = ['hedgerow', '--version']\n"
+        "try: cli.main()\nexcept SystemExit: pass\n"
+        "assert 'torch' not in sys.modules; print(os.environ['OMP_WAIT_POLICY'])"
+    )
+    environment = {key: value for key, value in os.environ.items() if key != "OMP_WAIT_POLICY"} | given
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split()[-1] == expected
