@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy
 
 SUM_TOLERANCE = {"float16": 2e-2, "bfloat16": 2e-2}
-"""How far a row of probabilities may be from summing to 1, by type; 1e-3 for all others."""
+"""How far the sum of a row of probabilities may be from 1, by type; 1e-3 for all others."""
 
 
 def from_leaves(hierarchy: Hierarchy, probabilities: Any, classes: ArrayLike | None = None) -> Array:
@@ -27,15 +27,15 @@ def from_leaves(hierarchy: Hierarchy, probabilities: Any, classes: ArrayLike | N
     hierarchy
         The tree.
     probabilities
-        [..., leaves], rows summing to 1 (within 1e-3; 2e-2 in half precision); they are renormalised. A table
-        with named columns, such as a DataFrame, may have them in any order.
+        [..., leaves]. Rows must sum to 1 (within 1e-3; 2e-2 in half precision) and are renormalised. The columns
+        of a table with column names, such as a DataFrame, may be in any order.
     classes
         Names of the columns, if they are not in the order of `hierarchy.leaves`.
 
     Returns
     -------
     array [..., nodes]
-        1 at the root; a parent is never below its child, and leaves keep their probability, to 2**-62.
+        1 at the root; a parent is never less likely than its child, and leaves keep their probability, to 2**-62.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def from_leaves(hierarchy: Hierarchy, probabilities: Any, classes: ArrayLike | N
         given = [str(name) for name in np.asarray(classes, dtype=object).ravel().tolist()]
         if names is not None and names != given:
             raise ParameterError(
-                "The columns have names of their own, and classes are others: leave out classes, or pass an array."
+                "The column names of the table differ from classes: leave out classes, or pass a plain array."
             )
         names = given
     precision = str(getattr(values, "dtype", "float64")).removeprefix("torch.")
@@ -64,7 +64,7 @@ def from_leaves(hierarchy: Hierarchy, probabilities: Any, classes: ArrayLike | N
 
 
 def _check_rows(hierarchy: Hierarchy, p: Array, tolerance: float) -> None:
-    """Refuse leaf probabilities that are NaN or negative, or rows that do not sum to 1."""
+    """Raise an error for leaf probabilities that are NaN or negative, and for rows that do not sum to 1."""
     xp = namespace(p)
     p = xp.reshape(p, (-1, p.shape[-1]))
     if p.shape[0] == 0:
@@ -80,7 +80,7 @@ def _check_rows(hierarchy: Hierarchy, p: Array, tolerance: float) -> None:
         name, value = hierarchy.names[hierarchy.leaves[column]], float(p[row, column])
         raise ScoreError(
             f"Probabilities must be 0 or more; row {row} has {value} for {name!r}. If these are logits, use "
-            f"likelihood.flat_softmax, which takes their softmax first."
+            f"likelihood.flat_softmax, which applies a softmax first."
         )
     raise ScoreError(
         f"Leaf probabilities must sum to 1 within {tolerance}; row {row} sums to {float(total[row]):.6g}. Divide "

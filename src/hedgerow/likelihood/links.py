@@ -1,9 +1,9 @@
 """Links q(θ): from a classifier's scores θ to one likelihood per node of the tree.
 
-One function per parametrisation of the paper's appendix, each a pure function of the tree and the scores θ:
-NumPy in, NumPy out; torch in, torch out. Scores come in node order, in the layout that the parametrisation needs.
-Every function returns [..., nodes], in single or double precision as θ is, and can return logarithms, computed as
-such: ``scale="log"``. The sigmoid families also give ``scale="logit"``, which does not saturate.
+One function per parametrisation in the paper's appendix, each a pure function of the tree and the scores θ: NumPy
+in, NumPy out; torch in, torch out. Scores are in node order, in the layout that the parametrisation needs.
+Every function returns [..., nodes] in the precision of θ (single or double). With ``scale="log"``, it computes
+logarithms directly. The sigmoid families also support ``scale="logit"``, which does not saturate.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ def flat_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probabilit
 
 
 def multilabel(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
-    """Independent sigmoids: ``q(y) = σ(θ_y)``, 1 at the root. θ is [..., nodes but the root]."""
-    return _sigmoid_below_root(as_scores(theta, len(hierarchy) - 1, "node but the root"), scale)
+    """Independent sigmoids: ``q(y) = σ(θ_y)``, 1 at the root. θ is [..., nodes except the root]."""
+    return _sigmoid_below_root(as_scores(theta, len(hierarchy) - 1, "node except the root"), scale)
 
 
 def conditional_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
     """Softmax among siblings, multiplied down the tree: ``q(y) = q(π(y)) softmax_{C(π(y))}(θ)_y``.
 
-    θ is [..., nodes but the root].
+    θ is [..., nodes except the root].
     """
-    theta = as_scores(theta, len(hierarchy) - 1, "node but the root")
+    theta = as_scores(theta, len(hierarchy) - 1, "node except the root")
     log_conditional = operations.sibling_log_softmax(hierarchy, theta)
     if _is_log(scale):
         return operations.add_down(hierarchy, _at_most(log_conditional, 0.0))
@@ -51,9 +51,9 @@ def conditional_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "pro
 def conditional_sigmoid(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
     """Sigmoids given the parent, multiplied down the tree: ``q(y) = q(π(y)) σ(θ_y)``.
 
-    θ is [..., nodes but the root].
+    θ is [..., nodes except the root].
     """
-    theta = as_scores(theta, len(hierarchy) - 1, "node but the root")
+    theta = as_scores(theta, len(hierarchy) - 1, "node except the root")
     if _is_log(scale):
         return operations.add_down(hierarchy, ops_of(theta).log_sigmoid(theta))
     return operations.multiply_down(hierarchy, ops_of(theta).sigmoid(theta))
@@ -62,19 +62,19 @@ def conditional_sigmoid(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "pro
 def deep_rtc(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
     """Sigmoid of the path score: ``q(y) = σ(β_y)`` with ``β_y = Σ_{u ∈ A(y)} θ_u``, 1 at the root.
 
-    θ is [..., nodes but the root]. In single precision σ(β) is 1 above β = 17; rank by ``scale="logit"``, which
-    is β itself.
+    θ is [..., nodes except the root]. In single precision, σ(β) is 1 above β = 17; to rank nodes, use
+    ``scale="logit"``, which is β itself.
     """
-    theta = as_scores(theta, len(hierarchy) - 1, "node but the root")
+    theta = as_scores(theta, len(hierarchy) - 1, "node except the root")
     return _sigmoid_below_root(_path_scores(hierarchy, theta)[..., 1:], scale)
 
 
 def ps_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
     """Softmax over the leaves' path scores, summed up the tree: ``q = A_L softmax_L(A_Lᵀ θ)``.
 
-    θ is [..., nodes but the root].
+    θ is [..., nodes except the root].
     """
-    theta = as_scores(theta, len(hierarchy) - 1, "node but the root")
+    theta = as_scores(theta, len(hierarchy) - 1, "node except the root")
     beta = _path_scores(hierarchy, theta)
     return flat_softmax(
         hierarchy, namespace(beta).take(beta, operations.Layout.of(hierarchy, beta).leaves, axis=-1), scale=scale
@@ -99,7 +99,7 @@ def _is_log(scale: Scale) -> bool:
 
 
 def _shifted(theta: Array) -> Array:
-    """Scores less the largest of their row: large ones would cost the logarithms their precision."""
+    """Subtract the largest score of each row: logarithms of large scores would lose precision."""
     return theta - namespace(theta).max(theta, axis=-1, keepdims=True)
 
 
@@ -109,7 +109,7 @@ def _less_root(log_mass: Array) -> Array:
 
 
 def _at_most(x: Array, bound: float) -> Array:
-    """Take off the hair by which rounding can carry a softmax above 1."""
+    """Remove the small amount by which rounding can lift a softmax above 1."""
     return namespace(x).clip(x, max=bound)
 
 
@@ -121,7 +121,7 @@ def _path_scores(hierarchy: Hierarchy, theta: Array) -> Array:
 
 
 def _sigmoid_below_root(logit: Array, scale: Scale) -> Array:
-    """Put a certain root before the logits of the other nodes, on the scale asked for."""
+    """Put a root of likelihood 1 before the other nodes, given by their logits, on the requested scale."""
     check_scale(scale)
     xp, ops = namespace(logit), ops_of(logit)
     if scale == "probability":

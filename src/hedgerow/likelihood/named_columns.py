@@ -1,6 +1,6 @@
-"""Tables whose columns have names: pandas, Polars, Arrow, xarray, or whatever speaks the dataframe protocol.
+"""Tables with column names: pandas, Polars, Arrow, xarray, or anything that supports the dataframe protocol.
 
-Names bind scores to classes; the order in which columns stand never does.
+Scores are matched to classes by name, never by the order of the columns.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def split_names(table: Any) -> tuple[Any, list[str] | None]:
-    """Return the values of a table and the names of its columns; anything without such names as it is, and None.
+    """Return the values of a table and its column names; without column names, the input itself and None.
 
-    A DataFrame with pandas' default numbers for columns has no names.
+    A DataFrame with pandas' default column numbers has no names.
 
     >>> import pandas as pd
     >>> split_names(pd.DataFrame({"cat": [0.25], "dog": [0.75]}))
@@ -43,7 +43,7 @@ def split_names(table: Any) -> tuple[Any, list[str] | None]:
 
 
 def places(names: Sequence[str], wanted: Sequence[str], what: str) -> NDArray[np.int64]:
-    """Return where each wanted name stands among the names, which must be exactly the wanted ones."""
+    """Return the position of each wanted name among the names, which must be exactly the wanted ones."""
     column = {name: i for i, name in enumerate(names)}
     if len(column) == len(names) and column.keys() == set(wanted):
         return np.fromiter(map(column.__getitem__, wanted), dtype=np.int64, count=len(wanted))
