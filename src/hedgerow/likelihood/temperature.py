@@ -78,9 +78,9 @@ def fit_temperature(
     >>> from hedgerow import Hierarchy, likelihood
     >>> h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
     >>> theta = np.array([[8.0, 0.0], [8.0, 0.0], [8.0, 0.0], [0.0, 8.0]])
-    >>> labels = [1, 1, 2, 2]  # the model is certain, and right three times out of four
+    >>> labels = [1, 1, 2, 2]  # the model is certain, but right only three times out of four
     >>> fitted = fit_temperature(h, theta, labels, lambda t: likelihood.flat_softmax(h, t, scale="log"))
-    >>> round(fitted.value, 1)  # 8 / log 3: three times out of four is what it says now
+    >>> round(fitted.value, 1)  # 8 / log 3: now it gives a probability of three in four
     7.3
     """
     if judge not in ("label", "nodes"):
