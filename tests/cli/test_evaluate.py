@@ -149,7 +149,7 @@ def test_compare_wants_folders_of_the_same_settings(place: Path, capsys: pytest.
     out, _ = hedgerow(capsys, "compare", "other", "b.csv", "--tree", "uneven.csv", "--bootstrap", "9", *settings)
     assert "not compared" not in out
     out, _ = hedgerow(capsys, "compare", "other", "plain", "--bootstrap", "9")
-    assert "plain is not compared example by example with other" in out
+    assert "plain cannot be compared example by example with other" in out
 
 
 @pytest.mark.parametrize("columns", ["60", "80"])
@@ -195,7 +195,7 @@ def test_rules_are_marked_in_figures_by_name(place: Path, capsys: pytest.Capture
 def test_compare_says_why_not(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save_npz(place / "c.npz", probabilities=probabilities(30), labels=["cod"] * 30)
     out, _ = hedgerow(capsys, "compare", "a.npz", "c.npz", "--tree", "tree.csv", "--bootstrap", "10")
-    assert "c is not compared example by example with a: it has 30 examples, not 80." in out
+    assert "c cannot be compared example by example with a: it has 30 examples, not 80." in out
     assert re.search(r"^c +[\d.]+", out, re.MULTILINE)
     _, err = hedgerow(capsys, "compare", "a.npz", "b.csv", status=2)
     assert "give --tree TREE" in err
