@@ -1,7 +1,7 @@
 """What can go wrong, named by cause, and how messages are put together.
 
-In come an offender, where it stands and what to do about it; out goes a `HedgerowError`, which the command prints
-without a traceback. Every other room raises these. The next room is `files`.
+In come an offender, its location and a remedy; out goes a `HedgerowError`, which the command prints without a
+traceback. Every other room raises these. The next room is `files`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 
 
 class HedgerowError(ValueError):
-    """Something about the input is wrong; the message says what, where and what to do."""
+    """Something is wrong with the input; the message says what, where, and what to do about it."""
 
 
 class TreeError(HedgerowError):
@@ -42,7 +42,7 @@ class TreeError(HedgerowError):
 
 
 class UnknownNameError(HedgerowError):
-    """A name is not in the tree, or a name that is needed is missing."""
+    """A name is not in the tree, or a required name is missing."""
 
 
 class ScoreError(HedgerowError):
@@ -50,11 +50,11 @@ class ScoreError(HedgerowError):
 
 
 class FileError(HedgerowError):
-    """A file cannot be read or written: absent, truncated, not UTF-8, of another format."""
+    """A file cannot be read or written: it is missing, truncated, not UTF-8, or in another format."""
 
 
 class ParameterError(HedgerowError):
-    """An argument is outside what is allowed."""
+    """An argument has a value that is not allowed."""
 
 
 # Numbers and lists of names -----------------------------------------------------------------------------
@@ -75,15 +75,15 @@ def counted(count: int, one: str, many: str) -> str:
     return f"{count:,} {one if count == 1 else many}"
 
 
-# Names that are near a misspelt one ----------------------------------------------------------------------
+# Suggestions for misspelt names --------------------------------------------------------------------------
 
-_COMPARED = 1_000  # a comparison takes some 20 microseconds
-_MISSPELT = 5  # names that get a suggestion
+_COMPARED = 1_000  # a comparison takes about 20 microseconds
+_MISSPELT = 5  # how many names get a suggestion
 _CUTOFF = 0.75
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
-    """Return up to `count` known names spelt like `name`, the nearest first; bounded in time.
+    """Return up to `count` known names spelt like `name`, closest first, in bounded time.
 
     >>> nearest("robbin", ["robin", "wren", "Robinia"])
     ['robin', 'Robinia']
@@ -93,7 +93,7 @@ def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
     pool = [other for other in known if abs(len(other) - len(name)) <= reach]
     same = [other for other in pool if _folded(other) == folded] if len(pool) <= 100_000 else []
     if len(pool) > _COMPARED:
-        # A name with a slip in one place keeps its beginning, or its end.
+        # A name with a typo in one place keeps its beginning or its end.
         pool = list(dict.fromkeys(_narrowed(pool, name, end=False) + _narrowed(pool, name, end=True)))
     spellings: dict[str, list[str]] = {}
     for other in pool:
@@ -104,8 +104,8 @@ def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
 
 
 def _narrowed(pool: list[str], name: str, *, end: bool) -> list[str]:
-    """Return the names that share as much of a name's beginning, or end, as leaves any; not too many."""
-    low, high = 0, len(name)  # some share `low` letters, and none more than `high`
+    """Return the names that share the longest possible beginning (or end) with a name; at most `_COMPARED`."""
+    low, high = 0, len(name)  # some names share `low` letters, none more than `high`
     while low < high and len(pool) > _COMPARED:
         middle = (low + high + 1) // 2
         part = name[len(name) - middle :] if end else name[:middle]
@@ -122,7 +122,7 @@ def _folded(name: str) -> str:
 
 
 def closest(names: Iterable[str], known: Iterable[str]) -> str:
-    """Return a sentence to append to an error about unknown names; '' where nothing is near.
+    """Return a sentence to append to an error about unknown names; '' if no known name is close.
 
     >>> closest(["robbin"], ["robin", "wren"])
     " Did you mean 'robin'?"
@@ -137,7 +137,7 @@ def closest(names: Iterable[str], known: Iterable[str]) -> str:
 
 
 def no_such(what: str, name: str, choices: Iterable[str]) -> str:
-    """Say that something is none of a few choices, what these are, and which may be meant.
+    """Return a message: the name is not one of the choices, what the choices are, and which is probably meant.
 
     >>> no_such("method", "softmax", ["hxe", "ps-softmax"])
     "There is no method 'softmax'. There are hxe, ps-softmax. Did you mean 'ps-softmax'?"
@@ -154,19 +154,19 @@ def _did_you_mean(suggestions: list[str], last: str = " or ") -> str:
     return f" Did you mean {', '.join(before) + last if before else ''}{final}?"
 
 
-# Arguments, as Python writes them or as the command does ---------------------------------------------------
+# Arguments, written as in Python or as options of the command ------------------------------------------------
 
 Value = str | bool | tuple[str, ...]
-"""What an option can say: text, yes, or several texts (the option is repeated)."""
+"""The value of an option: a string, a flag, or several strings (the option is repeated)."""
 
 _in_command = ContextVar("_in_command", default=False)
-_OPTIONS = {"format": "--tree-format"}  # options that are not called as the argument is
+_OPTIONS = {"format": "--tree-format"}  # options whose name differs from that of the argument
 _DEFAULTS = (None, False, "root", ())
 
 
 @contextmanager
 def as_options() -> Iterator[None]:
-    """Within this block, messages write arguments as options of the command; other threads are not concerned."""
+    """Within this block, messages write arguments as options of the command; other threads are not affected."""
     token = _in_command.set(True)
     try:
         yield
@@ -175,14 +175,14 @@ def as_options() -> Iterator[None]:
 
 
 def argument(name: str, value: Value, *, python: str | None = None) -> str:
-    """Write an argument for whoever will read the message.
+    """Write an argument the way the reader of the message would type it, in Python or on the command line.
 
     Parameters
     ----------
     name, value
-        The argument. An option has its name, with hyphens for underscores.
+        The argument. The option has the same name, with hyphens for underscores.
     python
-        What to say in Python instead, where another function helps there.
+        What to write in Python instead, if another function helps there.
 
     >>> argument("root", "NAME"), argument("disambiguate", True), argument("na", ("NA", "n/a"))
     ("root='NAME'", 'disambiguate=True', "na=('NA', 'n/a')")
@@ -203,7 +203,7 @@ def _option(name: str, value: Value) -> list[str]:
 
 
 def options(**given: Value | None) -> list[str]:
-    """Write arguments as the command takes them; those left at their defaults are left out.
+    """Write arguments as options of the command; those at their default values are left out.
 
     >>> options(format="lineages", root="root", separator=None, disambiguate=True, na=())
     ['--tree-format', 'lineages', '--disambiguate']

@@ -194,11 +194,11 @@ def test_compare_wants_folders_of_the_same_settings(place: Path, capsys: pytest.
     for option, was in zip(settings[::2], ("leaves", "label"), strict=True):
         asked = settings[settings.index(option) + 1]
         _, err = hedgerow(capsys, "compare", "other", "plain", option, asked, status=2)
-        assert f"plain was evaluated with {option} {was}, not with {option} {asked}. Leave that out" in err
+        assert f"plain was evaluated with {option} {was}, not with {option} {asked}. Leave the option out" in err
     out, _ = hedgerow(capsys, "compare", "other", "b.csv", "--tree", "uneven.csv", "--bootstrap", "9", *settings)
     assert "not compared" not in out
     out, _ = hedgerow(capsys, "compare", "other", "plain", "--bootstrap", "9")
-    assert "plain is not compared example by example with other" in out
+    assert "plain cannot be compared example by example with other" in out
 
 
 @pytest.mark.parametrize("columns", ["60", "80"])
@@ -244,12 +244,12 @@ def test_rules_are_marked_in_figures_by_name(place: Path, capsys: pytest.Capture
 def test_compare_says_why_not(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save_npz(place / "c.npz", probabilities=probabilities(30), labels=["cod"] * 30)
     out, _ = hedgerow(capsys, "compare", "a.npz", "c.npz", "--tree", "tree.csv", "--bootstrap", "10")
-    assert "c is not compared example by example with a: it has 30 examples, not 80." in out
+    assert "c cannot be compared example by example with a: it has 30 examples, not 80." in out
     assert re.search(r"^c +[\d.]+", out, re.MULTILINE)
     _, err = hedgerow(capsys, "compare", "a.npz", "b.csv", status=2)
     assert "give --tree TREE" in err
     _, err = hedgerow(capsys, "compare", "a.npz", "--tree", "tree.csv", status=2)
-    assert "two evaluations or more" in err
+    assert "at least two evaluations" in err
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -381,7 +381,7 @@ def test_an_evaluation_replaces_only_evaluations(place: Path, capsys: pytest.Cap
     for name in ("tree.json", "curve.npz", "examples.npz", "evaluation.json"):
         Path("mine").mkdir(exist_ok=True)
         Path("mine", name).write_text("{}")
-        said = f"mine/{name} would be overwritten, and is not part of a whole evaluation."
+        said = f"mine/{name} would be overwritten, but is not part of a complete evaluation."
         refused("evaluate", "a.npz", *tree, "-o", "mine", said=said)
         Path("mine", name).unlink()
     H.save("tree.json")

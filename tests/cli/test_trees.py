@@ -25,15 +25,19 @@ FLAWED = {
     "twice.txt": ("bird/x\nfish/x\n", (), "--disambiguate"),
     "lineages.csv": ("class,order,species\na,b,c\n", (), "--tree-format lineages"),
     "tree.dat": ("animal,bird\n", (), "--tree-format edges"),
-    "edges.csv": ("animal,bird\n", ("--separator", "|"), "--separator '|' goes with paths"),
-    "rooted.csv": ("animal,bird\n", ("--root", "X"), "--root X goes with other formats; rooted.csv holds edges"),
+    "edges.csv": ("animal,bird\n", ("--separator", "|"), "--separator '|' only applies to paths"),
+    "rooted.csv": (
+        "animal,bird\n",
+        ("--root", "X"),
+        "--root X does not apply to edges, which have their own root; rooted.csv contains edges",
+    ),
     "control.txt": ("bird\nfish\n", ("--root", "x\x1b"), "without control characters: --root NAME, not 'x\\x1b'"),
     "na.csv": (
         "animal,bird\n",
         ("--na", "NA", "--na", "-"),
-        "--na NA --na - goes with lineages; na.csv holds edges",
+        "--na NA --na - only applies to lineages; na.csv contains edges",
     ),
-    "more.csv": ("animal,bird\n", ("--disambiguate",), "--disambiguate goes with lineages and paths"),
+    "more.csv": ("animal,bird\n", ("--disambiguate",), "--disambiguate only applies to lineages and paths"),
 }
 
 

@@ -74,7 +74,7 @@ def test_blocks_and_tensors_give_the_same(judge: Any) -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(ScoreError, match="one label an example"):
+    with pytest.raises(ScoreError, match="one label per example"):
         fit_temperature(TREE, np.zeros((2, 5)), [3], lambda t: t)
     with pytest.raises(ParameterError, match="judge"):
         fit_temperature(TREE, np.zeros((1, 5)), [3], lambda t: t, judge="leaf")  # type: ignore[arg-type]

@@ -37,11 +37,11 @@ def test_the_definition() -> None:
 @pytest.mark.parametrize(
     ("sure", "right", "said"),
     [
-        ([], [], "one answer at least"),
-        ([0.5, 0.5], [1], "one verdict an answer"),
-        ([0.5, np.nan], [1, 0], "confidence must hold numbers from 0 to 1; entry 1 is nan"),
-        ([1.5], [1], "confidence must hold"),
-        ([0.5], [np.nan], "right must hold"),
+        ([], [], "at least one answer"),
+        ([0.5, 0.5], [1], "one value per answer"),
+        ([0.5, np.nan], [1, 0], "confidence must contain numbers from 0 to 1; entry 1 is nan"),
+        ([1.5], [1], "confidence must contain"),
+        ([0.5], [np.nan], "right must contain"),
     ],
 )
 def test_bad_input_is_told(sure: Any, right: Any, said: str) -> None:

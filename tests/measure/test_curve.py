@@ -187,7 +187,7 @@ def test_a_metric_must_answer_for_every_pair() -> None:
     def total(h: Hierarchy, label: Any, prediction: Any) -> float:
         return 1.0
 
-    with pytest.raises(ParameterError, match="'total' must return one value a pair"):
+    with pytest.raises(ParameterError, match="'total' must return one value per pair"):
         hr.operating_curve(PETS, PETS_Q, ["cat"] * 3, metrics=[total])
 
 
@@ -324,7 +324,7 @@ def test_down_to(problem: Problem, tau: float) -> None:
 
 @pytest.mark.parametrize("tau", [-0.1, -math.inf, math.nan])
 def test_thresholds_outside_the_scale(tau: float) -> None:
-    with pytest.raises(ParameterError, match=r"must be 0 or more on this curve, its scale being probability"):
+    with pytest.raises(ParameterError, match=r"must be at least 0 on this curve, whose scale is probability"):
         hr.operating_curve(PETS, PETS_Q, ["cat"] * 3).at(tau)
 
 
@@ -402,7 +402,7 @@ def test_nan_on_other_scales(scale: Any) -> None:
         (np.ones((1, 4)), ["cat"], ScoreError, "one column per node, 5 in all"),
         (np.ones(5), ["cat"], ScoreError, "one row per example"),
         (np.ones((1, 1, 5)), ["cat"], ScoreError, "one row per example"),
-        (np.ones((2, 5)), ["cat"], ScoreError, "One label an example"),
+        (np.ones((2, 5)), ["cat"], ScoreError, "One label per example"),
         (np.ones((1, 5)), ["lion"], UnknownNameError, "'lion'"),
         (np.ones((1, 5)), [5], ScoreError, "5"),
         (np.ones((1, 5)), [-1], ScoreError, "-1"),
@@ -420,8 +420,8 @@ def test_shapes_and_labels(q: Any, labels: Any, error: type[Exception], message:
     [
         ({"scale": "odds"}, "scale must be"),
         ({"bins": 1}, "bins must be 2 or more"),
-        ({"below_label": "right"}, "below_label is"),
-        ({"information": "weight"}, "Information is"),
+        ({"below_label": "right"}, "below_label must be"),
+        ({"information": "weight"}, "Information must be"),
     ],
 )
 def test_unknown_options(options: dict[str, Any], message: str) -> None:
@@ -476,7 +476,7 @@ def test_bins_refuse_what_they_cannot_add_up(worth: float) -> None:
 
     q = np.array([[1, 0.7, 0.3]] * 5)
     assert len(hr.operating_curve(h, q, ["dog"] * 5, metrics=[minutes]).threshold) == 2
-    with pytest.raises(ParameterError, match="'minutes' has values that cannot be added up in bins"):
+    with pytest.raises(ParameterError, match="values of the metric 'minutes' cannot be summed in bins"):
         hr.operating_curve(h, q, ["dog"] * 5, metrics=[minutes], bins=10)
 
 
@@ -493,7 +493,7 @@ def test_a_refused_batch_leaves_bins_as_they_were_and_sums_of_all_are_refused() 
 
     first = builder()
     before = first.compute()
-    with pytest.raises(ParameterError, match="'price' has values that cannot be added up"):
+    with pytest.raises(ParameterError, match="values of the metric 'price' cannot be summed"):
         first.update([[1, 0.7, 0.3]], ["dog"])
     assert {name: value.tolist() for name, value in first.compute().values.items()} == {
         name: value.tolist() for name, value in before.values.items()
@@ -501,5 +501,5 @@ def test_a_refused_batch_leaves_bins_as_they_were_and_sums_of_all_are_refused() 
     assert before.values["price"][0] == 1e6
     for _ in range(2):
         first.merge(builder())
-    with pytest.raises(ParameterError, match="'price' has values that cannot be added up"):
+    with pytest.raises(ParameterError, match="values of the metric 'price' cannot be summed"):
         first.compute()

@@ -118,7 +118,7 @@ def test_what_cannot_be_evaluated() -> None:
         evaluate(H, q, labels[1:])
     with pytest.raises(ScoreError, match="no examples"):
         evaluate(H, [])
-    with pytest.raises(ScoreError, match="Labels are needed"):
+    with pytest.raises(ScoreError, match="An evaluation needs labels"):
         evaluate(H, [Block(0, Likelihoods.of(H, q))])
     with pytest.raises(ParameterError, match="replicates"):
         evaluate(H, q, labels, replicates=-1)
@@ -218,7 +218,7 @@ def test_saving_again_replaces(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["tree.json", "curve.npz", "examples.npz", "evaluation.json"])
 def test_files_of_other_origin_are_not_replaced(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("[1]", encoding="utf-8")
-    with pytest.raises(FileError, match=rf"{name} would be overwritten.* folder of its own, or delete the file"):
+    with pytest.raises(FileError, match=rf"{name} would be overwritten.* its own folder, or delete the file"):
         full_evaluation().save(tmp_path)
     assert [(path.name, path.read_text(encoding="utf-8")) for path in tmp_path.iterdir()] == [(name, "[1]")]
 
@@ -238,9 +238,9 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_folders_that_are_not_evaluations(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"none is not there.*hedgerow evaluate"):
+    with pytest.raises(FileError, match=r"none does not exist.*hedgerow evaluate"):
         Evaluation.load(tmp_path / "none")
-    with pytest.raises(FileError, match=r"holds no evaluation.json"):
+    with pytest.raises(FileError, match=r"contains no evaluation.json"):
         Evaluation.load(tmp_path)
     file = tmp_path / "file"
     file.touch()
@@ -250,11 +250,13 @@ def test_folders_that_are_not_evaluations(tmp_path: Path) -> None:
     junk: list[bytes] = [b"PK", b"", b"junk", b"\x93NUMPY", pickle.dumps([1])]
     for content in junk:
         (tmp_path / "examples.npz").write_bytes(content)
-        with pytest.raises(FileError, match=r"examples\.npz is not as hedgerow saved it: it is damaged") as caught:
+        with pytest.raises(
+            FileError, match=r"examples\.npz cannot be read as part of an evaluation: it is damaged"
+        ) as caught:
             Evaluation.load(tmp_path)
         assert "pickle" not in str(caught.value)
     np.savez(tmp_path / "examples.npz", labels=np.array([None]))
-    with pytest.raises(FileError, match=r"examples\.npz is not as hedgerow saved it: it is damaged"):
+    with pytest.raises(FileError, match=r"examples\.npz cannot be read as part of an evaluation: it is damaged"):
         Evaluation.load(tmp_path)
     about = json.loads((tmp_path / "evaluation.json").read_text(encoding="utf-8"))
     for change, said in (({"format": 99}, "another version"), ({"tree": {"fingerprint": "x"}}, "not the tree")):
@@ -342,7 +344,7 @@ def test_the_same_tree_in_another_order_of_nodes() -> None:
     [
         ({"labels": LABELS[:200]}, "200 examples, not 300"),
         ({"labels": LABELS[::-1].copy()}, r"labels differ; for row \d+ .* give the examples ids"),
-        ({"below_label": "wrong"}, "below the label"),
+        ({"below_label": "wrong"}, "another setting of below_label"),
         ({"information": [0, 1, 3, 3, 1, 3, 3]}, "measure of information"),
     ],
 )
@@ -367,7 +369,7 @@ def test_ids_and_trees_that_differ() -> None:
     flat = hr.Hierarchy.from_edges([("root", name) for name in LEAVES])
     elsewhere = evaluate(flat, np.full((300, 5), 0.5), H.names[LABELS])
     assert compare([base, elsewhere], replicates=0).reasons[1] == "it was evaluated with another tree."
-    with pytest.raises(ParameterError, match="two evaluations or more"):
+    with pytest.raises(ParameterError, match="at least two evaluations"):
         compare([base])
 
 

@@ -14,12 +14,12 @@ from hedgerow.study.tables import Column, Entry, Row, Table
 
 HEAD = ["system (%)", "AP", "R@95C", "majority_F1", "In, 90 % out right"]
 ROWS = [["convolutional-network", *(f"{100.0 - i} ▲" for i in range(4))], ["[red]", *["12.34 ±5.67"] * 4]]
-MEANING = "the share of what answers claim that is right, averaged over how much they say"
+MEANING = "the share of the answers' information that is right, averaged over recall"
 
 
 def printed(width: int, *, terminal: bool, title: str = "", prose: bool = False) -> str:
     console = Console(width=width, file=io.StringIO(), force_terminal=terminal, color_system=None)
-    head, rows = (HEAD, ROWS) if not prose else ([*HEAD, "what it says"], [[*row, MEANING] for row in ROWS])
+    head, rows = (HEAD, ROWS) if not prose else ([*HEAD, "what it means"], [[*row, MEANING] for row in ROWS])
     print_table(console, head, [list(map(Text, row)) for row in rows] if title else rows, title=title, prose=prose)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()

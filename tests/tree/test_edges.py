@@ -65,16 +65,16 @@ def test_names_are_not_altered(folder: Path) -> None:
         ("parent,child\n", ["tree.csv is empty"]),
         ("root\n", ["tree.csv, line 1 has 1 column, not 2: 'root'", "parent,child"]),
         ("a,b\nc,d\nc,e\n", ["tree.csv has 2 roots", "'a' and 'c'", "common root"]),
-        ("bird,robin\nanimal,bird\nBird,wren\n", ["2 roots", "'Bird' is near 'bird'"]),
+        ("bird,robin\nanimal,bird\nBird,wren\n", ["2 roots", "'Bird' is similar to 'bird'"]),
         ("a,b\nc,d\n", ["2 roots", "lines such as 'root,a'"]),
         ("root,b\nc,d\n", ["2 roots", "lines such as 'top,root'"]),
-        ("root,b\nRoot,Top\n", ["Of these, 'root' is near 'Root'. A tree", "lines such as 'top2,root'"]),
+        ("root,b\nRoot,Top\n", ["Of these, 'root' is similar to 'Root'. A tree", "lines such as 'top2,root'"]),
         ("r,a\na,b\nb,c\nc,b\n", ["'b' has 2 parents: 'a' (tree.csv, line 2); 'c' (tree.csv, line 4)"]),
         ("a,b\nb,a\n", ["a -> b -> a", "tree.csv, lines 1 and 2", "Delete or correct"]),
         ("r,x\na,b\nb,c\nc,a\n", ["a -> b -> c -> a", "tree.csv, lines 2, 3 and 4"]),
         ("a,a\n", ["tree.csv, line 1 makes 'a' its own parent", "Delete the line"]),
         ("r,a\nr,b\n\na,c\nb,c\n", ["'c' has 2 parents", "'a' (tree.csv, line 4)", "'b' (tree.csv, line 5)"]),
-        ("r,a\nr,b\nr,a\n", ["'r' -> 'a' stands 2 times", "tree.csv, lines 1 and 3", "Keep one"]),
+        ("r,a\nr,b\nr,a\n", ["'r' -> 'a' occurs 2 times", "tree.csv, lines 1 and 3", "Keep one"]),
         ("r,a\nr,\n", ["tree.csv, line 2 has an empty child", "needs a name"]),
         ("r,a\n ,b\n", ["tree.csv, line 2 has an empty parent"]),
         ("r,a\nr,b,c\n", ["tree.csv, line 2 has 3 columns, not 2: 'r', 'b', 'c'", "in quotes"]),
@@ -149,7 +149,7 @@ def test_columns_of_frames_are_found_by_name() -> None:
         "from_lineages",
         error=ParameterError,
     )
-    refused(lambda: Hierarchy.from_edges(PAIRS), "not as one dict", error=ParameterError)
+    refused(lambda: Hierarchy.from_edges(PAIRS), "not as a single dict", error=ParameterError)
 
 
 @given(h=trees(odd=True))
@@ -167,8 +167,8 @@ def test_any_tree_as_a_frame(h: Hierarchy) -> None:
 @pytest.mark.parametrize("source", [5, None, 2.5])
 def test_what_holds_no_edges(source: Any) -> None:
     kind = type(source).__name__
-    refused(lambda: Hierarchy.from_edges(source), f"not as one {kind}", error=ParameterError)
-    refused(lambda: Hierarchy.from_lineages(source), f"not as one {kind}", error=ParameterError)
+    refused(lambda: Hierarchy.from_edges(source), f"not as a single {kind}", error=ParameterError)
+    refused(lambda: Hierarchy.from_lineages(source), f"not as a single {kind}", error=ParameterError)
     refused(lambda: Hierarchy.from_edges([source]), "pair 1 has 1 column")
 
 
@@ -203,12 +203,12 @@ def test_a_parent_that_is_no_name(parent: Any) -> None:
 
 
 def test_commas_in_a_table_separated_by_tabs(folder: Path) -> None:
-    with pytest.raises(TreeError, match=r"separated by commas: call the file '\.csv'"):
+    with pytest.raises(TreeError, match=r"separated by commas: give the file the extension '\.csv'"):
         read_edges(write("tree.tsv", "parent,child\na,b\n"))
 
 
 def test_a_name_that_is_too_long_for_a_table(folder: Path) -> None:
-    with pytest.raises(FileError, match=r"line 2 .* Names have at most 131,072 characters\.$"):
+    with pytest.raises(FileError, match=r"line 2 .* Names can have at most 131,072 characters\.$"):
         read_edges(write("tree.csv", "a,b\na," + 200_000 * "x"))
 
 

@@ -35,12 +35,15 @@ def test_networkx_keeps_ranks_and_titles() -> None:
 def test_networkx_nodes_become_strings_and_problems_are_named() -> None:
     assert Hierarchy.from_networkx(networkx.DiGraph([(1, 2), (1, 3)])).names.tolist() == ["1", "2", "3"]
     refused(lambda: Hierarchy.from_networkx(networkx.Graph([(1, 2)])), "directed graph")
-    refused(lambda: Hierarchy.from_networkx(networkx.DiGraph([(1, 2), (2, "1")])), "both called '1'")
+    refused(
+        lambda: Hierarchy.from_networkx(networkx.DiGraph([(1, 2), (2, "1")])),
+        "Two nodes of the graph are called '1'",
+    )
     refused(lambda: Hierarchy.from_networkx(networkx.DiGraph([(1, 2), (2, 1)])), "1 -> 2 -> 1")
-    refused(lambda: Hierarchy.from_networkx(networkx.MultiDiGraph([(1, 2), (1, 2)])), "stands 2 times")
+    refused(lambda: Hierarchy.from_networkx(networkx.MultiDiGraph([(1, 2), (1, 2)])), "occurs 2 times")
     graph = networkx.DiGraph([(1, 2)])
     graph.add_node("hermit")
-    refused(lambda: Hierarchy.from_networkx(graph), "'hermit' stand alone")
+    refused(lambda: Hierarchy.from_networkx(graph), "Isolated nodes, without any edge: 'hermit'")
 
 
 def test_networkx_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,9 +128,9 @@ def test_a_chain_of_ten_thousand_in_every_format(tmp_path: Path) -> None:
         ),
         (
             '{"format": "hedgerow tree", "version": 1, "names": ["a", "a"], "parent": [-1, 0]}',
-            ["names are not distinct"],
+            ["names must be distinct"],
         ),
-        ('{"format": "hedgerow tree", "version": 1, "names": ["a", 3], "parent": [-1, 0]}', ["filled strings"]),
+        ('{"format": "hedgerow tree", "version": 1, "names": ["a", 3], "parent": [-1, 0]}', ["non-empty strings"]),
     ],
 )
 def test_bad_saved_files(folder: Path, content: str, parts: list[str]) -> None:
@@ -164,7 +167,7 @@ def test_files_that_cannot_be_read(folder: Path, read: Callable[[Any], Hierarchy
     write("wide.csv", "a,b\n".encode("utf-16"))
     refused(lambda: read("wide.csv"), "wide.csv is UTF-16", error=FileError)
     write("tree.csv", "a,b\n")
-    refused(lambda: read("tre.csv"), "'tree.csv' is near it", error=FileError)
+    refused(lambda: read("tre.csv"), "the folder contains 'tree.csv'", error=FileError)
     refused(lambda: read("nul\0.csv"), "cannot be read", error=FileError)
 
 
@@ -183,6 +186,6 @@ def test_writers_refuse_politely(folder: Path) -> None:
         refused(lambda save=save: save("folder"), "folder is a folder", error=FileError)  # type: ignore[misc]
     half = Hierarchy.from_edges([("a", "\ud800")])
     write("tree.csv", "precious")
-    refused(lambda: half.to_edges("tree.csv"), "has no UTF-8 form", error=FileError)
+    refused(lambda: half.to_edges("tree.csv"), "cannot be encoded as UTF-8", error=FileError)
     assert Path("tree.csv").read_text() == "precious"
     assert sorted(os.listdir()) == ["folder", "tree.csv"]  # noqa: PTH208

@@ -109,7 +109,7 @@ def test_the_constructor_wants_depth_first_order() -> None:
     ("names", "message"),
     [
         (["a", ""], "empty name"),
-        (["a", "a"], "'a' stands for two nodes"),
+        (["a", "a"], "Two nodes have the name 'a'"),
         (["a", 3], "3 is int"),
         (["a"], "1 names"),
     ],
@@ -335,7 +335,7 @@ def test_information(h: Hierarchy, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), -1.0, 0.0])
 def test_bad_leaf_weights(pets: Hierarchy, bad: float) -> None:
-    with pytest.raises(ScoreError, match="that of 'dog' is"):
+    with pytest.raises(ScoreError, match="the weight of 'dog' is"):
         pets.information(leaf_weights=[1.0, bad, 1.0])
 
 
@@ -349,7 +349,7 @@ def test_bad_information(pets: Hierarchy) -> None:
     for values in ([0, 1, 2, 3, float("nan")], [1, 1, 1, 1, 1], [0, 2, 1, 1, 1]):
         with pytest.raises(ScoreError, match="never smaller"):
             pets.information(values)
-    with pytest.raises(ScoreError, match="one value a node, 5"):
+    with pytest.raises(ScoreError, match="one value per node, 5"):
         pets.information([0, 1])
 
 

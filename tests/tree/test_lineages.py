@@ -46,7 +46,7 @@ def test_a_name_under_two_parents_shows_both_lineages(folder: Path) -> None:
     write("table.csv", AMBIGUOUS)
     error = refused(
         lambda: Hierarchy.from_lineages("table.csv"),
-        "'Prunella' stands under 2 parents: Birds > Prunella (table.csv, line 2); Plants > Prunella (table.csv",
+        "'Prunella' occurs under 2 parents: Birds > Prunella (table.csv, line 2); Plants > Prunella (table.csv",
         "disambiguate=True",
         "1 more problem;",
     )
@@ -72,7 +72,7 @@ def test_disambiguation_is_by_parent(folder: Path) -> None:
     h = Hierarchy.from_paths(["a/x", "b/x", "x"], disambiguate=True)
     assert h.names.tolist() == ["root", "a", "a/x", "b", "b/x", "root/x"]
     refused(
-        lambda: Hierarchy.from_paths(["a;x", "b;x", "c;a/x"], disambiguate=True), "'a/x' stands under 2 parents"
+        lambda: Hierarchy.from_paths(["a;x", "b;x", "c;a/x"], disambiguate=True), "'a/x' occurs under 2 parents"
     )
 
 
@@ -88,10 +88,10 @@ def test_disambiguation_is_by_parent(folder: Path) -> None:
         ("class,class\nBirds,robin\n", ["table.csv, line 1 names the rank 'class' twice"]),
         ("class;species\nBirds;robin\n", ["line 1 has one column, 'class;species'", "write commas instead"]),
         ("class,\nBirds,robin\n", ["table.csv, line 1 has a column without a name"]),
-        ("class,species\nroot,a\nb,c\n", ["2 tops", "'root'", "table.csv, line 2", "Choose another name"]),
+        ("class,species\nroot,a\nb,c\n", ["2 top nodes", "'root'", "table.csv, line 2", "Choose another name"]),
         (
             "class,family,genus\nBirds,Turdus,\nBirds,,Turdus\n",
-            ["'Turdus' stands in column 'family' (table.csv, line 2) and in column 'genus' (table.csv, line 3)"],
+            ["'Turdus' is in column 'family' (table.csv, line 2) and in column 'genus' (table.csv, line 3)"],
         ),
     ],
 )
@@ -155,7 +155,7 @@ def test_ranks_that_do_not_fit(folder: Path, frame: pd.DataFrame) -> None:
         for ranks in (["x", "y"], None):
             refused(
                 lambda source=source, ranks=ranks: Hierarchy.from_lineages(source, ranks=ranks),  # type: ignore[misc]
-                "ranks= goes with rows",
+                "ranks= only applies to rows",
                 error=ParameterError,
             )
     rows = [("birds", "robin"), ("fish",)]
@@ -172,7 +172,7 @@ def test_records_with_other_columns() -> None:
         error=ParameterError,
     )
     refused(lambda: Hierarchy.from_lineages([{1: "a", 2: "b"}]), "keys of records", error=ParameterError)
-    refused(lambda: Hierarchy.from_lineages(first), "not as one dict", "from_json", error=ParameterError)
+    refused(lambda: Hierarchy.from_lineages(first), "not as a single dict", "from_json", error=ParameterError)
     refused(lambda: Hierarchy.from_lineages([]), "is empty")
 
 
@@ -214,7 +214,10 @@ def test_classes_that_are_called_na_elsewhere(folder: Path) -> None:
         assert h.names.tolist() == ["all", "NA", "-"]
     write("tree.csv", "all,NA\n")
     refused(
-        lambda: Hierarchy.read("tree.csv", na="NA"), "na=('NA',) goes with lineages", "edges", error=ParameterError
+        lambda: Hierarchy.read("tree.csv", na="NA"),
+        "na=('NA',) only applies to lineages",
+        "edges",
+        error=ParameterError,
     )
 
 
@@ -244,7 +247,9 @@ def test_bad_paths(folder: Path) -> None:
     refused(lambda: Hierarchy.from_paths(["a"]), "only one node ('a')")
     refused(lambda: Hierarchy.from_paths(["a/b", "a//c"]), "path 2 has an empty name: 'a//c'", "doubled")
     refused(lambda: Hierarchy.from_paths(["/a/b"]), "path 1 has an empty name")
-    refused(lambda: Hierarchy.from_paths(["a/b;c"]), "path 1 holds both '/' and ';'", "separator", error=FileError)
+    refused(
+        lambda: Hierarchy.from_paths(["a/b;c"]), "path 1 contains both '/' and ';'", "separator", error=FileError
+    )
     refused(lambda: Hierarchy.from_paths(["a"], separator=""), "at least one character", error=ParameterError)
     refused(lambda: Hierarchy.from_paths(["a/x", "b/y"], root=" "), "root needs a name", error=ParameterError)
     write("paths.txt", "a/x\nb/x\n")

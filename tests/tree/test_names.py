@@ -43,7 +43,7 @@ def test_files_are_refused_with_the_line(
     monkeypatch.chdir(tmp_path)
     Path(name).write_text(content, encoding="utf-8")
     line = 1 if "an\x1b" in content else 2
-    with pytest.raises(TreeError, match=rf"{name}, line {line}.*\\x.*holds a control character\. Remove it"):
+    with pytest.raises(TreeError, match=rf"{name}, line {line}.*\\x.*contains a control character\. Remove it"):
         Hierarchy.read(name, "lineages" if name.endswith("lineages") else None)
 
 
@@ -56,11 +56,11 @@ def test_large_files_are_refused_with_the_line(tmp_path: Path, monkeypatch: pyte
 
 
 def test_names_in_memory_and_saved_trees_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(TreeError, match=r"pair 2: the name 'b\\x00' holds a control"):
+    with pytest.raises(TreeError, match=r"pair 2: the name 'b\\x00' contains a control"):
         Hierarchy.from_edges([("a", "c"), ("a", "b\x00")])
-    with pytest.raises(TreeError, match=r"'b\\x7f' holds a control"):
+    with pytest.raises(TreeError, match=r"'b\\x7f' contains a control"):
         Hierarchy.from_parents(["a", "b\x7f"], [-1, 0])
-    with pytest.raises(TreeError, match=r"'b\\x00' holds a control"):
+    with pytest.raises(TreeError, match=r"'b\\x00' contains a control"):
         Hierarchy.from_json({"a": ["b\x00"]})
     path = tmp_path / "tree.json"
     Hierarchy.from_edges([("a", "b")]).save(path)

@@ -49,11 +49,15 @@ def test_json_with_several_tops_ranks_and_titles() -> None:
         (
             '{"a":\n {"b": {},\n  "b": {}}}',
             TreeError,
-            ["'b' stands for several nodes", "tree.json, lines 2 and 3"],
+            ["Several nodes have the name 'b'", "tree.json, lines 2 and 3"],
         ),
-        ('{"a": {"b": ["c"],\n "d": ["c"]}}', TreeError, ["'c' stands for several", "lines 1 and 2", "distinct"]),
+        (
+            '{"a": {"b": ["c"],\n "d": ["c"]}}',
+            TreeError,
+            ["Several nodes have the name 'c'", "lines 1 and 2", "distinct"],
+        ),
         ('{"a": {"b": 3}}', TreeError, ["3 where the children of 'b' should be"]),
-        ("3", TreeError, ["holds 3 instead of a tree"]),
+        ("3", TreeError, ["contains 3 instead of a tree"]),
         ('{"a": ["b", ""]}', TreeError, ["a node under 'a' whose name is ''", "needs a name"]),
         ('{"name": null, "children": ["b"]}', TreeError, ["whose name is None"]),
         ('{"a": {"b": {},}}', FileError, ["tree.json, line 1, column 16 is not JSON"]),
@@ -69,7 +73,7 @@ def test_json_that_is_nested_too_deeply_names_a_remedy(folder: Path) -> None:
     write("tree.json", 100_000 * '{"a":' + "{}" + 100_000 * "}")
     refused(
         lambda: Hierarchy.from_json("tree.json"),
-        "tree.json is nested deeper than Python's json module can follow",
+        "tree.json is nested too deeply for Python's json module",
         "edge list or in Newick",
         error=FileError,
     )
@@ -102,17 +106,17 @@ def test_newick_names() -> None:
     [
         ("", TreeError, ["tree.nwk is empty"]),
         ("a;", TreeError, ["only one node ('a')"]),
-        ("((a,b),c)r;", TreeError, ["1 node has no name", "line 1, column 6", "behind the closing bracket"]),
+        ("((a,b),c)r;", TreeError, ["1 node has no name", "line 1, column 6", "after the closing bracket"]),
         ("(a,,b)r;", TreeError, ["1 node has no name"]),
         (
             "(a,\na)r;",
             TreeError,
-            ["'a' stands for 2 nodes", "tree.nwk, line 1, column 2; tree.nwk, line 2, column 1"],
+            ["2 nodes have the name 'a'", "tree.nwk, line 1, column 2; tree.nwk, line 2, column 1"],
         ),
-        ("((a,b)90,(c,d)90)r;", TreeError, ["'90' stands for 2 nodes", "branch supports"]),
+        ("((a,b)90,(c,d)90)r;", TreeError, ["2 nodes have the name '90'", "branch support values"]),
         ("(a,b)r", FileError, ["tree.nwk, line 1, column 7", "semicolon"]),
         ("((a,b)r;", FileError, ["line 1, column 8", "1 '(' still open"]),
-        ("(a,b))r;", FileError, ["line 1, column 6", "a ')' without its '('"]),
+        ("(a,b))r;", FileError, ["line 1, column 6", "a ')' without a matching '('"]),
         ("a,b;", FileError, ["outside all brackets"]),
         ("(Homo sapiens,b)r;", FileError, ["line 1, column 7", "'sapiens', follows 'Homo'", "single quotes"]),
         ("(a,b)r;(c,d)s;", FileError, ["line 1, column 8", "more text after the tree"]),

@@ -1,7 +1,7 @@
 """Operations over a tree, for NumPy arrays and torch tensors alike; private.
 
 In come arrays whose last axis is the nodes (or leaves) of a tree in depth-first order; out go arrays of the same
-kind. The tensor half is loaded only when a tensor arrives. The next room is `tree`.
+kind. The tensor part is loaded only when a tensor arrives. The next room is `tree`.
 """
 
 from hedgerow.arrays import operations

@@ -1,4 +1,4 @@
-"""What the operations expect: of a tree, and of the modules that work on arrays and on tensors."""
+"""What the operations expect of a tree, and of the modules that implement them for arrays and tensors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 Indices = NDArray[np.int64]
 Array = Any
-"""A NumPy array or a torch tensor; what comes out is of the kind that went in."""
+"""A NumPy array or a torch tensor; results are of the same kind as the input."""
 T = TypeVar("T")
 
 
@@ -45,7 +45,7 @@ class TreeArrays(Protocol):
 
     @property
     def is_trivial(self) -> NDArray[np.bool_]:
-        """Mask of the nodes with exactly one child, the root excepted."""
+        """Mask of the nodes with exactly one child, except the root."""
 
     @property
     def levels(self) -> tuple[Indices, ...]:
@@ -55,7 +55,7 @@ class TreeArrays(Protocol):
         """Return the number of nodes."""
 
     def derived(self, key: Hashable, make: Callable[[], T], /) -> T:
-        """Return what `make` returns, made once per tree and key."""
+        """Return the result of `make`, called once per tree and key."""
 
 
 class Intervals(NamedTuple):
@@ -77,45 +77,45 @@ class Intervals(NamedTuple):
 
 
 class Check(Protocol):
-    """Returns rows of scores as they are to be used, or refuses them."""
+    """Returns rows of scores ready for use, or raises an error."""
 
     @property
     def usual(self) -> tuple[float, float]:
-        """Between these, both included, scores pass as they are."""
+        """Scores between these two values, inclusive, pass unchanged."""
 
     def __call__(self, q: Any, first_row: int, /) -> Any:
-        """Return q as it is to be used; `first_row` is the number of its first row."""
+        """Return q ready for use; `first_row` is the number of its first row."""
 
 
 class Tiers(Protocol):
     """The candidates of a tree in tiers of equal information, on one device."""
 
     def leaders(self, q: Array, check: Check, /) -> tuple[Array, Array]:
-        """Return the node of every tier with the largest score, the first of equals, and that score.
+        """Return the node with the largest score in every tier (the first of equals), and that score.
 
         q is [B, nodes of the tree], both results are [B, tiers]. Scores must pass the check.
         """
 
     def records(self, q: Array, minimum: float | None, /) -> tuple[Array, Array, Array] | None:
-        """Keep the leaders that score more than those of all higher tiers, and than `minimum`, in one pass.
+        """Keep the leaders whose score exceeds `minimum` and those of all higher tiers, in one pass.
 
-        Returns how many each row keeps, and the nodes and scores kept, row after row; None where there is no
-        quicker way than by the leaders.
+        Returns how many each row keeps, and the nodes and scores kept, row by row; None if there is no faster way
+        than through the leaders.
         """
 
     def fetch_records(self, q: Array, minimum: float, check: Check, /) -> tuple[Array, Array, Array] | None:
-        """Return the same as NumPy arrays, without node 0, of scores that pass the check."""
+        """Return the same as NumPy arrays, without node 0; scores must pass the check."""
 
 
 class ArrayOps(Protocol):
-    """The operations that the array API lacks: `numpy_ops` and `torch_ops` are two modules of this shape."""
+    """The operations that the array API lacks; the modules `numpy_ops` and `torch_ops` implement them."""
 
     @property
     def Tiers(self) -> Callable[[Indices, Indices, int, Any], Tiers]:  # noqa: N802  (a class)
-        """Makes tiers of nodes (tier after tier), where each begins, the number of nodes, and the device."""
+        """Makes tiers from nodes (tier by tier), where each tier starts, the number of nodes, and the device."""
 
     def device_of(self, x: Array, /) -> Any:
-        """Return where `x` lives."""
+        """Return the device of `x`."""
 
     def constant(self, array: NDArray[Any], device: Any, /) -> Array:
         """Return a constant array on a device."""
@@ -133,7 +133,7 @@ class ArrayOps(Protocol):
         """Return the `interval_shares` of exp(x), safe from overflow."""
 
     def extremes(self, x: Array, /) -> tuple[float, float]:
-        """Return the smallest and the largest entry; both NaN if one is."""
+        """Return the smallest and the largest entry; both are NaN if any entry is."""
 
     def running_max(self, x: Array, /) -> Array:
         """Return the largest entry so far, along the last axis."""
@@ -148,7 +148,7 @@ class ArrayOps(Protocol):
         """Return 1 / (1 + exp(-x))."""
 
     def log(self, x: Array, /) -> Array:
-        """Return the logarithm, -inf of 0."""
+        """Return the logarithm; -inf for 0."""
 
     def log_sigmoid(self, x: Array, /) -> Array:
         """Return log(1 / (1 + exp(-x)))."""

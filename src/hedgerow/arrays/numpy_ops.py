@@ -1,6 +1,6 @@
 """The operations that the array API lacks, for NumPy arrays: see `interface.ArrayOps`.
 
-`torch_ops` has the same for tensors.
+`torch_ops` does the same for tensors.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 UNIT = 2.0**-62
-"""What shares are whole multiples of while they are added up: 1 and a little more must fit into 63 bits."""
-_WIDTHS = np.array([1, 8, 64, 512])  # smaller tiers are padded to these, to be few arrays
+"""Shares are summed as integer multiples of this; slightly more than 1 must fit into 63 bits."""
+_WIDTHS = np.array([1, 8, 64, 512])  # smaller tiers are padded to these sizes, so that there are few tables
 
 
-def device_of(x: Array) -> str:  # noqa: ARG001  (tensors live in several places)
-    """Return where `x` lives."""
+def device_of(x: Array) -> str:  # noqa: ARG001  (tensors can be on several devices)
+    """Return the device of `x`."""
     return "numpy"
 
 
@@ -82,11 +82,11 @@ def _interval_shares(x: Array, intervals: Intervals, mass: Callable[[Array], Arr
         share = np.empty((len(entries), width + len(first)), dtype=x.dtype)
         single, wide = share[:, :width], share[:, width:]
         np.floor(np.divide(entries, total * x.dtype.type(UNIT), out=single), out=single)
-        with np.errstate(invalid="ignore"):  # NaN is no whole number
+        with np.errstate(invalid="ignore"):  # NaN cannot become an integer
             units = single.astype(np.int64)
         sums = np.zeros((len(entries), width + 1), dtype=np.int64)
         for row, result_row in zip(units, sums, strict=True):
-            # NumPy lets other threads run while it adds up one row into another array, but not in other cases.
+            # NumPy releases the interpreter lock only when it accumulates a single row into another array.
             np.add.accumulate(row, out=result_row[1:])
         wide[:] = np.take(sums, last, axis=-1) - np.take(sums, first, axis=-1)
         np.minimum(share, 1 / UNIT, out=share)
@@ -100,12 +100,12 @@ def _interval_shares(x: Array, intervals: Intervals, mass: Callable[[Array], Arr
 
 
 def sum_rounding(width: int, epsilon: float) -> float:
-    """Return how far from 1 rounding leaves a row that sums to 1: that of the entries, and that of adding up."""
+    """Return how far rounding, of the entries and of the sum, can move the sum of a row from 1."""
     return epsilon + width * float(np.finfo(np.float64).eps)
 
 
 def extremes(x: Array) -> tuple[float, float]:
-    """Return the smallest and the largest entry; both NaN if one is."""
+    """Return the smallest and the largest entry; both are NaN if any entry is."""
     parts = map_row_blocks(lambda rows: (x[rows].min(), x[rows].max()), len(x), x[:1].nbytes)
     lowest, highest = np.array(parts).T
     return float(lowest.min()), float(highest.max())
@@ -117,15 +117,15 @@ def running_max(x: Array) -> Array:
 
 
 def padded_tables(start: Array) -> tuple[list[Array], Array]:
-    """Sort tiers by size into few tables, so that each table can be worked on at once.
+    """Sort tiers by size into a few tables, so that each table can be processed at once.
 
-    The first result are tables of places in the list of all nodes, [tiers of the table, size]; shorter tiers
-    repeat their last place. The second is where each tier stands in the tables laid end to end.
+    The first result is a list of tables [tiers of the table, size] of positions in the list of all nodes; shorter
+    tiers repeat their last position. The second is the row of each tier in the concatenated tables.
 
     Parameters
     ----------
     start
-        Where each tier begins in the list of all nodes, and where the last ends.
+        Where each tier starts in the list of all nodes, and where the last one ends.
     """
     size = np.diff(start)
     padded = np.append(_WIDTHS, 0)[np.searchsorted(_WIDTHS, size)]
@@ -141,13 +141,13 @@ class Tiers:
     Parameters
     ----------
     nodes
-        The nodes, tier after tier.
+        The nodes, tier by tier.
     start
-        Where each tier begins among them, and where the last ends.
+        Where each tier starts among them, and where the last one ends.
     width
         Number of nodes of the tree.
     device
-        Where the scores live.
+        The device of the scores.
     """
 
     def __init__(self, nodes: Array, start: Array, width: int, device: str) -> None:  # noqa: ARG002
@@ -155,7 +155,7 @@ class Tiers:
         self._tables = [nodes[table] for table in tables]
 
     def leaders(self, q: Array, check: Check) -> tuple[Array, Array]:
-        """Return the node of every tier with the largest score, the first of equals, and that score."""
+        """Return the node with the largest score in every tier (the first of equals), and that score."""
         if not len(q):
             return self._leaders(check(q, 0))
         parts = map_row_blocks(lambda rows: self._leaders(check(q[rows], rows.start)), len(q), q[:1].nbytes)
@@ -174,19 +174,19 @@ class Tiers:
         return np.concatenate(found, axis=-1)[:, self._order], np.concatenate(largest, axis=-1)[:, self._order]
 
     def records(self, q: Array, minimum: float | None) -> None:
-        """Return None: there is no quicker way than by the leaders."""
+        """Return None: there is no faster way than through the leaders."""
 
     def fetch_records(self, q: Array, minimum: float, check: Check) -> None:
-        """Return None: there is no quicker way than by the leaders."""
+        """Return None: there is no faster way than through the leaders."""
 
 
 def segment_max(x: Array, start: Array, segment: Array) -> Array:  # noqa: ARG001
-    """Return the largest entry of each segment of the last axis; segments begin at `start`, none is empty."""
+    """Return the largest entry of each segment of the last axis; segments start at `start`, none is empty."""
     return np.maximum.reduceat(x, start, axis=-1)
 
 
 def segment_sum(x: Array, start: Array, segment: Array) -> Array:  # noqa: ARG001
-    """Return the sum of each segment of the last axis; segments begin at `start`, none is empty."""
+    """Return the sum of each segment of the last axis; segments start at `start`, none is empty."""
     return np.add.reduceat(x, start, axis=-1)
 
 
@@ -196,7 +196,7 @@ def sigmoid(x: Array) -> Array:
 
 
 def log(x: Array) -> Array:
-    """Return the logarithm, -inf of 0."""
+    """Return the logarithm; -inf for 0."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(x))
 

@@ -1,9 +1,9 @@
 """Sums, log-sum-exps, softmaxes and products over a tree, for NumPy arrays and torch tensors alike.
 
 All functions act on the last axis, in depth-first order of nodes, and broadcast over the axes before it. They are
-written once over the array API; the few operations outside it are in `numpy_ops` and `torch_ops`. In depth-first
-order a subtree is a slice, so a sum over it is a difference of two prefix sums; what must be exact in relative
-terms (logarithms, products) goes level by level.
+written once, with the array API; the few operations outside it are in `numpy_ops` and `torch_ops`. In depth-first
+order, a subtree is a slice, so a sum over it is a difference of two prefix sums. Results that need relative
+precision (logarithms, products) are computed level by level.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def namespace(x: Array) -> Any:
 def ops_of(x: Array) -> ArrayOps:
     """Return the module with the operations that the array API lacks, for this kind of array."""
     if array_api_compat.is_torch_array(x):
-        # By name, so that nothing in the evaluation half imports torch. Compiled graphs cannot import.
+        # By name, so that nothing in the evaluation part imports torch. Compiled graphs cannot import modules.
         name = "hedgerow.arrays.torch_ops"
         return cast("ArrayOps", sys.modules.get(name) or importlib.import_module(name))
     return numpy_ops
@@ -45,7 +45,7 @@ def ops_of(x: Array) -> ArrayOps:
 def as_scores(x: Any, width: int, what: str) -> Array:
     """Return a float32 or float64 array or tensor with one column per `what`.
 
-    Lists become arrays and half precision becomes single; another width is refused.
+    Lists become arrays and half precision becomes single; any other width is an error.
     """
     if not array_api_compat.is_array_api_obj(x):
         x = np.asarray(x)
@@ -61,7 +61,7 @@ def as_scores(x: Any, width: int, what: str) -> Array:
 
 
 def as_rows(x: Any, hierarchy: TreeArrays) -> Array:
-    """Return a float32 or float64 array or tensor [examples, nodes]; another shape is refused."""
+    """Return a float32 or float64 array or tensor [examples, nodes]; any other shape is an error."""
     x = as_scores(x, len(hierarchy), "node")
     if x.ndim != 2:
         raise ScoreError(
@@ -79,7 +79,7 @@ def as_numpy(x: Any) -> NDArray[Any]:
 
 
 def rounded_down(threshold: ArrayLike, like: Array) -> NDArray[Any]:
-    """Return thresholds in the precision of `like`, such that exactly what exceeds the given ones exceeds them.
+    """Round thresholds down to the precision of `like`, so that the same values exceed them as before.
 
     >>> rounded_down(0.7, np.zeros(1, dtype=np.float32)).tolist() < 0.7
     True
@@ -93,7 +93,7 @@ def rounded_down(threshold: ArrayLike, like: Array) -> NDArray[Any]:
 
 @final
 class Layout:
-    """Index arrays of a tree that the operations gather with, on one device."""
+    """The index arrays of a tree that the operations use, on one device."""
 
     def __init__(self, hierarchy: TreeArrays, place: Callable[[NDArray[Any]], Array]) -> None:
         self._hierarchy = hierarchy
@@ -101,7 +101,7 @@ class Layout:
 
     @staticmethod
     def of(hierarchy: TreeArrays, like: Array) -> Layout:
-        """Return the layout of a tree where `like` lives; made once."""
+        """Return the layout of a tree on the device of `like`; made once."""
         ops = ops_of(like)
         device = ops.device_of(like)
         return hierarchy.derived(
@@ -128,12 +128,12 @@ class Layout:
 
     @cached_property
     def first_leaf(self) -> Array:
-        """Number, among the leaves, of the first leaf below each node."""
+        """Position, among the leaves, of the first leaf below each node."""
         return self._place(self._hierarchy.leaves_before[:-1])
 
     @cached_property
     def last_leaf(self) -> Array:
-        """One past the number of the last leaf below each node."""
+        """One past the position, among the leaves, of the last leaf below each node."""
         return self._place(self._hierarchy.leaves_before[self._hierarchy.end])
 
     @cached_property
@@ -163,17 +163,17 @@ class Layout:
 
     @cached_property
     def ended(self) -> Array:
-        """How many subtrees have ended when each node begins."""
+        """How many subtrees have ended when each node starts."""
         return self._place(np.searchsorted(np.sort(self._hierarchy.end), np.arange(len(self._hierarchy)), "right"))
 
     @cached_property
     def inner(self) -> Array:
-        """The internal nodes but the root; see `ancestor_slots`."""
+        """The internal nodes except the root; see `ancestor_slots`."""
         return self._place(self._slots[0])
 
     @cached_property
     def slots_above(self) -> tuple[Array, ...]:
-        """For strides of 1, 2, 4, ..., the slot so many ancestors above each slot; see `ancestor_slots`."""
+        """For strides of 1, 2, 4, ..., the slot of the ancestor that far above each slot; see `ancestor_slots`."""
         return self._place_all(list(self._slots[1]))
 
     @cached_property
@@ -187,7 +187,7 @@ class Layout:
 
     @cached_property
     def by_parent(self) -> Array:
-        """Nodes but the root, less one, siblings side by side."""
+        """The nodes except the root, minus 1, sorted by parent."""
         return self._place(np.argsort(self._hierarchy.parent[1:], kind="stable"))
 
     @cached_property
@@ -197,7 +197,7 @@ class Layout:
 
     @cached_property
     def sibling_start(self) -> Array:
-        """Where each group of siblings begins in `by_parent`."""
+        """Where each group of siblings starts in `by_parent`."""
         return self._place(np.flatnonzero(np.diff(np.sort(self._hierarchy.parent[1:]), prepend=-1)))
 
     @cached_property
@@ -207,13 +207,13 @@ class Layout:
 
     @cached_property
     def children_group(self) -> Array:
-        """Which group of siblings are each node's children; for leaves, one more."""
+        """The group of siblings formed by each node's children; for leaves, the number of groups."""
         has_children = self._hierarchy.child_count > 0
         return self._place(np.where(has_children, np.cumsum(has_children) - 1, has_children.sum()))
 
     @cached_property
     def nontrivial(self) -> Array:
-        """The nodes that may be answers."""
+        """The nodes that can be answers."""
         return self._place(np.flatnonzero(~self._hierarchy.is_trivial))
 
     @cached_property
@@ -223,18 +223,18 @@ class Layout:
 
     @cached_property
     def from_levels(self) -> Array:
-        """Where each node stands in the levels laid end to end."""
+        """The position of each node in the concatenated levels."""
         return self._place(np.argsort(np.concatenate(self._hierarchy.levels)))
 
     @cached_property
     def parent_in_level(self) -> tuple[Array, ...]:
-        """For each level but the first, where each node's parent stands in the level above."""
+        """For each level except the first, the position of each node's parent in the level above."""
         pairs = zip(self._hierarchy.levels, self._hierarchy.levels[1:], strict=False)
         return self._place_all([np.searchsorted(above, self._hierarchy.parent[level]) for above, level in pairs])
 
     @cached_property
     def level_start(self) -> tuple[Array, ...]:
-        """For each level but the first, where each group of siblings begins."""
+        """For each level except the first, where each group of siblings starts."""
         starts = [
             np.flatnonzero(np.diff(self._hierarchy.parent[level], prepend=-1))
             for level in self._hierarchy.levels[1:]
@@ -243,7 +243,7 @@ class Layout:
 
     @cached_property
     def level_group(self) -> tuple[Array, ...]:
-        """For each level but the first, which group of siblings each node belongs to."""
+        """For each level except the first, which group of siblings each node belongs to."""
         groups = [
             np.unique(self._hierarchy.parent[level], return_inverse=True)[1]
             for level in self._hierarchy.levels[1:]
@@ -252,7 +252,7 @@ class Layout:
 
     @cached_property
     def group_of_node(self) -> tuple[Array, ...]:
-        """For each level but the last, which group of siblings are each node's children; for leaves, one more."""
+        """For each level except the last, the group formed by each node's children; see `children_group`."""
         has_children = [self._hierarchy.child_count[level] > 0 for level in self._hierarchy.levels[:-1]]
         return self._place_all([np.where(has, np.cumsum(has) - 1, has.sum()) for has in has_children])
 
@@ -263,7 +263,7 @@ class Layout:
 def leaf_shares(hierarchy: TreeArrays, x: Array) -> Array:
     """Sum x >= 0 over the leaves below each node, as a share of the whole: [..., leaves] -> [..., nodes].
 
-    1 at the root; a parent is never below its child, exactly.
+    1 at the root; a parent is never smaller than its child, exactly.
 
     >>> from hedgerow import Hierarchy
     >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
@@ -310,10 +310,11 @@ def pass_down(
     parent_slot: Array,
     take: Callable[[Array, Array], Array],
 ) -> Array:
-    """Sum over the internal nodes above each node, the root left out: [..., slots] -> [..., nodes].
+    """Sum over the internal nodes above each node, without the root: [..., slots] -> [..., nodes].
 
-    The internal nodes stand in slots 1, 2, ...; slot 0, the root's, must hold 0. The stride doubles: log2(depth)
-    rounds, no levels and no matrix. See `ancestor_slots`. `take` gathers columns of the last axis.
+    The internal nodes are in slots 1, 2, ...; slot 0, the root's, must contain 0. The stride doubles, so this
+    takes log2(depth) rounds and needs no levels and no matrix. See `ancestor_slots`. `take` gathers columns of the
+    last axis.
     """
     for slot in slots_above:
         down = down + take(down, slot)
@@ -321,10 +322,11 @@ def pass_down(
 
 
 def ancestor_slots(hierarchy: TreeArrays) -> tuple[Indices, Indices, Indices]:
-    """Return what `pass_down` needs: the internal nodes but the root, which stand in slots 1, 2, ...
+    """Return the index arrays for `pass_down`.
 
-    Then, for strides of 1, 2, 4, ..., the slot so many ancestors above each slot, [strides, slots]; and the slot
-    of each node's parent, [nodes].
+    First, the internal nodes except the root, which are in slots 1, 2, ...; second, for strides of 1, 2, 4, ...,
+    the slot of the ancestor that far above each slot, [strides, slots]; third, the slot of each node's parent,
+    [nodes].
     """
     inner = 1 + np.flatnonzero(hierarchy.child_count[1:] > 0)
     own_slot = np.zeros(len(hierarchy), dtype=np.int64)
@@ -353,8 +355,8 @@ def sum_children(hierarchy: TreeArrays, x: Array) -> Array:
 def max_unrelated(hierarchy: TreeArrays, x: Array) -> Array:
     """Return the largest x among the nodes that are neither ancestors nor descendants of each node.
 
-    [..., nodes] -> same, -inf where there are none. In depth-first order these are the nodes whose subtrees have
-    ended when the node begins, and those that begin after its own has ended.
+    [..., nodes] -> same, -inf if there are none. In depth-first order, these are the nodes whose subtrees have
+    ended when the node starts, and those that start after its own subtree has ended.
 
     >>> from hedgerow import Hierarchy
     >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
@@ -372,17 +374,17 @@ def max_unrelated(hierarchy: TreeArrays, x: Array) -> Array:
 
 
 def multiply_down(hierarchy: TreeArrays, factor: Array) -> Array:
-    """Multiply along each path: [..., nodes but the root] -> [..., nodes], 1 at the root.
+    """Multiply along each path: [..., nodes except the root] -> [..., nodes], 1 at the root.
 
-    Level by level, so that a child is its parent times a factor exactly: with factors in [0, 1] no child exceeds
-    its parent.
+    Computed level by level, so that a child is exactly its parent times a factor: with factors in [0, 1], no child
+    exceeds its parent.
     """
     xp = namespace(factor)
     return _down(hierarchy, factor, xp.ones_like(factor[..., :1]), xp.multiply)
 
 
 def add_down(hierarchy: TreeArrays, term: Array) -> Array:
-    """Add along each path: [..., nodes but the root] -> [..., nodes], 0 at the root; level by level."""
+    """Add along each path: [..., nodes except the root] -> [..., nodes], 0 at the root; level by level."""
     xp = namespace(term)
     return _down(hierarchy, term, xp.zeros_like(term[..., :1]), xp.add)
 
@@ -399,7 +401,7 @@ def _down(hierarchy: TreeArrays, x: Array, at_root: Array, combine: Callable[[Ar
 
 
 def sibling_log_softmax(hierarchy: TreeArrays, x: Array) -> Array:
-    """Return the log-softmax of each node among its siblings: [..., nodes but the root] -> same.
+    """Return the log-softmax of each node among its siblings: [..., nodes except the root] -> same.
 
     >>> from hedgerow import Hierarchy
     >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
@@ -415,7 +417,7 @@ def sibling_log_softmax(hierarchy: TreeArrays, x: Array) -> Array:
 def log_sum_leaves(hierarchy: TreeArrays, x: Array) -> Array:
     """Return log-sum-exp of x over the leaves below each node: [..., leaves] -> [..., nodes].
 
-    Level by level, so that small masses keep their relative precision beside large ones.
+    Computed level by level, so that small masses keep their relative precision next to large ones.
     """
     xp = namespace(x)
     at = Layout.of(hierarchy, x)
@@ -445,7 +447,7 @@ def _segment_log_sum(x: Array, start: Array, segment: Array) -> Array:
 
 
 def _segment_log_mass(x: Array, start: Array, segment: Array) -> tuple[Array, Array, Array]:
-    """Return x less the largest of its segment, these largest, and log-sum-exp of the former."""
+    """Return x minus the maximum of its segment, the maxima, and the log-sum-exp of the differences."""
     xp, ops = namespace(x), ops_of(x)
     largest = ops.segment_max(x, start, segment)
     largest = xp.where(xp.isfinite(largest), largest, xp.zeros_like(largest))

@@ -1,4 +1,4 @@
-"""Row blocks on several threads: NumPy lets go of the interpreter lock in its loops."""
+"""Row blocks on several threads: NumPy releases the interpreter lock in its loops."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 T = TypeVar("T")
 
-_BLOCK_BYTES = 1 << 21  # so that a block and what is made of it stay in the cache
-_WORTH_THREADS = 2  # blocks a thread; with fewer, starting threads costs more than it brings
-_EVEN = 4  # more than a few blocks are made a multiple of this, for two or four threads to end together
+_BLOCK_BYTES = 1 << 21  # so that a block and its results stay in the cache
+_WORTH_THREADS = 2  # blocks per thread; with fewer, starting threads costs more than it saves
+_EVEN = 4  # larger numbers of blocks are a multiple of this, so that two or four threads finish together
 
 
 def map_row_blocks(work: Callable[[slice], T], rows: int, row_bytes: int) -> list[T]:
     """Call `work` on consecutive slices of rows, some at the same time; return the results in order.
 
-    Where several fail, the error of the first is raised. The slices do not depend on the number of cores, so that
-    sums over them do not either.
+    If several calls fail, the first error is raised. The slices do not depend on the number of cores, so sums over
+    them do not either.
     """
     blocks = row_blocks(rows, row_bytes)
     return _map_on_threads(work, blocks, min(available_cores(), len(blocks) // _WORTH_THREADS))
 
 
 def row_blocks(rows: int, row_bytes: int) -> list[slice]:
-    """Return consecutive slices of rows that are worth a call each."""
+    """Return consecutive slices of rows, each large enough to be worth a call."""
     size = max(1, _BLOCK_BYTES // max(1, row_bytes))
     count = -(-rows // size)
     if count > _WORTH_THREADS:
@@ -42,8 +42,8 @@ def _map_on_threads(work: Callable[[S], T], items: Sequence[S], workers: int) ->
     if workers < 2:
         return [work(item) for item in items]
 
-    # This thread works too, and all take the next block when they are done with one. A pool would wake its threads
-    # for every block, which takes as long as a small block itself.
+    # This thread works too, and every thread takes the next block when it has finished one. A pool would wake its
+    # threads for every block, which takes as long as a small block itself.
     todo = iter(enumerate(items))
     results: dict[int, T] = {}
     failures: dict[int, BaseException] = {}
@@ -54,9 +54,9 @@ def _map_on_threads(work: Callable[[S], T], items: Sequence[S], workers: int) ->
                 results[i] = work(item)
             except BaseException as error:
                 failures[i] = error
-                deque(todo, maxlen=0)  # nobody begins another; those before this one have been taken
+                deque(todo, maxlen=0)  # no thread starts another; earlier blocks have already been taken
 
-    # In copies of this context, which holds such things as `numpy.errstate`.
+    # Threads run in copies of this context, which contains settings such as `numpy.errstate`.
     threads = [Thread(target=copy_context().run, args=(take_blocks,)) for _ in range(workers - 1)]
     for thread in threads:
         thread.start()

@@ -26,22 +26,22 @@ if TYPE_CHECKING:
     from hedgerow.arrays.interface import Check, Intervals
 
 NODES = {torch.float32: torch.int32, torch.float64: torch.int64}
-"""The whole numbers that are as wide as scores: a kernel writes nodes as such, beside their scores."""
+"""Integer types as wide as the scores: a kernel writes nodes in these types, next to their scores."""
 
 
 def device_of(x: Tensor) -> torch.device:
-    """Return where `x` lives."""
+    """Return the device of `x`."""
     return x.device
 
 
 def constant(array: NDArray[Any], device: torch.device) -> Tensor:
-    """Return an index array on a device, fit for autograd even where it is made in inference mode."""
+    """Return an index array on a device, usable with autograd even if it is created in inference mode."""
     with torch.inference_mode(False):
         return torch.tensor(array, device=device)
 
 
 def to_numpy(*tensors: Tensor) -> list[NDArray[Any]]:
-    """Return tensors as arrays; a GPU is waited for once, not once for each."""
+    """Return tensors as arrays; waits for a GPU once, not once per tensor."""
     if not tensors[0].is_cuda:
         return [tensor.detach().cpu().numpy() for tensor in tensors]
     fetched = [tensor.to("cpu", non_blocking=True) for tensor in tensors]
@@ -90,8 +90,8 @@ def _may_need_gradient(x: Tensor) -> bool:
 def interval_softmax(x: Tensor, intervals: Intervals) -> Tensor:
     """Return the `interval_shares` of exp(x), safe from overflow; on a GPU, where Triton is there, in one kernel.
 
-    The kernel's exponentials may differ in the last digit. Equal scores get equal shares and no interval gets less
-    than one within it, either way.
+    The kernel's exponentials may differ in the last digit. Either way, equal scores get equal shares, and no
+    interval gets less than an interval inside it.
     """
     kernel = _softmax_kernel() if x.is_cuda and not torch.compiler.is_compiling() else None
     if kernel is not None and not _may_need_gradient(x):
@@ -100,9 +100,7 @@ def interval_softmax(x: Tensor, intervals: Intervals) -> Tensor:
         except torch.OutOfMemoryError:
             raise
         except Exception as error:  # as for `Tiers`
-            warnings.warn(
-                f"Triton cannot be used, which makes likelihoods on a GPU slower: {error!r}", stacklevel=2
-            )
+            warnings.warn(f"Triton cannot be used, so likelihoods on a GPU are slower: {error!r}", stacklevel=2)
             _softmax_kernel.cache_clear()
             _broken.append(error)
     return interval_shares((x - x.amax(-1, keepdim=True)).exp(), intervals)
@@ -123,7 +121,7 @@ def _softmax_kernel() -> Callable[..., Tensor] | None:
 
 
 def extremes(x: Tensor) -> tuple[float, float]:
-    """Return the smallest and the largest entry; both NaN if one is."""
+    """Return the smallest and the largest entry; both are NaN if any entry is."""
     lowest, highest = torch.stack(torch.aminmax(x.detach())).tolist()  # one wait for the device instead of two
     return lowest, highest
 
@@ -143,9 +141,9 @@ class Tiers:
         self._device = device
 
     def leaders(self, q: Tensor, check: Check) -> tuple[Tensor, Tensor]:
-        """Return the node of every tier with the largest score, the first of equals, and that score.
+        """Return the node with the largest score in every tier (the first of equals), and that score.
 
-        All scores are gathered at once: on a GPU few kernels matter.
+        All scores are gathered at once: on a GPU, it matters to launch few kernels.
         """
         q = check(q.detach(), 0)
         shapes, nodes, first, order = self._tables
@@ -157,7 +155,7 @@ class Tiers:
 
     @cached_property
     def _tables(self) -> tuple[list[Any], Tensor, Tensor, Tensor]:
-        """The shapes of the padded tables, their nodes end to end, where tiers begin there, and their order."""
+        """The shapes of the padded tables, their concatenated nodes, where tiers start there, and their order."""
         tables, order = padded_tables(self._start)
         nodes = np.concatenate([self._nodes[table].reshape(-1) for table in tables])
         width = np.concatenate([np.full(len(table), table.shape[1]) for table in tables])
@@ -165,7 +163,7 @@ class Tiers:
         return [table.shape for table in tables], *places  # type: ignore[return-value]
 
     def records(self, q: Tensor, minimum: float | None) -> tuple[Tensor, Tensor, Tensor] | None:
-        """Return the records of every row, found in one pass; None without a kernel."""
+        """Return the records of every row, found in one pass; None if there is no kernel."""
         found = self._by_kernel(q, minimum, True, None)
         if found is None:
             return None
@@ -175,27 +173,27 @@ class Tiers:
     def fetch_records(
         self, q: Tensor, minimum: float, check: Check
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None:
-        """Return the same as arrays, without node 0, of scores that pass the check."""
+        """Return the same as arrays, without node 0; scores must pass the check."""
         found = self._by_kernel(q, minimum, False, check.usual)
         if found is None:
             return None
         number, pairs = to_numpy(*found)
-        if (number < 0).any():  # some scores are unusual: refused, or passed with a change
+        if (number < 0).any():  # some scores are unusual: the check raises an error or changes them
             number, pairs = to_numpy(*self._by_kernel(check(q, 0), minimum, False, None))  # type: ignore[misc]
         return number, pairs.view(f"i{pairs.itemsize}")[:, 0], pairs[:, 1]
 
     def _by_kernel(
         self, q: Tensor, minimum: float | None, root: bool, usual: tuple[float, float] | None
     ) -> tuple[Tensor, Tensor] | None:
-        """Return how much is kept of each row, and nodes beside their scores; None where there is no kernel."""
+        """Return how many records each row keeps, and nodes next to their scores; None if there is no kernel."""
         if self._kernel is None:
             return None
         try:
             kept, count, pairs = self._kernel(q.detach(), minimum, root, usual)
         except torch.OutOfMemoryError:
             raise
-        except Exception as error:  # no C compiler, a GPU that Triton does not know: there is another way
-            warnings.warn(f"Triton cannot be used, which makes curves on a GPU slower: {error!r}", stacklevel=2)
+        except Exception as error:  # such as no C compiler, or an unsupported GPU: there is another way
+            warnings.warn(f"Triton cannot be used, so curves on a GPU are slower: {error!r}", stacklevel=2)
             self._kernel = None
             return None
         return count, pairs.view(-1, 2).index_select(0, kept.view(-1).nonzero()[:, 0])
@@ -228,7 +226,7 @@ def sigmoid(x: Tensor) -> Tensor:
 
 
 def log(x: Tensor) -> Tensor:
-    """Return the logarithm, -inf of 0."""
+    """Return the logarithm; -inf for 0."""
     return x.log()
 
 

@@ -1,4 +1,4 @@
-"""Kernels for tensors on a GPU, in the language of Triton; loaded only when such a tensor arrives."""
+"""Triton kernels for tensors on a GPU; loaded only when such a tensor arrives."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _WARPS = 8
 
 
 class RecordKernel:
-    """Finds the records of `interface.Tiers`, before they are laid end to end.
+    """Finds the records of `interface.Tiers`, before they are concatenated.
 
-    Scores are read in their order, those below the highest tier once more, and nothing but the result is written:
-    on a GPU that is several times as fast as a gather and a maximum for each table of tiers, and takes no memory
-    for what is gathered.
+    Scores are read in order, those below the highest tier a second time, and only the result is written. On a GPU,
+    this is several times as fast as a gather and a maximum for each table of tiers, and it needs no memory for
+    gathered scores.
     """
 
     def __init__(self, nodes: NDArray[Any], start: NDArray[Any], width: int, device: torch.device) -> None:
         size = np.diff(start)
         tier = np.repeat(np.arange(len(size)), size)
-        order = np.argsort(-tier, kind="stable")[size[-1] :]  # from the highest but one down
+        order = np.argsort(-tier, kind="stable")[size[-1] :]  # from the second-highest tier down
         tier = tier[order]
         is_last = np.diff(tier, append=-1) != 0
         is_highest = np.zeros(width, dtype=np.int8)
@@ -43,15 +43,15 @@ class RecordKernel:
             torch.tensor(array, dtype=torch.int32, device=device)
             for array in (nodes[order], np.searchsorted(-tier, -tier), np.where(is_last, tier, -1))
         )
-        self._limits: tuple[Any, torch.Tensor] | None = None  # the last ones, for they are hardly ever others
+        self._limits: tuple[Any, torch.Tensor] | None = None  # of the last call, because they rarely change
 
     def __call__(
         self, q: torch.Tensor, minimum: float | None, root: bool, usual: tuple[float, float] | None
     ) -> tuple[torch.Tensor, ...]:
-        """Return what is kept, [B, tiers]; how much of each row, [B]; and nodes and their scores, [B, tiers, 2].
+        """Return which tiers are kept, [B, tiers]; how many per row, [B]; and nodes with scores, [B, tiers, 2].
 
-        Nodes are whole numbers in the bytes of a score, to be fetched with it at once. What is not kept means
-        nothing. A row with a score outside of what is `usual` has -1 for the second.
+        Nodes are integers stored in the bytes of a score, so that both are fetched together. Entries that are not
+        kept are meaningless. The second result is -1 for a row with a score outside the `usual` range.
         """
         q = q.contiguous()
         shape = (len(q), self._tiers)
@@ -59,9 +59,9 @@ class RecordKernel:
         count = torch.empty(len(q), dtype=torch.int64, device=q.device)
         pairs = torch.empty((*shape, 2), dtype=q.dtype, device=q.device)
         key = (minimum, usual, q.dtype)
-        limits = self._limits  # which another thread may change
+        limits = self._limits  # read once, because another thread may change it
         if limits is None or limits[0] != key:
-            # In the precision of q, which numbers in the call would not have; nothing is at most NaN.
+            # A tensor keeps the precision of q, which numbers in the call would not; no score is <= NaN.
             values = [float("nan") if minimum is None else minimum, *(usual or ())]
             self._limits = limits = (key, torch.tensor(values, dtype=q.dtype, device=q.device))
         if len(q):
@@ -89,9 +89,10 @@ class RecordKernel:
         return kept, count, pairs
 
 
-# Scores are met from the highest tier down, nodes of a tier in their order. At the end of each tier the largest
-# score so far, the first of equals, is a record if it was met on that tier. `lower` are the nodes below the
-# highest tier, in that order; `begin` is where the tier of each begins, `ended` the tier that ends with it, or -1.
+# Scores are visited from the highest tier down, and nodes within a tier in order. At the end of each tier, the
+# largest score so far (the first of equals) is a record if it belongs to that tier. `lower` contains the nodes
+# below the highest tier, in this order; `begin` is where the tier of each node starts; `ended` is the tier that
+# ends with the node, or -1.
 @triton.jit
 def _records(
     q, width, is_highest, first, lower, begin, ended, total, kept, count, node, score, tiers, limits,
@@ -105,8 +106,8 @@ def _records(
     lane = tl.arange(0, BLOCK)
     minimum = tl.load(limits)
 
-    # The highest tier, on most trees that of all leaves, so every score is passed and may be checked: every lane
-    # keeps the best of what it meets.
+    # The highest tier; on most trees, it consists of all leaves. Every score is visited, and so can be checked.
+    # Every lane keeps the best score it visits.
     best = tl.full((BLOCK,), float("-inf"), q.dtype.element_ty)
     which = tl.zeros((BLOCK,), tl.int32) + first
     odd = tl.zeros((BLOCK,), tl.int1)
@@ -130,7 +131,7 @@ def _records(
     tl.store(score + (tiers - 1) * 2, largest)
     number = is_kept.to(tl.int32)
 
-    # The others: a running maximum over all that is left.
+    # The other tiers: a running maximum over the remaining nodes.
     for place_0 in range(0, total, BLOCK):
         place = place_0 + lane
         inside = place < total
@@ -197,8 +198,8 @@ def _multiprocessors(device: torch.device) -> int:
     return int(torch.cuda.get_device_properties(device).multi_processor_count)
 
 
-# Every program takes one row after another. `sums` holds the prefix sums of its row, in whole multiples of 2^-62,
-# which no order of adding rounds; every interval is then a difference of two of them.
+# Every program processes one row after another. `sums` holds the prefix sums of its row, as integer multiples of
+# 2^-62, which are exact in any order; the sum of an interval is then a difference of two of them.
 @triton.jit
 def _interval_softmax(
     x, rows, width, sums, low, high, nodes, out, rounding,
@@ -240,4 +241,4 @@ def _interval_softmax(
             share = tl.minimum(units.to(number) * 2.168404344971009e-19, 1.0)
             share = tl.where((first == 0) & (last == width), 1.0, share)
             tl.store(target + start + lane, tl.where(good, share, float("nan")), mask=inside)
-        tl.debug_barrier()  # all sums were used
+        tl.debug_barrier()  # all sums have been read

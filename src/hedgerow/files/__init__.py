@@ -1,7 +1,7 @@
-"""Files on disk: read whole with plain errors, written whole or not at all.
+"""Files on disk: read whole, with clear errors, and written whole or not at all.
 
-In come paths that a user gave; out go text, bytes and files that are never half-written. Nothing here knows what a
-file is about. The next room is `arrays`.
+In come paths given by a user; out go text, bytes and files that are never half-written. Nothing here knows what
+the files contain. The next room is `arrays`.
 """
 
 from hedgerow.files.atomic import atomic_write, is_special, make_folder, try_file, try_folder

@@ -1,4 +1,4 @@
-"""Files that are either written whole or not at all, and places that are tried before they are needed."""
+"""Files that are written whole or not at all, and early checks that a place can be written."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def atomic_write(path: str | os.PathLike[str], mode: Literal["wb"]) -> AbstractC
 
 
 def atomic_write(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "w") -> AbstractContextManager[Any]:
-    """Open a file that takes its place under `path` only once everything has been written.
+    """Open a file that appears at `path` only once everything has been written.
 
-    The data go to a temporary file in the same folder, which replaces `path` at the end of the `with` block.
-    After an error the old file, if any, is as it was, and the temporary file is gone. Text is UTF-8, its line
-    ends as written.
+    The data goes to a temporary file in the same folder, which replaces `path` at the end of the `with` block.
+    After an error, the old file, if any, is unchanged, and the temporary file is gone. Text is UTF-8; line ends
+    are not translated.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def atomic_write(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "w") -
     Raises
     ------
     FileError
-        If the folder is absent or not writable, the disk is full, or text has no UTF-8 form.
+        If the folder does not exist or is not writable, the disk is full, or text cannot be encoded as UTF-8.
     """
     return _atomic_write(path, mode)
 
@@ -53,7 +53,7 @@ def _atomic_write(path: str | os.PathLike[str], mode: str) -> Iterator[IO[Any]]:
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
     try:
         try:
-            # "x" leaves the permissions to the user's umask, which a NamedTemporaryFile would not.
+            # Mode "x" respects the user's umask, which a NamedTemporaryFile would not.
             with written.open(mode if special else mode.replace("w", "x"), **text) as file:  # type: ignore[call-overload]
                 yield file
             if not special:
@@ -68,13 +68,13 @@ def _atomic_write(path: str | os.PathLike[str], mode: str) -> Iterator[IO[Any]]:
         raise _unwritable(shown, error) from error
     except UnicodeEncodeError as error:
         raise FileError(
-            f"{shown} cannot be written: {error.object[error.start : error.end]!r} has no UTF-8 form (half of a "
-            f"character pair). Correct the name it stands in."
+            f"{shown} cannot be written: {error.object[error.start : error.end]!r} cannot be encoded as UTF-8 (it "
+            f"is half of a surrogate pair). Correct the name that contains it."
         ) from error
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
-    """Return where a file will stand; a link stays a link: what it points to is replaced."""
+    """Return where a file will be written; a link stays a link, and the file it points to is replaced."""
     if is_special(Path(path)):
         return Path(path)  # the real path of a pipe leads nowhere
     target = Path(os.path.realpath(path))
@@ -94,19 +94,19 @@ def _unwritable(shown: str, error: OSError) -> FileError:
 
 
 def is_special(path: Path) -> bool:
-    """Tell devices and pipes, such as `/dev/stdout`, from files."""
+    """Return whether a path is a device or a pipe, such as `/dev/stdout`, rather than a file."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def try_file(path: str | os.PathLike[str]) -> None:
-    """Refuse a place where `atomic_write` could write no file; nothing is left there."""
+    """Raise an error if `atomic_write` could not write a file there; leaves nothing behind."""
     target = _target(path)
     if not is_special(target):
         _try_to_write(target.parent, os.fspath(path))
 
 
 def try_folder(path: str | os.PathLike[str]) -> None:
-    """Refuse a place that is no folder and where none can be made; nothing is left there."""
+    """Raise an error if a path is not a writable folder and cannot become one; leaves nothing behind."""
     target = Path(os.path.realpath(path))
     there = next(place for place in (target, *target.parents) if place.exists())
     if not there.is_dir():
@@ -115,7 +115,7 @@ def try_folder(path: str | os.PathLike[str]) -> None:
 
 
 def _try_to_write(folder: Path, shown: str) -> None:
-    # Asking for permissions is not enough: some folders, such as those in /proc, take no files from anybody.
+    # Checking permissions is not enough: some folders, such as those in /proc, accept no files from anyone.
     try:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
@@ -123,8 +123,8 @@ def _try_to_write(folder: Path, shown: str) -> None:
 
 
 def make_folder(path: str | os.PathLike[str]) -> None:
-    """Make a folder, and those above it, where there is none."""
+    """Create a folder, and its parents, if it does not exist."""
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(f"The folder {os.fspath(path)} cannot be made: {error.strerror}.") from error
+        raise FileError(f"The folder {os.fspath(path)} cannot be created: {error.strerror}.") from error

@@ -1,4 +1,4 @@
-"""Text files read whole, with plain words where that cannot be done."""
+"""Text files, read whole, with clear messages if they cannot be read."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 def is_path(source: object) -> TypeGuard[str | os.PathLike[str]]:
-    """Tell whether a source is the name of a file rather than data."""
+    """Return whether a source is the name of a file rather than data."""
     return isinstance(source, str | os.PathLike)
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Read a file, or say why that cannot be."""
+    """Read a file, or raise an error that says why it cannot be read."""
     with _explained(path):
         return Path(path).read_bytes()
 
 
 @contextmanager
 def _explained(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Say in plain words why a file cannot be read."""
+    """Turn exceptions into errors that say clearly why a file cannot be read."""
     shown = os.fspath(path)
     try:
         yield
@@ -49,16 +49,16 @@ def _similar_files(folder: Path, name: str) -> str:
     if not folder.is_dir():
         return f": there is no folder {folder}"
     near = get_close_matches(name, [entry.name for entry in islice(folder.iterdir(), 10_000)], 1)
-    return f"; {near[0]!r} is near it" if near else " and the folder"
+    return f"; the folder contains {near[0]!r}" if near else " and the folder"
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """Read a UTF-8 file, with or without a byte order mark; line ends stay as they are."""
+    """Read a UTF-8 file, with or without a byte order mark; line ends are not translated."""
     return decode(read_bytes(path), os.fspath(path))
 
 
 def decode(data: bytes, shown: str) -> str:
-    """Decode UTF-8, or say where it is not."""
+    """Decode UTF-8, or raise an error that gives the position of the first invalid byte."""
     start = len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0
     try:
         return data[start:].decode("utf-8")
@@ -69,23 +69,23 @@ def decode(data: bytes, shown: str) -> str:
         line = data.count(b"\n", 0, wrong) + 1
         raise FileError(
             f"{shown}, line {line} is not UTF-8: byte 0x{data[wrong]:02x} at offset {wrong:,}. Save "
-            f"the file as UTF-8 (in a spreadsheet program: 'CSV UTF-8')."
+            f"the file as UTF-8 (in a spreadsheet program, 'CSV UTF-8')."
         ) from None
 
 
 def require_file(path: str | os.PathLike[str]) -> None:
-    """Refuse a file that is not there, before a library says so in its own words."""
+    """Raise an error if a file does not exist, before a library raises a less helpful one."""
     if not Path(path).is_file():
         read_bytes(path)
 
 
 def line_of(text: str, position: int) -> int:
-    """Return the number of the line on which a position stands."""
+    """Return the number of the line that contains a position."""
     return text.count("\n", 0, position) + 1
 
 
 def delimiter_of(path: str) -> str:
-    """Return what separates the columns of a file, by its extension."""
+    """Return the column separator of a file, judged by its extension."""
     return "\t" if path.lower().endswith((".tsv", ".tab")) else ","
 
 

@@ -1,15 +1,14 @@
 """Inference rules: from likelihoods to one answer per example.
 
 In come the tree and likelihoods [B, nodes] in node order; out go node indices, int64 [B]: NumPy in, NumPy out;
-torch in, torch out. How good the answers are is asked in `measure`, which is the next room. All rules agree on
-this:
+torch in, torch out. The next room, `measure`, asks how good the answers are. All rules have this in common:
 
-- trivial nodes (see `hedgerow.Hierarchy`) are never answers, and their own likelihood is not looked at;
-- a node with likelihood 0 is never an answer; where nothing qualifies, the answer is the root;
+- trivial nodes (see `hedgerow.Hierarchy`) are never answers, and their own likelihood is ignored;
+- a node with likelihood 0 is never an answer; if no node qualifies, the answer is the root;
 - ties go to higher information, then higher likelihood, then lower index, unless a rule says otherwise.
 
-Likelihoods may be on any scale: ``scale="probability"`` (the default), ``"log"`` or ``"logit"`` for plain arrays,
-while `likelihood.Likelihoods` carry their own. Thresholds are always probabilities. `information` is the measure
+Likelihoods may be on any scale: ``scale="probability"`` (the default), ``"log"`` or ``"logit"`` for plain arrays;
+`likelihood.Likelihoods` carry their own scale. Thresholds are always probabilities. `information` is the measure
 of specificity: see `Hierarchy.information`.
 
 >>> from hedgerow import Hierarchy, infer

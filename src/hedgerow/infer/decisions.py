@@ -1,4 +1,4 @@
-"""Rules that weigh likelihoods, as probabilities, against what an answer costs, and λ fitted to data."""
+"""Rules that weigh the probabilities of nodes against the cost of an answer, and λ fitted to data."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from hedgerow.likelihood import Scale
     from hedgerow.tree import Hierarchy
 
-_LARGEST_LAMBDA = 2.0**64  # beside it no tree's information is more than rounding
+_LARGEST_LAMBDA = 2.0**64  # compared with this, the information of any node is less than rounding
 
 
 class FittedLambda(NamedTuple):
-    """The λ of `expected_information` that was found, and what it achieves."""
+    """A fitted λ for `expected_information`, and the accuracy it achieves."""
 
     lam: float
     """The λ."""
@@ -44,10 +44,10 @@ def fit_lambda(
     below_label: Literal["label", "wrong"] = "label",
     scale: Scale | None = None,
 ) -> FittedLambda:
-    """Find by bisection a λ for `expected_information` whose answers are as often correct as wanted.
+    """Find, by bisection, a λ for `expected_information` that achieves the wanted accuracy.
 
-    Accuracy is not a monotone function of λ. What is returned always achieves the wanted accuracy on the data
-    given, and just below it there is a λ that does not (unless it is 0); it need not be the smallest that does.
+    Accuracy is not a monotone function of λ. The λ returned always achieves the wanted accuracy on the given data,
+    and a λ just below it does not (unless it is 0); but it need not be the smallest that does.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ def fit_lambda(
     information
         The measure of specificity.
     below_label
-        What an answer below its label counts as: "label" (so it is correct) or "wrong".
+        How to count an answer below its label: as the "label" (so it is correct) or as "wrong".
     scale
-        What plain likelihoods are: "probability" (the default), "log" or "logit".
+        The scale of plain likelihoods: "probability" (the default), "log" or "logit".
 
     Examples
     --------
@@ -82,10 +82,12 @@ def fit_lambda(
     q = Likelihoods.of(hierarchy, q, scale)
     known = hierarchy.nodes(as_numpy(labels), classes)
     if known.shape != (len(q),) or len(q) == 0:
-        raise ScoreError(f"One label an example is needed; got {len(q)} examples and labels {known.shape}.")
+        raise ScoreError(
+            f"One label per example is needed; got {len(q)} examples and labels of shape {known.shape}."
+        )
     if not 0 <= accuracy <= 1:
         raise ParameterError(f"accuracy must lie between 0 and 1, not {accuracy}.")
-    # Whatever λ is, the answer belongs to the Pareto set; there, ties go to what comes first.
+    # For every λ, the answer belongs to the Pareto set; within the set, ties go to the first node.
     candidates = Candidates.of(hierarchy, information)
     sets = candidates.sets(q, BOTTOM[q.scale])
     count, node, score = ops_of(q.raw).to_numpy(sets.count, sets.node, sets.score)
@@ -96,7 +98,7 @@ def fit_lambda(
         right |= hierarchy.is_ancestor(known[example], node)
     gain = candidates.value[node]
     start = (np.cumsum(count) - count)[count > 0]
-    unanswered = np.count_nonzero(count == 0)  # the root, which is correct
+    unanswered = np.count_nonzero(count == 0)  # the answer is the root, which is correct
 
     def achieved(lam: float) -> float:
         value = (gain + lam) * p.astype(np.float64, copy=False)
@@ -109,7 +111,9 @@ def fit_lambda(
     low, high = 0.0, 0.0
     while (reached := achieved(high)) < accuracy:
         if high >= _LARGEST_LAMBDA:
-            raise ScoreError(f"No λ gives accuracy {accuracy}: with the largest, it is {reached:.6g}.")
+            raise ScoreError(
+                f"No λ achieves accuracy {accuracy}: the largest reaches {reached:.6g}. Ask for a lower accuracy."
+            )
         low, high = high, max(1.0, 2 * high)
     while low < (middle := (low + high) / 2) < high and high - low > 1e-9 * high:
         if (accuracy_there := achieved(middle)) >= accuracy:
@@ -122,9 +126,9 @@ def fit_lambda(
 def most_likely_exclusive(
     hierarchy: Hierarchy, q: Any, *, information: Specificity = "leaves", scale: Scale | None = None
 ) -> Array:
-    """Answer with the node most likely to be the label itself, none of its children (Brust and Denzler).
+    """Answer with the node most likely to be the label itself, and not a node below it (Brust and Denzler).
 
-    That is the node of largest ``q(y) - Σ_{v child of y} q(v)``.
+    This is the node with the largest ``q(y) - Σ_{v child of y} q(v)``.
 
     >>> from hedgerow import Hierarchy, infer
     >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
@@ -151,9 +155,9 @@ def risk_minimising(
     information: Specificity = "leaves",
     scale: Scale | None = None,
 ) -> Array:
-    """Answer with the node of smallest expected cost, the label being drawn from the likelihoods.
+    """Answer with the node of smallest expected cost, for a label drawn from the likelihoods.
 
-    Of "-correct x I", ties go to higher likelihood, as in `expected_information`.
+    For "-correct x I", ties go to higher likelihood, as in `expected_information`.
 
     Parameters
     ----------
@@ -162,17 +166,17 @@ def risk_minimising(
     q
         [B, nodes] likelihoods.
     cost
-        By name: "edge distance" (edges between label and answer), "information distance",
-        "1 - correct", "-correct x I"; an answer below its label is not replaced by it. Or, on trees of up to 4,096
-        nodes, a function of (tree, labels, predictions), which broadcast, such as `metrics.edge_distance`; or a
-        matrix with a row for every label and a column for every prediction.
+        By name: "edge distance" (number of edges between label and answer), "information distance",
+        "1 - correct", "-correct x I"; an answer below its label is not replaced by the label. Or, on trees of up
+        to 4,096 nodes, a function of (tree, labels, predictions) that broadcasts, such as `metrics.edge_distance`;
+        or a matrix with a row for every label and a column for every prediction.
     over
-        "all": labels and answers are nodes, a label being as likely as the node without its children.
-        "leaves": labels and answers are leaves.
+        "all": labels and answers are any nodes; the probability of a label is the likelihood of the node minus
+        those of its children. "leaves": labels and answers are leaves.
     information
         The measure of specificity, for ties and for the costs that use one.
     scale
-        What plain likelihoods are: "probability" (the default), "log" or "logit".
+        The scale of plain likelihoods: "probability" (the default), "log" or "logit".
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""What every answer would cost on average, when the label is drawn from the likelihoods.
+"""The expected cost of every answer, when the label is drawn from the likelihoods.
 
-A cost that depends on the label through the lowest common ancestor needs no table of pairs:
-``E[f(lca(Y, ŷ))] = Σ_{u ∈ A(ŷ)} (f(u) - f(parent u)) q(u)``, one pass down the tree. That covers the costs known
-by name. Any other cost is tabulated, on small trees. Trivial nodes take no part.
+A cost that depends on the label only through the lowest common ancestor needs no table of pairs:
+``E[f(lca(Y, ŷ))] = Σ_{u ∈ A(ŷ)} (f(u) - f(parent u)) q(u)``, one pass down the tree. That covers the named costs.
+Any other cost is tabulated, which is only possible on small trees. Trivial nodes are left out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CostFunction: TypeAlias = "Callable[[Hierarchy, Indices, Indices], ArrayLike]"
 Cost: TypeAlias = "str | CostFunction | ArrayLike"
 
 TABLE_LIMIT = 4096
-"""The most nodes for which a cost that is not known by name is tabulated."""
+"""The largest number of nodes for which a cost without a name is tabulated."""
 
 _EDGES, _INFORMATION, _WRONG, _REWARD = "edge distance", "information distance", "1 - correct", "-correct x I"
 COSTS = {
@@ -39,25 +39,25 @@ COSTS = {
     "-correct x I": _REWARD,
     "-correct x information": _REWARD,
 }
-"""Costs known by name. Case, blanks and underscores do not matter: "edge_distance" will do."""
+"""The named costs. Case, spaces and underscores do not matter: "edge_distance" works too."""
 _NAMES = ", ".join(map(repr, dict.fromkeys(COSTS.values())))
 
 
 def expected_cost(
     hierarchy: Hierarchy, like: Array, cost: Cost, over: Over, information: Specificity
 ) -> Callable[[Array], Array]:
-    """Return the function from likelihoods to expected costs: [..., nodes but the trivial] -> same, float64.
+    """Return the function from likelihoods to expected costs: [..., nontrivial nodes] -> same, float64.
 
-    Costs lack a term that is the same for all answers. The label is drawn from the leaves, each with its own
-    likelihood, or from all nodes, each with its likelihood less those of its children. For answers outside
-    `over`, the result means nothing.
+    Costs omit a term that is the same for all answers. The label is drawn from the leaves, each with its own
+    likelihood, or from all nodes, each with its likelihood minus those of its children. For answers outside
+    `over`, the result is meaningless.
 
     Parameters
     ----------
     hierarchy
         The tree.
     like
-        An array or tensor of the kind, and where, the likelihoods will be.
+        An array or tensor of the same kind and on the same device as the likelihoods.
     cost
         See `hedgerow.infer.risk_minimising`.
     over
@@ -66,7 +66,7 @@ def expected_cost(
         The measure of specificity, for the costs that use one.
     """
     if over not in ("all", "leaves"):
-        raise ParameterError(f"over is 'all' or 'leaves', not {over!r}.")
+        raise ParameterError(f"over must be 'all' or 'leaves', not {over!r}.")
     tree = hierarchy.without_trivial
     if not isinstance(cost, str):
         return _tabulated(tree, like, _table(hierarchy, cost, over), over)
@@ -89,13 +89,13 @@ def expected_cost(
 
 
 def exclusive(tree: Hierarchy, p: Array) -> Array:
-    """Return the likelihood of each node and none of its children, float64; negative if q is no probability."""
+    """Return each node's likelihood minus those of its children, float64; negative if q is not a distribution."""
     p = _double(p)
     return p - sum_children(tree, p)
 
 
 def is_reward(cost: Cost) -> bool:
-    """Tell whether a cost is the negative information of right answers, by name."""
+    """Return whether a cost is, by name, the negative information of correct answers."""
     return isinstance(cost, str) and _known(cost) == _REWARD
 
 
@@ -106,8 +106,8 @@ def _known(cost: str) -> str:
     names = {squeezed(name): canonical for name, canonical in COSTS.items()}
     if squeezed(cost) not in names:
         raise ParameterError(
-            f"There is no cost {cost!r}; by name there are {_NAMES}. "
-            "Any other cost is a function of tree, label and prediction, or a matrix."
+            f"There is no cost {cost!r}; the named costs are {_NAMES}. "
+            "For any other cost, give a function of tree, label and prediction, or a matrix."
         )
     return names[squeezed(cost)]
 
@@ -120,7 +120,7 @@ def _mass_below(tree: Hierarchy, p: Array, over: Over) -> Array:
     xp, at = namespace(p), Layout.of(tree, p)
     sums = ops_of(p).prefix_sums(xp.take(p, at.leaves, axis=-1))
     below = xp.take(sums, at.last_leaf, axis=-1) - xp.take(sums, at.first_leaf, axis=-1)
-    return xp.where(at.end - at.nodes == 1, p, below)  # leaves as they are, so that equal ones stay equal
+    return xp.where(at.end - at.nodes == 1, p, below)  # leaves unchanged, so that equal ones stay equal
 
 
 def _double(p: Array) -> Array:
@@ -133,20 +133,20 @@ def _table(hierarchy: Hierarchy, cost: CostFunction | ArrayLike, over: Over) -> 
     nodes = hierarchy.leaves if over == "leaves" else np.flatnonzero(~hierarchy.is_trivial)
     if len(nodes) > TABLE_LIMIT:
         raise ParameterError(
-            f"A cost that is not known by name needs a table of all pairs, {len(nodes):,} x {len(nodes):,} here; "
-            f"that is done for up to {TABLE_LIMIT:,} nodes. By name there are {_NAMES}."
+            f"A cost without a name needs a table of all pairs, here {len(nodes):,} x {len(nodes):,}; the limit "
+            f"is {TABLE_LIMIT:,} nodes. Use a named cost: {_NAMES}."
         )
     if getattr(cost, "higher_is_better", False):
         name = getattr(cost, "name", cost)
         raise ParameterError(
-            f"{name!r} is better when it is higher, so it is no cost; give a function that negates it."
+            f"{name!r} is not a cost, because higher values are better; give a function that negates it."
         )
     if callable(cost):
         table = np.asarray(cost(hierarchy, nodes[:, None], nodes[None, :]), dtype=np.float64)
         if table.shape != (len(nodes), len(nodes)):
             raise ScoreError(
-                f"A cost must return one number for every pair: for labels [{len(nodes)}, 1] and predictions "
-                f"[1, {len(nodes)}] it returned shape {table.shape}."
+                f"A cost must return one number per pair: for labels [{len(nodes)}, 1] and predictions "
+                f"[1, {len(nodes)}], it returned shape {table.shape}."
             )
     else:
         full = np.asarray(cost, dtype=np.float64)
@@ -159,7 +159,7 @@ def _table(hierarchy: Hierarchy, cost: CostFunction | ArrayLike, over: Over) -> 
     if not np.isfinite(table).all():
         label, answer = np.argwhere(~np.isfinite(table))[0]
         raise ScoreError(
-            f"Costs must be finite; that of {hierarchy.names[nodes[answer]]!r} for the label "
+            f"Costs must be finite; the cost of {hierarchy.names[nodes[answer]]!r} for the label "
             f"{hierarchy.names[nodes[label]]!r} is {table[label, answer]}."
         )
     return table

@@ -1,13 +1,13 @@
-"""Ordered Pareto sets: all the answers that some threshold gives, for one example.
+"""Ordered Pareto sets: all the answers that any threshold gives for one example.
 
 The threshold rule answers with the most specific node whose likelihood exceeds τ. As τ falls from the top of the
 scale to its bottom, the answer moves through the *ordered Pareto set*: the nodes that no other node beats in both
 likelihood and information, from conservative to specific.
 
 Information takes few distinct values (133 on a tree of 16,344 nodes), so no sorting per example is needed. The
-nodes of one value are a *tier*, the most likely of them is its *leader*, and the set consists of the leaders that
-are more likely than those of all higher tiers. That is linear in the number of nodes, and done for a whole batch
-at once.
+nodes with the same value form a *tier*, the most likely of them is its *leader*, and the set consists of the
+leaders that are more likely than those of all higher tiers. This takes time linear in the number of nodes, and
+handles a whole batch at once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The nodes that may be answers (all but the trivial ones), in tiers of equal information.
+    """The nodes that can be answers (all but the trivial ones), in tiers of equal information.
 
     Use `Candidates.of`.
     """
@@ -38,16 +38,16 @@ class Candidates:
     value: NDArray[np.float64]
     """Information of every node of the tree."""
     information: NDArray[np.float64]
-    """The distinct values of information, ascending: one a tier."""
+    """The distinct values of information, ascending: one per tier."""
     nodes: Indices
-    """The nodes, tier after tier, ascending within each."""
+    """The nodes, tier by tier, ascending within each."""
     start: Indices
-    """Where each tier begins among the nodes, and where the last ends."""
+    """Where each tier starts among the nodes, and where the last one ends."""
     _placed: dict[Any, Tiers] = field(default_factory=dict, init=False)
 
     @staticmethod
     def of(hierarchy: Hierarchy, information: InformationKind | ArrayLike | Candidates = "leaves") -> Candidates:
-        """Sort the candidates of a tree into tiers; done once per tree for a kind known by name."""
+        """Sort the candidates of a tree into tiers; for a named kind, this is done once per tree."""
         if isinstance(information, Candidates):
             return information
         if isinstance(information, str):
@@ -64,7 +64,7 @@ class Candidates:
         return Candidates(value, distinct, nodes, np.append(start, len(nodes)))
 
     def leaders(self, q: Likelihoods) -> tuple[Array, Array]:
-        """Return the most likely node of every tier, and its likelihood: [B, tiers] each; found once."""
+        """Return the most likely node of every tier, and its likelihood: [B, tiers] each; computed once."""
         return q.derived(self._key, lambda: q.read(self._tiers(q).leaders))
 
     def sets(self, q: Likelihoods, minimum: float | None = None) -> ParetoSets:
@@ -74,7 +74,7 @@ class Candidates:
         return ParetoSets(*(_records(*self.leaders(q), least, root=True) if found is None else found))
 
     def fetch_sets(self, q: Likelihoods, bottom: float) -> ParetoSets:
-        """Return the sets in main memory, without the root and what scores no more than the bottom of a scale."""
+        """Return the sets in main memory, without the root and without nodes at the bottom of the scale."""
         if not q.has(self._key):
             found = q.read(lambda values, check: self._tiers(q).fetch_records(values, bottom, check))
             if found is not None:
@@ -82,7 +82,7 @@ class Candidates:
         return ParetoSets(*ops_of(q.raw).to_numpy(*_records(*self.leaders(q), bottom, root=False)))
 
     def _tiers(self, q: Likelihoods) -> Tiers:
-        """Return the tiers where q lives; they are placed there once."""
+        """Return the tiers on the device of q; they are copied there once."""
         ops = ops_of(q.raw)
         device = ops.device_of(q.raw)
         if device not in self._placed:
@@ -94,11 +94,11 @@ class Candidates:
         return "leaders", self
 
     def __reduce__(self) -> tuple[type[Candidates], tuple[Any, ...]]:
-        return Candidates, (self.value, self.information, self.nodes, self.start)  # what is on devices stays there
+        return Candidates, (self.value, self.information, self.nodes, self.start)  # without the copies on devices
 
 
 def _records(node: Array, score: Array, minimum: float | None, *, root: bool) -> tuple[Array, Array, Array]:
-    """Keep the leaders whose score is larger than those of all higher tiers, and than `minimum`."""
+    """Keep the leaders whose score exceeds `minimum` and those of all higher tiers."""
     xp, ops = namespace(score), ops_of(score)
     highest_above = xp.flip(ops.running_max(xp.flip(score[:, 1:], axis=-1)), axis=-1)
     kept = xp.concat([score[:, :-1] > highest_above, xp.ones_like(score[:, -1:], dtype=xp.bool)], axis=-1)
@@ -114,7 +114,7 @@ def _records(node: Array, score: Array, minimum: float | None, *, root: bool) ->
 @final
 @dataclass(frozen=True, eq=False)
 class ParetoSets:
-    """The ordered Pareto sets of a batch, laid end to end, each from conservative to specific."""
+    """The ordered Pareto sets of a batch, concatenated, each from conservative to specific."""
 
     count: Array
     """Size of each example's set."""
@@ -133,8 +133,8 @@ def ordered_pareto_sets(
 ) -> ParetoSets:
     """Return the ordered Pareto set of every example.
 
-    Of equally likely nodes the most specific stays; of nodes equal in both, the one with the lower index. Any
-    scores but NaN will do, hierarchical or not, on any increasing scale; they come back without a gradient.
+    Of equally likely nodes, the most specific is kept; of nodes equal in both, the one with the lower index. Any
+    scores except NaN are allowed, hierarchical or not, on any increasing scale; the result has no gradient.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def ordered_pareto_sets(
     information
         The measure of specificity: see `Hierarchy.information`.
     minimum
-        If given, only nodes whose likelihood exceeds this are taken.
+        If given, only nodes whose likelihood exceeds it are included.
 
     Examples
     --------

@@ -68,11 +68,11 @@ def threshold(
     q
         [B, nodes] likelihoods.
     tau
-        The threshold, a probability: one number, or one an example.
+        The threshold, a probability: one number, or one per example.
     information
         The measure of specificity.
     scale
-        What plain likelihoods are: "probability" (the default), "log" or "logit".
+        The scale of plain likelihoods: "probability" (the default), "log" or "logit".
 
     Examples
     --------
@@ -146,7 +146,7 @@ def information_threshold(
     candidates = Candidates.of(hierarchy, information)
     largest = float(candidates.information[-1])
     if not zeta <= largest:
-        raise ParameterError(f"zeta is {zeta}, but no node has information above {largest:.6g}.")
+        raise ParameterError(f"zeta is {zeta}, but no node has more information than {largest:.6g}. Lower zeta.")
     bottom = BOTTOM[q.scale]
     return best_leader(hierarchy, q, candidates, lambda p, value: ((value >= zeta) & (p > bottom), p, value))
 
@@ -159,10 +159,10 @@ def expected_information(
     information: Specificity = "leaves",
     scale: Scale | None = None,
 ) -> Array:
-    """Answer with the node of largest ``(I(y) + λ) q(y)`` (Deng et al.); ties go to higher likelihood.
+    """Answer with the node with the largest ``(I(y) + λ) q(y)`` (Deng et al.); ties go to higher likelihood.
 
-    With λ = 0 that is the information expected of the answer, wrong ones giving none. Large λ prefer likely nodes,
-    the root above all.
+    With λ = 0, this is the expected information of the answer, where a wrong answer has none. A large λ favours
+    likely nodes, above all the root.
 
     >>> from hedgerow import Hierarchy, infer
     >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
@@ -171,7 +171,7 @@ def expected_information(
     """
     q = Likelihoods.of(hierarchy, q, scale)
     if not 0 <= lam < np.inf:
-        raise ParameterError(f"lam must be 0 or larger, and finite, not {lam}.")
+        raise ParameterError(f"lam must be finite and at least 0, not {lam}.")
     bottom = BOTTOM[q.scale]
 
     def ask(score: Array, value: Array) -> tuple[Array, ...]:
@@ -183,7 +183,7 @@ def expected_information(
 def climbing(hierarchy: Hierarchy, q: Any, tau: ArrayLike | Array, *, scale: Scale | None = None) -> Array:
     """Start at the most likely leaf and go up to the first node whose likelihood exceeds τ (Goren et al.).
 
-    τ is a probability: one number, or one an example.
+    τ is a probability: one number, or one per example.
 
     >>> from hedgerow import Hierarchy, infer
     >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
@@ -211,9 +211,9 @@ def top_down(
     information: Specificity = "leaves",
     scale: Scale | None = None,
 ) -> Array:
-    """Start at the root and go on to the most likely child while its likelihood exceeds τ (Deep RTC).
+    """Start at the root and move to the most likely child while its likelihood exceeds τ (Deep RTC).
 
-    τ is a probability: one number, or one an example.
+    τ is a probability: one number, or one per example.
 
     >>> from hedgerow import Hierarchy, infer
     >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
@@ -224,7 +224,7 @@ def top_down(
     cut = _cut_at(q, tau)
     smaller = hierarchy.without_trivial
     value = Candidates.of(hierarchy, information).value[~hierarchy.is_trivial]
-    # Siblings side by side, those that win a tie first.
+    # Siblings are adjacent, and those that win ties come first.
     preferred = np.lexsort((-value[1:], smaller.parent[1:]))
     order, back = placed(preferred, q.raw), placed(np.argsort(preferred), q.raw)
     earlier = placed(-np.arange(len(preferred), dtype=np.float64), q.raw)
@@ -248,7 +248,7 @@ def top_down(
 # The registry ----------------------------------------------------------------------------------------------
 
 Rule = Callable[["Hierarchy", Likelihoods, "Specificity"], Any]
-"""From a tree, likelihoods and a measure of specificity to node indices."""
+"""A function from a tree, likelihoods and a measure of specificity to node indices."""
 
 RULES: dict[str, Rule] = {
     "leaf": lambda hierarchy, q, _: leaf(hierarchy, q),
@@ -258,18 +258,18 @@ RULES: dict[str, Rule] = {
         hierarchy, q, information=information
     ),
 }
-"""The rules that need no threshold, by name: what every evaluation states, and what `hedgerow predict` takes."""
+"""The rules that need no threshold, by name: every evaluation reports them, and `hedgerow predict` takes them."""
 
 
 def register(name: str, rule: Rule) -> None:
-    """Add a rule of your own to `RULES`: every evaluation states its operating point, and `predict` takes it."""
+    """Add your own rule to `RULES`: every evaluation reports its operating point, and `predict` takes it."""
     if name.replace("-", "_") in RULES:
-        raise ParameterError(f"There is a rule {name!r} already. Choose another name.")
+        raise ParameterError(f"There already is a rule {name!r}. Choose another name.")
     RULES[name.replace("-", "_")] = rule
 
 
 def find_rule(name: str) -> Rule:
-    """Return the rule of that name; "expected-information" will do for "expected_information"."""
+    """Return the rule with this name; "expected-information" also finds "expected_information"."""
     spelt = name.replace("-", "_")
     if spelt not in RULES:
         raise ParameterError(no_such("rule", name, RULES))
@@ -279,7 +279,7 @@ def find_rule(name: str) -> Rule:
 def answering_rule(
     tau: float | None, rule: str | None, information: Specificity = "leaves"
 ) -> Callable[[Hierarchy, Likelihoods], Any]:
-    """Return the function of tree and likelihoods that a threshold, or the name of a rule, stands for."""
+    """Return a function of tree and likelihoods that applies a threshold or a rule given by name."""
     if (tau is None) == (rule is None):
         raise ParameterError(
             f"Give either a threshold, {argument('tau', '0.8')}, or a rule, {argument('rule', 'majority')}."
@@ -292,11 +292,11 @@ def answering_rule(
     return lambda hierarchy, q: threshold(hierarchy, q, tau, information=information)
 
 
-# What the rules are made of --------------------------------------------------------------------------------
+# Building blocks of the rules ------------------------------------------------------------------------------
 
 
 def first(nodes: Array, passing: Array, keys: Sequence[Array]) -> Array:
-    """Return the node, of those that pass, with the largest first key, then second key, ...; else the root."""
+    """Return the passing node with the largest first key, then second key, ...; the root if none passes."""
     xp = namespace(passing)
     for key in keys:
         largest = xp.max(xp.where(passing, key, -np.inf), axis=-1, keepdims=True)
@@ -315,10 +315,10 @@ def best_leader(
     information: Specificity,
     ask: Callable[[Array, Array], tuple[Array, ...]],
 ) -> Array:
-    """Apply a rule that, of equally specific nodes, only ever looks at the most likely one.
+    """Apply a rule that considers only the most likely of equally specific nodes.
 
-    `ask` gets the likelihoods [B, tiers] and the information of these; it returns which of them pass and the keys
-    to choose by.
+    `ask` is given the likelihoods [B, tiers] and the information of the tiers; it returns which of them pass, and
+    the keys to choose by.
     """
     candidates = Candidates.of(hierarchy, information)
     nodes, score = candidates.leaders(q)
@@ -327,7 +327,7 @@ def best_leader(
 
 
 def by_rows(q: Array, rule: Callable[[Array, slice], Array]) -> Array:
-    """Apply a rule to blocks of rows, of arrays, or to all rows at once, of tensors."""
+    """Apply a rule to an array in blocks of rows, or to a tensor all at once."""
     if not isinstance(q, np.ndarray):
         return rule(q.detach(), slice(None))
     if len(q) == 0:
@@ -343,28 +343,30 @@ def nontrivial(hierarchy: Hierarchy, q: Array) -> Array:
 
 
 def information_of(hierarchy: Hierarchy, like: Array, information: Specificity) -> Array:
-    """Return the information of the nontrivial nodes where `like` lives."""
+    """Return the information of the nontrivial nodes, on the device of `like`."""
     return placed(Candidates.of(hierarchy, information).value[~hierarchy.is_trivial], like)
 
 
 def placed(values: NDArray[Any], like: Array) -> Array:
-    """Return values where `like` lives."""
+    """Return values on the device of `like`."""
     ops = ops_of(like)
     return ops.constant(values, ops.device_of(like))
 
 
 def _deepest(hierarchy: Hierarchy, passing: Array) -> Array:
-    """Return the last of the nontrivial nodes that pass, which lie on one path; the root, if none does."""
+    """Return the deepest of the passing nontrivial nodes, which lie on one path; the root if none passes."""
     xp, nodes = namespace(passing), Layout.of(hierarchy.without_trivial, passing).nodes
     last = xp.max(xp.where(passing, nodes, 0), axis=-1)
     return xp.take(Layout.of(hierarchy, passing).nontrivial, last)
 
 
 def _cut_at(q: Likelihoods, tau: ArrayLike | Array) -> Array:
-    """Return thresholds [B, 1], on the scale and in the precision of q, that exactly what is above τ exceeds."""
+    """Return thresholds [B, 1] on the scale and in the precision of q: q exceeds them just where it exceeds τ."""
     given = as_numpy(tau).astype(np.float64)
     if given.ndim > 0 and given.shape != (len(q),):
-        raise ParameterError(f"tau is one number, or one an example, {len(q)} in all; got shape {given.shape}.")
+        raise ParameterError(
+            f"tau must be one number, or one per example, {len(q)} in all; got shape {given.shape}."
+        )
     if np.isnan(given).any():
         raise ParameterError("tau must be a number, not NaN.")
     cut = rounded_down(np.maximum(from_probability(given, q.scale), BOTTOM[q.scale]), q.raw)

@@ -1,7 +1,7 @@
-"""Likelihoods q(θ): what a model says of each node of the tree.
+"""Likelihoods q(θ): what a model says about each node of the tree.
 
-In come a classifier's scores θ or leaf probabilities; out go likelihoods of all nodes, on the scale on which they
-rank best. Scores from files come through `score_files`, which is the next room.
+In come a classifier's scores θ or leaf probabilities; out go likelihoods of all nodes, on the scale that ranks
+them best. Scores from files come through `score_files`, which is the next room.
 """
 
 from hedgerow.likelihood.leaves import SUM_TOLERANCE, from_leaves

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy
 
 SUM_TOLERANCE = {"float16": 2e-2, "bfloat16": 2e-2}
-"""How far a row of probabilities may be from summing to 1, by type; 1e-3 for all others."""
+"""How far the sum of a row of probabilities may be from 1, by type; 1e-3 for all others."""
 
 _IF_LOGITS = "If these are logits, use likelihood.flat_softmax, which takes their softmax first."
 
@@ -31,8 +31,8 @@ def from_leaves(
     hierarchy
         The tree.
     probabilities
-        [..., leaves], rows summing to 1 (within 1e-3; 2e-2 in half precision); they are renormalised. A table
-        with named columns, such as a DataFrame, may have them in any order.
+        [..., leaves]. Rows must sum to 1 (within 1e-3; 2e-2 in half precision) and are renormalised. The columns
+        of a table with column names, such as a DataFrame, may be in any order.
     classes
         Names of the columns, if they are not in the order of `hierarchy.leaves`.
     renormalise
@@ -42,7 +42,7 @@ def from_leaves(
     Returns
     -------
     array [..., nodes]
-        1 at the root; a parent is never below its child, and leaves keep their probability, to 2**-62.
+        1 at the root; a parent is never less likely than its child, and leaves keep their probability, to 2**-62.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def from_leaves(
         given = [str(name) for name in np.asarray(classes, dtype=object).ravel().tolist()]
         if names is not None and names != given:
             raise ParameterError(
-                "The columns have names of their own, and classes are others: leave out classes, or pass an array."
+                "The column names of the table differ from classes: leave out classes, or pass a plain array."
             )
         names = given
     precision = str(getattr(values, "dtype", "float64")).removeprefix("torch.")

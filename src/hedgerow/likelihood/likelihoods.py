@@ -1,7 +1,7 @@
-"""Likelihoods with the scale they are on, checked once, where they enter.
+"""Likelihoods with their scale, checked once, when they enter.
 
-Rules and curves depend only on the order of the likelihoods, so any increasing map of them will do. Logarithms and
-logits keep apart what rounds to the same probability: in single precision σ(β) is 1 above β = 17.
+Rules and curves depend only on the order of the likelihoods, so any increasing map of them works. Logarithms and
+logits distinguish values that round to the same probability: in single precision, σ(β) is 1 above β = 17.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ T = TypeVar("T")
 Scale = Literal["probability", "log", "logit"]
 
 BOTTOM: dict[Scale, float] = {"probability": 0.0, "log": -np.inf, "logit": -np.inf}
-"""The likelihood 0 on each scale: the lowest threshold. Nodes that score no higher are never answers."""
+"""The likelihood 0 on each scale: the lowest threshold. Nodes that do not exceed it are never answers."""
 ROUNDING = 1e-5
-"""How far above 1 a likelihood may be, from adding up in single precision; it then counts as 1."""
+"""How far above 1 a likelihood may be because of sums in single precision; it then counts as 1."""
 
 _CERTAIN: dict[Scale, float] = {"probability": 1.0, "log": 0.0, "logit": np.inf}
 
 
 @final
 class Likelihoods:
-    """Likelihoods of all nodes for some examples, and the scale they are on.
+    """Likelihoods of all nodes for some examples, with their scale.
 
-    Use `Likelihoods.of`. Whatever takes likelihoods takes these, or plain arrays on the scale that ``scale=``
-    names. Values are checked when they are read first, and never again; what is derived from them, such as the
-    most likely node of every tier, is found once.
+    Use `Likelihoods.of`. Every function that takes likelihoods accepts these, or plain arrays on the scale named
+    by ``scale=``. Values are checked when they are first read, and never again; derived values, such as the most
+    likely node of every tier, are computed once.
 
     Examples
     --------
@@ -67,10 +67,10 @@ class Likelihoods:
         hierarchy
             The tree.
         q
-            [examples, nodes], in node order: an array, a tensor or lists; a table with named columns, which may
-            stand in any order; or `Likelihoods`, which are returned as they are.
+            [examples, nodes], in node order: an array, a tensor or lists; a table with column names, in any
+            order; or `Likelihoods`, which are returned as they are.
         scale
-            What plain likelihoods are: "probability" (the default), "log" or "logit".
+            The scale of plain likelihoods: "probability" (the default), "log" or "logit".
         """
         if scale is not None:
             check_scale(scale)
@@ -83,18 +83,18 @@ class Likelihoods:
                 f"{argument('scale', scale)}."
             )
         if q.hierarchy is not hierarchy and q.hierarchy != hierarchy:
-            raise ParameterError("These likelihoods are those of the nodes of another tree.")
+            raise ParameterError("These likelihoods belong to another tree. Pass the tree they were made with.")
         return q
 
     @classmethod
     def checked(cls, hierarchy: Hierarchy, values: Array, scale: Scale) -> Likelihoods:
-        """Return likelihoods [examples, nodes] that need no check: they were checked, or made to be in range."""
+        """Return likelihoods [examples, nodes] without a check: they were checked, or are in range by design."""
         likelihoods = cls(hierarchy, values, scale)
         likelihoods._checked = True
         return likelihoods
 
     def unchecked(self) -> Likelihoods:
-        """Return them without any check to come, for work to which nothing matters but their order."""
+        """Return the same likelihoods marked as checked, for work that depends only on their order."""
         return Likelihoods.checked(self.hierarchy, self._values, self.scale)
 
     @property
@@ -107,7 +107,7 @@ class Likelihoods:
 
     @property
     def raw(self) -> Array:
-        """The values as they are, checked or not: for their type, shape and device."""
+        """The values, whether or not they have been checked: for their type, shape and device."""
         return self._values
 
     def probabilities(self) -> Array:
@@ -115,10 +115,10 @@ class Likelihoods:
         return to_probability(self.values, self.scale)
 
     def read(self, work: Callable[[Array, RangeCheck], T]) -> T:
-        """Call `work` with the values and the check that it is to put every block of rows through.
+        """Call `work` with the values and a check, which `work` must apply to every block of rows.
 
-        Work that passes over the values anyway checks them on the way, instead of in a pass of its own. If it
-        returns None, it has not read them.
+        Work that passes over the values anyway checks them on the way, which saves a separate pass. If it returns
+        None, it has not read them.
         """
         check = RangeCheck(self.hierarchy, self.scale, done=self._checked)
         result = work(self._values, check)
@@ -128,13 +128,13 @@ class Likelihoods:
         return result
 
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what `make` returns, made once per key."""
+        """Return the result of `make`, called once per key."""
         if key not in self._derived:
             self._derived[key] = make()
         return cast("T", self._derived[key])
 
     def has(self, key: Hashable) -> bool:
-        """Tell whether something was derived under a key already."""
+        """Return whether something has been derived under a key."""
         return key in self._derived
 
     def __len__(self) -> int:
@@ -148,7 +148,7 @@ class Likelihoods:
 
 
 def _in_node_order(hierarchy: Hierarchy, q: Any, scale: Scale) -> Any:
-    """Return the values of a table in node order, by the names of its columns; anything else as it is."""
+    """Return the values of a table in node order, by its column names; return anything else as it is."""
     values, names = split_names(q)
     if names is None:
         return values
@@ -163,16 +163,16 @@ def _in_node_order(hierarchy: Hierarchy, q: Any, scale: Scale) -> Any:
 
 @final
 class RangeCheck:
-    """Returns rows of likelihoods as they are to be used, or refuses them.
+    """Returns rows of likelihoods ready for use, or raises an error.
 
-    NaN is refused on every scale, and on the probability scale whatever lies outside 0 .. 1 by more than rounding.
+    NaN is an error on every scale; on the probability scale, so is anything outside 0 .. 1 by more than rounding.
 
     Parameters
     ----------
     hierarchy, scale
-        The tree, and what the likelihoods are.
+        The tree, and the scale of the likelihoods.
     done
-        Whether they have passed already: then every row passes.
+        Whether they have already been checked: then every row passes.
     """
 
     def __init__(self, hierarchy: Hierarchy, scale: Scale, *, done: bool = False) -> None:
@@ -184,11 +184,11 @@ class RangeCheck:
 
     @property
     def usual(self) -> tuple[float, float]:
-        """Between these, both included, likelihoods pass as they are."""
+        """Likelihoods between these two values, inclusive, pass unchanged."""
         return (0.0, 1.0) if self._scale == "probability" and not self._done else (-np.inf, np.inf)
 
     def __call__(self, q: Array, first_row: int, /) -> Array:
-        """Return q [rows, nodes] as it is to be used; `first_row` is the number of its first row."""
+        """Return q [rows, nodes] ready for use; `first_row` is the number of its first row."""
         if self._done or q.shape[0] == 0:
             return q
         lowest, highest = ops_of(q).extremes(q)
@@ -197,10 +197,10 @@ class RangeCheck:
                 raise ScoreError(f"Scores must be numbers; {self._offender(q, namespace(q).isnan(q), first_row)}.")
             return q
         most = float(rounded_down(1 + ROUNDING, q))
-        if not (lowest >= 0 and highest <= most):  # NaN is not
+        if not (lowest >= 0 and highest <= most):  # also for NaN
             offender = self._offender(q, ~((q >= 0) & (q <= most)), first_row)
             raise ScoreError(
-                f"Likelihoods must lie between 0 and 1; {offender}. For scores on another scale, say "
+                f"Likelihoods must lie between 0 and 1; {offender}. For scores on another scale, give "
                 f"{argument('scale', 'log')} or {argument('scale', 'logit')}."
             )
         if highest <= 1:
@@ -220,7 +220,7 @@ def _at_most_1(q: Array) -> Array:
 
 
 def check_scale(scale: Any) -> None:
-    """Refuse what is not the name of a scale."""
+    """Raise an error for anything that is not the name of a scale."""
     if scale not in BOTTOM:
         raise ParameterError(f"scale must be {', '.join(map(repr, BOTTOM))}, not {scale!r}.")
 
@@ -239,7 +239,7 @@ def to_probability(x: Array, scale: Scale) -> Array:
 
 
 def from_probability(tau: ArrayLike, scale: Scale) -> NDArray[np.float64]:
-    """Return thresholds that are probabilities on another scale; what lies outside 0 .. 1 counts as 0 or 1.
+    """Convert thresholds from probabilities to another scale; values outside 0 .. 1 count as 0 or 1.
 
     >>> from_probability([0.0, 0.5, 1.0], "logit").tolist()
     [-inf, 0.0, inf]

@@ -43,7 +43,7 @@ def multilabel(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability"
 def conditional_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
     """Softmax among siblings, multiplied down the tree: ``q(y) = q(π(y)) softmax_{C(π(y))}(θ)_y``.
 
-    θ is [..., nodes but the root].
+    θ is [..., nodes except the root].
     """
     theta = _scores(hierarchy, theta, "node but the root")
     log_conditional = operations.sibling_log_softmax(hierarchy, theta)
@@ -55,7 +55,7 @@ def conditional_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "pro
 def conditional_sigmoid(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
     """Sigmoids given the parent, multiplied down the tree: ``q(y) = q(π(y)) σ(θ_y)``.
 
-    θ is [..., nodes but the root].
+    θ is [..., nodes except the root].
     """
     theta = _scores(hierarchy, theta, "node but the root")
     if _is_log(scale):
@@ -66,8 +66,8 @@ def conditional_sigmoid(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "pro
 def deep_rtc(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
     """Sigmoid of the path score: ``q(y) = σ(β_y)`` with ``β_y = Σ_{u ∈ A(y)} θ_u``, 1 at the root.
 
-    θ is [..., nodes but the root]. In single precision σ(β) is 1 above β = 17; rank by ``scale="logit"``, which
-    is β itself.
+    θ is [..., nodes except the root]. In single precision, σ(β) is 1 above β = 17; to rank nodes, use
+    ``scale="logit"``, which is β itself.
     """
     theta = _scores(hierarchy, theta, "node but the root")
     return _sigmoid_below_root(_path_scores(hierarchy, theta)[..., 1:], scale)
@@ -76,7 +76,7 @@ def deep_rtc(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") 
 def ps_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
     """Softmax over the leaves' path scores, summed up the tree: ``q = A_L softmax_L(A_Lᵀ θ)``.
 
-    θ is [..., nodes but the root].
+    θ is [..., nodes except the root].
     """
     theta = _scores(hierarchy, theta, "node but the root")
     beta = _path_scores(hierarchy, theta)
@@ -113,7 +113,7 @@ def _is_log(scale: Scale) -> bool:
 
 
 def _shifted(theta: Array) -> Array:
-    """Scores less the largest of their row: large ones would cost the logarithms their precision."""
+    """Subtract the largest score of each row: logarithms of large scores would lose precision."""
     return theta - namespace(theta).max(theta, axis=-1, keepdims=True)
 
 
@@ -123,7 +123,7 @@ def _less_root(log_mass: Array) -> Array:
 
 
 def _at_most(x: Array, bound: float) -> Array:
-    """Take off the hair by which rounding can carry a softmax above 1."""
+    """Remove the small amount by which rounding can lift a softmax above 1."""
     return namespace(x).clip(x, max=bound)
 
 
@@ -135,7 +135,7 @@ def _path_scores(hierarchy: Hierarchy, theta: Array) -> Array:
 
 
 def _sigmoid_below_root(logit: Array, scale: Scale) -> Array:
-    """Put a certain root before the logits of the other nodes, on the scale asked for."""
+    """Put a root of likelihood 1 before the other nodes, given by their logits, on the requested scale."""
     check_scale(scale)
     xp, ops = namespace(logit), ops_of(logit)
     if scale == "probability":

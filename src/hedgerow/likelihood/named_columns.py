@@ -1,6 +1,6 @@
 """Tables whose columns have names: pandas, Polars, Arrow, xarray, dictionaries, structured arrays.
 
-Names bind scores to classes; the order in which columns stand never does.
+Scores are matched to classes by name, never by the order of the columns.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def split_names(table: Any) -> tuple[Any, list[str] | None]:
-    """Return the values of a table and the names of its columns; anything without such names as it is, and None.
+    """Return the values of a table and its column names; without column names, the input itself and None.
 
     A DataFrame with pandas' default numbers for columns has no names; numbers in any other order are names.
 

@@ -1,7 +1,7 @@
 """Temperature scaling: likelihoods that mean what they say.
 
 Scores are divided by one number, the temperature, chosen so that the labels of held-out examples become as likely
-as they can. It leaves the order of the scores of an example as it is, and makes all of them more or less sure.
+as possible. This keeps the order of an example's scores, and makes the model more or less confident.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _TINY = 1e-30
 @final
 @dataclass(frozen=True)
 class Temperature:
-    """A fitted temperature; above 1, the scores were too sure of themselves."""
+    """A fitted temperature; above 1, the model was overconfident."""
 
     value: float
-    """What to divide scores by."""
+    """The number to divide scores by."""
     before: float
     """Mean loss of the held-out examples with the scores as they are."""
     after: float
@@ -53,7 +53,7 @@ def fit_temperature(
     judge: Judge = "label",
     block_values: int = 1 << 22,
 ) -> Temperature:
-    """Choose the temperature under which held-out labels are explained best.
+    """Choose the temperature that explains held-out labels best.
 
     Parameters
     ----------
@@ -62,36 +62,36 @@ def fit_temperature(
     theta
         Scores [examples, outputs] of any method, an array or a tensor.
     labels
-        Node indices, any nodes; one at the root tells nothing.
+        Node indices, at any depth; a label at the root carries no information.
     log_likelihood
-        From scores to log-likelihoods [examples, nodes], such as
+        Function from scores to log-likelihoods [examples, nodes], such as
         ``lambda theta: likelihood.flat_softmax(hierarchy, theta, scale="log")``.
     judge
-        What is to be small: "label", the negative log-likelihood of the label, for likelihoods of which siblings
-        take from each other (softmaxes); "nodes", the mean negative log-likelihood of being or not being above
-        the label, over the nodes that are not below it, for likelihoods that could all be large (sigmoids).
+        The loss to minimise. "label": the negative log-likelihood of the label, for likelihoods where siblings
+        compete (softmaxes). "nodes": for each node that is not below the label, the negative log-likelihood of
+        whether it is an ancestor of the label, averaged; for likelihoods that can all be large (sigmoids).
     block_values
-        How many likelihoods to look at together.
+        How many likelihoods to process at once.
 
     Examples
     --------
     >>> from hedgerow import Hierarchy, likelihood
     >>> h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
     >>> theta = np.array([[8.0, 0.0], [8.0, 0.0], [8.0, 0.0], [0.0, 8.0]])
-    >>> labels = [1, 1, 2, 2]  # the model is certain, and right three times out of four
+    >>> labels = [1, 1, 2, 2]  # the model is certain, but right only three times out of four
     >>> fitted = fit_temperature(h, theta, labels, lambda t: likelihood.flat_softmax(h, t, scale="log"))
-    >>> round(fitted.value, 1)  # 8 / log 3: three times out of four is what it says now
+    >>> round(fitted.value, 1)  # 8 / log 3: now it gives a probability of three in four
     7.3
     """
     if judge not in ("label", "nodes"):
-        raise ParameterError(f"judge is 'label' or 'nodes', not {judge!r}.")
+        raise ParameterError(f"judge must be 'label' or 'nodes', not {judge!r}.")
     theta = theta if array_api_compat.is_array_api_obj(theta) else np.asarray(theta)
     theta = theta.detach() if array_api_compat.is_torch_array(theta) else theta
     nodes = hierarchy.nodes(labels)
     if theta.ndim != 2 or nodes.shape != theta.shape[:1] or not len(nodes):
         raise ScoreError(
-            f"Scores must be [examples, outputs] with one label an example, and one example at least; got shapes "
-            f"{tuple(theta.shape)} and {nodes.shape}."
+            f"Scores must be [examples, outputs] with one label per example, and at least one example; got scores "
+            f"of shape {tuple(theta.shape)} and labels of shape {nodes.shape}."
         )
     rows = max(1, block_values // len(hierarchy))
     blocks = [slice(start, start + rows) for start in range(0, len(nodes), rows)]
@@ -109,7 +109,7 @@ def fit_temperature(
     found = optimize.minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": 1e-3})
     before, after = loss(0.0), float(found.fun)
     if not (math.isfinite(before) and math.isfinite(after)):
-        raise ScoreError("The log-likelihoods of some labels are not finite: no temperature can be fitted.")
+        raise ScoreError("No temperature can be fitted: the log-likelihoods of some labels are not finite.")
     if after >= before:
         return Temperature(1.0, before, before)
     return Temperature(math.exp(float(found.x)), before, after)
@@ -123,7 +123,7 @@ def _loss(hierarchy: Hierarchy, log_q: Array, labels: NDArray[np.int64], judge: 
         return -float(xp.sum(xp.take_along_axis(log_q, label, axis=1), dtype=xp.float64))
     above = (at.nodes <= label) & (label < at.end)
     below = (label < at.nodes) & (at.nodes < at.end[label])
-    log_q = xp.clip(log_q, max=-_TINY)  # a likelihood of exactly 1 that is wrong costs much, not everything
+    log_q = xp.clip(log_q, max=-_TINY)  # a wrong likelihood of exactly 1 has a large cost, not an infinite one
     log_not = xp.log(-xp.expm1(log_q))
     log_right = xp.where(above, log_q, xp.where(below, xp.zeros_like(log_q), log_not))
     return -float(xp.sum(log_right[:, 1:], dtype=xp.float64)) / (len(hierarchy) - 1)

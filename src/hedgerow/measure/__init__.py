@@ -1,8 +1,8 @@
-"""The room that measures: what likelihoods and labels say about a model.
+"""The only room that measures: what likelihoods and labels say about a model.
 
 In come likelihoods, block by block, with labels; out come operating curves, summary figures and an `Evaluation`,
-which can be saved as a folder; `compare` asks whether several really differ. No other room turns likelihoods and
-labels into figures. The next room is `show`.
+which can be saved as a folder. `compare` tests whether several evaluations really differ. No other room turns
+likelihoods and labels into figures. The next room is `show`.
 """
 
 from hedgerow.measure import metrics

@@ -1,4 +1,4 @@
-"""Bounded memory: what a binned curve builder keeps, in whole numbers."""
+"""Bounded memory: the integer sums that a binned curve builder keeps."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from hedgerow.measure.builder import Measures
     from hedgerow.measure.events import Events
 
-_UNIT = 2.0**-32  # of the fixed-point sums: they add up the same in any order
-_TOP_LOGIT = 37.0  # 1 - σ(37) is below double precision
+_UNIT = 2.0**-32  # of the fixed-point sums, which do not depend on the order of adding
+_TOP_LOGIT = 37.0  # in double precision, σ(37) rounds to 1
 
 
 @final
 class Bins:
-    """What a binned builder keeps: whole numbers that add up the same in any order, whatever adds them."""
+    """The integer sums of a binned builder, which do not depend on the order of adding."""
 
     def __init__(self, edges: NDArray[np.float64], metrics: int) -> None:
         self.edges = edges
@@ -36,12 +36,13 @@ class Bins:
             "change": np.zeros((metrics, len(edges)), dtype=np.int64),
             "moves": np.zeros(len(edges), dtype=np.int64),
         }
-        """How many examples there are, and how many events at each threshold; the metrics' fixed-point sums with
-        every answer the root, how the events at each threshold change them, and what no sum exceeds."""
+        """`examples`: their number. `moves`: the number of events at each threshold. For each metric, `at_root`:
+        its fixed-point sum if every answer is the root; `change`: how the events at each threshold change that
+        sum; `bound`: a limit that no sum exceeds."""
 
     def add(self, events: Events, measures: Measures) -> None:
-        """Take in the events of some examples; none, if a metric is refused."""
-        # An event belongs to the highest edge below its score: the threshold from which it has happened.
+        """Add the events of some examples; if a metric does not fit, raise an error and add nothing."""
+        # An event belongs to the highest edge below its score: at this threshold, it has happened.
         edge = np.searchsorted(self.edges, events.score) - 1
         labels, number = events.distinct_labels
         at_root = measures.at_root(labels)
@@ -60,14 +61,14 @@ class Bins:
             np.add.at(self.sums["change"][row], edge, _fixed(after) - _fixed(before))
 
     def add_sums(self, other: Mapping[str, NDArray[np.int64]]) -> None:
-        """Take in the sums of other bins with the same edges."""
+        """Add the sums of other bins with the same edges."""
         for name, total in self.sums.items():
             total += other[name]
 
     def curve(self, measures: Measures) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
         """Return the thresholds, the sum of each metric at each of them, and the number of examples."""
         _check_bound(self.sums["bound"], measures)
-        # The edge above one with events is the lowest at which these have not happened yet.
+        # The edge above an edge with events is the lowest one at which they have not happened yet.
         kept = np.append(True, self.sums["moves"][:-1] > 0)
         total = self.sums["at_root"][:, None] + np.cumsum(self.sums["change"][:, ::-1], axis=1)[:, ::-1]
         sums = np.multiply(total[:, kept][:, ::-1], _UNIT, dtype=np.float64)
@@ -79,11 +80,11 @@ def _fixed(value: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _check_bound(bound: NDArray[Any], measures: Measures) -> None:
-    """Refuse metrics whose sums may not fit; on the way to them whole numbers may well overflow, and come back."""
+    """Raise an error for metrics whose sums may not fit; intermediate sums may overflow and wrap back."""
     for name, value in zip(measures.metrics, bound, strict=True):
-        if not value < _UNIT * 2**63:  # NaN is not
+        if not value < _UNIT * 2**63:  # also for NaN
             raise ParameterError(
-                f"The metric {name!r} has values that cannot be added up in bins: they are too large, or NaN. "
+                f"The values of the metric {name!r} cannot be summed in bins: they are too large, or NaN. "
                 "Measure it in larger units, or leave out `bins`."
             )
 
@@ -94,5 +95,5 @@ def edges_of(bins: int, scale: Scale) -> NDArray[np.float64]:
         raise ParameterError(f"bins must be 2 or more, not {bins}.")
     logit = np.concatenate([[-np.inf], np.linspace(-_TOP_LOGIT, _TOP_LOGIT, bins - 1), [np.inf]])
     on_scale: dict[Scale, Any] = {"probability": special.expit, "log": special.log_expit, "logit": np.asarray}
-    # Logarithms need not be normalised, so that some may lie above 0.
+    # Log-likelihoods need not be normalised, so some may be above 0.
     return np.unique(np.append(on_scale[scale](logit), [np.inf] * (scale == "log")))

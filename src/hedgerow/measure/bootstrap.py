@@ -1,7 +1,7 @@
-"""Bootstrap intervals: how far the figures would move with another sample of examples.
+"""Bootstrap intervals: how much the figures would vary with another sample of examples.
 
-A replicate draws the examples anew, with replacement. That only changes how often each example counts, so events
-are found and sorted once, and a replicate is a weighted running sum over them: no scores are looked at again.
+Each replicate resamples the examples with replacement. That only changes how often each example counts, so events
+are found and sorted once, and a replicate is a weighted running sum over them: scores are not read again.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Difference:
     low: float
     high: float
     p_value: float
-    """Two-sided: twice the share of replicates that lie beyond 0, the sample itself counted as one: never 0."""
+    """Two-sided: twice the share of replicates beyond 0. The sample itself counts as one, so this is never 0."""
 
 
 def intervals(
@@ -66,11 +66,11 @@ def intervals(
     builder
         A builder (without bins) that holds the examples.
     per_example
-        Further figures that are means over the examples: name -> one value an example.
+        Additional figures that are means over the examples: name -> one value per example.
     summarise
-        The figures of a curve.
+        Function that returns the figures of a curve.
     replicates, confidence, seed
-        How many replicates, the share of them that an interval holds, and the seed they are drawn from.
+        The number of replicates, the share of them inside an interval, and the random seed.
     progress
         Called after each replicate.
     """
@@ -97,7 +97,7 @@ def differences(
     """
     if not np.array_equal(first.events.label, second.events.label):
         raise ParameterError(
-            "Only systems evaluated on the same examples, in the same order, can be compared in pairs."
+            "Systems can only be compared if they were evaluated on the same examples, in the same order."
         )
     extras = per_example or ({}, {})
     systems = [_System(b, extra, summarise) for b, extra in zip((first, second), extras, strict=True)]
@@ -111,7 +111,7 @@ def differences(
 
 
 class _System:
-    """One system's events, sorted, ready to be summed with any weights of the examples."""
+    """The sorted events of one system, ready to be summed with any weights of the examples."""
 
     def __init__(self, builder: CurveBuilder, per_example: PerExample, summarise: Summarise) -> None:
         events = builder.events

@@ -35,10 +35,10 @@ STANDARD_METRICS = (
     standard.f1,
     standard.coverage,
 )
-"""What every curve holds."""
+"""The metrics of every curve."""
 
 _ADDED_AT_ONCE = 1 << 16
-_BYTES_OF_PAIRS = 32  # decides how many pairs are compared at once: 65,536
+_BYTES_OF_PAIRS = 32  # so that 65,536 pairs are compared at once
 
 
 @final
@@ -46,26 +46,25 @@ class CurveBuilder:
     """Builds an operating curve batch by batch.
 
     Memory grows with the number of threshold events, a handful per example, never with examples x nodes. Builders
-    of parts of the data can be merged: any split gives the bit-identical curve.
+    for parts of the data can be merged: the curve is bit-identical, however the data was split.
 
     Parameters
     ----------
     hierarchy
         The tree.
     metrics
-        Further metrics besides the standard ones: `hedgerow.metrics`, or functions (tree, label, prediction) with
-        a `name` or `__name__`.
+        Metrics in addition to the standard ones: from `hedgerow.metrics`, or functions (tree, label, prediction)
+        with a `name` or `__name__`.
     information
-        The measure of specificity that the threshold rule, precision and recall use: see `Hierarchy.information`.
+        The measure of specificity for the threshold rule, precision and recall: see `Hierarchy.information`.
     below_label
-        What an answer below its label counts as: "label" or "wrong".
+        How to count an answer below its label: as the "label" or as "wrong".
     scale
-        What the scores are: likelihoods ("probability"), their logarithms or their logits. Any increasing map of
-        the likelihoods gives the same curve; choose one that does not saturate.
+        The scale of the scores: likelihoods ("probability"), their logarithms or their logits. Any increasing map
+        of the likelihoods gives the same curve; choose one that does not saturate.
     bins
-        Bound the memory: keep only this many thresholds, evenly spaced in logits. Every point of the binned curve
-        is a point of the exact curve, to within 2**-32; what happens between two neighbouring thresholds is not
-        seen.
+        Limit the memory: keep only this many thresholds, evenly spaced in logits. Every point of the binned curve
+        is a point of the exact curve, to within 2**-32; points between two neighbouring thresholds are lost.
 
     Examples
     --------
@@ -102,9 +101,9 @@ class CurveBuilder:
 
     @property
     def events(self) -> Events:
-        """All threshold events so far; an exact builder only."""
+        """All threshold events so far; only for builders without bins."""
         if self.bins is not None:
-            raise ParameterError("A binned builder keeps no events; leave out bins= to have them.")
+            raise ParameterError("A binned builder keeps no events; leave out bins= to keep them.")
         if len(self._parts) > 1:
             self._parts = [Events.join(self._parts)]
         return self._parts[0] if self._parts else Events.none()
@@ -116,7 +115,7 @@ class CurveBuilder:
         ----------
         q
             [B, nodes] likelihoods on the builder's scale: `Likelihoods`, an array, a tensor, or a table whose
-            columns are named by nodes.
+            column names are node names.
         labels
             B labels: names or integers, any nodes.
         classes
@@ -130,14 +129,14 @@ class CurveBuilder:
             self._numbered[nodes] = True
 
     def add(self, events: Events) -> None:
-        """Add examples whose events are known already."""
+        """Add examples whose events are already known."""
         if self.bins is None:
             self._parts.append(events)
         else:
             self.bins.add(events, self.measures)
 
     def merge(self, other: CurveBuilder) -> None:
-        """Take in the examples of another builder with the same tree and settings."""
+        """Add the examples of another builder with the same tree and settings."""
         same = (
             self.measures.same_as(other.measures)
             and self.scale == other.scale
@@ -167,7 +166,7 @@ class CurveBuilder:
         events = self.events
         order, last, threshold = events.descending(self.scale)
         labels, number = events.distinct_labels
-        # One column more than events, for the point before all of them; then everything in place.
+        # One more column than there are events, for the point before the first; the rest is done in place.
         sums = np.empty((len(self.measures.metrics), len(order) + 1))
         sums[:, 0] = [np.sum(at_root * number) for at_root in self.measures.at_root(labels)]
         self.measures.changes(events, order, sums[:, 1:])
@@ -189,7 +188,7 @@ def operating_curve(
     scale: Scale | None = None,
     bins: int | None = None,
 ) -> OperatingCurve:
-    """Return the exact operating curve of likelihoods [examples, nodes] and labels.
+    """Return the exact operating curve for likelihoods [examples, nodes] and labels.
 
     `CurveBuilder` builds the same curve batch by batch, and explains the parameters. `scale` is that of plain
     likelihoods, "probability" by default; `Likelihoods` carry their own. `classes` are the names in which integer
@@ -215,10 +214,10 @@ def operating_curve(
 
 
 def _add_up(rows: NDArray[np.float64]) -> None:
-    """Replace the entries of each row by the sums of all up to them; in parts, to need no other memory."""
+    """Replace each row by its running sums, in parts, to need no extra memory."""
     for row in rows:
         for start in range(0, len(row) - 1, _ADDED_AT_ONCE):
-            part = row[start : start + _ADDED_AT_ONCE + 1]  # it begins with the end of the part before
+            part = row[start : start + _ADDED_AT_ONCE + 1]  # it starts with the last entry of the previous part
             part[:] = np.cumsum(part)
 
 
@@ -226,13 +225,13 @@ class CustomMetric(Protocol):
     """Any function of tree, labels and predictions, named by its `name` or `__name__`."""
 
     def __call__(self, hierarchy: Hierarchy, label: Any, prediction: Any, /) -> Any:
-        """Return one value a pair."""
+        """Return one value per pair."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Measures:
-    """The metrics of a curve, and how they are to be read."""
+    """The metrics of a curve, and how to evaluate them."""
 
     hierarchy: Hierarchy
     metrics: Mapping[str, Metric | CustomMetric]
@@ -247,18 +246,18 @@ class Measures:
         information: InformationKind | ArrayLike,
         below_label: BelowLabel,
     ) -> Measures:
-        """Name the metrics and find the information of every node."""
+        """Name the metrics and compute the information of every node."""
         named: dict[str, Metric | CustomMetric] = {}
         for metric in metrics:
             name = str(getattr(metric, "name", None) or getattr(metric, "__name__", type(metric).__name__))
             if named.setdefault(name, metric) is not metric:
-                raise ParameterError(f"Two metrics are called {name!r}; give one another `name`.")
+                raise ParameterError(f"Two metrics are called {name!r}; give one of them another `name`.")
         if below_label not in ("label", "wrong"):
-            raise ParameterError(f"below_label is 'label' or 'wrong', not {below_label!r}.")
+            raise ParameterError(f"below_label must be 'label' or 'wrong', not {below_label!r}.")
         return cls(hierarchy, named, hierarchy.information(information), below_label)
 
     def at_root(self, labels: NDArray[Any]) -> list[NDArray[np.float64]]:
-        """Return the values of each metric for some labels, every answer being the root."""
+        """Return the values of each metric for some labels if every answer is the root."""
         pairs = self._compare(labels, np.zeros_like(labels))
         return [self._evaluate(name, pairs) for name in self.metrics]
 
@@ -273,9 +272,9 @@ class Measures:
             yield old, new
 
     def changes(self, events: Events, order: Indices, result: NDArray[np.float64]) -> None:
-        """Write down by how much each event, in some order, changes each metric: [metrics, events]."""
-        # The answer before is compared anew instead of being looked up among the events: that is more arithmetic,
-        # but in blocks that stay in the cache.
+        """Write to `result` how much each event, in the given order, changes each metric: [metrics, events]."""
+        # The answer before each event is compared again instead of being looked up among the events: this is more
+        # arithmetic, but in blocks that stay in the cache.
         moves = events.moves
 
         def work(block: slice) -> None:
@@ -286,7 +285,7 @@ class Measures:
         map_row_blocks(work, len(order), _BYTES_OF_PAIRS)
 
     def means(self, sums: Iterable[NDArray[np.float64]], examples: float) -> dict[str, NDArray[np.float64]]:
-        """Divide the sums of each metric, in place; rounding takes no fraction out of 0 .. 1."""
+        """Divide the sums of each metric, in place; fractions are clipped to 0 .. 1, in case of rounding."""
         values = dict(zip(self.metrics, sums, strict=True))
         for name, value in values.items():
             value /= examples
@@ -295,7 +294,7 @@ class Measures:
         return values
 
     def same_as(self, other: Measures) -> bool:
-        """Tell whether two curves measure the same."""
+        """Return whether two curves measure the same things."""
         return (
             self.hierarchy == other.hierarchy
             and self.metrics == other.metrics
@@ -315,6 +314,7 @@ class Measures:
         value = np.asarray(metric(pairs.hierarchy, pairs.label, pairs.prediction), dtype=np.float64)
         if value.shape != pairs.label.shape:
             raise ParameterError(
-                f"The metric {name!r} must return one value a pair, shape {pairs.label.shape}; got {value.shape}."
+                f"The metric {name!r} must return one value per pair, in shape {pairs.label.shape}; got shape "
+                f"{value.shape}."
             )
         return value

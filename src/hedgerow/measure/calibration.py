@@ -1,4 +1,4 @@
-"""How far confidence is from the truth."""
+"""How far confidence is from accuracy."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def calibration_error(confidence: ArrayLike, right: ArrayLike, bins: int = 15) -> float:
-    """Return the expected calibration error: how far confidence is from the share of right answers, on average.
+    """Return the expected calibration error: the average distance of confidence from the share of right answers.
 
-    Answers are sorted into bins of equal width by their confidence; each counts by the number of its answers.
+    Answers are sorted by confidence into bins of equal width; each bin is weighted by the number of its answers.
 
     Parameters
     ----------
@@ -34,13 +34,13 @@ def calibration_error(confidence: ArrayLike, right: ArrayLike, bins: int = 15) -
     sure, true = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=np.float64)
     if sure.ndim != 1 or sure.shape != true.shape or not len(sure):
         raise ScoreError(
-            f"One confidence and one verdict an answer are needed, and one answer at least; got shapes "
-            f"{sure.shape} and {true.shape}."
+            f"confidence and right need one value per answer, and at least one answer; got shapes {sure.shape} "
+            f"and {true.shape}."
         )
     for what, values in (("confidence", sure), ("right", true)):
         bad = np.flatnonzero(~((values >= 0) & (values <= 1)))  # NaN is bad
         if len(bad):
-            raise ScoreError(f"{what} must hold numbers from 0 to 1; entry {bad[0]} is {values[bad[0]]}.")
+            raise ScoreError(f"{what} must contain numbers from 0 to 1; entry {bad[0]} is {values[bad[0]]}.")
     place = np.clip(np.ceil(sure * bins).astype(np.int64) - 1, 0, bins - 1)
     gap = np.bincount(place, true - sure, minlength=bins)
     return round(float(np.abs(gap).sum() / len(sure)), 12)

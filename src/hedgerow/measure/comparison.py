@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from hedgerow.tree import Indices
 
 LOWER_IS_BETTER = frozenset({"AURC"})
-"""The figures of a summary that should be small."""
+"""The summary figures for which lower values are better."""
 
-_ROUNDING = 1e-12  # differences this small are none
+_ROUNDING = 1e-12  # smaller differences count as 0
 
 
 @final
@@ -33,16 +33,16 @@ class SystemComparison:
 
     evaluations: tuple[Evaluation, ...]
     reference: int
-    """Which of them the others are compared with."""
+    """The position of the evaluation that the others are compared with."""
     differences: tuple[Mapping[str, Difference], ...]
-    """For each evaluation, its figures less those of the reference; empty where that cannot be said."""
+    """For each evaluation, its figures minus those of the reference; empty if they cannot be compared."""
     reasons: tuple[str | None, ...]
-    """Why it cannot be said; None where it can."""
+    """For each evaluation, why it cannot be compared; None if it can."""
     confidence: float
     replicates: int
 
     def verdict(self, system: int, figure: str) -> Literal["better", "worse", "unclear"] | None:
-        """Tell whether a system differs from the reference by more than chance would explain."""
+        """Return whether a system differs from the reference by more than chance explains; None if unknown."""
         difference = self.differences[system].get(figure)
         if difference is None:
             return None
@@ -51,7 +51,7 @@ class SystemComparison:
         return "better" if (difference.value > 0) != (figure in LOWER_IS_BETTER) else "worse"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings ready for JSON."""
+        """Return the results, ready for JSON."""
         return {
             "reference": self.evaluations[self.reference].name,
             "confidence": self.confidence,
@@ -81,22 +81,22 @@ def compare(
 ) -> SystemComparison:
     """Compare evaluations with one of them, by a paired bootstrap over the examples.
 
-    Examples are matched by their ids where both sides have ids, else by their order; labels must agree. Where they
-    do not, the figures stand side by side and the reason is stated.
+    Examples are matched by id if both evaluations have ids, and otherwise by order; their labels must agree. If
+    two evaluations do not match, their figures are still shown side by side, with the reason.
 
     Parameters
     ----------
     evaluations
         Two or more.
     reference
-        The one to compare the others with; "best" for the one of largest AP.
+        The position of the one to compare the others with; "best" for the one with the largest AP.
     replicates, confidence, seed
-        As for `hedgerow.measure.bootstrap.differences`; no replicates, no differences.
+        See `hedgerow.measure.bootstrap.differences`; with 0 replicates, no differences are computed.
     progress
-        Told how far the work is.
+        Called to report progress.
     """
     if len(evaluations) < 2:
-        raise ParameterError(f"A comparison needs two evaluations or more, not {len(evaluations)}.")
+        raise ParameterError(f"A comparison needs at least two evaluations, not {len(evaluations)}.")
     if reference == "best":
         reference = int(np.argmax([evaluation.summary["AP"] for evaluation in evaluations]))
     base = evaluations[reference]
@@ -125,7 +125,7 @@ def compare(
 
 
 def _distinctly_named(evaluations: Sequence[Evaluation]) -> tuple[Evaluation, ...]:
-    """Return the evaluations, those that share a name with a number after it."""
+    """Return the evaluations, with numbers appended to names that are not unique."""
     number = Counter(evaluation.name for evaluation in evaluations)
     seen: Counter[str] = Counter()
     named = []
@@ -139,19 +139,19 @@ def _distinctly_named(evaluations: Sequence[Evaluation]) -> tuple[Evaluation, ..
 
 
 def mismatch(base: Evaluation, other: Evaluation) -> str | None:
-    """Say why two evaluations cannot be compared example by example; None if they can."""
+    """Return why two evaluations cannot be compared example by example; None if they can."""
     if base.hierarchy.fingerprint != other.hierarchy.fingerprint:
         return "it was evaluated with another tree."
-    here = other.hierarchy.indices(base.hierarchy.names)  # where the nodes of the one tree stand in the other
+    here = other.hierarchy.indices(base.hierarchy.names)  # the position of each node of one tree in the other
     measures = [evaluation.hierarchy.information(evaluation.information) for evaluation in (base, other)]
     same_measure = np.array_equal(measures[0], measures[1][here])
     if not same_measure or base.below_label != other.below_label:
-        return "it was evaluated with another measure of information, or answers below the label count otherwise."
+        return "it was evaluated with another measure of information or another setting of below_label."
     if len(base) != len(other):
         return f"it has {len(other):,} examples, not {len(base):,}."
     if (order := _matched_ids(base, other)) is None:
         missing = _missing_ids(base, other)
-        return f"its ids are others: {some(missing)} {'is' if len(missing) == 1 else 'are'} not among them."
+        return f"its ids differ: {some(missing)} {'is' if len(missing) == 1 else 'are'} not among them."
     names, other_names = base.hierarchy.names[base.labels], other.hierarchy.names[other.labels[order]]
     differ = np.flatnonzero(names != other_names)
     if len(differ):
@@ -173,7 +173,7 @@ def _missing_ids(base: Evaluation, other: Evaluation) -> list[str]:
 
 
 def _matched_ids(base: Evaluation, other: Evaluation) -> Indices | None:
-    """Return where each example of `base` stands in `other`; None if their ids are not the same."""
+    """Return the position in `other` of each example of `base`; None if their ids are not the same."""
     mine, theirs = base.answers.ids, other.answers.ids
     if mine is None or theirs is None or np.array_equal(mine, theirs):
         return np.arange(len(base))
@@ -184,7 +184,7 @@ def _matched_ids(base: Evaluation, other: Evaluation) -> Indices | None:
 
 
 def _in_order_of(base: Evaluation, other: Evaluation) -> Evaluation:
-    """Return an evaluation with its examples, and its nodes, in the order of another."""
+    """Return an evaluation with its examples and nodes in the order of another one."""
     order = _matched_ids(base, other)
     assert order is not None  # noqa: S101  (`mismatch` has found nothing)
     same_nodes = np.array_equal(base.hierarchy.names, other.hierarchy.names)
@@ -194,7 +194,7 @@ def _in_order_of(base: Evaluation, other: Evaluation) -> Evaluation:
     events = other.events
     start = np.cumsum(events.count) - events.count
     count = events.count[order]
-    # Each example's run of events, moved as a whole.
+    # The events of each example are moved together.
     shift = np.repeat(start[order] - (np.cumsum(count) - count), count)
     taken = np.arange(len(events.node)) + shift
     answers = other.answers.taken(order)

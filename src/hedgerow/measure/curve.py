@@ -1,7 +1,7 @@
 """The operating curve: every trade-off between being right and being specific that a threshold can give.
 
-Its summary figures, integrals and intercepts, are functions of plain arrays with one entry per operating point.
-They see every point of the exact curve, in any order, and never resample it.
+Its summary figures (integrals and intercepts) are functions of plain arrays with one entry per operating point.
+They use every point of the exact curve, in any order, and never resample it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _POINTS_AT_ONCE = 10_000
 
 CORRECT_LEVELS = (0.9, 0.95)
-"""The shares of correct answers at which summaries state recall, unless asked for others."""
+"""The shares of correct answers at which summaries report recall by default."""
 
 
 @final
@@ -37,9 +37,9 @@ CORRECT_LEVELS = (0.9, 0.95)
 class OperatingCurve:
     """Metrics at every operating point, from conservative to specific.
 
-    All arrays have the same length. Point 0 is "every answer the root". `threshold[j]` is the smallest threshold
-    that gives point j, so that ``at(threshold[j])`` is point j; the last one is the bottom of the scale. The curve
-    is exact and constant between its points.
+    All arrays have the same length. At point 0, every answer is the root. `threshold[j]` is the smallest threshold
+    that gives point j, so ``at(threshold[j])`` is point j; the last one is the bottom of the scale. The curve is
+    exact, and constant between its points.
     """
 
     threshold: NDArray[np.float64]
@@ -48,7 +48,7 @@ class OperatingCurve:
     examples: int
     """Number of examples."""
     scale: Scale = "probability"
-    """What the thresholds are: likelihoods, their logarithms or their logits."""
+    """The scale of the thresholds: likelihoods, their logarithms or their logits."""
 
     @property
     def correct(self) -> NDArray[np.float64]:
@@ -77,7 +77,7 @@ class OperatingCurve:
 
     @property
     def coverage(self) -> NDArray[np.float64]:
-        """Mean information of the answers, right or wrong, as a share of the largest."""
+        """Mean information of the answers, right or wrong, as a share of the largest possible."""
         return self.values["coverage"]
 
     def __len__(self) -> int:
@@ -87,7 +87,7 @@ class OperatingCurve:
         """Return the number of the point that a threshold gives."""
         if not tau >= self.threshold[-1]:
             raise ParameterError(
-                f"The threshold must be {self.threshold[-1]:g} or more on this curve, its scale being "
+                f"The threshold must be at least {self.threshold[-1]:g} on this curve, whose scale is "
                 f"{self.scale}; got {tau}."
             )
         return int(np.searchsorted(-self.threshold, -tau))
@@ -98,7 +98,7 @@ class OperatingCurve:
         return {name: float(value[point]) for name, value in self.values.items()}
 
     def down_to(self, tau: float) -> OperatingCurve:
-        """Return the part of the curve that thresholds of `tau` or more give."""
+        """Return the part of the curve with thresholds of at least `tau`."""
         last = self.index(tau)
         threshold = self.threshold[: last + 1].copy()
         threshold[-1] = tau
@@ -117,11 +117,11 @@ class OperatingCurve:
         Parameters
         ----------
         correct
-            Shares of correct answers at which to state the largest recall and exact.
+            Shares of correct answers at which to report the largest recall and exact.
         recall
-            Recalls at which to state the largest precision.
+            Recalls at which to report the largest precision.
         tau_min
-            Look at thresholds of at least this only, such as 0.5.
+            Only use thresholds of at least this, such as 0.5.
         """
         curve = self if tau_min is None else self.down_to(tau_min)
         return summarise(curve.values, correct=correct, recall=recall)
@@ -141,7 +141,7 @@ class OperatingCurve:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a curve that `save` wrote."""
+        """Read a curve written by `save`."""
         try:
             with Path(path).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
                 arrays = {key: file[key] for key in file.files}
@@ -150,8 +150,8 @@ class OperatingCurve:
             if scale not in BOTTOM or any(a.shape != arrays["threshold"].shape for a in values.values()):
                 raise ValueError("its parts do not fit together")
         except (OSError, ValueError, TypeError, KeyError, EOFError, BadZipFile, zlib.error) as error:
-            reason = getattr(error, "strerror", None) or "it is damaged, or of another kind"
-            raise FileError(f"{path} cannot be read as a curve that hedgerow saved: {reason}.") from error
+            reason = getattr(error, "strerror", None) or "it is damaged, or another kind of file"
+            raise FileError(f"{path} cannot be read as a curve saved by hedgerow: {reason}.") from error
         return cls(arrays["threshold"], values, examples, scale)
 
     def __repr__(self) -> str:
@@ -165,20 +165,23 @@ class OperatingCurve:
 def integral(over: ArrayLike, of: ArrayLike) -> float:
     """Integrate one metric over another, as average precision does.
 
-    `of` is replaced by its upper envelope, the best value at any point whose `over` is at least as large; the sum
-    goes from ``over = 0`` to the largest `over`, and nothing is added beyond.
+    `of` is replaced by its upper envelope, the best value at any point whose `over` is at least as large. The sum
+    runs from ``over = 0`` to the largest `over`; nothing is added beyond it.
 
     >>> integral(over=[0.0, 0.5, 1.0], of=[1.0, 0.8, 0.6])
     0.7
     """
     over, of = np.asarray(over, dtype=np.float64), np.asarray(of, dtype=np.float64)
     if over.ndim != 1 or over.shape != of.shape or not len(over):
-        raise ScoreError(f"Two metrics of the same points are needed, one at least; got {over.shape}, {of.shape}.")
+        raise ScoreError(
+            f"Two metrics at the same points are needed, and at least one point; got shapes {over.shape} and "
+            f"{of.shape}."
+        )
     if np.any(over[1:] < over[:-1]):
         ascending = np.argsort(over)
         over, of = over[ascending], of[ascending]
     total, best = 0.0, -np.inf
-    for end in range(len(over), 0, -_POINTS_AT_ONCE):  # from the last point on, in parts that stay in the cache
+    for end in range(len(over), 0, -_POINTS_AT_ONCE):  # backwards from the last point, in parts that fit the cache
         start = max(0, end - _POINTS_AT_ONCE)
         envelope = np.maximum.accumulate(of[start:end][::-1])
         np.maximum(envelope, best, out=envelope)
@@ -189,7 +192,7 @@ def integral(over: ArrayLike, of: ArrayLike) -> float:
 
 
 def intercept(of: ArrayLike, where: ArrayLike, at_least: float) -> float:
-    """Return the largest value of one metric among the points where another is at least so large; 0 if none.
+    """Return the largest value of one metric where another is at least `at_least`; 0 if there is no such point.
 
     >>> intercept(of=[0.0, 0.5, 0.8], where=[1.0, 0.96, 0.9], at_least=0.95)
     0.5
@@ -210,9 +213,9 @@ def summarise(
     values
         The metrics of a curve by name: correct, exact, precision, recall, coverage.
     correct
-        Shares of correct answers X at which to state the largest recall, "R@95C", and exact, "E@95C".
+        Shares of correct answers at which to report the largest recall, "R@95C", and exact, "E@95C".
     recall
-        Recalls X at which to state the largest precision, "P@50R".
+        Recalls at which to report the largest precision, "P@50R".
 
     Returns
     -------

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy, InformationKind, Names
 
 ABOUT = ("ids", "groups", "texts", "images")
-"""What may be known of an example, besides its label."""
+"""What may be known about an example, besides its label."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What each rule answers to every example, and what else is known of the examples."""
+    """The answers of each rule to every example, and what else is known about the examples."""
 
     predictions: Mapping[str, NDArray[np.int32]]
     """The node that each rule answers with."""
@@ -47,7 +47,7 @@ class Answers:
     images: Names | None = None
 
     def taken(self, rows: NDArray[Any]) -> Answers:
-        """Return those of some examples: a mask, or positions."""
+        """Return the answers for some examples, given by a mask or by positions."""
         about = {key: None if (values := getattr(self, key)) is None else values[rows] for key in ABOUT}
         return Answers(
             {rule: nodes[rows] for rule, nodes in self.predictions.items()},
@@ -63,29 +63,29 @@ class Evaluation:
 
     hierarchy: Hierarchy
     events: Events
-    """The labels, and every change of the answers as the threshold falls."""
+    """The labels, and every change of an answer as the threshold falls."""
     curve: OperatingCurve
     answers: Answers
     name: str = "scores"
     information: InformationKind | NDArray[np.float64] = "leaves"
     below_label: BelowLabel = "label"
     warnings: tuple[str, ...] = ()
-    """What is allowed but often a mistake, in plain words."""
+    """What is allowed but often a mistake, as sentences."""
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     """Bootstrap intervals of the summary figures, if asked for."""
     confidence: float = 0.95
-    """The share of replicates that an interval holds."""
+    """The share of replicates inside an interval."""
     replicates: int = 0
 
     @classmethod
     def of_events(cls, builder: CurveBuilder) -> Evaluation:
-        """Return what the threshold events of a builder tell by themselves: the rules `leaf` and `majority`.
+        """Return the evaluation that follows from the events of a builder alone: the rules `leaf` and `majority`.
 
-        The most likely leaf is where an example's events end, if no other nodes are as specific as leaves: with
-        any measure of specificity but information by leaves that may not be so, and is refused.
+        An example's last event leads to the most likely leaf only if no other node is as specific as a leaf. With
+        any measure of specificity except information="leaves" that may not hold, so it is an error.
         """
         if not isinstance(builder.information, str) or builder.information != "leaves":
-            raise ParameterError("Events tell the most likely leaf only with information='leaves'.")
+            raise ParameterError("Events determine the most likely leaf only with information='leaves'.")
         events = builder.events
         most_specific = events.answers_above(BOTTOM[builder.scale])
         predictions = {
@@ -98,7 +98,7 @@ class Evaluation:
 
     @property
     def scale(self) -> Scale:
-        """What the thresholds are."""
+        """The scale of the thresholds."""
         return self.curve.scale
 
     @property
@@ -131,7 +131,7 @@ class Evaluation:
 
     @cached_property
     def per_example(self) -> dict[str, NDArray[np.float64]]:
-        """The summary figures that are means over the examples: one value an example."""
+        """The summary figures that are means over the examples: one value per example."""
         leaf, majority = self._pairs["leaf"], self._pairs["majority"]
         return {
             "majority_F1": metrics.f1.of(majority),
@@ -142,13 +142,13 @@ class Evaluation:
 
     @cached_property
     def summary(self) -> dict[str, float]:
-        """The figures that sum up the evaluation, all fractions: AP, AC, R@95C, majority_F1, leaf_exact, ..."""
+        """The figures that summarise the evaluation, all fractions: AP, AC, R@95C, majority_F1, leaf_exact, ..."""
         means = {name: float(value.mean()) for name, value in self.per_example.items()}
         return self.curve.summary() | means
 
     @cached_property
     def points(self) -> dict[str, dict[str, float] | None]:
-        """The points of the curve that the figures R@90C, R@95C state: threshold and metrics; None if none."""
+        """The points of the curve behind R@90C and R@95C: threshold and metrics; None if no point qualifies."""
         return {f"R@{round(100 * level)}C": self._point(level) for level in CORRECT_LEVELS}
 
     def _point(self, level: float) -> dict[str, float] | None:
@@ -177,11 +177,11 @@ class Evaluation:
         return replace(part, intervals={}, replicates=0, warnings=())
 
     def at_probability(self, tau: float) -> dict[str, float]:
-        """Return every metric of the curve at a threshold that is a probability, whatever the curve's scale."""
+        """Return every metric of the curve at a threshold given as a probability, whatever the curve's scale."""
         return self.curve.at(float(from_probability(tau, self.scale)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings ready for JSON: `examples`, `summary` and what goes with them."""
+        """Return the results, ready for JSON: `examples`, `summary`, intervals, rules and settings."""
         hierarchy = self.hierarchy
         return {
             "name": self.name,
@@ -208,8 +208,8 @@ class Evaluation:
     def save(self, folder: str | PathLike[str]) -> None:
         """Write `evaluation.json`, `curve.npz`, `examples.npz` and `tree.json` into a folder; see `load`.
 
-        The folder is made if it is absent; an evaluation in it is replaced, but no other file of these names.
-        `evaluation.json` is written last, so a folder that has it is complete.
+        The folder is created if it does not exist. An evaluation in it is replaced, but other files with these
+        names are not. `evaluation.json` is written last, so a folder that contains it is complete.
         """
         from hedgerow.measure.folder import save
 
@@ -217,7 +217,7 @@ class Evaluation:
 
     @staticmethod
     def load(folder: str | PathLike[str]) -> Evaluation:
-        """Read what `save` wrote."""
+        """Read a folder written by `save`."""
         from hedgerow.measure.folder import load
 
         return load(folder)

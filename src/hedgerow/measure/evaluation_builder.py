@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hedgerow.score_files import Progress
     from hedgerow.tree import Hierarchy, InformationKind, Names
 
-_ENOUGH_EXAMPLES = 20  # to tell an accuracy at chance level from bad luck
+_ENOUGH_EXAMPLES = 20  # to distinguish accuracy at chance level from bad luck
 
 
 @final
@@ -41,13 +41,13 @@ class EvaluationBuilder:
     hierarchy
         The tree.
     rules
-        The rules whose operating points are stated: name -> rule; by default `infer.RULES`.
+        The rules whose operating points are reported: name -> rule; by default `infer.RULES`.
     information
         The measure of specificity: see `Hierarchy.information`.
     below_label
-        What an answer below its label counts as: "label" or "wrong".
+        How to count an answer below its label: as the "label" or as "wrong".
     scale
-        What plain likelihoods are: "probability" (the default), "log" or "logit".
+        The scale of plain likelihoods: "probability" (the default), "log" or "logit".
 
     Examples
     --------
@@ -74,7 +74,7 @@ class EvaluationBuilder:
         self._information = information
         self._below_label: BelowLabel = below_label
         self._scale = scale
-        self._curve: CurveBuilder | None = None  # made when the scale is known
+        self._curve: CurveBuilder | None = None  # created when the scale is known
         self._parts: list[Answers] = []
 
     def update(self, q: Any, labels: ArrayLike, classes: ArrayLike | None = None, **about: Names | None) -> None:
@@ -83,7 +83,7 @@ class EvaluationBuilder:
         Parameters
         ----------
         q
-            [B, nodes] likelihoods: `Likelihoods`, an array, a tensor, or a table whose columns are named by nodes.
+            [B, nodes] likelihoods: `Likelihoods`, an array, a tensor, or a table with node names as column names.
         labels
             B labels: names or integers, any nodes.
         classes
@@ -100,7 +100,7 @@ class EvaluationBuilder:
                 below_label=self._below_label,
                 scale=likelihoods.scale,
             )
-        # The rules first: what they find of the likelihoods, the curve need not find again.
+        # The rules come first: the curve reuses what they derive from the likelihoods.
         answers = self._answers(likelihoods, self._curve)
         self._curve.update(likelihoods, labels, classes)
         self._parts.append(replace(answers, **about))  # type: ignore[arg-type]
@@ -122,7 +122,7 @@ class EvaluationBuilder:
         name
             What to call the model.
         warnings
-            What to say of its scores, besides what the evaluation itself finds worth a warning.
+            Warnings about its scores, in addition to those that the evaluation itself finds.
         """
         if self._curve is None or not sum(map(len, (part.predictions["leaf"] for part in self._parts))):
             raise ScoreError("There are no examples to evaluate.")
@@ -177,30 +177,30 @@ def evaluate(
     hierarchy
         The tree.
     scores
-        A score file from `hedgerow.open_scores`, or any blocks of examples; or likelihoods [examples, nodes] with
-        `labels`: `Likelihoods`, an array, a tensor, or a table whose columns are named by nodes.
+        A score file from `hedgerow.open_scores`, or other blocks of examples; or likelihoods [examples, nodes]
+        with `labels`: `Likelihoods`, an array, a tensor, or a table with node names as column names.
     labels
         Labels of likelihoods: names or integers. Blocks bring their own.
     classes
         Names of nodes in which integer labels are positions; without it, they are node indices.
     ids
-        Names of the examples of likelihoods, by which evaluations are compared.
+        Ids of the examples, for likelihoods; `compare` matches examples by id.
     name
         What to call the model.
     rules
-        The rules whose operating points are stated: name -> rule, "leaf" and "majority" among them.
+        The rules whose operating points are reported: name -> rule; they must include "leaf" and "majority".
     information
         The measure of specificity: see `Hierarchy.information`.
     below_label
-        What an answer below its label counts as: "label" or "wrong".
+        How to count an answer below its label: as the "label" or as "wrong".
     scale
-        What plain likelihoods are: "probability" (the default), "log" or "logit".
+        The scale of plain likelihoods: "probability" (the default), "log" or "logit".
     replicates
         Number of bootstrap replicates for the intervals of the figures; 0 for no intervals.
     confidence, seed
-        The share of replicates that an interval holds, and the seed they are drawn from.
+        The share of replicates inside an interval, and the random seed.
     progress
-        Told how far the work is.
+        Called to report progress.
 
     Examples
     --------
@@ -260,7 +260,7 @@ def _blocks(
         for block in scores if isinstance(scores, Iterable) else [scores]:
             if not isinstance(block, Block):
                 raise ParameterError(
-                    "Likelihoods need labels: evaluate(hierarchy, likelihoods, labels). A score file is to be "
+                    "Likelihoods need labels: evaluate(hierarchy, likelihoods, labels). A score file must be "
                     "opened first: hedgerow.open_scores(path, hierarchy)."
                 )
             yield block
@@ -273,12 +273,12 @@ def _blocks(
     named = None if ids is None else np.array([str(i) for i in np.asarray(ids).tolist()], dtype=object)
     if len(q) != len(nodes) or (named is not None and len(named) != len(nodes)):
         got = f"{counted(len(q), 'example', 'examples')} and {counted(len(nodes), 'label', 'labels')}"
-        raise ScoreError(f"One label (and id) an example is needed; got {got}.")
+        raise ScoreError(f"One label (and id) per example is needed; got {got}.")
     yield Block(0, q, nodes, named)
 
 
 def _doubts(hierarchy: Hierarchy, labels: NDArray[np.int32], answers: Answers) -> Iterator[str]:
-    """Warn if a model is sure of itself and no better than chance: that is how wrongly ordered columns look."""
+    """Warn if a model is confident but no better than chance: a typical sign of columns in the wrong order."""
     known = hierarchy.is_leaf[labels]
     answer, label = answers.predictions["leaf"][known], labels[known]
     number = len(label)
@@ -286,14 +286,14 @@ def _doubts(hierarchy: Hierarchy, labels: NDArray[np.int32], answers: Answers) -
         return
     accuracy = float(np.mean(answer == label))
     sure = float(np.mean(answers.confidence["leaf"][known]))
-    # What agreement the same answers would have with the same labels in any other order.
+    # The expected agreement of the same answers with the same labels in random order.
     answered, labelled = (np.bincount(nodes, minlength=len(hierarchy)) / number for nodes in (answer, label))
     chance = float(answered @ labelled)
     at_chance = accuracy <= chance + 3 * np.sqrt(chance * (1 - chance) / number)
     if at_chance and sure >= 2 * accuracy and sure >= accuracy + 0.2:
         yield (
-            f"The most likely leaf is right for {accuracy:.1%} of the examples, no more than by chance "
+            f"The most likely leaf is right for {accuracy:.1%} of the examples, no more than expected by chance "
             f"({chance:.1%}), yet its mean probability is {sure:.1%}. Are the columns in the order you think? "
-            f"Names bind them, so the names must stand in the order of the scores; check also that labels and "
-            f"scores belong to the same rows."
+            f"Scores are matched to classes by column name, so the names must be in the order of the scores. "
+            f"Check also that labels and scores belong to the same rows."
         )

@@ -1,9 +1,9 @@
-"""Threshold events: what a data set's answers do as the threshold falls.
+"""Threshold events: how the answers to a data set change as the threshold falls.
 
-With the threshold at the top of its scale every answer is the root. As it falls, each example's answer moves
-through its ordered Pareto set; every such move is one *event*, and happens when the threshold drops below the
-score of the node moved to. Labels and events are all that curves, summaries and thresholds ever need of the
-scores: a few integers and one number per event, instead of one number per example and node.
+With the threshold at the top of its scale, every answer is the root. As it falls, each example's answer moves
+through its ordered Pareto set. Every move is one *event*, which happens when the threshold drops below the score
+of the node moved to. Curves, summaries and thresholds need only labels and events, not the scores: a few integers
+and one number per event, instead of one number per example and node.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from hedgerow.tree import Indices
 
 _SORTED_AT_ONCE = 1 << 18  # about how many events are sorted at once
-_SAMPLE = 32  # how many scores are looked at to choose where a range of scores ends
+_SAMPLE = 32  # how many scores are sampled to choose where a range of scores ends
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Events:
-    """The labels of some examples and the moves of their answers, each example's from conservative to specific."""
+    """The labels of some examples and the moves of their answers; for each example, conservative to specific."""
 
     label: NDArray[np.int32]
     """Label of each example."""
@@ -47,25 +47,25 @@ class Events:
 
     @classmethod
     def of(cls, q: Likelihoods, labels: Indices, candidates: Candidates) -> Events:
-        """Find the events of a batch of likelihoods with labels, node indices."""
+        """Find the events of a batch of likelihoods and labels, which are node indices."""
         if labels.shape != (len(q),):
             raise ScoreError(
-                f"One label an example is needed; got {len(q):,} examples and labels of shape {labels.shape}."
+                f"One label per example is needed; got {len(q):,} examples and labels of shape {labels.shape}."
             )
-        # Every answer begins at the root, so being at the root is no event.
+        # Every answer starts at the root, so being at the root is not an event.
         sets = candidates.fetch_sets(q, BOTTOM[q.scale])
-        # No -0.0: which of two equal scores names a threshold must not show.
+        # Adding 0.0 turns -0.0 into 0.0: equal scores must give identical thresholds.
         return cls.of_arrays(labels, sets.count, sets.node, np.add(sets.score, 0.0, dtype=np.float64))
 
     @classmethod
     def of_arrays(cls, label: ArrayLike, count: ArrayLike, node: ArrayLike, score: ArrayLike) -> Events:
-        """Make events of arrays of other types."""
+        """Make events from arrays of other types."""
         label, count, node = (np.asarray(a, dtype=np.int32) for a in (label, count, node))
         return cls(label, count, node, np.asarray(score, dtype=np.float64))
 
     @classmethod
     def join(cls, parts: Iterable[Events]) -> Events:
-        """Lay the examples of several batches end to end."""
+        """Concatenate the examples of several batches."""
         columns = zip(*((part.label, part.count, part.node, part.score) for part in parts), strict=True)
         return cls(*(np.concatenate(column) for column in columns))
 
@@ -83,7 +83,7 @@ class Events:
         """Return each example's answer at a threshold on the scale of the scores, as `infer.threshold` does."""
         passed = np.append(0, np.cumsum(self.score > threshold))
         end = np.cumsum(self.count)
-        moves = passed[end] - passed[end - self.count]  # scores fall along an example's events
+        moves = passed[end] - passed[end - self.count]  # an example's events have decreasing scores
         answers = np.zeros(len(self.label), dtype=np.int32)
         moved = moves > 0
         answers[moved] = self.node[(end - self.count + moves - 1)[moved]]
@@ -98,7 +98,7 @@ class Events:
     def moves(self) -> NDArray[np.int32]:
         """The label, the answer before and the answer after each event, [events, 3].
 
-        The answer before is that of the event before, the root for the first of an example.
+        The answer before an event is that after the previous event; for the first event of an example, the root.
         """
         moves = np.empty((len(self.node), 3), dtype=np.int32)
         moves[:, 0] = np.repeat(self.label, self.count)
@@ -115,18 +115,19 @@ class Events:
         return labels, number[labels]
 
     def descending(self, scale: Scale) -> tuple[Indices, Indices | slice, NDArray[np.float64]]:
-        """Return the events from the highest score down, where each distinct score ends there, and the thresholds.
+        """Return the events from the highest score down, where each distinct score ends, and the thresholds.
 
-        Events of equal score are ordered by what they are (label, answer before, answer after), not by when they
-        came, so that sums over them do not depend on how the data was split into batches. If no two are equal, a
-        slice stands for all places. The thresholds are the distinct scores, then the bottom of the scale.
+        Events of equal score are ordered by their content (label, answer before, answer after), not by arrival, so
+        that sums over them do not depend on how the data was split into batches. If all scores are distinct, the
+        second result is a slice of all events. The thresholds are the distinct scores, then the bottom of the
+        scale.
         """
         count = len(self.score)
         order = np.empty(count, dtype=_index_type(count))
         threshold = np.empty(count + 1)
         threshold[-1] = BOTTOM[scale]
         ranges, ends = _ranges(self.score)
-        _ = self.moves  # made once, not by every thread
+        _ = self.moves  # computed once, not by every thread
 
         def sort(block: slice) -> None:
             for pieces, end in zip(ranges[block], ends[block], strict=True):
@@ -156,10 +157,10 @@ class Events:
 
 
 def _ranges(score: NDArray[np.float64]) -> tuple[list[tuple[Indices, ...]], Indices]:
-    """Share out scores among ranges, from the highest down, each small enough to be sorted in the cache.
+    """Split scores into ranges, from the highest down, each small enough to be sorted in the cache.
 
-    A range is given by the numbers of its scores, in pieces, and by how many scores there are up to its end. Equal
-    scores are in one. To sort all at once would mean to fetch scores from all over the memory, again and again.
+    A range is given by the indices of its scores, in pieces, and by the number of scores up to its end. Equal
+    scores are in the same range. Sorting all scores at once would repeatedly fetch them from all over memory.
     """
     count = len(score) // _SORTED_AT_ONCE
     if count == 0:
@@ -170,7 +171,7 @@ def _ranges(score: NDArray[np.float64]) -> tuple[list[tuple[Indices, ...]], Indi
 
     def share_out(block: slice) -> tuple[list[Indices], Indices]:
         place = np.searchsorted(limit, -score[block])
-        numbers[block] = np.argsort(place.astype(np.uint16), kind="stable")  # linear, for so short a type
+        numbers[block] = np.argsort(place.astype(np.uint16), kind="stable")  # linear time for such a short type
         numbers[block] += block.start
         size = np.bincount(place, minlength=len(limit) + 1)
         return np.split(numbers[block], np.cumsum(size)[:-1]), size

@@ -38,14 +38,14 @@ FORMAT = 1
 """Version of the layout."""
 
 _SHORT = ("ids", "groups")  # saved as arrays of text
-_LONG = ("texts", "images")  # of any length: saved as UTF-8, end to end
+_LONG = ("texts", "images")  # of any length: saved as UTF-8, concatenated
 
 
 def save(evaluation: Evaluation, folder: str | os.PathLike[str]) -> None:
     """Write an evaluation into a folder, `evaluation.json` last."""
     try_evaluation_folder(folder)
     target = Path(os.path.realpath(folder))
-    # Everything is written aside first, so that a failure leaves what was there as it was.
+    # Everything is first written to a temporary folder, so that a failure leaves the target unchanged.
     aside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
     try:
         aside.mkdir(parents=True)
@@ -72,14 +72,14 @@ def save(evaluation: Evaluation, folder: str | os.PathLike[str]) -> None:
 
 
 def try_evaluation_folder(folder: str | os.PathLike[str]) -> None:
-    """Refuse a folder that cannot be written, or that has other files under the names of an evaluation's."""
+    """Raise an error if a folder cannot be written, or contains other files with the names of an evaluation."""
     try_folder(folder)
     place = Path(folder)
     foreign = [] if _has_evaluation(place) else [place / name for name in MEMBERS if (place / name).exists()]
     if foreign:
         raise FileError(
-            f"{foreign[0]} would be overwritten, and is not part of a whole evaluation. Give the evaluation a "
-            f"folder of its own, or delete the file."
+            f"{foreign[0]} would be overwritten, but is not part of a complete evaluation. Give the evaluation "
+            f"its own folder, or delete the file."
         )
 
 
@@ -95,8 +95,8 @@ def load(folder: str | os.PathLike[str]) -> Evaluation:
     """Read an evaluation from a folder."""
     shown, place = os.fspath(folder), Path(folder)
     if not (place / JSON).is_file():
-        missing = "is not there" if not place.exists() else f"holds no {JSON}"
-        raise FileError(f"{shown} {missing}. Make it with: hedgerow evaluate SCORES --tree TREE -o {shown}")
+        missing = "does not exist" if not place.exists() else f"contains no {JSON}"
+        raise FileError(f"{shown} {missing}. Create it with: hedgerow evaluate SCORES --tree TREE -o {shown}")
     reading = JSON
     try:
         about = json.loads((place / JSON).read_text(encoding="utf-8"))
@@ -123,9 +123,9 @@ def load(folder: str | os.PathLike[str]) -> Evaluation:
     except HedgerowError:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, BadZipFile, zlib.error) as error:
-        why = getattr(error, "strerror", None) or "it is damaged, or something else wrote it"
+        why = getattr(error, "strerror", None) or "it is damaged, or was written by another program"
         raise FileError(
-            f"{place / reading} is not as hedgerow saved it: {why}. Evaluate the scores again."
+            f"{place / reading} cannot be read as part of an evaluation: {why}. Evaluate the scores again."
         ) from error
 
 
@@ -137,27 +137,27 @@ def read_or_evaluate(
     progress: Progress = silent,
     **options: Any,
 ) -> Evaluation:
-    """Read an evaluation folder, or evaluate a score file with a tree; either way it is called as its file is.
+    """Read an evaluation folder, or evaluate a score file with a tree; either is named after its path.
 
     Parameters
     ----------
     path
-        A folder that `Evaluation.save` wrote, or a score file.
+        A folder written by `Evaluation.save`, or a score file.
     hierarchy
         The tree, which a score file needs; a folder brings its own, and must agree.
     reading
         Keywords of `open_scores`, for a score file.
     progress
-        Told how far the work is.
+        Called to report progress.
     options
-        Those of `evaluate`, for score files; a folder must have been evaluated with the same `information` and
-        `below_label`, where they are given.
+        Options of `evaluate`, for score files; if `information` or `below_label` is given, a folder must have been
+        evaluated with the same setting.
     """
     shown = os.fspath(path)
     if Path(path).is_dir():
         evaluation = load(path)
         if hierarchy is not None and hierarchy.fingerprint != evaluation.hierarchy.fingerprint:
-            raise ParameterError(f"{shown} was evaluated with another tree than the one given. Evaluate it again.")
+            raise ParameterError(f"{shown} was evaluated with another tree, not the given one. Evaluate it again.")
         _check_settings(evaluation, shown, options)
         return replace(evaluation, name=Path(os.path.realpath(path)).name)
     if hierarchy is None:
@@ -169,7 +169,7 @@ def read_or_evaluate(
 
 
 def _check_settings(evaluation: Evaluation, shown: str, options: dict[str, Any]) -> None:
-    """Refuse an evaluation that was made with other settings than those that are asked for."""
+    """Raise an error if an evaluation was made with settings other than the requested ones."""
     measure = evaluation.hierarchy.information
     for name in ("information", "below_label"):
         wanted, found = options.get(name), getattr(evaluation, name)
@@ -179,8 +179,8 @@ def _check_settings(evaluation: Evaluation, shown: str, options: dict[str, Any])
             continue
         was, asked = (value if isinstance(value, str) else "custom" for value in (found, wanted))
         raise ParameterError(
-            f"{shown} was evaluated with {argument(name, was)}, not with {argument(name, asked)}. Leave that "
-            f"out, or evaluate the scores again."
+            f"{shown} was evaluated with {argument(name, was)}, not with {argument(name, asked)}. Leave the "
+            f"option out, or evaluate the scores again."
         )
 
 

@@ -9,9 +9,9 @@ A metric is one callable object that knows its name and direction:
 >>> metrics.edge_distance.name, metrics.edge_distance.higher_is_better
 ('edge_distance', False)
 
-A label that is not a leaf means "known no deeper", so an answer below it counts as the label itself, in every
-metric but `strictly_exact` and the ancestor-set metrics. ``below_label="wrong"`` switches that off. Precision
-is 1 where the answer has no information, recall is 1 where the label has none.
+A label that is not a leaf means that nothing more specific is known, so an answer below it counts as the label
+itself, in every metric except `strictly_exact` and the ancestor-set metrics. ``below_label="wrong"`` switches that
+off. Precision is 1 if the answer has no information; recall is 1 if the label has none.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ BelowLabel = Literal["label", "wrong"]
 @final
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Labels beside predictions, with what the metrics ask of them computed once."""
+    """Labels and predictions, with the values that several metrics need computed once."""
 
     hierarchy: Hierarchy
     label: Indices
     answer: Indices
     """The predictions as given."""
     prediction: Indices
-    """The predictions, those below their label replaced by it (unless that counts as wrong)."""
+    """The predictions; those below their label are replaced by it (unless that counts as wrong)."""
     information: Values
     """How specific each node of the tree is."""
 
@@ -58,9 +58,9 @@ class Comparison:
         below_label: BelowLabel = "label",
         information: InformationKind | ArrayLike = "leaves",
     ) -> Comparison:
-        """Check and broadcast labels and predictions, names or node indices."""
+        """Check and broadcast labels and predictions, given as names or node indices."""
         if below_label not in ("label", "wrong"):
-            raise ParameterError(f"below_label is 'label' or 'wrong', not {below_label!r}.")
+            raise ParameterError(f"below_label must be 'label' or 'wrong', not {below_label!r}.")
         known, answer = np.broadcast_arrays(hierarchy.nodes(label), hierarchy.nodes(prediction))
         below = hierarchy.is_ancestor(known, answer) if below_label == "label" else np.False_
         counted = np.where(below, known, answer)
@@ -83,7 +83,7 @@ class Comparison:
 
     @property
     def depth(self) -> Values:
-        """Depth of each node of the tree, as numbers to divide."""
+        """Depth of each node of the tree, as floats for division."""
         return self.hierarchy.information("depth")
 
 
@@ -125,9 +125,9 @@ class Metric:
         hierarchy
             The tree.
         label, prediction
-            Nodes, by name or index; the two broadcast.
+            Nodes, by name or index, with broadcasting.
         below_label
-            What an answer below its label counts as: "label" (the label itself) or "wrong".
+            How to count an answer below its label: as the "label" itself or as "wrong".
         information
             The measure of specificity, for the metrics that use one: see `Hierarchy.information`.
 
@@ -140,17 +140,17 @@ class Metric:
         return self.of(pairs)
 
     def of(self, pairs: Comparison) -> Values:
-        """Evaluate the metric on pairs that are prepared already."""
+        """Evaluate the metric on pairs that are already prepared."""
         return np.asarray(self.definition(pairs), dtype=np.float64)
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        # The metrics of this module are pickled by name; others as far as their definitions can be.
+        # The metrics of this module are pickled by name; others by value, if their definitions can be pickled.
         by_value = (Metric, (self.name, self.higher_is_better, self.definition, self.is_fraction))
         return self.name if METRICS.get(self.name) is self else by_value
 
 
 def _share(part: Values, whole: Values) -> Values:
-    """Divide, 0/0 being 1: nothing was asked for, and nothing is missing."""
+    """Divide, with 0/0 = 1: nothing was asked for, and nothing is missing."""
     shape = np.broadcast_shapes(np.shape(part), np.shape(whole))
     return np.divide(part, whole, out=np.ones(shape), where=np.asarray(whole) != 0)
 
@@ -173,7 +173,7 @@ def _distance(c: Comparison, value: Values) -> Values:
 
 
 def _set_sizes(c: Comparison) -> tuple[Values, Values, Values]:
-    """Sizes of the ancestor sets of label and answer and of what they share, the root excluded."""
+    """Sizes of the ancestor sets of label and answer and of their intersection, without the root."""
     shared = c.hierarchy.lca(c.label, c.answer)
     return c.depth[c.label], c.depth[c.answer], c.depth[shared]
 
@@ -200,7 +200,7 @@ exact = Metric("exact", True, lambda c: c.prediction == c.label, is_fraction=Tru
 """Is the answer the label?"""
 
 strictly_exact = Metric("strictly_exact", True, lambda c: c.answer == c.label, is_fraction=True)
-"""Is the answer the label, an answer below the label counting as wrong?"""
+"""Is the answer the label? An answer below the label counts as wrong."""
 
 precision = Metric("precision", True, lambda c: c.precision, is_fraction=True)
 """Share of the answer's information that is right: ``I(lca) / I(prediction)``."""
@@ -227,7 +227,7 @@ edge_distance = Metric("edge_distance", False, lambda c: _distance(c, c.depth))
 """Number of edges between label and answer."""
 
 information_distance = Metric("information_distance", False, lambda c: _distance(c, c.information))
-"""Information of label and answer that the other does not share, in bits."""
+"""Information of the label and the answer that they do not share, in bits."""
 
 excess = Metric("excess", False, lambda c: c.information[c.prediction] - c.information[c.lca])
 """Information claimed and wrong, in bits: ``I(prediction) - I(lca)``."""
@@ -256,7 +256,7 @@ hierarchical_f1 = Metric(
 coverage = Metric(
     "coverage", True, lambda c: _share(c.information[c.prediction], c.information.max()), is_fraction=True
 )
-"""How specific the answer is, right or wrong: its information as a share of the largest (Goren et al.)."""
+"""How specific the answer is, right or wrong: its share of the largest information (Goren et al.)."""
 
 non_root = Metric("non_root", True, lambda c: c.prediction != 0, is_fraction=True)
 """Does the answer say anything at all? (Davis et al.)"""
@@ -295,9 +295,9 @@ METRICS: dict[str, Metric] = {
 
 
 def register(metric: Metric) -> None:
-    """Add a metric of your own to `METRICS`."""
+    """Add your own metric to `METRICS`."""
     if metric.name in METRICS:
-        raise ParameterError(f"There is a metric {metric.name!r} already. Choose another name.")
+        raise ParameterError(f"There already is a metric {metric.name!r}. Choose another name.")
     METRICS[metric.name] = metric
 
 

@@ -1,4 +1,4 @@
-"""What people look at: tables and progress on a terminal, figures, tables in notebooks.
+"""What people see: tables and progress on a terminal, figures, tables in notebooks.
 
 In come evaluations and comparisons; out go text on a console, HTML in a notebook and, from `show.figures`,
 matplotlib figures. Nothing is computed here. Importing this room gives curves and evaluations the methods `plot`

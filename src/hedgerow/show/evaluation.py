@@ -1,4 +1,4 @@
-"""Evaluations, comparisons and written answers in plain words."""
+"""Evaluations, comparisons and written answers, printed with explanations."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from hedgerow.score_files import Written
 
 MEANINGS = {
-    "AP": "average precision: the share of what answers claim that is right, averaged over how much they say",
-    "AC": "average correct: the share of answers that are right, averaged over how much they say",
-    "AC_exact": "the same, averaged over how many answers name the label itself",
+    "AP": "average precision: the share of the answers' information that is right, averaged over recall",
+    "AC": "average correct: the share of answers that are right, averaged over recall",
+    "AC_exact": "the same, averaged over the share of answers that name the label itself",
     "AURC": "area under the risk-coverage curve: wrong answers, averaged over specificity; lower is better",
     "R@90C": "recall where 90 % of answers are right: the share of the labels' information that is found",
     "R@95C": "recall where 95 % of answers are right",
@@ -34,13 +34,13 @@ MEANINGS = {
     "leaf_F1": "F1 if the answer is always the most likely leaf",
     "leaf_exact": "answers that name the label itself if the answer is always the most likely leaf",
 }
-"""What each figure of a summary means."""
+"""The meaning of each summary figure."""
 
 _COMPARED = ("AP", "AC", "R@90C", "R@95C", "majority_F1", "leaf_F1", "leaf_exact")
 _RULE_COLUMNS = ("correct", "exact", "precision", "recall", "f1")
 _DIFFERENCES = ("AP", "R@95C", "majority_F1", "leaf_exact")
 _SAFE = 0.95  # the share of answers that are right at the proposed threshold
-_NEARLY = 0.99  # the share of the recall that a threshold of fewer digits must keep
+_NEARLY = 0.99  # the share of the recall that a rounded threshold must keep
 _VERDICTS = {None: (" ", ""), "better": ("▲", "green"), "worse": ("▼", "red"), "unclear": ("≈", "dim")}
 
 
@@ -76,8 +76,8 @@ def print_evaluation(
     else:
         there = evaluation.at_probability(float(tau))
         said = (
-            f"With the threshold {tau}, {there['correct']:.1%} of these answers are right, and they hold "
-            f"{there['recall']:.1%} of the labels' information. On new examples both will differ somewhat.\n"
+            f"With the threshold {tau}, {there['correct']:.1%} of these answers are right, and they contain "
+            f"{there['recall']:.1%} of the labels' information. On new examples, both will differ somewhat.\n"
         )
         console.print(Text(said))
         step = f"answer with this threshold:\n  hedgerow predict {predict} --tau {tau} -o answers.csv"
@@ -95,14 +95,14 @@ def print_comparison(comparison: SystemComparison, console: Console) -> None:
             Text(
                 f"Compared with {base.name} on the same examples: ▲ better, ▼ worse, ≈ no clear difference. A "
                 f"difference is clear if the {share} interval of {comparison.replicates:,} paired bootstrap "
-                f"replicates does not contain 0. Of figures that do not really differ, "
-                f"{1 - comparison.confidence:.0%} will still be marked.\n"
+                f"replicates does not contain 0. Even so, {1 - comparison.confidence:.0%} of the figures that do "
+                f"not really differ will be marked.\n"
             )
         )
         _print_differences(comparison, console)
     for evaluation, reason in zip(comparison.evaluations, comparison.reasons, strict=True):
         if reason is not None:
-            said = f"{evaluation.name} is not compared example by example with {base.name}: {reason}\n"
+            said = f"{evaluation.name} cannot be compared example by example with {base.name}: {reason}\n"
             console.print(Text(said, style="yellow"))
     for evaluation in comparison.evaluations:
         for warning in evaluation.warnings:
@@ -110,7 +110,7 @@ def print_comparison(comparison: SystemComparison, console: Console) -> None:
 
 
 def print_written(written: Written, output: str, warnings: Sequence[str], console: Console) -> None:
-    """Print how many answers were written, and of which rank, or how deep in the tree, they are."""
+    """Print how many answers were written, in total and by rank, or by depth if there are no ranks."""
     answers = counted(written.examples, "answer", "answers")
     sure = f"with a mean confidence of {written.mean_confidence:.1%}"
     console.print(Text(f"{answers} written to {output}, {sure}.\n", style="bold"))
@@ -133,7 +133,7 @@ def _print_summary(evaluation: Evaluation, console: Console) -> None:
         found = evaluation.intervals.get(name)
         spread = [_range(found.low, found.high) if found else ""] if evaluation.intervals else []
         rows.append([name, _percent(value), *spread, MEANINGS.get(name, "")])
-    print_table(console, ["figure", "%", *interval, "what it says"], rows, prose=True)
+    print_table(console, ["figure", "%", *interval, "what it means"], rows, prose=True)
     console.print()
 
 
@@ -147,7 +147,7 @@ def _print_rules(evaluation: Evaluation, console: Console) -> None:
 
 
 def _safe_threshold(evaluation: Evaluation) -> str | None:
-    """Return the threshold at which 95 % of the answers are right, a probability in few digits; None if none."""
+    """Return the threshold at which 95 % of the answers are right, a probability in few digits; or None."""
     point = evaluation.points.get("R@95C")
     if point is None or point["recall"] == 0:
         return None
@@ -158,7 +158,7 @@ def _safe_threshold(evaluation: Evaluation) -> str | None:
 
     exact = float(to_probability(np.float64(point["threshold"]), evaluation.scale))
     for digits in range(17):
-        # Rounded up, to be safe. Models can be so sure that their thresholds differ only after many digits.
+        # Rounded up, to be safe. Models can be so confident that thresholds differ only after many digits.
         rounded = Decimal(exact).quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
         if is_safe(float(rounded)):
             return f"{rounded:f}"

@@ -46,13 +46,13 @@ COLOURS = (
     *("#3f90da", "#bd1f01", "#ffa90e", "#832db6", "#000000"),
     *("#a96b59", "#e76300", "#717581", "#b9ac70", "#92dadd"),
 )
-"""Ten colours that stay apart for colour-blind readers (after Petroff, 2021)."""
+"""Ten colours that colour-blind readers can distinguish (after Petroff, 2021)."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
 """One shape per system, so that colour is never the only difference."""
 
 THRESHOLDS = (0.5, 0.9, 0.99)
-"""The thresholds that are marked on one or two lines; on more, they would hide each other."""
+"""The thresholds marked on one or two lines; on more lines, the marks would hide each other."""
 
 
 @final
@@ -73,17 +73,17 @@ RULE_STYLES = {
     "majority": RuleStyle("majority", "none"),
     "plurality": RuleStyle("plurality", "left"),
     "expected_information": RuleStyle("expected information", "bottom"),
-    # Far below all curves where a method's likelihoods do not sum to 1.
+    # Far below all curves if a method's likelihoods do not sum to 1.
     "crm": RuleStyle("CRM over leaves", symbol="*", in_view=False),
 }
-"""The rules that can be marked. The shape tells the system, the filling the rule."""
+"""The rules that can be marked. The shape shows the system, the fill shows the rule."""
 
 _GREY = "0.35"
 _WIDTH = 1.4  # of a line
 _WIDER, _WIDEST = 1.8, 7.0  # how much wider a hidden line is than the one on top of it, and the limit for many
-_DASH_START, _DASHES = 1.2, (2.4, 1.3)  # out of phase: a whole dash shows beside a marker where the dashes begin
-_DASHED_STEP = 0.01  # of the height or width: along a dashed line smaller steps are smoothed, or dashes are lost
-_LABEL_ROOM = (0.1, 0.05)  # of the width and height: closer thresholds would overlap
+_DASH_START, _DASHES = 1.2, (2.4, 1.3)  # out of phase, so that a whole dash shows next to a marker at the start
+_DASHED_STEP = 0.01  # of the height or width: smaller steps of a dashed line are smoothed, or dashes would be lost
+_LABEL_ROOM = (0.1, 0.05)  # of the width and height: labels that are closer would overlap
 _PANEL_WIDTH, _PANEL_HEIGHT = 3.7, 3.1  # inches
 
 
@@ -91,12 +91,13 @@ _PANEL_WIDTH, _PANEL_HEIGHT = 3.7, 3.1  # inches
 class OperatingCurveDisplay:
     """Operating curves of one or more systems, ready to be drawn.
 
-    Lines are exact steps: between two points the height is that of the more specific one, as in the integrals.
-    They are dashed where the threshold is below 0.5. A line that others hide is drawn wider, and shows at both
-    sides. Markers show what single rules achieve: the shape tells the system, the filling the rule. Several curves
-    of one system, such as seeds, are drawn as their mean with two standard deviations to either side.
+    Lines are exact steps: between two points, the height is that of the more specific one, as in the integrals.
+    They are dashed where the threshold is below 0.5. A line hidden by others is drawn wider, so that it shows on
+    both sides. Markers show what single rules achieve: the shape shows the system, the fill shows the rule.
+    Several curves of one system, such as seeds, are drawn as their mean with two standard deviations to either
+    side.
 
-    The `from_` methods only collect what is to be drawn; `plot`, `figure` and `save` draw it.
+    The `from_` methods only collect what to draw; `plot`, `figure` and `save` draw it.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ class OperatingCurveDisplay:
     Attributes
     ----------
     ax_, figure_
-        Where `plot` drew last.
+        The axes and the figure of the last call of `plot`.
 
     Examples
     --------
@@ -125,7 +126,7 @@ class OperatingCurveDisplay:
 
     def __init__(self, systems: Sequence[System]) -> None:
         if not systems:
-            raise ParameterError("There is nothing to draw: give one system or more.")
+            raise ParameterError("There is nothing to draw: give at least one system.")
         self.systems = tuple(systems)
 
     @classmethod
@@ -152,7 +153,7 @@ class OperatingCurveDisplay:
     def from_evaluations(
         cls, evaluations: Evaluation | Sequence[Evaluation] | Mapping[str, Evaluation | Sequence[Evaluation]]
     ) -> OperatingCurveDisplay:
-        """Show evaluations: one or several under their names, or name -> one, or name -> several (seeds)."""
+        """Show evaluations: one or several, with their own names, or name -> one, or name -> several (seeds)."""
         if isinstance(evaluations, Evaluation):
             evaluations = [evaluations]
         if not isinstance(evaluations, Mapping):
@@ -187,7 +188,7 @@ class OperatingCurveDisplay:
         labels
             Names or indices of nodes, one per example.
         name
-            What to call the system in the legend.
+            The name of the system in the legend.
         information, below_label, scale
             See `hedgerow.measure.evaluate`.
         """
@@ -216,15 +217,15 @@ class OperatingCurveDisplay:
         y
             The labels: classes of the estimator, or names of nodes at any depth.
         name
-            What to call it in the legend; by default its class.
+            Its name in the legend; by default, the name of its class.
         information, below_label
             See `hedgerow.measure.evaluate`.
         """
         missing = [a for a in ("hierarchy_", "classes_", "predict_likelihood") if not hasattr(estimator, a)]
         if missing:
             raise ParameterError(
-                f"{type(estimator).__name__} has no {missing[0]}. Give a fitted HedgedClassifier (of a Pipeline, "
-                "the last step, with features that the other steps have transformed), or give likelihoods to "
+                f"{type(estimator).__name__} has no {missing[0]}. Give a fitted HedgedClassifier (for a Pipeline, "
+                "its last step, with features transformed by the other steps), or pass likelihoods to "
                 "from_predictions."
             )
         scale = _ranking_scale(estimator)
@@ -255,14 +256,14 @@ class OperatingCurveDisplay:
         kind
             "precision-recall", "correct-exact" or "correct-recall".
         ax
-            Where to draw; by default in a new figure of pyplot.
+            Where to draw; by default, in a new pyplot figure.
         rules
-            The rules to mark, of those that the systems know: see `RULE_STYLES`.
+            The rules to mark, if the systems have them: see `RULE_STYLES`.
         thresholds
             The thresholds to mark on every line, as probabilities; those without room for a label are left out.
-            By default 0.5, 0.9 and 0.99 where there are at most two systems.
+            By default, 0.5, 0.9 and 0.99 if there are at most two systems.
         legend
-            Whether to explain colours, shapes and fillings.
+            Whether to explain colours, shapes and fills.
         """
         style = _Style(self.systems, rules, thresholds)
         own = ax is None
@@ -286,7 +287,7 @@ class OperatingCurveDisplay:
         thresholds: Sequence[float] | None = None,
         title: str | None = None,
     ) -> Figure:
-        """Return a figure with one panel per kind and a common legend below; `rules`, `thresholds`: see `plot`."""
+        """Return a figure with one panel per kind and a common legend below; see `plot` for the other options."""
         panels = [Panel(self, kind) for kind in kinds]
         return panel_figure(panels, columns=len(panels), rules=rules, thresholds=thresholds, title=title)
 
@@ -299,7 +300,7 @@ class OperatingCurveDisplay:
         thresholds: Sequence[float] | None = None,
         title: str | None = None,
     ) -> None:
-        """Write the figure as PNG, PDF or SVG, by extension, whole or not at all; see `figure`."""
+        """Write the figure as PNG, PDF or SVG, depending on the extension, whole or not at all; see `figure`."""
         save_figure(self.figure(kinds, rules=rules, thresholds=thresholds, title=title), path)
 
 
@@ -321,7 +322,7 @@ def panel_figure(
     thresholds: Sequence[float] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Return a figure of several panels with a legend below; names that differ by panel stand in the panels.
+    """Return a figure of several panels with a legend below; if names differ by panel, each panel lists its own.
 
     Parameters
     ----------
@@ -335,13 +336,13 @@ def panel_figure(
         What to write above all panels.
     """
     if not panels:
-        raise ParameterError("There is nothing to draw: give one kind or panel, or more.")
+        raise ParameterError("There is nothing to draw: give at least one kind or panel.")
     styles = [_Style(panel.display.systems, rules, thresholds) for panel in panels]
     common = len({style.names for style in styles}) == 1
     across = min(columns, len(panels))
     down = math.ceil(len(panels) / across)
     width = 0.4 + _PANEL_WIDTH * across
-    # What one panel marks is explained even if the others do not have it.
+    # The legend explains every mark, even if it appears in only one panel.
     key = {str(entry.get_label()): entry for style in styles for entry in style.key_entries()}
     entries = [*(styles[0].name_entries() if common else []), *key.values()]
     widths = [0.55 + 0.068 * len(str(entry.get_label())) for entry in entries]  # inches, roughly
@@ -364,7 +365,7 @@ def panel_figure(
 
 
 def save_figure(figure: Figure, path: str | PathLike[str]) -> None:
-    """Write a figure as PNG, PDF or SVG, by extension, whole or not at all; always the same bytes."""
+    """Write a figure as PNG, PDF or SVG, depending on the extension, whole or not at all; bytes reproducible."""
     suffix = PurePath(path).suffix.lower().removeprefix(".")
     undated: dict[str, Any] = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
     if suffix not in undated:
@@ -383,12 +384,12 @@ class _Look:
 
     @staticmethod
     def of(number: int) -> _Look:
-        """Return the look of a system; after ten, shapes shift against colours, so that looks stay distinct."""
+        """Return the look of a system; after ten systems, shapes shift against colours, so looks stay distinct."""
         around, place = divmod(number, len(COLOURS))
         return _Look(COLOURS[place], MARKERS[(place + around) % len(MARKERS)])
 
     def marker(self, rule: RuleStyle, size: float) -> dict[str, Any]:
-        """Return the keywords of the marker of a rule."""
+        """Return the matplotlib keywords for the marker of a rule."""
         if rule.symbol is not None:
             star = {"marker": rule.symbol, "markersize": size + 2}
             return {"color": self.colour, "markeredgecolor": "white", "markeredgewidth": 0.6, **star}
@@ -406,7 +407,7 @@ class _Look:
 
 @final
 class _Style:
-    """What is marked in a panel, and the legend of it."""
+    """What is marked in a panel, and its legend."""
 
     def __init__(
         self, systems: Sequence[System], rules: Sequence[str], thresholds: Sequence[float] | None
@@ -414,7 +415,7 @@ class _Style:
         for rule in rules:
             if rule not in RULE_STYLES:
                 known = ", ".join(map(repr, RULE_STYLES))
-                raise ParameterError(f"rules: {rule!r} cannot be marked; choose from {known}.")
+                raise ParameterError(f"The rule {rule!r} cannot be marked; choose from {known}.")
         if thresholds is None:
             thresholds = THRESHOLDS if len(systems) <= 2 else ()
         for tau in thresholds:
@@ -433,11 +434,11 @@ class _Style:
 
     @property
     def rules_in_view(self) -> list[str]:
-        """The rules to whose points the axes reach."""
+        """The rules whose points the axes must include."""
         return [rule for rule in self.rules if RULE_STYLES[rule].in_view]
 
     def name_entries(self) -> list[Line2D]:
-        """Return the legend of the systems that have names."""
+        """Return the legend entries of the systems that have names."""
         return [
             Line2D(
                 [],
@@ -454,7 +455,7 @@ class _Style:
         ]
 
     def key_entries(self) -> list[Line2D]:
-        """Return the legend of markers and dashes."""
+        """Return the legend entries for markers and dashes."""
         grey = _Look(_GREY, "o")
         entries = [
             Line2D([], [], linestyle="", label=RULE_STYLES[rule].label, **grey.marker(RULE_STYLES[rule], 6))
@@ -494,7 +495,7 @@ def _draw(ax: Axes, kind: CurveKind, style: _Style) -> None:
 
 
 def _set_up(ax: Axes, along: str, up: str, style: _Style) -> None:
-    """Set up the axes: the vertical one starts at a round number below all that is drawn, which has a tick."""
+    """Set up the axes: the vertical axis starts at a tick, a round number below everything drawn."""
     extents = [system.extent(along, up, style.rules_in_view) for system in style.systems]
     farthest, lowest = max(far for far, _ in extents), min(low for _, low in extents) - 0.02
     ticks = height_ticks(lowest)
@@ -509,7 +510,7 @@ def _set_up(ax: Axes, along: str, up: str, style: _Style) -> None:
 
 
 def _draw_line(ax: Axes, line: Line, name: str, colour: str, width: float, size: tuple[float, float]) -> None:
-    """Draw a line; thresholds below 0.5 are dashed."""
+    """Draw a line, dashed where the threshold is below 0.5."""
     style: Any = {"color": colour, "linewidth": width, "zorder": 2}
     step: Any = {"drawstyle": "steps-pre"} if line.stepped else {}
     ax.plot(line.x[: line.half + 1], line.y[: line.half + 1], label=name, **style, **step)
@@ -552,7 +553,7 @@ def _mean_height(line: Line) -> float:
 
 
 def _mark_outliers(ax: Axes, along: str, up: str, style: _Style) -> None:
-    """Mark the rules for which the axes made no room; list the points that lie below."""
+    """Mark the rules that the axes need not include; list the points that lie below the axes."""
     bottom = ax.get_ylim()[0]
     for rule in style.rules:
         mark = RULE_STYLES[rule]
@@ -572,12 +573,12 @@ def _mark_outliers(ax: Axes, along: str, up: str, style: _Style) -> None:
 
 
 def _dashes(width: float) -> tuple[float, tuple[float, ...]]:
-    """Return dashes of the same length at every line width; matplotlib measures them in widths."""
+    """Return dashes of the same length for every line width; matplotlib measures them in line widths."""
     return _DASH_START * _WIDTH / width, tuple(length * _WIDTH / width for length in _DASHES)
 
 
 def _spaced(x: NDArray[np.float64], y: NDArray[np.float64]) -> list[int]:
-    """Return the numbers of points at least one visible step apart, with the first and the last."""
+    """Return the indices of points at least one visible step apart, including the first and the last."""
     kept = [0]
     for i in range(1, len(x)):
         last = kept[-1]
@@ -587,17 +588,17 @@ def _spaced(x: NDArray[np.float64], y: NDArray[np.float64]) -> list[int]:
 
 
 def _ranking_scale(estimator: Any) -> Scale | None:
-    """Return the scale on which the method of an estimator ranks best; None if likelihoods come on one scale."""
+    """Return the scale on which an estimator's method ranks best; None if it has only one scale."""
     if "scale" not in inspect.signature(estimator.predict_likelihood).parameters:
         return None
     return getattr(getattr(estimator, "method_", None), "scale", None)
 
 
 def _nodes(estimator: Any, y: ArrayLike) -> NDArray[np.int64]:
-    """Return the nodes of labels: classes of an estimator, or names of nodes."""
+    """Return the nodes of labels, which are classes of an estimator or names of nodes."""
     labels = np.asarray(y)
     if labels.ndim != 1:
-        raise ScoreError(f"y must have one label per example, not the shape {labels.shape}. Give names of nodes.")
+        raise ScoreError(f"y must have one label per example, not shape {labels.shape}. Give names of nodes.")
     hierarchy = estimator.hierarchy_
     leaf = dict(zip(np.asarray(estimator.classes_).tolist(), hierarchy.leaves.tolist(), strict=True))
     return np.array([leaf[y] if y in leaf else hierarchy.index(y) for y in labels.tolist()], dtype=np.int64)

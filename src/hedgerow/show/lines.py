@@ -1,4 +1,4 @@
-"""What is drawn of operating curves: points, means over seeds, ticks. Nothing here needs matplotlib."""
+"""The geometry of figures of operating curves: points, means over seeds, ticks. Nothing here needs matplotlib."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KINDS: dict[CurveKind, tuple[str, str]] = {
     "correct-exact": ("exact", "correct"),
     "correct-recall": ("recall", "correct"),
 }
-"""The metrics on the two axes of each kind of plot: along, up."""
+"""The metrics on the horizontal and the vertical axis of each kind of plot."""
 
 AXIS_NAMES = {
     "recall": "Recall",
@@ -32,10 +32,10 @@ AXIS_NAMES = {
     "correct": "Correct",
     "exact": "Exactly correct",
 }
-"""What each axis is called."""
+"""The label of each axis."""
 
 DEFAULT_RULES = ("majority", "leaf")
-"""The rules that are marked unless others are asked for; more than two hide each other."""
+"""The rules marked by default; the marks of more than two would hide each other."""
 
 _GRID = 4096  # cells per unit of either axis: consecutive points in the same cell are drawn as one
 _BAND_POINTS = 400
@@ -51,17 +51,17 @@ _HIDDEN = 0.9  # of a line's length
 class Line:
     """A line to draw.
 
-    Between two points of a stepped line, the height is that of the second.
+    Between two points of a stepped line, the height is that of the second point.
     """
 
     x: NDArray[np.float64]
     y: NDArray[np.float64]
     half: int
-    """The number of the last point whose threshold is 0.5 or more."""
+    """The index of the last point whose threshold is at least 0.5."""
     stepped: bool
 
     def path(self) -> NDArray[np.complex128]:
-        """Return the corners that the pen passes, as x + iy."""
+        """Return the corners of the drawn line, as x + iy."""
         if not self.stepped:
             return self.x + 1j * self.y
         return np.repeat(self.x, 2)[:-1] + 1j * np.repeat(self.y, 2)[1:]
@@ -79,7 +79,7 @@ class System:
 
     def __post_init__(self) -> None:
         if not self.curves:
-            raise ParameterError(f"{self.name!r} has no curve to draw: give one or more.")
+            raise ParameterError(f"{self.name!r} has no curve to draw: give at least one.")
         if len({curve.scale for curve in self.curves}) > 1:
             raise ParameterError(f"The curves of {self.name!r} must have thresholds on the same scale.")
 
@@ -90,7 +90,7 @@ class System:
         curves: Sequence[OperatingCurve],
         rules: Sequence[Mapping[str, Mapping[str, float]]],
     ) -> System:
-        """Return a system of several seeds; the points of each rule, one per seed, are averaged."""
+        """Return a system of several seeds; the points of each rule are averaged over the seeds."""
         first = rules[0] if rules else {}
         means = {
             rule: {metric: float(np.mean([seed[rule][metric] for seed in rules])) for metric in point}
@@ -99,9 +99,9 @@ class System:
         return cls(name, tuple(curves), means)
 
     def line(self, along: str, up: str, *, grid: int = _GRID) -> Line:
-        """Return the line to draw: of several curves, the mean at common thresholds.
+        """Return the line to draw; for several curves, their mean at common thresholds.
 
-        Points of one curve that share a cell of the grid are drawn as one.
+        Consecutive points of one curve in the same cell of the grid are drawn as one.
         """
         half = self._lowest(0.5)
         if len(self.curves) > 1:
@@ -116,7 +116,7 @@ class System:
     def band(self, along: str, up: str) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """Return the outline of two standard deviations to either side, on both axes; None for one curve.
 
-        A curve falls as it goes along, so the boxes of two standard deviations around its points fill the area
+        A curve falls from left to right, so the boxes of two standard deviations around its points fill the area
         between their lower left and their upper right corners.
         """
         if len(self.curves) == 1:
@@ -140,7 +140,7 @@ class System:
         return float(np.mean([p[along] for p in points])), float(np.mean([p[up] for p in points]))
 
     def extent(self, along: str, up: str, rules: Sequence[str]) -> tuple[float, float]:
-        """Return the largest x and the smallest y of anything that is drawn for this system."""
+        """Return the largest x and the smallest y of anything drawn for this system."""
         outline = self.band(along, up) or tuple(self.curves[0].values[name] for name in (along, up))
         points = [self.rules[rule] for rule in rules if rule in self.rules]
         return (
@@ -149,7 +149,7 @@ class System:
         )
 
     def _lowest(self, tau: float) -> float:
-        """Return a threshold on the scale of the curves; at least the last one that all of them have."""
+        """Return a threshold on the scale of the curves, raised if necessary to one that all of them reach."""
         return max(
             float(from_probability(tau, self.curves[0].scale)),
             *(float(curve.threshold[-1]) for curve in self.curves),
@@ -158,7 +158,7 @@ class System:
     def _spread(
         self, along: str, up: str
     ) -> tuple[tuple[NDArray[Any], NDArray[Any]], tuple[NDArray[Any], NDArray[Any]], NDArray[Any]]:
-        """Return mean and standard deviation of both metrics at common thresholds, and these, descending."""
+        """Return the mean and standard deviation of both metrics at common thresholds; and those, descending."""
         lowest = max(float(curve.threshold[-1]) for curve in self.curves)
         every = np.unique(np.concatenate([curve.threshold for curve in self.curves]))
         every = every[every >= lowest]
@@ -173,7 +173,7 @@ class System:
 
 
 def height_ticks(lowest: float) -> NDArray[np.float64]:
-    """Return few round heights from 1 down to the first that is at or below `lowest`, ascending.
+    """Return a few round heights, ascending, from the first at or below `lowest` up to 1.
 
     >>> height_ticks(0.83).round(2).tolist()
     [0.8, 0.85, 0.9, 0.95, 1.0]
@@ -184,12 +184,12 @@ def height_ticks(lowest: float) -> NDArray[np.float64]:
 
 
 def hidden_levels(paths: Sequence[NDArray[np.complex128]]) -> list[int]:
-    """Return for each line how many lines that are drawn after it lie on top of each other and hide it.
+    """Return, for each line, how many lines drawn after it lie on top of each other and hide it.
 
     Parameters
     ----------
     paths
-        The corners of the lines, x + iy in units of the width and height of the axes, in the order of drawing.
+        The corners of the lines, as x + iy in units of the width and height of the axes, in drawing order.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def hidden_levels(paths: Sequence[NDArray[np.complex128]]) -> list[int]:
     points = [_resampled(path, _PATH_POINTS) for path in paths]
     levels = [0] * len(paths)
     for i in reversed(range(len(paths))):
-        own = points[i][:: -_PATH_POINTS // _HIDDEN_POINTS]  # from the end, which must not stick out
+        own = points[i][:: -_PATH_POINTS // _HIDDEN_POINTS]  # from the end, which must be hidden too
         for j in range(i + 1, len(paths)):
             near = np.abs(own[:, None] - points[j]).min(axis=1) <= _TOUCHING
             if near[0] and near.mean() >= _HIDDEN:
@@ -210,13 +210,13 @@ def hidden_levels(paths: Sequence[NDArray[np.complex128]]) -> list[int]:
 
 
 def _resampled(path: NDArray[np.complex128], count: int) -> NDArray[np.complex128]:
-    """Return points at equal distances along a path."""
+    """Return equally spaced points along a path."""
     length = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(path)))])
     return np.interp(np.linspace(0, length[-1], count), length, path)
 
 
 def _thinned(x: NDArray[np.float64], y: NDArray[np.float64], keep: int, grid: int) -> NDArray[np.int64]:
-    """Return the points to draw: of consecutive points in the same cell, the last."""
+    """Return the indices of the points to draw: the last of consecutive points in the same cell."""
     cell_x, cell_y = (np.floor(values * grid).astype(np.int64) for values in (x, y))
     moves = (np.diff(cell_x) != 0) | (np.diff(cell_y) != 0)
     kept = np.append(moves, True)

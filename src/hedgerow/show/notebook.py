@@ -1,4 +1,4 @@
-"""What notebooks show of curves and evaluations: a table of figures beside a small drawing, as HTML."""
+"""Curves and evaluations in notebooks: a table of figures next to a small drawing, as HTML."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def evaluation_html(self: Evaluation) -> str:
 def _page(
     title: str, summary: Mapping[str, float], intervals: Mapping[str, str], curve: OperatingCurve, spread: str = ""
 ) -> str:
-    head = ["figure", "%", *([spread] if intervals else []), "what it says"]
+    head = ["figure", "%", *([spread] if intervals else []), "what it means"]
     rows = [
         [name, f"{100 * value:.1f}", *([intervals.get(name, "")] if intervals else []), MEANINGS.get(name, "")]
         for name, value in summary.items()
@@ -109,6 +109,6 @@ def _text(x: float, y: float, text: str, anchor: str) -> str:
 
 
 def _steps(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
-    """Return a path whose height between two points is that of the second."""
+    """Return a path whose height between two points is that of the second point."""
     steps = "".join(f"V{b:.1f}H{a:.1f}" for a, b in zip(x[1:], y[1:], strict=True))
     return f"M{x[0]:.1f} {y[0]:.1f}{steps}"

@@ -30,7 +30,7 @@ def plot_curve(
     kind, ax, thresholds, legend
         See `hedgerow.show.figures.OperatingCurveDisplay.plot`.
     name
-        What to call it in the legend.
+        Its name in the legend.
     """
     from hedgerow.show.figures import OperatingCurveDisplay
 

@@ -1,6 +1,6 @@
 """Tables and progress bars on a terminal.
 
-A table is never cut off; a bar shows the progress of long work, and the time left.
+A table is never cut off; a bar shows the progress of long tasks and the time left.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rich.progress import Task, TaskID
 
 _ENDLESS = 1 << 20
-_NAME, _PROSE = 14, 18  # the least widths of names and prose; a table without room for them is split
+_NAME, _PROSE = 14, 18  # the smallest widths of names and prose; a table without room for them is split
 
 
 def print_table(
@@ -43,8 +43,8 @@ def print_table(
 ) -> None:
     """Print a table: names in the first column, then numbers.
 
-    In a file or a pipe it is as wide as it needs to be. On a narrower terminal, headings, names and prose wrap,
-    and columns without room follow in another table below, beside the names again.
+    In a file or a pipe, it is as wide as it needs to be. On a narrower terminal, headings, names and prose wrap,
+    and columns that do not fit follow in another table below, where the names are repeated.
 
     Parameters
     ----------
@@ -53,9 +53,9 @@ def print_table(
     head, rows
         Headings, and the cells below them.
     title
-        What to write above; a table with a title has a box.
+        The text above; a table with a title has a box.
     prose
-        Whether the last column holds sentences instead of numbers.
+        Whether the last column contains sentences instead of numbers.
     """
     cells = [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in (head, *rows)]
     sheet = _Sheet(cells, console, boxed=bool(title), prose=len(head) - 1 if prose else None)
@@ -77,10 +77,10 @@ class _Sheet:
     console: Console
     boxed: bool
     prose: int | None
-    """The column of sentences, if there is one."""
+    """The number of the column with sentences, if there is one."""
 
     def parts(self) -> Iterator[Table]:
-        """Yield the tables to print one below the other."""
+        """Yield the tables to print, one below the other."""
         room = self.console.width
         whole = self.table(range(1, len(self.cells[0])), {})
         if not self.console.is_terminal or self.width(whole) <= room:
@@ -103,7 +103,7 @@ class _Sheet:
         yield group
 
     def _least(self, place: int) -> int:
-        """Return the least width of a column: numbers never wrap, headings only between words."""
+        """Return the smallest width of a column: numbers never wrap, and headings wrap only between words."""
         heading, *column = (row[place] for row in self.cells)
         widest = max((cell.cell_len for cell in column), default=0)
         if place == 0:
@@ -127,14 +127,14 @@ class _Sheet:
 
 @final
 class TimeLeft(ProgressColumn):
-    """The time left at the mean speed since the start; it counts down between steps, and needs few of them."""
+    """The time left at the mean speed since the start; it counts down between steps, and works with few steps."""
 
     max_refresh = 0.5
 
     def __init__(self) -> None:
         super().__init__(Column(no_wrap=True))
-        self._last_step: dict[TaskID, tuple[float, float]] = {}  # steps done, and when the last of them was
-        self._first: dict[TaskID, float] = {}  # steps that were done at the start, by an earlier run
+        self._last_step: dict[TaskID, tuple[float, float]] = {}  # steps done, and the time of the last one
+        self._first: dict[TaskID, float] = {}  # steps already done at the start, by an earlier run
 
     def render(self, task: Task) -> Text:
         """Show the time left, or dashes while it is unknown."""
@@ -151,7 +151,7 @@ class TimeLeft(ProgressColumn):
 
 @final
 class _Bar(Progress):
-    """A bar that prints nothing when it stops before it was shown."""
+    """A bar that prints nothing if it stops before it was shown."""
 
     def stop(self) -> None:
         """Remove the bar."""
@@ -160,7 +160,7 @@ class _Bar(Progress):
 
 
 def live_bar(console: Console, *, counted: bool = False) -> Progress:
-    """Return a bar as wide as the terminal that disappears when it stops; without a terminal, nothing is shown.
+    """Return a bar as wide as the terminal, which disappears when it stops; without a terminal, it shows nothing.
 
     Parameters
     ----------

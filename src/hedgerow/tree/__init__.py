@@ -1,7 +1,7 @@
 """The tree of classes.
 
-In come tree files, pairs, lineages, nested data or graphs; out goes a `Hierarchy`, its nodes in depth-first order
-and known by name. Everything else in the package is about such a tree. The next room is `likelihood`.
+In come tree files, pairs, lineages, nested data or graphs; out goes a `Hierarchy`, whose nodes have names and are
+in depth-first order. Everything else in the package works on such a tree. The next room is `likelihood`.
 """
 
 from hedgerow.tree.formats import FORMATS, FlawedTreeError, Origin, Problem, read_titles

@@ -1,4 +1,4 @@
-"""How trees are made from files and data, and written to files: methods of `Hierarchy`."""
+"""The methods of `Hierarchy` that build trees from files and data, and write them to files."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 class Conversions(ABC):
-    """Readers and writers as methods; the work is done in `hedgerow.tree.formats`."""
+    """Readers and writers as methods; `hedgerow.tree.formats` does the work."""
 
     @classmethod
     @abstractmethod
     def _from_table(cls, table: NodeTable) -> Self:
-        """Build from what a reader made: names that are distinct and not empty."""
+        """Build from the table of a reader, whose names are distinct and not empty."""
 
     @abstractmethod
     def _table(self) -> NodeTable:
-        """Return what a writer takes."""
+        """Return the table that writers take."""
 
     @classmethod
     def from_parents(
@@ -54,9 +54,9 @@ class Conversions(ABC):
         Parameters
         ----------
         source
-            A CSV or TSV file, in which a first line reading `parent,child` (in any case) is a header; an iterable
-            of pairs; or a frame of pandas, polars or Arrow, or records (dicts), with columns called parent and
-            child (in any case), or two columns in this order.
+            A CSV or TSV file, in which a first line `parent,child` (in any case) is a header; an iterable of
+            pairs; or a pandas, polars or Arrow table, or records (dicts), with columns called parent and child
+            (in any case), or with exactly two columns in this order.
 
         >>> from hedgerow import Hierarchy
         >>> Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
@@ -74,21 +74,21 @@ class Conversions(ABC):
         disambiguate: bool = False,
         na: str | Sequence[str] = (),
     ) -> Self:
-        """Read one lineage a row, one rank a column, coarsest first; blanks are allowed.
+        """Read one lineage per row, one rank per column, coarsest first; cells may be blank.
 
         Parameters
         ----------
         source
-            A CSV or TSV file with a header; a frame of pandas, polars or Arrow; records (dicts); or rows. Names
-            of columns become ranks.
+            A CSV or TSV file with a header; a pandas, polars or Arrow table; records (dicts); or rows. Column
+            names become ranks.
         ranks
-            Names of the columns of rows, which have none of their own; None where there are no ranks.
+            Column names for plain rows, which have none of their own; None if there are no ranks.
         root
-            Name of the root that is added above several tops.
+            Name of the root that is added if there are several top nodes.
         disambiguate
-            Where one name stands under two parents, call the nodes "parent/name" instead of refusing.
+            If a name occurs under two parents, call the nodes "parent/name" instead of raising an error.
         na
-            What stands in cells that are meant to be blank, such as "NA" or ("NA", "-").
+            The text of cells that are meant to be blank, such as "NA" or ("NA", "-").
 
         >>> from hedgerow import Hierarchy
         >>> h = Hierarchy.from_lineages([("birds", "robin"), ("birds", "wren")], ranks=["class", "species"])
@@ -108,9 +108,9 @@ class Conversions(ABC):
         separator: str | None = None,
         disambiguate: bool = False,
     ) -> Self:
-        """Read one path a line, such as `animal/bird/robin` or `animal;bird;robin`, from a file or strings.
+        """Read one path per line, such as `animal/bird/robin` or `animal;bird;robin`, from a file or strings.
 
-        `separator` is "/" or ";" as found on the first line that has one, unless given.
+        Unless given, `separator` is "/" or ";", as found on the first line that contains one.
 
         >>> from hedgerow import Hierarchy
         >>> Hierarchy.from_paths(["bird/robin", "bird/wren", "fish"]).names.tolist()
@@ -132,7 +132,7 @@ class Conversions(ABC):
 
     @classmethod
     def from_newick(cls, source: str | PathLike[str], *, root: str = "root") -> Self:
-        """Read a Newick file, or a Newick string (it ends with a semicolon); branch lengths are skipped.
+        """Read a Newick file, or a Newick string, which ends with a semicolon; branch lengths are ignored.
 
         >>> from hedgerow import Hierarchy
         >>> Hierarchy.from_newick("((robin,wren)bird,fish)animal;").names.tolist()
@@ -156,17 +156,17 @@ class Conversions(ABC):
         disambiguate: bool = False,
         na: str | Sequence[str] = (),
     ) -> Self:
-        """Read a tree file of any format, decided by its extension unless given.
+        """Read a tree file of any format; by default, the extension decides which.
 
         Parameters
         ----------
         path
-            The file: `.csv`, `.tsv` edges; `.txt` paths; `.json` nested JSON or what `save` wrote; `.nwk`,
-            `.newick`, `.tree` Newick.
+            The file: `.csv`, `.tsv` for edges; `.txt` for paths; `.json` for nested JSON or a file written by
+            `save`; `.nwk`, `.newick`, `.tree` for Newick.
         format
             "edges", "lineages", "paths", "json" or "newick".
         root
-            Name of the root that is added above several tops.
+            Name of the root that is added if there are several top nodes.
         separator, disambiguate, na
             See `from_paths` and `from_lineages`.
         """
@@ -174,12 +174,12 @@ class Conversions(ABC):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """Read what `save` wrote."""
+        """Read a file written by `save`."""
         table = formats.read_saved(path)
         return cls.from_parents(table.names, table.parent, table.rank, table.title)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write everything about the tree, ranks and titles included, to a JSON file; see `load`."""
+        """Write the whole tree, including ranks and titles, to a JSON file; see `load`."""
         formats.write_saved(path, self._table())
 
     def to_edges(self, path: str | PathLike[str]) -> None:
@@ -191,9 +191,9 @@ class Conversions(ABC):
         formats.write_json(path, self._table())
 
     def to_newick(self, path: str | PathLike[str]) -> None:
-        """Write a Newick file, names quoted where they must be."""
+        """Write a Newick file, with names quoted where necessary."""
         formats.write_newick(path, self._table())
 
     def to_networkx(self) -> networkx.DiGraph:
-        """Return a directed graph of names, edges from parent to child."""
+        """Return a directed graph whose nodes are the names and whose edges go from parent to child."""
         return formats.to_networkx(self._table())

@@ -14,13 +14,13 @@ _BELOW = {"": "", "├── ": "│   ", "└── ": "    "}
 
 
 def as_html(hierarchy: Hierarchy) -> str:
-    """Show the top of a tree in a notebook; whatever names hold, they are text."""
+    """Show the top of a tree in a notebook; names are escaped."""
     drawing = as_text(hierarchy, max_depth=3, max_children=5)
     return f"<p>{escape(repr(hierarchy))}</p>\n<pre>{escape(drawing)}</pre>"
 
 
 def as_text(hierarchy: Hierarchy, max_depth: int, max_children: int) -> str:
-    """Draw the top of a tree, long lists of children folded.
+    """Draw the top of a tree, with long lists of children folded.
 
     Parameters
     ----------

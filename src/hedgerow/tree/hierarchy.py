@@ -3,13 +3,14 @@
 Terms used throughout the package:
 
 - **Node**: a class, known to users by its *name* and to arrays by its *index*.
-- **Depth-first order**: nodes are numbered so that the root is 0 and the descendants of `v`, itself included, are
-  exactly ``v .. end[v] - 1``. Children keep the order of the input. "Ancestor" and "descendant" include the node.
+- **Depth-first order**: nodes are numbered so that the root is 0 and the descendants of `v`, including `v` itself,
+  are exactly ``v .. end[v] - 1``. Children keep the order of the input. "Ancestor" and "descendant" include the
+  node itself.
 - **Leaf**: a node without children, one of the finest classes.
 - **Information**: ``I(y) = log2 |L| - log2 |L(y)|`` bits, where ``L(y)`` are the leaves below `y`: 0 at the root,
-  largest at the leaves. Other measures of how specific a node is: see `Hierarchy.information`.
-- **Trivial node**: a node with exactly one child, the root excepted. It says the same as its child, less
-  precisely, and is never an answer.
+  largest at the leaves. For other measures of how specific a node is, see `Hierarchy.information`.
+- **Trivial node**: a node with exactly one child, except the root. It says the same as its child, less precisely,
+  and is never an answer.
 """
 
 from __future__ import annotations
@@ -41,16 +42,16 @@ T = TypeVar("T")
 OneNode = str | int | np.integer[Any]
 """A node as users give it: by name or by index."""
 
-_LCA_ROW_BYTES = 32  # what a pair takes while it is worked on
+_LCA_ROW_BYTES = 32  # working memory for one pair
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Hierarchy(Conversions):
-    """A frozen tree of named classes, its nodes in depth-first order.
+    """An immutable tree of named classes, with its nodes in depth-first order.
 
     Build one with `from_edges`, `from_lineages`, `from_paths`, `from_json`, `from_newick`, `from_networkx` or
-    `from_parents`; the plain constructor wants nodes that are in depth-first order already.
+    `from_parents`; the plain constructor requires nodes that are already in depth-first order.
 
     Parameters
     ----------
@@ -140,7 +141,7 @@ class Hierarchy(Conversions):
         )
 
     def with_titles(self, titles: Mapping[str, str]) -> Hierarchy:
-        """Return the same tree with display names, given by node name; other nodes keep what they have.
+        """Return the same tree with display names, given by node name; other nodes keep theirs.
 
         Names that are not in the tree are skipped, since a list of titles often serves several trees.
 
@@ -205,7 +206,7 @@ class Hierarchy(Conversions):
         return array
 
     def _unchecked(self, labels: ArrayLike) -> Indices:
-        """Return names as indices, and integers as they are, in range or not."""
+        """Return names as indices, and integers as they are, whether or not they are in range."""
         array = np.asarray(labels)
         if array.dtype.kind in "OUT":
             return self.indices(array)
@@ -234,12 +235,12 @@ class Hierarchy(Conversions):
         return len(self.parent)
 
     def is_ancestor(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
-        """Tell whether `a` is an ancestor of `b`, or `b` itself; nodes by name or index, the two broadcast."""
+        """Return whether `a` is an ancestor of `b`, or `b` itself; nodes by name or index, with broadcasting."""
         a, b = self.nodes(a), self.nodes(b)
         return np.asarray((a <= b) & (b < self.end[a]))
 
     def lca(self, a: ArrayLike, b: ArrayLike) -> Any:
-        """Return the index of the lowest common ancestor of each pair; nodes by name or index, the two broadcast.
+        """Return the index of the lowest common ancestor of each pair; nodes by name or index, with broadcasting.
 
         >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
         >>> h.names[h.lca("cat", ["dog", "wolf"])].tolist()
@@ -263,7 +264,7 @@ class Hierarchy(Conversions):
         return CommonAncestors(self.parent)
 
     def lineage(self, node: OneNode) -> Indices:
-        """Return the path from the root to a node, given by name or index: root first, the node last."""
+        """Return the path from the root to a node, given by name or index: the root first, the node last."""
         path = [int(self.nodes(node))]
         while path[-1] > 0:
             path.append(int(self.parent[path[-1]]))
@@ -276,13 +277,13 @@ class Hierarchy(Conversions):
         return by_parent[start[index] : start[index + 1]]
 
     def siblings(self, node: OneNode) -> Indices:
-        """Return the children of a node's parent, the node itself included; for the root, the root."""
+        """Return the children of a node's parent, including the node itself; for the root, the root."""
         parent = int(self.parent[self.nodes(node)])
         return np.zeros(1, dtype=np.int64) if parent < 0 else self.children(parent)
 
     @cached_property
     def _by_parent(self) -> tuple[Indices, Indices]:
-        """All nodes but the root sorted by parent, and where the children of each node start there."""
+        """All nodes except the root, sorted by parent, and where the children of each node start in this order."""
         by_parent = 1 + np.argsort(self.parent[1:], kind="stable")
         start = np.searchsorted(self.parent[by_parent], np.arange(len(self) + 1))
         return by_parent, start
@@ -313,7 +314,7 @@ class Hierarchy(Conversions):
 
     @cached_property
     def is_trivial(self) -> NDArray[np.bool_]:
-        """Mask of the nodes with exactly one child, the root excepted."""
+        """Mask of the nodes with exactly one child, except the root."""
         mask = self.child_count == 1
         mask[0] = False
         return _frozen(mask)
@@ -339,11 +340,11 @@ class Hierarchy(Conversions):
         Parameters
         ----------
         kind
-            "leaves": ``log2 |L| - log2 |L(y)|``, in bits. "depth": the number of edges from the root. An
-            array of one value a node is checked and returned, so that whatever takes a kind takes values too.
+            "leaves": ``log2 |L| - log2 |L(y)|``, in bits. "depth": the number of edges from the root. An array
+            with one value per node is checked and returned, so that functions that take a kind also take values.
         leaf_weights
-            Positive weights of the leaves, in the order of `leaves`, such as how common each class is; then
-            information is ``log2 W - log2 W(y)`` with the weights summed.
+            Positive weights of the leaves, in the order of `leaves`, such as how common each class is. The
+            information is then ``log2 W - log2 W(y)``, where ``W(y)`` is the sum of the weights below `y`.
 
         >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
         >>> h.information().round(2).tolist()
@@ -358,7 +359,7 @@ class Hierarchy(Conversions):
     # Parts -------------------------------------------------------------------------------------------------
 
     def subtree(self, keep: ArrayLike) -> tuple[Hierarchy, Indices]:
-        """Return the rooted tree that some nodes span, and where every old node went.
+        """Return the rooted tree spanned by some nodes, and the new place of every old node.
 
         Parameters
         ----------
@@ -370,7 +371,7 @@ class Hierarchy(Conversions):
         Hierarchy
             The kept nodes, in their old order.
         projection : int64 array
-            For each old node the new index of its nearest kept ancestor (itself, where it is kept).
+            For each old node, the new index of its nearest kept ancestor (the node itself if it is kept).
 
         >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
         >>> small, projection = h.subtree(["cat"])
@@ -381,7 +382,7 @@ class Hierarchy(Conversions):
 
     @cached_property
     def without_trivial(self) -> Hierarchy:
-        """The tree without its trivial nodes: the others in their order, each below its nearest ancestor left.
+        """The tree without its trivial nodes: the others keep their order, each below its nearest kept ancestor.
 
         >>> h = Hierarchy.from_edges([("root", "pet"), ("pet", "cat"), ("cat", "tabby"), ("pet", "dog")])
         >>> h.without_trivial.names.tolist()
@@ -398,7 +399,7 @@ class Hierarchy(Conversions):
     def split_leaves(self, fraction: float, seed: int, *, per_parent: bool = True) -> tuple[Indices, Indices]:
         """Draw a random share of the leaves; return these leaves and the others, both ascending.
 
-        With `per_parent` the share is taken among the leaves of every parent, and what is not a whole number
+        With `per_parent`, the share is taken among the leaves of each parent. A share that is not a whole number
         is rounded up or down at random: half of an only child is a coin toss.
         """
         return parts.split_leaves(self, fraction, seed, per_parent)
@@ -407,16 +408,16 @@ class Hierarchy(Conversions):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the sorted (child, parent) pairs: the same for the same tree in any order of nodes."""
+        """SHA-256 of the sorted (child, parent) pairs; it does not depend on the order of the nodes."""
         pairs = sorted(zip(self.names[1:].tolist(), self.names[self.parent[1:]].tolist(), strict=True))
         digest = hashlib.sha256()
         for child, parent in pairs:
-            # Lengths make the encoding unambiguous whatever characters the names hold.
+            # Lengths make the encoding unambiguous, whatever characters the names contain.
             digest.update(f"{len(child)}:{child}{len(parent)}:{parent}".encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what `make` returns, made once per tree and key: for arrays that other modules derive."""
+        """Return the result of `make`, called once per tree and key: for arrays that other modules derive."""
         if key not in self._derived:
             self._derived[key] = make()
         return cast("T", self._derived[key])
@@ -448,7 +449,7 @@ class Hierarchy(Conversions):
         )
 
     def pretty(self, *, max_depth: int = 3, max_children: int = 5) -> str:
-        """Draw the top of the tree as text, long lists of children folded.
+        """Draw the top of the tree as text, with long lists of children folded.
 
         >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
         >>> print(h.pretty())
@@ -470,7 +471,7 @@ class Hierarchy(Conversions):
 
 
 _NOT_DEPTH_FIRST = (
-    "Nodes must be in depth-first order, the root first with parent -1. "
+    "Nodes must be in depth-first order, starting with the root, whose parent is -1. "
     "Hierarchy.from_parents takes them in any order."
 )
 

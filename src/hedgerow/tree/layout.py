@@ -1,4 +1,4 @@
-"""Trees as arrays of parents: their depth-first order, and what follows from it.
+"""Trees as arrays of parents: depth-first order, depths and lowest common ancestors.
 
 `parent[i]` is the position of node i's parent, -1 for the root.
 """
@@ -24,7 +24,7 @@ _NONE = -1
 
 @dataclass(frozen=True)
 class DepthFirst:
-    """The nodes of a tree in depth-first order, siblings in the order of the input.
+    """The nodes of a tree in depth-first order, with siblings in the order of the input.
 
     `order[i]` is the position in the input of the node that is now number i; the other arrays are in the new
     order.
@@ -37,7 +37,7 @@ class DepthFirst:
 
 
 def depth_first(names: Sequence[str] | NDArray[np.object_], parent: Indices) -> DepthFirst:
-    """Put the nodes of a tree in depth-first order, or say why they are not a tree.
+    """Put the nodes of a tree in depth-first order; raise an error if they are not a tree.
 
     >>> layout = depth_first(["bird", "robin", "animal", "wren"], np.array([2, 0, -1, 0]))
     >>> layout.order.tolist(), layout.parent.tolist(), layout.end.tolist()
@@ -47,11 +47,11 @@ def depth_first(names: Sequence[str] | NDArray[np.object_], parent: Indices) -> 
     roots = np.flatnonzero(parent == -1)
     if len(names) != count or len(roots) != 1 or parent.min() < -1 or parent.max() >= count:
         raise TreeError(
-            f"Every parent must be the position of a node, and exactly one node, the root, has parent -1. "
+            f"Every parent must be the position of a node, and exactly one node, the root, must have parent -1. "
             f"Got {len(names)} names, {count} parents and {len(roots)} roots."
         )
     first_child, next_sibling = _relatives(parent)
-    # What follows the descendants of a node is the next sibling of its nearest ancestor that has one.
+    # The descendants of a node are followed by the next sibling of its nearest ancestor that has one.
     up = np.where(parent == _NONE, roots[0], parent)
     following = next_sibling[follow(np.where(next_sibling == _NONE, up, np.arange(count)))]
     successor = np.where(first_child == _NONE, following, first_child)
@@ -73,7 +73,7 @@ def depth_first(names: Sequence[str] | NDArray[np.object_], parent: Indices) -> 
 def _relatives(parent: Indices) -> tuple[Indices, Indices]:
     """Return each node's first child and next sibling, in the order of the input."""
     first_child, next_sibling = np.full((2, len(parent)), _NONE)
-    by_parent = np.argsort(parent, kind="stable")  # the root, then the children of one node after those of another
+    by_parent = np.argsort(parent, kind="stable")  # the root, then the children of each node in turn
     before, here = by_parent[:-1], by_parent[1:]
     same = parent[before] == parent[here]
     next_sibling[before[same]] = here[same]
@@ -83,7 +83,7 @@ def _relatives(parent: Indices) -> tuple[Indices, Indices]:
 
 def _linked(start: int, successor: Indices) -> Iterator[int]:
     """Yield the nodes of a linked list in order."""
-    after = successor.data  # numbers side by side, where those of a list would be scattered over memory
+    after = successor.data  # contiguous numbers; those of a list would be scattered over memory
     node = start
     while node != _NONE:
         yield node
@@ -101,7 +101,7 @@ def _depth(parent: Indices) -> Indices:
 
 
 def follow(pointer: Indices) -> Indices:
-    """Follow pointers until they stay where they are, doubling the stride; those on a cycle end anywhere on it.
+    """Follow pointers until they point to themselves, doubling the stride; on a cycle, they end anywhere on it.
 
     >>> follow(np.array([0, 0, 1, 3, 3])).tolist()
     [0, 0, 0, 3, 3]
@@ -134,18 +134,18 @@ class CommonAncestors:
 
     The lowest common ancestor of a < b is the smallest parent among the nodes a+1 .. b: all of these lie below it,
     and one of them is its child. The table holds the minima of `parent` over all runs of 1, 2, 4, ... nodes, so
-    that two runs cover a+1 .. b whatever its length: one that starts at a+1, and one that ends at b.
+    two runs cover a+1 .. b, whatever its length: one that starts at a+1, and one that ends at b.
     """
 
     def __init__(self, parent: Indices) -> None:
         n = len(parent)
-        node: Any = np.uint16 if n <= 1 << 16 else np.int32  # the smaller, the more of the table is in the cache
+        node: Any = np.uint16 if n <= 1 << 16 else np.int32  # a smaller type keeps more of the table in the cache
         runs = [np.append(parent[1:], 0).astype(node)]
         while (1 << len(runs)) < n:
             half = 1 << (len(runs) - 1)
             below = runs[-1]
             runs.append(np.concatenate([np.minimum(below[:-half], below[half:]), below[-half:]]))
-        # Before the runs stand the nodes themselves, for pairs that are 0 apart.
+        # The nodes themselves come before the runs, for pairs that are 0 apart.
         self._minima = np.concatenate([np.arange(n, dtype=node), *runs])
         apart = np.arange(n)
         level = np.frexp(apart)[1].astype(np.int64)  # 0 for 0, else 1 + floor(log2), exactly
@@ -156,9 +156,9 @@ class CommonAncestors:
         self._from_high: Indices = from_high.astype(dtype)
 
     def write(self, low: Indices, high: Indices, out: Indices) -> None:
-        """Write the lowest common ancestors of nodes low <= high, known to be in range; these are overwritten."""
+        """Write the lowest common ancestors of nodes low <= high, known to be in range; both are overwritten."""
         apart = high - low
-        # mode="clip" because "raise" would look at every index once more.
+        # mode="clip", because "raise" would check every index again.
         low += self._from_low.take(apart, mode="clip")
         high += self._from_high.take(apart, mode="clip")
         np.minimum(self._minima.take(low, mode="clip"), self._minima.take(high, mode="clip"), out=out)

@@ -1,4 +1,4 @@
-"""Names of nodes as arrays of str: what they must be, and where they stand."""
+"""Names of nodes as arrays of str: checks and look-up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Names = NDArray[np.object_]
 
 CONTROL = "".join(map(chr, {*range(0x20), *range(0x7F, 0xA0)} - {*b"\t\n\r"}))
-"""What no name may hold: NumPy drops a NUL at the end of text, and an escape can rewrite what a terminal shows."""
+"""Characters not allowed in names: NumPy drops a trailing NUL, and an escape can change what a terminal shows."""
 _CONTROL = re.compile(f"[{re.escape(CONTROL)}]")
 
 
@@ -26,20 +26,20 @@ def as_names(values: Any, what: str, count: int) -> Names:
     """Return a new array of `count` objects."""
     array = np.empty(count, dtype=object)
     if len(values) != count:
-        raise TreeError(f"{what} needs one entry a node, {count} in all; got {len(values)}.")
+        raise TreeError(f"{what} needs one entry per node, {count} in all; got {len(values)}.")
     array[:] = values
     return array
 
 
 def with_control(names: Iterable[str]) -> Iterator[str]:
-    """Yield the names that hold control characters. Tabs and line ends may stand: every format can quote them."""
+    """Yield the names with control characters. Tabs and line ends are allowed: every format can quote them."""
     listed = list(names)
     if not "".join(listed).isprintable():
         yield from filter(_CONTROL.search, listed)
 
 
 def check_names(names: Names) -> None:
-    """Refuse names that are not distinct, not empty and str; make subclasses of str plain."""
+    """Raise an error unless names are distinct, non-empty strings; convert subclasses of str to plain str."""
     listed = names.tolist()
     kinds = set(map(type, listed))
     if not all(issubclass(kind, str) for kind in kinds):
@@ -49,18 +49,20 @@ def check_names(names: Names) -> None:
         names[:] = list(map(str, listed))  # np.str_ and other subclasses become plain str
     offender = next(with_control(names.tolist()), None)
     if offender is not None:
-        raise TreeError(f"The name {offender!r} holds a control character. Remove it, or write a blank instead.")
+        raise TreeError(
+            f"The name {offender!r} contains a control character. Remove it, or replace it by a space."
+        )
     distinct = set(names.tolist())
     if "" in distinct:
         raise TreeError(f"Node {listed.index('')} has an empty name; every class needs one.")
     if len(distinct) < len(listed):
         seen: set[str] = set()
         offender = next(name for name in listed if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise TreeError(f"The name {offender!r} stands for two nodes; names must be distinct.")
+        raise TreeError(f"Two nodes have the name {offender!r}; names must be distinct.")
 
 
 def look_up(names: ArrayLike, index: Mapping[str, int]) -> NDArray[np.int64]:
-    """Return the indices of an array of names, in its shape; refuse names that are not there, with near ones."""
+    """Return the indices of an array of names, in its shape; an error about unknown names suggests known ones."""
     array = np.asarray(names, dtype=object)
     flat = array.ravel().tolist()
     try:

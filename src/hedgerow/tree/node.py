@@ -1,4 +1,4 @@
-"""One node of a tree, to look at."""
+"""A view of one node of a tree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, repr=False)
 class Node:
-    """A node as `hierarchy[name]` or `hierarchy[index]` returns it; other nodes are given by name.
+    """A node, as returned by `hierarchy[name]` or `hierarchy[index]`; its relatives are given by name.
 
     >>> from hedgerow import Hierarchy
     >>> h = Hierarchy.from_json({"animal": {"bird": ["robin", "wren"], "fish": {}}})
@@ -28,7 +28,7 @@ class Node:
     index: int
     """Its number in depth-first order."""
     hierarchy: Hierarchy = field(hash=False)
-    """The tree that it is a node of."""
+    """The tree to which it belongs."""
 
     @property
     def name(self) -> str:
@@ -37,12 +37,12 @@ class Node:
 
     @property
     def rank(self) -> str:
-        """Its rank, such as "genus"; "" where it has none."""
+        """Its rank, such as "genus"; "" if it has none."""
         return "" if self.hierarchy.rank is None else str(self.hierarchy.rank[self.index])
 
     @property
     def title(self) -> str:
-        """Its title; "" where it has none."""
+        """Its title; "" if it has none."""
         return "" if self.hierarchy.title is None else str(self.hierarchy.title[self.index])
 
     @property
@@ -57,7 +57,7 @@ class Node:
 
     @property
     def lineage(self) -> tuple[str, ...]:
-        """The path from the root, which comes first, to the node itself."""
+        """The path from the root to the node itself, the root first."""
         return self._named(self.hierarchy.lineage(self.index))
 
     @property

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def subtree(hierarchy: Hierarchy, keep: ArrayLike) -> tuple[Hierarchy, Indices]:
-    """Return the rooted tree that some nodes span, and where every old node went; see `Hierarchy.subtree`."""
+    """Return the rooted tree spanned by some nodes, and the projection; see `Hierarchy.subtree`."""
     asked = np.zeros(len(hierarchy), dtype=bool)
     array = np.asarray(keep)
     if array.dtype == bool and array.shape != asked.shape:
-        raise ScoreError(f"A mask needs one value a node, {len(hierarchy)} in all; got shape {array.shape}.")
+        raise ScoreError(f"A mask needs one value per node, {len(hierarchy)} in all; got shape {array.shape}.")
     asked[array if array.dtype == bool else hierarchy.nodes(array)] = True
     asked_before = np.concatenate([[0], np.cumsum(asked)])
     kept = asked_before[hierarchy.end] > asked_before[:-1]
@@ -35,7 +35,7 @@ def without_trivial(hierarchy: Hierarchy) -> Hierarchy:
 
 
 def _reduced(hierarchy: Hierarchy, kept: NDArray[np.bool_]) -> tuple[Hierarchy, Indices]:
-    """Return the tree of the kept nodes, each below its nearest one above, and the projection; keep the root."""
+    """Return the tree of the kept nodes and the root, each below its nearest kept ancestor; and the projection."""
     nearest = follow(np.where(kept, np.arange(len(hierarchy)), hierarchy.parent))
     projection = (np.cumsum(kept) - 1)[nearest]
     smaller = type(hierarchy)(

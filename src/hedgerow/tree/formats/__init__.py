@@ -1,8 +1,8 @@
 """Readers and writers of trees.
 
 A reader returns a `NodeTable`, which `hedgerow.Hierarchy` puts in depth-first order, or raises an error that
-names the offender, where it stands, and what to do. No reader guesses, and none alters a name. Depth is limited by
-memory only, except for files of nested JSON.
+names the offender, its location and the remedy. No reader guesses, and none changes a name. Depth is limited only
+by memory, except in nested JSON files.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _BY_EXTENSION: dict[str, TreeFormat] = {
 
 
 def format_of(path: str | PathLike[str], format: str | None = None) -> TreeFormat:  # noqa: A002
-    """Return the format of a tree file: the one given, else by extension."""
+    """Return the format of a tree file: the given one, or else the one that its extension stands for."""
     if format is not None:
         for known in FORMATS:
             if format == known:
@@ -76,10 +76,10 @@ def format_of(path: str | PathLike[str], format: str | None = None) -> TreeForma
     found = _BY_EXTENSION.get(PurePath(path).suffix.lower())
     if found is None:
         if Path(path).is_dir():
-            require_file(Path(path))  # says that it is none
+            require_file(Path(path))  # raises an error: a folder is not a file
         raise FileError(
-            f"The extension of {shown} does not tell what kind of tree it holds. Name the format, such as "
-            f"{argument('format', 'edges')}; there are {', '.join(FORMATS)}."
+            f"The extension of {shown} does not determine its tree format. Name the format, such as "
+            f"{argument('format', 'edges')}. Known formats: {', '.join(FORMATS)}."
         )
     return found
 
@@ -99,31 +99,31 @@ def read_tree(
     path
         The file.
     format
-        One of `FORMATS`; by default decided by the extension: `.csv`, `.tsv` edges, `.txt` paths, `.json` nested
-        JSON or a saved tree, `.nwk`, `.newick`, `.tree` Newick. Lineage tables must be asked for.
+        One of `FORMATS`. By default, the extension decides: `.csv`, `.tsv` for edges, `.txt` for paths, `.json`
+        for nested JSON or a saved tree, `.nwk`, `.newick`, `.tree` for Newick. Lineage tables need "lineages".
     root
-        Name of the root that is added above several tops; edge lists have their own.
+        Name of the root that is added if there are several top nodes; edge lists have their own root.
     separator
-        What stands between the names of paths; by default "/" or ";", as found.
+        What separates the names of paths; by default "/" or ";", as found.
     disambiguate
-        Call nodes of lineages or paths that share a name "parent/name" instead of refusing them.
+        Call nodes of lineages or paths that share a name "parent/name" instead of raising an error.
     na
-        What stands in cells of lineages that are meant to be blank, such as "NA".
+        The text of cells of lineages that are meant to be blank, such as "NA".
     """
     kind, shown = format_of(path, format), os.fspath(path)
     if separator is not None and kind != "paths":
-        raise ParameterError(f"{argument('separator', separator)} goes with paths; {shown} holds {kind}.")
+        raise ParameterError(f"{argument('separator', separator)} only applies to paths; {shown} contains {kind}.")
     if disambiguate and kind not in ("lineages", "paths"):
         raise ParameterError(
-            f"{argument('disambiguate', True)} goes with lineages and paths; {shown} holds {kind}."
+            f"{argument('disambiguate', True)} only applies to lineages and paths; {shown} contains {kind}."
         )
     if na and kind != "lineages":
         listed = (na,) if isinstance(na, str) else tuple(na)
-        raise ParameterError(f"{argument('na', listed)} goes with lineages; {shown} holds {kind}.")
+        raise ParameterError(f"{argument('na', listed)} only applies to lineages; {shown} contains {kind}.")
     check_root(root)
     if root != "root" and kind == "edges":
         raise ParameterError(
-            f"{argument('root', root)} goes with other formats; {shown} holds edges, which have their own root."
+            f"{argument('root', root)} does not apply to edges, which have their own root; {shown} contains edges."
         )
     match kind:
         case "edges":

@@ -1,4 +1,4 @@
-"""Edge lists: one `parent,child` pair a line, in any order."""
+"""Edge lists: one `parent,child` pair per line, in any order."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
     from hedgerow.tree.layout import Indices
 
-_LARGE = 1 << 20  # bytes; below, loading Arrow takes longer than it saves
+_LARGE = 1 << 20  # bytes; for smaller files, importing Arrow takes longer than it saves
 _HEADER = ["parent", "child"]
 _MUST_QUOTE = re.compile(r'[",\t\r\n]')
 
 
 def read_edges(source: str | PathLike[str] | Iterable[tuple[str, str]] | Any) -> NodeTable:
-    """Read a CSV or TSV file (the latter by its extension), pairs (parent, child), a frame or records.
+    """Read a CSV or TSV file (TSV by its extension), pairs (parent, child), a data frame or records.
 
-    A first line that reads `parent,child`, in any case, is a header. Blank lines are skipped. Names are taken
-    as they stand, blanks around them included; a name of nothing but blanks counts as empty.
+    A first line `parent,child`, in any case, is a header. Blank lines are skipped. Names are taken as they are,
+    including the spaces around them; a name that consists only of spaces counts as empty.
     """
     if not is_path(source):
         table = as_table(source)
@@ -54,7 +54,7 @@ def read_edges(source: str | PathLike[str] | Iterable[tuple[str, str]] | Any) ->
 def _read_large(data: bytes, delimiter: str) -> NodeTable | None:
     first_line = data[:_LARGE].partition(b"\n")[0].decode("utf-8-sig", "replace")
     if not first_line.strip() or "\r" in first_line[:-1]:
-        return None  # where a header would stand is not plain to see
+        return None  # it is not clear where the header would be
     family = read_large(data, delimiter, header=_is_header(first_line.split(delimiter)))
     return None if family is None else _assembled(*family)
 
@@ -77,7 +77,7 @@ def _read_pairs(rows: Callable[[], Iterable[tuple[int, Sequence[str]]]], origin:
 
 
 def _assembled(children: list[str], parent: Indices, tops: list[str]) -> NodeTable | None:
-    """Put the root before its descendants, or return None if something is wrong with them; see `Family`."""
+    """Put the root before its descendants; return None if something is wrong with them. See `Family`."""
     names = [*tops, *children]
     if len(tops) != 1 or not all(map(str.strip, names)) or any(with_control(names)):
         return None
@@ -96,7 +96,7 @@ def _columns(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[Sequ
     else:
         raise ParameterError(
             f"A table of edges needs the columns 'parent' and 'child', or two columns in this order; got "
-            f"{some(columns)}. Whole lineages are read by Hierarchy.from_lineages."
+            f"{some(columns)}. To read whole lineages, use Hierarchy.from_lineages."
         )
     return [["" if is_missing(row[i]) else row[i] for i in (parent, child)] for row in rows]
 
@@ -115,7 +115,7 @@ def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> 
     Parameters
     ----------
     rows
-        Line and cells of each row, the header left out.
+        Line and cells of each row, without the header.
     origin
         Where the rows come from.
     """
@@ -140,7 +140,7 @@ def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> 
             problems.append(
                 Problem(
                     "duplicate",
-                    f"The edge {parent!r} -> {child!r} stands {len(lines)} times ({origin.at(*lines[:5])}).",
+                    f"The edge {parent!r} -> {child!r} occurs {len(lines)} times ({origin.at(*lines[:5])}).",
                     "Keep one of these lines.",
                 )
             )
@@ -151,7 +151,7 @@ def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> 
                 Problem(
                     "several parents",
                     f"{child!r} has {len(above)} parents: {listed}.",
-                    "A class has one parent: keep one of these lines, or give the classes different names.",
+                    "A class has only one parent: keep one of these lines, or give the classes different names.",
                 )
             )
     problems += _cycles(edges, origin)
@@ -160,7 +160,7 @@ def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> 
         problems.append(
             Problem(
                 "several roots",
-                f"{origin.subject} has {len(tops):,} roots, classes that are nobody's child: {some(tops, 10)}.",
+                f"{origin.subject} has {len(tops):,} roots (classes without a parent): {some(tops, 10)}.",
                 f"{_misspelt(tops, edges)}A tree has one root: correct misspelt parents, or put all of them under "
                 f"a common root, with lines such as '{_unused([*edges, *tops])},{tops[0]}'.",
             )
@@ -172,9 +172,9 @@ def _lineages(columns: int, origin: Origin) -> Problem:
     return Problem(
         "columns",
         f"{origin.subject} has {columns} columns on every line, not 2: it looks like a table of whole lineages.",
-        "If it is one, with the names of the ranks on its first line, read it as such: "
+        "If it is one, with the names of the ranks on its first line, read it as lineages: "
         + argument("format", "lineages", python="Hierarchy.from_lineages")
-        + ". An edge list reads parent,child.",
+        + ". In an edge list, each line is parent,child.",
     )
 
 
@@ -183,14 +183,14 @@ def _misspelt(tops: Sequence[str], children: Iterable[str]) -> str:
     near: dict[str, str] = {}
     for top in tops[:5]:
         found = nearest(top, [other for other in pool if other != top], 1)
-        if found and near.get(found[0]) != top:  # one of two tops that are near each other will do
+        if found and near.get(found[0]) != top:  # of two similar tops, one is enough
             near[top] = found[0]
-    listed = "; ".join(f"{top!r} is near {other!r}" for top, other in near.items())
+    listed = "; ".join(f"{top!r} is similar to {other!r}" for top, other in near.items())
     return f"Of these, {listed}. " if near else ""
 
 
 def _unused(names: Iterable[str]) -> str:
-    """Return a name for a root that no class has, in whatever case."""
+    """Return a name for a root that no class has, ignoring case."""
     taken = {name.casefold() for name in names}
     return next(name for name in chain(["root", "top"], map("top{}".format, count(2))) if name not in taken)
 
@@ -221,7 +221,7 @@ def _row_problem(line: int, row: Sequence[str], origin: Origin) -> Problem | Non
         return Problem(
             "self-loop",
             f"{origin.at(line)} makes {row[0]!r} its own parent.",
-            "Delete the line; a root needs no line of its own.",
+            "Delete the line; the root does not need a line of its own.",
         )
     return None
 
@@ -229,20 +229,18 @@ def _row_problem(line: int, row: Sequence[str], origin: Origin) -> Problem | Non
 def _column_remedy(row: Sequence[Any]) -> str:
     joined = row[0] if len(row) == 1 and isinstance(row[0], str) else ""
     if "\t" in joined:
-        return "The columns are separated by tabs: call the file '.tsv'."
+        return "The columns are separated by tabs: give the file the extension '.tsv'."
     if ";" in joined:
         return "Separate parent and child by a comma, not by a semicolon."
     if joined.count(",") == 1:
-        return "The columns are separated by commas: call the file '.csv'."
+        return "The columns are separated by commas: give the file the extension '.csv'."
     if len(row) == 1:
-        return (
-            "Each line of an edge list reads parent,child; a table of whole lineages needs the format 'lineages'."
-        )
-    return 'Each line of an edge list reads parent,child; put a name that holds a comma in quotes: "a, b".'
+        return "Each line of an edge list is parent,child; a table of whole lineages needs the format 'lineages'."
+    return 'Each line of an edge list is parent,child; put a name that contains a comma in quotes: "a, b".'
 
 
 def _cycles(edges: dict[str, list[tuple[int, str]]], origin: Origin) -> list[Problem]:
-    """Walk up from every child, along first parents, and report each ring once."""
+    """Walk up from every child, along first parents, and report each cycle once."""
     problems: list[Problem] = []
     finished: set[str] = set()
     for child in edges:
@@ -254,7 +252,7 @@ def _cycles(edges: dict[str, list[tuple[int, str]]], origin: Origin) -> list[Pro
         if node in path and node not in finished:
             walked = list(path)
             ring = walked[walked.index(node) :][::-1]  # from parent to child
-            # Begin with the parent on the first of the lines.
+            # Start with the parent on the first of the lines.
             begin = min(range(len(ring)), key=lambda i: edges[ring[i]][0][0]) - 1
             ring = ring[begin:] + ring[:begin]
             lines = sorted(edges[name][0][0] for name in ring)
@@ -272,13 +270,13 @@ def _cycles(edges: dict[str, list[tuple[int, str]]], origin: Origin) -> list[Pro
 
 
 def write_edges(path: str | PathLike[str], table: NodeTable) -> None:
-    """Write `parent,child` lines under a header, parents in the order of the table."""
+    """Write a header and `parent,child` lines, in the order of the table."""
     delimiter = delimiter_of(os.fspath(path))
-    # The csv module leaves some carriage returns bare, which would not survive reading.
+    # The csv module leaves some carriage returns unquoted; they would be lost on reading.
     cells = ['"' + name.replace('"', '""') + '"' if _MUST_QUOTE.search(name) else name for name in table.names]
     parents = table.parent.tolist()
     with atomic_write(path) as file:
-        # With a header, a root called "parent" over a child called "child" is not taken for one.
+        # With a header, a root called "parent" and its child "child" cannot be mistaken for one.
         file.write(delimiter.join(_HEADER) + "\n")
         file.writelines(
             f"{cells[parent]}{delimiter}{cell}\n"

@@ -1,4 +1,4 @@
-"""Lineages put together to a tree."""
+"""Lineages combined into a tree."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TOP = -1
 
 
 class Forest:
-    """Lineages put together: a node is a name under a node, until `table` demands names to be distinct."""
+    """Lineages combined: a node is a name under another node; only `table` requires names to be distinct."""
 
     def __init__(self, origin: Origin, *, has_ranks: bool = False) -> None:
         self.origin = origin
@@ -58,14 +58,14 @@ class Forest:
         self.problems.append(
             Problem(
                 "two ranks",
-                f"{name!r} stands in column {known!r} ({self.origin.at(self._line[node])}) and in column {rank!r} "
+                f"{name!r} is in column {known!r} ({self.origin.at(self._line[node])}) and in column {rank!r} "
                 f"({self.origin.at(line)}).",
                 "Move it to one column.",
             )
         )
 
     def table(self, root: str, disambiguate: bool) -> NodeTable:
-        """Return the tree, a root added above several tops."""
+        """Return the tree; a root is added if there are several top nodes."""
         names, parent, rank = self._names, np.array(self._parent, dtype=np.int64), self._rank
         if not names and not self.problems:
             refuse([no_edges(self.origin)], self.origin)
@@ -75,7 +75,7 @@ class Forest:
         self.problems += self._ambiguities(names) + self._control_characters()
         if several_tops:
             if root in set(names):
-                why = f"There are {self._parent.count(_TOP):,} tops"
+                why = f"There are {self._parent.count(_TOP):,} top nodes"
                 self.problems.append(root_taken(root, why, self.origin.at(self._line[names.index(root)])))
             names, parent = [root, *names], np.concatenate([[_TOP], parent + 1])
             rank = None if rank is None else ["", *rank]
@@ -92,7 +92,7 @@ class Forest:
         return " > ".join(names if len(names) <= 12 else [*names[:3], "...", *names[-6:]])
 
     def _nodes_by_name(self, names: Sequence[str]) -> dict[str, list[int]]:
-        """Nodes of every name that stands for several."""
+        """Return the nodes of every name that several nodes share."""
         if len(set(names)) == len(names):
             return {}
         nodes: dict[str, list[int]] = {}
@@ -104,10 +104,10 @@ class Forest:
         return [
             Problem(
                 "duplicate name",
-                f"{name!r} stands under {len(nodes)} parents: "
+                f"{name!r} occurs under {len(nodes)} parents: "
                 + "; ".join(f"{self._lineage(node)} ({self.origin.at(self._line[node])})" for node in nodes[:5])
                 + ".",
-                "Correct the lineage that is wrong, or ask for names of the form 'parent/name': "
+                "Correct the wrong lineage, or ask for names of the form 'parent/name': "
                 f"{argument('disambiguate', True)}.",
             )
             for name, nodes in self._nodes_by_name(names).items()
@@ -122,7 +122,7 @@ class Forest:
         ]
 
     def _distinct_names(self, root: str | None) -> list[str]:
-        """Put the parent's name, itself made distinct, before every name that stands for several nodes."""
+        """Put the parent's name, itself made distinct, before every name that several nodes share."""
         names = list(self._names)
         for nodes in self._nodes_by_name(self._names).values():
             for node in nodes:

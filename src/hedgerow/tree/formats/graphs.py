@@ -15,23 +15,21 @@ _EXTRAS = ("rank", "title")
 
 
 def read_networkx(graph: networkx.DiGraph) -> NodeTable:
-    """Build from a directed graph, edges from parent to child; node attributes "rank" and "title" are kept.
+    """Read a directed graph with edges from parent to child; node attributes "rank" and "title" are kept.
 
     Nodes become `str(node)`.
     """
     if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")) or not graph.is_directed():
-        raise TreeError("A tree needs a directed graph, a networkx.DiGraph with edges from parent to child.")
+        raise TreeError("Give a directed graph: a networkx.DiGraph with edges from parent to child.")
     nodes: dict[str, Any] = {}
     for node in graph.nodes:
         if str(node) in nodes:
-            raise TreeError(f"Two nodes of the graph are both called {str(node)!r}. Names must be distinct.")
+            raise TreeError(f"Two nodes of the graph are called {str(node)!r}. Names must be distinct.")
         nodes[str(node)] = node
-    # A node on its own is a second root that no edge would tell of.
+    # An isolated node is a second root that no edge would reveal.
     alone = [name for name, node in nodes.items() if graph.degree(node) == 0]
     if alone and len(nodes) > 1:
-        raise TreeError(
-            f"{some(alone)} stand alone: no edge leads to or from them. Add edges, or remove the nodes."
-        )
+        raise TreeError(f"Isolated nodes, without any edge: {some(alone)}. Add edges, or remove the nodes.")
     table = read_edges((str(parent), str(child)) for parent, child, *_ in graph.edges)
 
     def attribute(key: str) -> list[str] | None:
@@ -42,7 +40,7 @@ def read_networkx(graph: networkx.DiGraph) -> NodeTable:
 
 
 def to_networkx(table: NodeTable) -> networkx.DiGraph:
-    """Return a `networkx.DiGraph` of names, with node attributes "rank" and "title" where there are any."""
+    """Return a `networkx.DiGraph` of names, with node attributes "rank" and "title" where a node has them."""
     try:
         import networkx
     except ImportError:

@@ -15,16 +15,16 @@ class Family(NamedTuple):
 
     children: list[str]
     parent: Indices
-    """Place of each child's parent among the children, counted from 1; 0 where it is one of the tops."""
+    """Position of each child's parent among the children, counted from 1; 0 if the parent is one of `tops`."""
     tops: list[str]
-    """Parents that are nobody's child."""
+    """Parents that are not children themselves."""
 
 
 def read_large(data: bytes, delimiter: str, *, header: bool) -> Family | None:
     """Read a file of pairs.
 
-    Returns None where that takes the csv module: for quotes, lines that are not pairs, bytes that are not UTF-8, a
-    child that stands twice, or where Arrow is not installed.
+    Returns None if the csv module has to read it: because of quotes, lines that are not pairs, bytes that are not
+    UTF-8 or a repeated child, or because Arrow is not installed.
     """
     try:
         import pyarrow as pa
@@ -48,5 +48,5 @@ def read_large(data: bytes, delimiter: str, *, header: bool) -> Family | None:
         return None
     place = pc.index_in(parents, value_set=children)
     tops = parents.filter(place.is_null()).unique().to_pylist()
-    # By way of NumPy, since to_pylist makes an object of Arrow's for every name first.
+    # Through NumPy, because to_pylist first makes an Arrow object for every name.
     return Family(children.to_numpy().tolist(), place.fill_null(-1).to_numpy().astype(np.int64) + 1, tops)

@@ -1,4 +1,4 @@
-"""Lineage tables: one lineage a row, one rank a column."""
+"""Lineage tables: one lineage per row, one rank per column."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from hedgerow.tree.formats.node_table import NodeTable
 
-_MISSING_VALUES = {  # as R, pandas, spreadsheets, databases and classifiers write them
+_MISSING_VALUES = {  # as written by R, pandas, spreadsheets, databases and classifiers
     *("NA", "NaN", "nan", "<NA>", "N/A", "n/a", "#N/A", "None", "none", "NULL", "null", "-"),
     *("unclassified", "Unclassified"),
 }
@@ -31,23 +31,23 @@ def read_lineages(
     ranks: Sequence[str] | None = (),
     na: str | Sequence[str] = (),
 ) -> NodeTable:
-    """Read one lineage a row, one rank a column, coarsest first.
+    """Read one lineage per row, one rank per column, coarsest first.
 
-    Blank cells are skipped: a class hangs under the nearest rank above that is filled in. Other names are taken
-    as they stand. The same lineage may stand on many rows.
+    Blank cells are skipped: the parent of a class is the nearest rank above it that is filled in. Other names are
+    taken as they are. The same lineage may appear in many rows.
 
     Parameters
     ----------
     source
-        A CSV or TSV file with a header; a frame of pandas, polars or Arrow; records (dicts); or rows.
+        A CSV or TSV file with a header; a pandas, polars or Arrow table; records (dicts); or rows.
     root
-        Name of the root that is added above several tops.
+        Name of the root that is added if there are several top nodes.
     disambiguate
-        Call nodes that share a name "parent/name" instead of refusing them.
+        Call nodes that share a name "parent/name" instead of raising an error.
     ranks
-        Names of the columns, where `source` does not hold them: needed for rows. None: there are no ranks.
+        Column names, needed for plain rows, which do not contain them. None: there are no ranks.
     na
-        What stands in cells that are meant to be blank, such as "NA".
+        The text of cells that are meant to be blank, such as "NA".
     """
     check_root(root)
     table = _ranked_rows(source, ranks)
@@ -62,7 +62,7 @@ def read_lineages(
                     "columns",
                     f"{table.origin.at(line)} has {counted(len(row), 'column', 'columns')}, but there "
                     f"{'is' if len(table.ranks) == 1 else 'are'} {counted(len(table.ranks), 'rank', 'ranks')}.",
-                    "Leave a cell blank where a rank is missing; put a name that holds a comma in quotes.",
+                    "Leave a cell blank if a rank is missing; put a name that contains a comma in quotes.",
                 )
             )
             continue
@@ -83,7 +83,7 @@ class _RankedRows:
     """Line and cells of each row."""
     ranks: list[str] | None
     header: int = 0
-    """The line on which the ranks stand in a file; 0 for data in memory."""
+    """The line of a file that contains the ranks; 0 for data in memory."""
 
 
 def _ranked_rows(source: Any, ranks: Sequence[str] | None) -> _RankedRows:
@@ -107,8 +107,8 @@ def _ranked_rows(source: Any, ranks: Sequence[str] | None) -> _RankedRows:
         return _RankedRows(origin, rows, _given_ranks(ranks))
     if ranks is None or len(ranks):
         raise ParameterError(
-            f"ranks= goes with rows, whose columns have no names; {origin.subject} has columns {some(columns)}. "
-            f"Leave it out, or rename the columns."
+            f"ranks= only applies to rows, whose columns have no names; {origin.subject} has columns "
+            f"{some(columns)}. Leave it out, or rename the columns."
         )
     return _RankedRows(origin, rows, [str(column).strip() for column in columns], line)
 
@@ -118,8 +118,8 @@ def _given_ranks(ranks: Sequence[str] | None) -> list[str] | None:
         return None
     if isinstance(ranks, str) or not len(ranks):
         raise ParameterError(
-            "Rows do not tell the names of their ranks. Give them, coarsest first: ranks=['class', 'species'], or "
-            "ranks=None where there are none. If the first row holds them: from_lineages(rows[1:], ranks=rows[0])."
+            "Plain rows do not name their ranks. Name them, coarsest first: ranks=['class', 'species']; or give "
+            "ranks=None if there are none. If the first row names them: from_lineages(rows[1:], ranks=rows[0])."
         )
     return [str(rank).strip() for rank in ranks]
 
@@ -142,7 +142,7 @@ def _check_ranks(table: _RankedRows, forest: Forest) -> None:
 
 
 class _Blanks:
-    """Tells blank cells from names, and notes what looks like a missing value but was not said to be one."""
+    """Distinguishes blank cells from names, and notes undeclared text that looks like a missing value."""
 
     def __init__(self, origin: Origin, na: str | Sequence[str]) -> None:
         self._origin = origin
@@ -150,7 +150,7 @@ class _Blanks:
         self._unsaid: dict[str, list[int]] = {}
 
     def is_blank(self, cell: str, line: int) -> bool:
-        """Tell whether a cell on a line holds no name."""
+        """Return whether a cell on a line contains no name."""
         text = cell.strip()
         if not text or text in self._na:
             return True
@@ -168,8 +168,8 @@ class _Blanks:
             Problem(
                 "missing value",
                 f"Some cells look like missing values and would become classes: {listed}.",
-                f"To read them as blank, give {argument('na', tuple(self._unsaid))}, or empty these cells. A "
-                f"class that is really called so can stand in an edge list.",
+                f"To read them as blank, give {argument('na', tuple(self._unsaid))}, or clear these cells. If a "
+                f"class really has such a name, use an edge list.",
             )
         ]
 

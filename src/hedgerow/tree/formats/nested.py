@@ -34,11 +34,11 @@ _EXTRAS = ("rank", "title")
 
 
 def read_json(source: str | PathLike[str] | dict[str, Any] | list[Any], root: str = "root") -> NodeTable:
-    """Read nested JSON from a file, or the lists and dicts that such a file holds.
+    """Read nested JSON from a file, or from lists and dicts of the same structure.
 
     A node is ``{"name": "bird", "children": [...]}``, optionally with "rank" and "title" (other keys are
     ignored); or an entry of an object, ``{"bird": children}``; or a string, which is a leaf. Children are an
-    object, a list, or nothing (null). Several tops are put under a root named `root`.
+    object, a list, or null for none. Several top nodes are put under a root named `root`.
     """
     check_root(root)
     text = None
@@ -55,28 +55,28 @@ def read_json(source: str | PathLike[str] | dict[str, Any] | list[Any], root: st
 
 
 def parse_json(text: str, origin: Origin) -> Any:
-    """Parse JSON; a repeated key is an error instead of overwriting the first."""
+    """Parse JSON; a repeated key is an error, and does not overwrite the first one."""
     if not text.strip():
         refuse([no_edges(origin)], origin)
     try:
         return json.loads(text, object_pairs_hook=_distinct_keys)
     except RecursionError:
         raise FileError(
-            f"{origin.subject} is nested deeper than Python's json module can follow. Write the tree as an edge "
-            f"list or in Newick, which have no such limit."
+            f"{origin.subject} is nested too deeply for Python's json module. Write the tree as an edge list or "
+            f"in Newick, which have no such limit."
         ) from None
     except json.JSONDecodeError as error:
         raise FileError(
             f"{origin.at(error.lineno)}, column {error.colno} is not JSON: {error.msg}. Correct the file there."
         ) from None
-    except ValueError as error:  # a number of thousands of digits
+    except ValueError as error:  # a number with thousands of digits
         raise FileError(f"{origin.subject} is not a tree in JSON: {error}.") from None
     except _RepeatedKeyError as error:
         refuse([_duplicate(error.args[0], text, origin)], origin)
 
 
 class _RepeatedKeyError(Exception):
-    """A key stands twice in one object."""
+    """A key occurs twice in one object."""
 
 
 def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -92,13 +92,13 @@ def _duplicate(name: str, text: str | None, origin: Origin) -> Problem:
     where = f" ({origin.at(*lines[:5])})" if lines else ""
     return Problem(
         "duplicate name",
-        f"The name {name!r} stands for several nodes{where}.",
+        f"Several nodes have the name {name!r}{where}.",
         "Names must be distinct: rename all but one, for instance by putting the parent's name in front.",
     )
 
 
 def _lines_of(name: str, text: str) -> list[int]:
-    """Find the lines on which a name is written, escaped or not."""
+    """Find the lines that contain a name, escaped or not."""
     spellings = {json.dumps(name), json.dumps(name, ensure_ascii=False)}
     found = re.finditer("|".join(map(re.escape, spellings)), text)
     return list(dict.fromkeys(line_of(text, match.start()) for match in found))
@@ -159,7 +159,7 @@ class _Walk:
             values.append("" if value is None else str(value))
 
     def _nodes_in(self, data: Any, above: str | None = None) -> list[tuple[Any, Any, dict[str, Any]]]:
-        """Return name, children and extras of every node in a list, an object, or nothing."""
+        """Return the name, children and extras of every node in a list, an object or None."""
         if data is None:
             return []
         if isinstance(data, dict):
@@ -176,24 +176,24 @@ class _Walk:
                 "not a node",
                 f"{self.origin.subject} has {data!r} where the children of {above!r} should be."
                 if above is not None
-                else f"{self.origin.subject} holds {data!r} instead of a tree.",
-                'Children are a list, such as ["robin", "wren"], an object, such as {"robin": {}}, or null.',
+                else f"{self.origin.subject} contains {data!r} instead of a tree.",
+                'Children must be a list, such as ["robin", "wren"], an object, such as {"robin": {}}, or null.',
             )
         )
         return []
 
     def _report_duplicates(self, tops: int) -> None:
         counts = Counter(self.names)
-        if tops > 1 and counts[self.root] == 2:  # the one that was added, and one of the file
+        if tops > 1 and counts[self.root] == 2:  # the added root, and a node of the file
             lines = [] if self.text is None else _lines_of(self.root, self.text)
             where = self.origin.at(lines[0]) if lines else self.origin.subject
-            self.problems.append(root_taken(self.root, f"There are {tops:,} tops", where))
+            self.problems.append(root_taken(self.root, f"There are {tops:,} top nodes", where))
             del counts[self.root]
         self.problems += [_duplicate(name, self.text, self.origin) for name, count in counts.items() if count > 1]
 
 
 def write_json(path: str | PathLike[str], table: NodeTable) -> None:
-    """Write ``{"name": ..., "children": [...]}``, one node a line, with "rank" and "title" where there are any."""
+    """Write ``{"name": ..., "children": [...]}``, one node per line, with its "rank" and "title" if it has any."""
     children = table.children()
     extras = [(extra, values) for extra in _EXTRAS if (values := getattr(table, extra)) is not None]
     with atomic_write(path) as file:
@@ -220,18 +220,18 @@ def write_json(path: str | PathLike[str], table: NodeTable) -> None:
 
 
 def is_saved(data: Any) -> bool:
-    """Tell the flat JSON of `write_saved` from nested JSON, in which no name has a string below it."""
+    """Return whether data is the flat JSON of `write_saved`; in nested JSON, no name has a string below it."""
     return isinstance(data, dict) and data.get("format") == _FORMAT
 
 
 def read_saved(path: str | PathLike[str]) -> NodeTable:
-    """Read what `write_saved` wrote."""
+    """Read a file written by `write_saved`."""
     origin = Origin(os.fspath(path))
     data = parse_json(read_text(path), origin)
     if not is_saved(data):
         raise FileError(
-            f"{origin.subject} was not written by Hierarchy.save: it lacks the format mark {_FORMAT!r}. Nested "
-            f"JSON is read by Hierarchy.from_json."
+            f"{origin.subject} was not written by Hierarchy.save: it lacks the format mark {_FORMAT!r}. To read "
+            f"nested JSON, use Hierarchy.from_json."
         )
     return _from_saved(data, origin)
 
@@ -239,16 +239,16 @@ def read_saved(path: str | PathLike[str]) -> NodeTable:
 def _from_saved(data: dict[str, Any], origin: Origin) -> NodeTable:
     if data.get("version") != _VERSION:
         raise FileError(
-            f"{origin.subject} has version {data.get('version')!r} of the saved form; this hedgerow reads version "
-            f"{_VERSION}. Save the tree again, or update hedgerow."
+            f"{origin.subject} has version {data.get('version')!r} of the file format; this version of hedgerow "
+            f"reads version {_VERSION}. Save the tree again, or update hedgerow."
         )
     names, parent = data.get("names") or [], data.get("parent") or []
     columns = [names, parent, *(data[extra] for extra in _EXTRAS if data.get(extra) is not None)]
     whole = all(isinstance(column, list) for column in columns) and len(set(map(len, columns))) == 1
     if not whole or not names or {type(position) for position in parent} != {int}:
         raise FileError(
-            f"{origin.subject} is damaged: names, parent, rank and title must be lists of the same length, parent "
-            f"one of whole numbers. Save the tree again."
+            f"{origin.subject} is damaged: names, parent, rank and title must be lists of the same length, and "
+            f"parent must contain integers. Save the tree again."
         )
     if (
         not all(isinstance(name, str) and name.strip() for name in names)
@@ -256,7 +256,7 @@ def _from_saved(data: dict[str, Any], origin: Origin) -> NodeTable:
         or any(with_control(names))
     ):
         raise FileError(
-            f"{origin.subject} is damaged: its names are not distinct, filled strings without control characters. "
+            f"{origin.subject} is damaged: names must be distinct, non-empty strings without control characters. "
             f"Save the tree again."
         )
     try:
@@ -270,12 +270,14 @@ def read_titles(path: str | PathLike[str]) -> dict[str, str]:
     origin = Origin(os.fspath(path))
     data = parse_json(read_text(path), origin)
     if not isinstance(data, dict) or not all(isinstance(title, str) for title in data.values()):
-        raise FileError(f'{origin.subject} must hold one JSON object of names and titles: {{"n02084071": "dog"}}.')
+        raise FileError(
+            f'{origin.subject} must contain one JSON object of names and titles: {{"n02084071": "dog"}}.'
+        )
     return data
 
 
 def write_saved(path: str | PathLike[str], table: NodeTable) -> None:
-    """Write everything about a tree as flat JSON."""
+    """Write a whole tree as flat JSON."""
     data = {"format": _FORMAT, "version": _VERSION, "names": list(table.names), "parent": table.parent.tolist()}
     data |= {extra: list(values) for extra in _EXTRAS if (values := getattr(table, extra)) is not None}
     with atomic_write(path) as file:

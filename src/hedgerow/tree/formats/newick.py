@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 _TOKEN = re.compile(
-    r"""(?P<blank>\s+|\[[^\]]*\])       # comments are skipped like blanks
+    r"""(?P<blank>\s+|\[[^\]]*\])       # comments are skipped like spaces
       | (?P<mark>[(),;])
       | '(?P<quoted>(?:[^']|'')*)'
       | (?P<length>:\s*[^\s(),;:'\[\]]*)
@@ -43,8 +43,8 @@ _MUST_QUOTE = re.compile(r"[\s(),;:'\[\]_]")
 def read_newick(source: str | PathLike[str], root: str = "root") -> NodeTable:
     """Read a Newick file, or a Newick string, which ends with a semicolon.
 
-    Names are taken as they stand: underscores are not turned into blanks. Branch lengths and comments are
-    skipped. A root without a name is called `root`; every other node needs a name of its own.
+    Names are taken as they are: underscores are not turned into spaces. Branch lengths and comments are ignored.
+    A root without a name is called `root`; every other node needs a name of its own.
     """
     check_root(root)
     if isinstance(source, str) and source.rstrip().endswith(";"):
@@ -57,7 +57,7 @@ def read_newick(source: str | PathLike[str], root: str = "root") -> NodeTable:
 
 
 class _Parser:
-    """One pass over the text; a node is made when it opens, and named when its name comes."""
+    """One pass over the text; a node is created when it opens, and named when its name appears."""
 
     def __init__(self, origin: Origin, text: str, root: str) -> None:
         self.origin = origin
@@ -68,20 +68,20 @@ class _Parser:
         names: list[str | None] = [None]
         position: list[int] = [0]
         parent = [-1]
-        path = [0]  # nodes whose brackets are open, and below them the node being read
+        path = [0]  # the nodes whose brackets are open, then the node being read
         finished = False
         previous = "start"
         for kind, value, here in self._tokens():
             if finished:
                 self._fail(
-                    here, f"more text after the tree: {value[:20]!r}", "Keep one tree, ended by its semicolon"
+                    here, f"more text after the tree: {value[:20]!r}", "Keep one tree, ending with a semicolon"
                 )
             if kind == "name":
                 if names[path[-1]] is not None or previous == "length":
                     self._fail(
                         here,
                         f"a second name, {value!r}, follows {names[path[-1]]!r}",
-                        "Separate nodes by commas, and put names that hold blanks or brackets in single quotes",
+                        "Separate nodes by commas, and put names with spaces or brackets in single quotes",
                     )
                 names[path[-1]], position[path[-1]] = value, here
             elif value == "(":
@@ -97,7 +97,7 @@ class _Parser:
                 self._open(names, position, parent, path, here)
             elif value == ")":
                 if len(path) == 1:
-                    self._fail(here, "a ')' without its '('", "Remove it, or add the '('")
+                    self._fail(here, "a ')' without a matching '('", "Remove it, or add the '('")
                 path.pop()
                 position[path[-1]] = here
             elif value == ";":
@@ -107,7 +107,7 @@ class _Parser:
             previous = "name" if kind == "name" else "length" if kind == "length" else value
         if not finished:
             self._fail(
-                len(self.text.rstrip()), "the semicolon that ends a tree is missing", "Add it, or the lost text"
+                len(self.text.rstrip()), "the final semicolon is missing", "Add it, or restore the missing text"
             )
         if names[0] is None:
             names[0] = self.root
@@ -133,9 +133,7 @@ class _Parser:
             opened = {"'": "a quote", "[": "a comment"}.get(self.text[at])
             if opened:
                 self._fail(at, f"{opened} is never closed", "Close it")
-            self._fail(
-                at, f"{self.text[at]!r} is out of place", "Put names that hold such characters in single quotes"
-            )
+            self._fail(at, f"{self.text[at]!r} is out of place", "Put names with such characters in single quotes")
 
     @staticmethod
     def _open(names: list[str | None], position: list[int], parent: list[int], path: list[int], here: int) -> None:
@@ -170,7 +168,7 @@ class _Parser:
                     Problem(
                         "empty name",
                         f"{self.origin.subject}: {unnamed} no name; the first ends at {self._place(places[0])}.",
-                        "Every class needs a name: write it behind the closing bracket, (robin,wren)bird.",
+                        "Every class needs a name: write it after the closing bracket, as in (robin,wren)bird.",
                     )
                 )
                 continue
@@ -181,15 +179,15 @@ class _Parser:
                 problems.append(
                     Problem(
                         "duplicate name",
-                        f"The name {name!r} stands for {len(places)} nodes ({listed}).",
-                        "Names must be distinct: rename all but one. (Numbers are often branch supports.)",
+                        f"{len(places)} nodes have the name {name!r} ({listed}).",
+                        "Names must be distinct: rename all but one. (Numbers are often branch support values.)",
                     )
                 )
         return problems
 
 
 def write_newick(path: str | PathLike[str], table: NodeTable) -> None:
-    """Write a Newick file, names quoted where a reader might take them for something else."""
+    """Write a Newick file, with names quoted where a reader could misread them."""
     labels = ["'" + name.replace("'", "''") + "'" if _MUST_QUOTE.search(name) else name for name in table.names]
     children = table.children()
     with atomic_write(path) as file:

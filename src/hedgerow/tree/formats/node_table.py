@@ -1,4 +1,4 @@
-"""What readers return and writers take: the nodes of a tree as a table."""
+"""The nodes of a tree as a table, which readers return and writers take."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NodeTable:
-    """The nodes of a tree, siblings in the order of the input, else in any order.
+    """The nodes of a tree in any order, except that siblings are in the order of the input.
 
     Parameters
     ----------
     names
-        One name a node.
+        One name per node.
     parent
         Position of each node's parent in `names`; -1 for the root.
     rank, title
-        Optional rank and display name of each node, "" where it has none.
+        Optional rank and display name of each node, "" if it has none.
     """
 
     names: Sequence[str]

@@ -1,4 +1,4 @@
-"""Path strings: one path a line, such as `animal/bird/robin`."""
+"""Path strings: one path per line, such as `animal/bird/robin`."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def read_paths(
     separator: str | None = None,
     disambiguate: bool = False,
 ) -> NodeTable:
-    """Read one path a line, such as `animal/bird/robin` or `animal; bird; robin`.
+    """Read one path per line, such as `animal/bird/robin` or `animal; bird; robin`.
 
-    Blanks around names, and blank lines, are dropped. See `hedgerow.tree.formats.read_lineages` for `root` and
+    Spaces around names, and blank lines, are ignored. See `hedgerow.tree.formats.read_lineages` for `root` and
     `disambiguate`.
 
     Parameters
@@ -35,13 +35,13 @@ def read_paths(
     source
         A text file, or strings.
     separator
-        What stands between names; by default "/" or ";", as found on the first line that has either.
+        What separates names; by default "/" or ";", as found on the first line that has either.
     """
     check_root(root)
     if is_path(source):
         path = os.fspath(source)
         origin = Origin(path)
-        # Not splitlines, which also splits at characters that a name may hold.
+        # Not splitlines, which also splits at characters that a name may contain.
         listed: Iterable[str] = read_text(path).replace("\r\n", "\n").split("\n")
     else:
         origin = Origin(None, "path")
@@ -63,7 +63,7 @@ def read_paths(
                 Problem(
                     "empty name",
                     f"{origin.at(line)} has an empty name: {path!r}.",
-                    f"Remove the {separator!r} that stands at the start, at the end or doubled.",
+                    f"Remove the {separator!r} at the start or the end, or the doubled one.",
                 )
             )
     return forest.table(root, disambiguate)
@@ -74,7 +74,7 @@ def _found_separator(lines: list[tuple[int, str]], origin: Origin) -> str:
         found = [separator for separator in _SEPARATORS if separator in path]
         if len(found) > 1:
             raise FileError(
-                f"{origin.at(line)} holds both '/' and ';': {path!r}. Say which separates: "
+                f"{origin.at(line)} contains both '/' and ';': {path!r}. Name the separator, for example "
                 f"{argument('separator', ';')}."
             )
         if found:

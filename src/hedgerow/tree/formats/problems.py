@@ -1,7 +1,7 @@
-"""What can be wrong with a tree, and how readers say it.
+"""What can be wrong with a tree, and how readers report it.
 
-A reader collects a `Problem` for everything that is wrong, the place named by its `Origin`, and hands them all to
-`refuse`. The error shows the first; `hedgerow doctor` lists them all.
+A reader collects a `Problem` for everything that is wrong, with its location given by an `Origin`, and passes them
+to `refuse`. The error shows the first; `hedgerow doctor` lists them all.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Problem:
     kind: str
     """A word or two to sort by, such as "cycle"."""
     message: str
-    """The offenders and where they stand, as a sentence."""
+    """The offenders and their location, as a sentence."""
     remedy: str
     """What to do about it, as a sentence."""
 
@@ -52,12 +52,12 @@ class FlawedTreeError(TreeError):
         super().__init__(message)
 
     def __reduce__(self) -> tuple[type[FlawedTreeError], tuple[Any, ...]]:
-        return FlawedTreeError, (self.problems, self._doctor)  # or it would be made again from its message alone
+        return FlawedTreeError, (self.problems, self._doctor)  # the default would pass the message as `problems`
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where the input comes from, to tell the user where something stands.
+    """Where the input comes from, for messages about places in it.
 
     >>> Origin("tree.csv").at(7, 9), Origin(None, "pair").at(7)
     ('tree.csv, lines 7 and 9', 'pair 7')
@@ -68,10 +68,10 @@ class Origin:
     unit: str = "line"
     """What its parts are called: "line", "pair", "row"."""
     format: str | None = None
-    """Its format, where the extension does not tell it."""
+    """Its format, if the extension does not determine it."""
 
     def at(self, *places: int) -> str:
-        """Return the place of some parts, counted from 1."""
+        """Describe the location of some parts, counted from 1."""
         several = len(places) > 1
         numbers = f"{', '.join(map(str, places[:-1]))} and {places[-1]}" if several else str(places[0])
         where = f"{self.unit}{'s' if several else ''} {numbers}"
@@ -93,7 +93,7 @@ class Origin:
 
 
 def require_edges(table: NodeTable, origin: Origin) -> NodeTable:
-    """Refuse a tree of one node."""
+    """Raise an error for a tree with a single node."""
     if len(table.names) < 2:
         only = f" ({table.names[0]!r})" if table.names else ""
         refuse([no_edges(origin, only)], origin)
@@ -101,16 +101,16 @@ def require_edges(table: NodeTable, origin: Origin) -> NodeTable:
 
 
 def control_character(name: str, where: str) -> Problem:
-    """Describe a name that would be cut short or misread further on."""
+    """Describe a name that would later be truncated or misread."""
     return Problem(
         "control character",
-        f"{where}: the name {name!r} holds a control character.",
-        "Remove it, or write a blank instead.",
+        f"{where}: the name {name!r} contains a control character.",
+        "Remove it, or replace it by a space.",
     )
 
 
 def check_root(root: Any) -> None:
-    """Refuse what could not be the name of a root that is to be added."""
+    """Raise an error for anything that cannot be the name of an added root."""
     if not isinstance(root, str) or not root.strip() or any(with_control([root])):
         raise ParameterError(
             f"The root needs a name, text without control characters: {argument('root', 'NAME')}, not {root!r}."
@@ -118,20 +118,20 @@ def check_root(root: Any) -> None:
 
 
 def root_taken(root: str, why: str, where: str) -> Problem:
-    """Describe a root that is to be added under a name that a class has."""
+    """Describe an added root whose name a class already has."""
     return Problem(
         "root",
-        f"{why}, so that a root named {root!r} is to be added, but a class has that name already ({where}).",
+        f"{why}, so a root named {root!r} must be added, but a class already has that name ({where}).",
         f"Choose another name for the root: {argument('root', 'NAME')}.",
     )
 
 
 def no_edges(origin: Origin, only: str = "") -> Problem:
-    """Describe a tree without a class below its root."""
-    what = f"has only one node{only}" if only else "is empty: it names no classes"
+    """Describe a tree without any class below its root."""
+    what = f"has only one node{only}" if only else "is empty: it contains no classes"
     return Problem("empty", f"{origin.subject} {what}.", "A tree needs at least one class below its root.")
 
 
 def refuse(problems: Sequence[Problem], origin: Origin) -> NoReturn:
-    """Raise the first problem, with all of them attached."""
+    """Raise an error that shows the first problem and carries all of them."""
     raise FlawedTreeError(problems, origin.doctor)

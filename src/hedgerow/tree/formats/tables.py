@@ -1,4 +1,4 @@
-"""Tables: the rows of CSV text; frames of pandas, polars or Arrow, records (dicts) and plain rows in memory."""
+"""Tables: rows of CSV text; pandas, polars or Arrow tables, records (dicts) and plain rows in memory."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def numbered_rows(
     text: str, delimiter: str, origin: Origin, *, skip: Callable[[Sequence[str]], bool] | None = None
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line on which each row of a table starts, and its cells; the first row may be skipped."""
-    # In strict mode a quote that is never closed is an error instead of swallowing the rest of the file.
+    """Yield the line on which each row of a table starts, and its cells; `skip` decides on the first row."""
+    # In strict mode, a quote that is never closed is an error; otherwise it would swallow the rest of the file.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     line = 1
     first = True
@@ -32,25 +32,25 @@ def numbered_rows(
             line = reader.line_num + 1
     except csv.Error as error:
         remedy = (
-            f"Names have at most {csv.field_size_limit():,} characters."
+            f"Names can have at most {csv.field_size_limit():,} characters."
             if "field limit" in str(error)
-            else 'A name that holds a quote is written with the quote doubled, in quotes: "the ""red"" fox".'
+            else 'If a name contains quotes, double them and put the name in quotes: "the ""red"" fox".'
         )
         raise FileError(f"{origin.at(line)} cannot be read as a table: {error}. {remedy}") from None
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows, with the names of their columns where they have such."""
+    """Rows, with the names of their columns if they have any."""
 
     columns: list[str] | None
     rows: list[Sequence[Any]]
 
 
 def as_table(source: Any) -> Table:
-    """Take a table for what it is; no library is imported that the user has not brought.
+    """Convert any kind of table; this imports no library that the user has not imported.
 
-    Columns of a frame that are numbered rather than named have no names.
+    Columns that are numbered rather than named count as having no names.
 
     >>> as_table([{"parent": "bird", "child": "robin"}, {"parent": "bird", "child": "wren"}])
     Table(columns=['parent', 'child'], rows=[['bird', 'robin'], ['bird', 'wren']])
@@ -65,8 +65,8 @@ def as_table(source: Any) -> Table:
         return _frame(source.column_names, zip(*(column.to_pylist() for column in source.columns), strict=True))
     if isinstance(source, Mapping) or not isinstance(source, Iterable):
         raise ParameterError(
-            f"Data are given as rows, records or a frame, not as one {type(source).__name__}. Nested dicts are "
-            f"read by Hierarchy.from_json; a dict of columns becomes a frame by pandas.DataFrame(...)."
+            f"Give the data as rows, records or a data frame, not as a single {type(source).__name__}. For nested "
+            f"dicts, use Hierarchy.from_json; for a dict of columns, make a pandas.DataFrame first."
         )
     rows = [_plain(row) for row in source]
     if rows and all(isinstance(row, Mapping) for row in rows):
@@ -80,7 +80,7 @@ def _frame(columns: Iterable[Any], rows: Iterable[Sequence[Any]]) -> Table:
 
 
 def _plain(row: Any) -> Any:
-    """Return a row as a sequence, or the record that it is."""
+    """Return a row as a sequence; a record is returned as it is."""
     if isinstance(row, Mapping | tuple | list):
         return row
     if isinstance(row, str) or not isinstance(row, Iterable):
@@ -91,22 +91,22 @@ def _plain(row: Any) -> Any:
 def _records(records: list[Any]) -> Table:
     columns = list(records[0])
     if not all(isinstance(column, str) for column in columns):
-        raise ParameterError(f"The keys of records are names of columns, which are strings; got {columns!r}.")
+        raise ParameterError(f"The keys of records must be column names, as strings; got {columns!r}.")
     for number, record in enumerate(records, 1):
         new = [str(key) for key in record if key not in columns]
         if new:
             raise ParameterError(
-                f"Record {number} has {some(new)}, which the first record has not. The first record must have all "
-                f"columns, in their order; use None where a value is missing."
+                f"Record {number} has {some(new)}, which the first record lacks. The first record must have all "
+                f"columns, in order; use None if a value is missing."
             )
     return Table(columns, [[record.get(column) for column in columns] for record in records])
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a cell of a frame stands for no value: None, NaN, NaT or pandas' NA.
+    """Return whether a cell of a data frame is a missing value: None, NaN, NaT or pandas' NA.
 
     >>> is_missing(None), is_missing(float("nan")), is_missing("NA")
     (True, True, False)
     """
-    # NaN and NaT differ from themselves; NA refuses to be compared.
+    # NaN and NaT differ from themselves; NA raises an error when compared.
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
