@@ -364,7 +364,7 @@ def test_two_outputs_in_one_place_are_refused(place: Path, capsys: pytest.Captur
     ):
         out, err = hedgerow(capsys, verb, "a.npz", *more, "--tree", "tree.csv", status=2)
         assert out == ""
-        assert "is to hold two outputs. Give each of them a name of its own" in " ".join(err.split())
+        assert "is named for two outputs. Give each output its own name" in " ".join(err.split())
     assert sorted(place.iterdir()) == before
     hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", "--json", "/dev/null")
 
@@ -385,13 +385,13 @@ def test_an_evaluation_replaces_only_evaluations(place: Path, capsys: pytest.Cap
         refused("evaluate", "a.npz", *tree, "-o", "mine", said=said)
         Path("mine", name).unlink()
     H.save("tree.json")
-    refused("evaluate", "a.npz", "--tree", "tree.json", "-o", ".", said="overwrite tree.json, which is read")
+    refused("evaluate", "a.npz", "--tree", "tree.json", "-o", ".", said="overwrite tree.json, which is an input")
     Path("tree.json").unlink()
     for _ in range(2):
         hedgerow(capsys, "evaluate", "a.npz", *tree, "-o", ".")  # beside other files, and again
-    refused("evaluate", "b.csv", "--tree", "tree.json", "-o", ".", said="overwrite tree.json, which is read")
+    refused("evaluate", "b.csv", "--tree", "tree.json", "-o", ".", said="overwrite tree.json, which is an input")
     hedgerow(capsys, "evaluate", "a.npz", *tree, "-o", "one")
-    said = "one/curve.npz would overwrite one/curve.npz, which is read"
+    said = "one/curve.npz would overwrite one/curve.npz, which is an input"
     refused("compare", "one", "b.csv", *tree, "--json", "one/curve.npz", said=said)
 
 

@@ -77,7 +77,7 @@ def test_models_return_as_many_features_as_they_say(
         ),
         ("no.such.module:Model", (5,), {}, "cannot be imported"),
         ("hedgerow.learn.models:Nothing", (5,), {}, "cannot be imported"),
-        ("hedgerow.learn.models:MODELS", (5,), {}, "not something to call"),
+        ("hedgerow.learn.models:MODELS", (5,), {}, "is dict, which cannot be called"),
         ("math:hypot", (5,), {}, "must be a torch.nn.Module"),
         (nn.ReLU(), (5,), {}, "int attribute 'out_features'"),
         (nn.Linear(5, 7), (5,), {"width": 3}, "takes no parameters"),

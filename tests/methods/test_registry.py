@@ -79,16 +79,20 @@ def test_an_unknown_parameter_lists_what_there_is() -> None:
         ("multilabel-focal", {"gamma": float("inf")}, "gamma must be 0 or more"),
         ("deep-rtc", {"cut_probability": -0.1}, "cut_probability must lie between 0 and 1"),
         ("softmax-margin", {"alpha": -5.0}, "alpha must be 0 or more"),
-        ("softmax-margin", {"margin": "edges"}, "margin is 'correct', 'depth', 'information' or a function"),
+        ("softmax-margin", {"margin": "edges"}, "margin must be 'correct', 'depth', 'information' or a function"),
         ("softmax-margin", {"margin": lambda lca: lca[:1]}, "one finite value for each"),
         ("soft-labels", {"beta": -1.0}, "beta must be 0 or more"),
         ("logit-adjusted-conditional-softmax", {"tau": -1.0}, "tau must be 0 or more"),
         (
             "logit-adjusted-conditional-softmax",
             {"counts": [1.0, 2.0]},
-            "counts needs a number, 0 or more, for each",
+            "counts must hold a number, 0 or more, for each",
         ),
-        ("logit-adjusted-conditional-softmax", {"counts": -np.ones(len(H))}, "counts needs a number, 0 or more"),
+        (
+            "logit-adjusted-conditional-softmax",
+            {"counts": -np.ones(len(H))},
+            "counts must hold a number, 0 or more",
+        ),
     ],
 )
 def test_parameters_out_of_range_are_refused(name: str, params: dict[str, Any], match: str) -> None:
@@ -103,7 +107,7 @@ def test_wrong_shapes_and_labels_are_refused(case: Case) -> None:
     theta, labels = torch.zeros(2, width), torch.zeros(2, dtype=torch.int64)
     with pytest.raises(ScoreError, match=rf"Scores must be \[batch, {width}\], one column for each of the"):
         method.loss(torch.zeros(2, width + 1), labels)
-    with pytest.raises(ScoreError, match="One label a row is needed; 2 rows came with labels of shape"):
+    with pytest.raises(ScoreError, match="One label per row is needed; got 2 rows and labels of shape"):
         method.loss(theta, torch.zeros(3, dtype=torch.int64))
     with pytest.raises(ScoreError, match=r"a tensor of node indices, such as torch.tensor\(h.indices\(names\)\)"):
         method.loss(theta, [0, 1])  # type: ignore[arg-type]

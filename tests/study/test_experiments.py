@@ -229,7 +229,7 @@ def test_out_of_scope_takes_groups_out_or_takes_labels_as_they_are(tmp_path: Pat
 
     below = max(tau for tau in special.expit(LOGITS) if tau <= 0.9)
     (table,) = report.findings["out_of_scope"].tables.values()
-    assert f"the nearest below counts: τ = 0.9 is taken at {below:.5g}." in table.notes[-1]
+    assert f"nearest recorded threshold below τ: for τ = 0.9, {below:.5g}." in table.notes[-1]
 
     labels = splits().test.labels.copy()
     labels[:10] = 0

@@ -185,7 +185,8 @@ def test_a_record_does_not_depend_on_how_many_cells_run_at_the_same_time(
 def test_no_cell_starts_after_the_limit(tmp_path: Path) -> None:
     for jobs in (1, 2):
         report = run(tmp_path, limit=0.0, jobs=jobs)
-        assert [failure.message for failure in report.failures] == ["it was not started: the time was over"] * 2
+        messages = [failure.message for failure in report.failures]
+        assert messages == ["it was not started: the time limit was reached"] * 2
         assert report.findings["main"].tables == {}
 
 

@@ -77,7 +77,7 @@ def test_the_sentences_change_with_the_table() -> None:
     first, second = main_sentences(main_table({flat: (0.7, 0.4), top: (0.6, 0.3), "New": (0.75, 0.2)}))
     assert "New has the best trade-off" in first
     assert "AP 75.0 %" in first
-    assert f"{flat} tells most" in first
+    assert f"{flat} has the highest recall when 95 % of the answers must be right" in first
     assert "New beats it" in second
     assert f"{top} falls behind" in second
     assert "10.0 points below" in second
@@ -94,8 +94,8 @@ def test_one_seed_claims_nothing() -> None:
     table = main_table({flat: (0.7, 0.4), top: (0.705, 0.5), "New": (0.6, 0.2)}, seeds=1)
     first, second, third = main_sentences(table)
     assert first.startswith(f"In this one seed, {top} has the best trade-off")
-    assert "also tells most" in first
+    assert "also has the highest recall" in first
     assert "no method is more than 1 point above it, New is more than that below" in second
     assert "0.5 points above" in second
-    assert third == "One seed cannot tell such differences from luck: give --seeds 3 or more."
+    assert third == "With one seed, such differences may be luck: use --seeds 3 or more."
     assert "beat" not in first + second + third

@@ -1,8 +1,8 @@
 """The command `hedgerow`: one verb per job and per file, no logic of its own.
 
-In come the words of a command line; out go findings on the terminal, the files that were asked for, and an exit
-status. A verb is a function with `@app.command()` that parses, calls the library and prints. It imports what it
-needs inside the function, so that `hedgerow --help` stays quick.
+In come the words of a command line; out go findings on the terminal, the requested files, and an exit status. A
+verb is a function with `@app.command()` that parses, calls the library and prints. It imports what it needs inside
+the function, so that `hedgerow --help` stays quick.
 """
 
 from hedgerow.cli import compare, doctor, evaluate, predict, study, train  # noqa: F401  (importing a verb registers it)

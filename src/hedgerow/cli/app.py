@@ -15,14 +15,14 @@ from hedgerow import __version__
 from hedgerow.errors import HedgerowError, as_options
 
 BAD_INPUT = 2
-"""Exit status where the input cannot be used at all."""
+"""Exit status if the input cannot be used at all."""
 
 _OF_TRAINING = ("torch", "lightning", "torchmetrics", "safetensors", "sklearn", "PIL", "matplotlib")
 _PLAIN = {"▲": "+", "▼": "-", "≈": "~", "–": "-", "…": ".", "│": "|", "├": "|", "└": "`", "─": "-"}
 
 app = typer.Typer(
     name="hedgerow",
-    help="Answers from a tree of classes: as specific as they can be, as sure as they must be.",
+    help="Answers from a tree of classes: as specific as possible, as sure as required.",
     epilog="Example: hedgerow doctor tree.csv",
     no_args_is_help=True,
     add_completion=False,
@@ -44,7 +44,7 @@ def common(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Hold the options that stand before the verb."""
+    """Hold the options that come before the verb."""
 
 
 def main() -> None:
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
-    """Say with other characters what the encoding of the output has none for."""
+    """Replace characters that the encoding of the output does not have."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(_PLAIN.get(sign, "?") for sign in error.object[error.start : error.end]), error.end

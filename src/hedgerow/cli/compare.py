@@ -1,4 +1,4 @@
-"""`hedgerow compare`: set models side by side."""
+"""`hedgerow compare`: compare models."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ def compare(
     information: InformationOfFilesOption = None,
     below_label: BelowLabelOfFilesOption = None,
     against: Annotated[
-        Against, typer.Option(help="Compare with the first, or with the best by AP.")
+        Against, typer.Option(help="Compare with the first model, or with the best one by AP.")
     ] = Against.first,
     bootstrap: Annotated[
         int, typer.Option(metavar="N", min=0, help="Number of paired bootstrap replicates; 0 for none.")
     ] = 1000,
 ) -> None:
-    """Set several models side by side, and say whether their differences are real."""
+    """Compare several models, and say whether their differences are real."""
     from hedgerow.measure import MEMBERS, Evaluation, compare, evaluate, read_or_evaluate
     from hedgerow.show import print_comparison
 
@@ -96,7 +96,7 @@ def compare(
     draw = drawing(figure, rules)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
     hierarchy = None if tree_file is None else tree_file.read()
-    # Only what is given: a folder must agree with it, a score file has defaults for the rest.
+    # Pass on only what was given: a folder must agree with it, and a score file has defaults for the rest.
     given = {"information": information, "below_label": below_label}
     options: dict[str, Any] = {name: option.value for name, option in given.items() if option is not None}
 

@@ -43,7 +43,7 @@ def doctor(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Labels that should be in the tree: .txt, one a line; or .csv, .parquet with a column 'label'.",
+            help="Labels that should be in the tree: .txt, one per line; or .csv, .parquet with a column 'label'.",
         ),
     ] = None,
     titles: Annotated[
@@ -62,9 +62,9 @@ def doctor(
     delimiter: DelimiterOption = None,
     json_file: JsonOption = None,
 ) -> None:
-    """Explain a tree in plain words, and everything that is wrong with it.
+    """Describe a tree in plain words, and explain everything that is wrong with it.
 
-    Exit status 0 if all is well, 1 if there are problems.
+    The exit status is 0 if all is well, and 1 if there are problems.
     """
     from hedgerow.doctor import examine
 

@@ -79,7 +79,7 @@ def evaluate(
         int, typer.Option(metavar="N", min=0, help="Add intervals from N bootstrap replicates, such as 1000.")
     ] = 0,
 ) -> None:
-    """Measure a model's scores at every balance between being right and being specific."""
+    """Measure a model's scores at every trade-off between being right and being specific."""
     from hedgerow import measure
     from hedgerow.measure import MEMBERS, try_evaluation_folder
     from hedgerow.show import print_evaluation

@@ -1,4 +1,4 @@
-"""What the verbs share: options, progress bars, files written at the end."""
+"""What the verbs share: options, progress bars, output files."""
 
 from __future__ import annotations
 
@@ -33,14 +33,16 @@ TreeFormatOption = Annotated[
     typer.Option(
         "--tree-format",
         metavar="FORMAT",
-        help=f"Format of the tree: {', '.join(FORMATS)}. By default by extension (.csv, .tsv: edges).",
+        help=f"Format of the tree: {', '.join(FORMATS)}. By default the extension decides (.csv, .tsv: edges).",
         show_default=False,
     ),
 ]
 RootOption = Annotated[
     str,
     typer.Option(
-        "--root", metavar="NAME", help="Name of the root that is added above several tops; not for edge lists."
+        "--root",
+        metavar="NAME",
+        help="Name of the root that is added if several nodes have no parent; not for edge lists.",
     ),
 ]
 SeparatorOption = Annotated[
@@ -48,20 +50,20 @@ SeparatorOption = Annotated[
     typer.Option(
         "--separator",
         metavar="TEXT",
-        help="What stands between the names of paths; by default / or ;, as found.",
+        help="What separates the names in a path; by default / or ;, whichever is found.",
         show_default=False,
     ),
 ]
 DisambiguateOption = Annotated[
     bool,
-    typer.Option("--disambiguate", help="Call classes of lineages or paths that share a name 'parent/name'."),
+    typer.Option("--disambiguate", help="In lineages or paths, call classes that share a name 'parent/name'."),
 ]
 NaOption = Annotated[
     list[str] | None,
     typer.Option(
         "--na",
         metavar="TEXT",
-        help="What stands in blank cells of lineages, such as NA; may be repeated.",
+        help="Text that marks a blank cell in lineages, such as NA; may be repeated.",
         show_default=False,
     ),
 ]
@@ -162,10 +164,10 @@ class BelowLabel(StrEnum):
 
 
 _INFORMATION = "How to measure specificity: by the leaves a node rules out, in bits, or by its depth."
-_BELOW_LABEL = "What an answer below its label counts as: 'wrong' for labels that mean \"none of these\"."
+_BELOW_LABEL = "What an answer below its label counts as; use 'wrong' for labels that mean \"none of these\"."
 InformationOption = Annotated[Information, typer.Option(help=_INFORMATION)]
 BelowLabelOption = Annotated[BelowLabel, typer.Option(help=_BELOW_LABEL)]
-# Where evaluation folders may be given, which were made with a choice of their own.
+# For verbs that also take evaluation folders, which have recorded their own choice.
 InformationOfFilesOption = Annotated[Information | None, typer.Option(help=_INFORMATION, show_default="leaves")]
 BelowLabelOfFilesOption = Annotated[BelowLabel | None, typer.Option(help=_BELOW_LABEL, show_default="label")]
 
@@ -192,16 +194,16 @@ class TreeFile:
         disambiguate: bool,
         na: Sequence[str] | None,
     ) -> TreeFile | None:
-        """Return the tree, or None where none is given."""
+        """Return the tree, or None if none is given."""
         return None if path is None else cls(path, tree_format, root, separator, disambiguate, tuple(na or ()))
 
     @property
     def reading(self) -> dict[str, Any]:
-        """The arguments of `Hierarchy.read` beside the path."""
+        """The arguments of `Hierarchy.read`, except the path."""
         return {name: value for name, value in vars(self).items() if name != "path"}
 
     def read(self) -> Hierarchy:
-        """Read the tree; messages name options."""
+        """Read the tree; error messages name options."""
         from hedgerow.tree import Hierarchy
 
         with as_options():
@@ -209,7 +211,7 @@ class TreeFile:
 
     @property
     def arguments(self) -> list[str]:
-        """What to write on the command line to give this tree again."""
+        """The command-line arguments that describe this tree."""
         return ["--tree", str(self.path), *options(**self.reading)]
 
 
@@ -248,10 +250,10 @@ def class_columns(given: str | None) -> list[str] | None:
 
 @final
 class Output(Console):
-    """Where findings are printed. If nobody reads on, as behind `| head`, files are still to be written."""
+    """Where findings are printed. If the reader stops early, as with `| head`, files are still written."""
 
     def on_broken_pipe(self) -> None:
-        """Write the rest to nowhere."""
+        """Discard the rest of the output."""
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -280,19 +282,22 @@ def open_any_scores(
         run = RunFolder(path)
         if data is not None:
             return RunScores(run, data, labels=labels)
-        run.metrics()  # says so if the run is not finished
+        run.metrics()  # an error if the run is not finished
         return open_scores(run.scores, run.hierarchy(), labels=labels)
     if not path.exists():
         raise FileError(f"{path} does not exist. Give a score file, or the folder of a training run.")
     if data is not None:
-        raise ParameterError(f"--data goes with the folder of a training run, which {path} is not.")
+        raise ParameterError(
+            f"--data needs the folder of a training run, and {path} is not one. Give such a folder, or leave out "
+            f"--data."
+        )
     if tree is None:
         raise ParameterError(f"{path} is a score file, which needs a tree: give --tree TREE.")
     return open_scores(path, tree.read(), labels=labels, **reading.keywords)
 
 
 def name_of(path: Path) -> str:
-    """Return what to call a model: a file without its ending, a folder as it is."""
+    """Return the name of a model: of a file its stem, of a folder its name."""
     return path.resolve().name if path.is_dir() else path.stem
 
 
@@ -307,14 +312,14 @@ def check_outputs(
     members: Sequence[str] = (),
     inputs: Sequence[Path | None],
 ) -> None:
-    """Refuse early what could not be written after a long computation, or would overwrite what is needed.
+    """Refuse outputs that could not be written after a long computation, or that would overwrite an input.
 
     Parameters
     ----------
     files, folder
-        What will be written, where it was asked for; the folder first.
+        What will be written, if requested; the folder is written first.
     members
-        Names of the files in the folder that must not be mixed up with others.
+        Names of the files in the folder, which no other output may use.
     inputs
         What is read.
     """
@@ -324,31 +329,31 @@ def check_outputs(
         for given in inputs:
             if given is not None and path.exists() and given.exists() and path.samefile(given):
                 raise FileError(
-                    f"{path} would overwrite {given}, which is read. Give another name for the output."
+                    f"{path} would overwrite {given}, which is an input. Give the output another name."
                 )
     taken: set[Path] = set()
     for path in [*inside, *outputs, *([] if folder is None else [folder])]:
         place = path.resolve()
         if place in taken and not is_special(path):
-            raise FileError(f"{path} is to hold two outputs. Give each of them a name of its own.")
+            raise FileError(f"{path} is named for two outputs. Give each output its own name.")
         taken.add(place)
-    made: set[Path] = set()  # folders that will be there once they are needed
+    made: set[Path] = set()  # folders that will exist by the time they are needed
     if folder is not None:
         try_folder(folder)
         made = {place for place in (folder.resolve(), *folder.resolve().parents) if not place.exists()}
     for path in outputs:
         if path.resolve() in made:
-            raise FileError(f"{path} is to be a folder, for {folder}. Give another name for the output.")
+            raise FileError(f"{path} will be a folder, needed for {folder}. Give the output another name.")
         if path.resolve().parent not in made:
             try_file(path)
 
 
 def drawing(path: Path | None, rules: str | None) -> Callable[[Sequence[Evaluation]], None]:
-    """Return what draws the figure; without matplotlib, say so and draw nothing."""
+    """Return the function that draws the figure; without matplotlib, print a notice and draw nothing."""
     marked = _rules(rules)
     if path is None:
         if rules is not None:
-            raise ParameterError("--rules says what to mark in a figure: give --figure FILE.")
+            raise ParameterError("--rules chooses what to mark in a figure: give --figure FILE too.")
         return lambda _: None
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise ParameterError(f"{path}: figures are written as .png, .pdf or .svg.")
@@ -357,7 +362,7 @@ def drawing(path: Path | None, rules: str | None) -> Callable[[Sequence[Evaluati
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != "matplotlib":
             raise
-        notice = "No figure is drawn: that needs matplotlib. Install it with: pip install 'hedgerow[plot]'"
+        notice = "No figure is drawn: it needs matplotlib. Install it with: pip install 'hedgerow[plot]'"
         Console(stderr=True).print(notice, style="yellow", markup=False)
         return lambda _: None
 
@@ -379,13 +384,13 @@ def _rules(given: str | None) -> tuple[str, ...]:
     for name in named:
         if name not in RULES:
             known = ", ".join(rule.replace("_", "-") for rule in RULES)
-            raise ParameterError(f"--rules: there is no rule {name!r}. Choose from {known}, or give none.")
+            raise ParameterError(f"--rules: there is no rule {name!r}. Choose from {known}; or 'none'.")
     return named
 
 
 @contextmanager
 def bar(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Show how far long work is, once it has taken a second."""
+    """Show a progress bar for work that takes longer than a second."""
     from hedgerow.show import live_bar
 
     progress = live_bar(Console(stderr=True))
@@ -402,7 +407,7 @@ def bar(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def explaining_interrupts(kept: str) -> Iterator[None]:
-    """Say what is kept when the work is interrupted, and how to go on."""
+    """When the work is interrupted, say what is kept and how to continue."""
     try:
         yield
     except KeyboardInterrupt:

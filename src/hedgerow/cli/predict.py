@@ -54,7 +54,7 @@ def predict(
         float | None,
         typer.Option(
             metavar="X",
-            help="Answer with the most specific node more likely than X, from 0 to 1.",
+            help="Answer with the most specific node that is more likely than X, from 0 to 1.",
             show_default=False,
         ),
     ] = None,
@@ -64,7 +64,7 @@ def predict(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Answer by a rule that needs no threshold: leaf, majority, plurality, expected_information.",
+            help="Use a rule that needs no threshold: leaf, majority, plurality, expected_information.",
             show_default=False,
         ),
     ] = None,
@@ -83,7 +83,7 @@ def predict(
     delimiter: DelimiterOption = None,
     information: InformationOption = Information.leaves,
 ) -> None:
-    """Answer every example: name, rank or depth, confidence, lineage."""
+    """Write an answer for every example: name, rank or depth, confidence, lineage."""
     from hedgerow.infer import answering_rule
     from hedgerow.score_files import write_predictions
     from hedgerow.show import print_written

@@ -20,7 +20,7 @@ PackOption = Annotated[
 ]
 LimitOption = Annotated[
     float | None,
-    typer.Option("--limit", min=0, metavar="SECONDS", help="Start no cell after so long.", show_default=False),
+    typer.Option("--limit", min=0, metavar="SECONDS", help="Start no cell after SECONDS.", show_default=False),
 ]
 
 
@@ -41,28 +41,28 @@ def study(
     ],
     recipe: Annotated[
         str,
-        typer.Argument(metavar="RECIPE", help="A recipe that ships, or a .toml file.", show_default=False),
+        typer.Argument(metavar="RECIPE", help="A built-in recipe, or a .toml file.", show_default=False),
     ],
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", metavar="DIR", help="Folder of records and results.", show_default=False),
+        typer.Option("-o", "--output", metavar="DIR", help="Folder for records and results.", show_default=False),
     ],
     seeds: Annotated[int, typer.Option(min=1, help="Number of seeds.")] = 1,
     chosen: Annotated[
         str | None,
-        typer.Option("--methods", metavar="A,B,...", help="Methods, by default the nine.", show_default=False),
+        typer.Option("--methods", metavar="A,B,...", help="Methods; by default all nine.", show_default=False),
     ] = None,
     changes: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="KEY=VALUE", help="Change the recipe: optimiser.lr=0.05.", show_default=False
+            "--set", metavar="KEY=VALUE", help="Change the recipe, as in optimiser.lr=0.05.", show_default=False
         ),
     ] = None,
     jobs: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Cells at the same time; by default one a core, or 4 on a GPU, as far as memory goes.",
+            help="Cells to run at the same time; by default one per core, or 4 on a GPU, as memory allows.",
             show_default=False,
         ),
     ] = None,
@@ -74,7 +74,7 @@ def study(
 ) -> None:
     """Run the paper's experiments: tables, curves, sweeps, levels, unseen classes, and more.
 
-    What is done is kept: the same command goes on where it stopped. Exit status 1 if a cell has failed.
+    Finished work is kept: the same command continues where it stopped. The exit status is 1 if a cell failed.
     """
     from hedgerow.learn.training.recipe import Recipe
     from hedgerow.study.cells import PAPER_METHODS
@@ -83,7 +83,7 @@ def study(
     from hedgerow.study.run import study
 
     check_outputs(json_file, pack, folder=output, inputs=(Path(recipe), *(imports or [])))
-    with explaining_interrupts("Finished cells are kept: the same command goes on."):
+    with explaining_interrupts("Finished cells are kept: run the same command to continue."):
         report = study(
             experiment.split(","),
             Recipe.load(recipe, changes or []),

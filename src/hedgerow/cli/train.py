@@ -19,32 +19,32 @@ from hedgerow.cli.options import JsonOption, Output, check_outputs, explaining_i
 def train(
     recipe: Annotated[
         str,
-        typer.Argument(metavar="RECIPE", help="A recipe that ships, or a .toml file.", show_default=False),
+        typer.Argument(metavar="RECIPE", help="A built-in recipe, or a .toml file.", show_default=False),
     ],
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="DIR", help="Folder of the run: new, or empty.", show_default=False
+            "-o", "--output", metavar="DIR", help="Folder for the run: new, or empty.", show_default=False
         ),
     ] = None,
     changes: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="KEY=VALUE", help="Change the recipe: optimiser.lr=0.05.", show_default=False
+            "--set", metavar="KEY=VALUE", help="Change the recipe, as in optimiser.lr=0.05.", show_default=False
         ),
     ] = None,
     devices: Annotated[
-        int | None, typer.Option(min=1, help="Number of devices, as --set run.devices.", show_default=False)
+        int | None, typer.Option(min=1, help="Number of devices: sets run.devices.", show_default=False)
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in DIR.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in DIR.")] = False,
     show: Annotated[
-        bool, typer.Option("--show", help="Print the recipe, every field explained, and stop.")
+        bool, typer.Option("--show", help="Print the recipe with every field explained, and exit.")
     ] = False,
     json_file: JsonOption = None,
 ) -> None:
     """Train a model that can answer with any node of the tree.
 
-    Recipes that ship: glyphs-quick, glyphs, features-linear, images, inat21mini-resnet18, imagenet-resnet50.
+    Built-in recipes: glyphs-quick, glyphs, features-linear, images, inat21mini-resnet18, imagenet-resnet50.
     """
     from hedgerow.learn.training.recipe import Recipe
 
@@ -57,7 +57,7 @@ def train(
 
     folder = Path("runs", Path(recipe).stem) if output is None else output
     check_outputs(json_file, folder=folder, inputs=(Path(recipe),))
-    with explaining_interrupts("Finished epochs are kept: the same command with --resume goes on."):
+    with explaining_interrupts("Finished epochs are kept: run the same command with --resume to continue."):
         run = train(chosen, folder, resume=resume)
     print_run(run, Output())
     if json_file is not None:

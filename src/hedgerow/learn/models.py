@@ -1,6 +1,6 @@
-"""Models: from inputs to features; the layer of class scores on top belongs to the training run.
+"""Models that map inputs to features; the layer of class scores on top belongs to the training run.
 
-`build` returns an `nn.Module` that maps a batch of inputs to [B, out_features] and says how many those are.
+`build` returns an `nn.Module` that maps a batch of inputs to [B, out_features], with `out_features` as attribute.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 
 VARIANCE = 100.0
-"""What the variances of scaled features add up to: steps of 0.1, as in the recipe for features, then suit them."""
+"""The sum of the variances of scaled features; the learning rate of 0.1 in the recipe for features suits it."""
 
 
 def build(model: str | nn.Module, input_shape: Shape, **params: Any) -> nn.Module:
@@ -41,7 +41,7 @@ def build(model: str | nn.Module, input_shape: Shape, **params: Any) -> nn.Modul
     input_shape
         Shape of one example: (d,) for features, (channels, height, width) for images.
     params
-        What the model takes, by name.
+        Parameters of the model, by name.
 
     Examples
     --------
@@ -50,22 +50,22 @@ def build(model: str | nn.Module, input_shape: Shape, **params: Any) -> nn.Modul
     """
     if isinstance(model, nn.Module):
         if params:
-            raise ParameterError(f"A model that is built already takes no parameters; got {', '.join(params)}.")
+            raise ParameterError(f"A model that is already built takes no parameters; got {', '.join(params)}.")
         return _with_features(model, type(model).__name__)
     return _with_features(_called(model, find(model), input_shape, params), model)
 
 
 def find(name: str) -> Callable[..., Any]:
-    """Return what makes a model from the input shape and its parameters; an unknown name is an error."""
+    """Return the function that makes a model from the input shape and parameters; an unknown name is an error."""
     if ":" in name:
         return _imported(name)
     return MODELS[name] if name in MODELS else _from_torchvision(name)
 
 
 class Scaled(nn.Module):
-    """Features brought to the scale that was measured on the training data; it is saved with the weights.
+    """Features brought to a scale that is measured on the training data and saved with the weights.
 
-    Until `measure` is called, features stay as they are.
+    Until `measure` is called, features are left unchanged.
     """
 
     mean: Tensor
@@ -82,7 +82,7 @@ class Scaled(nn.Module):
         self.register_buffer("scale", torch.ones(input_shape))
 
     def measure(self, features: NDArray[np.float32]) -> None:
-        """Centre features [N, d], and divide them so that their variances add up to about `VARIANCE`."""
+        """Measure how to centre and divide features [N, d] so that their variances sum to about `VARIANCE`."""
         found = Scaling.of(features, np.ones(len(features)))
         self.mean.copy_(torch.from_numpy(found.mean))
         self.scale.copy_(torch.from_numpy(found.scale * sqrt(features.shape[1] / VARIANCE)))
@@ -93,7 +93,7 @@ class Scaled(nn.Module):
 
 
 class Linear(nn.Module):
-    """The inputs themselves, as a vector: with the layer of scores on top, a linear model.
+    """The inputs themselves, as a vector; with the layer of scores on top, this is a linear model.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class MLP(nn.Module):
     hidden
         Width of each layer.
     dropout
-        Share of the activations that is set to 0 in training, after each layer.
+        Share of the activations that are set to 0 in training, after each layer.
     scale_inputs
         Bring features to one scale first: see `Linear`.
     """
@@ -157,18 +157,18 @@ class MLP(nn.Module):
 class SmallCNN(nn.Module):
     """Four blocks of convolution, batch normalisation and ReLU, for small images.
 
-    The first three blocks halve the image; the last is averaged over it, in cells of a coarse grid.
+    The first three blocks halve the image; the output of the last is averaged over the cells of a coarse grid.
 
     Parameters
     ----------
     input_shape
         (channels, height, width), at least 8 x 8.
     width
-        Channels of the first block; the second has twice, the others four times as many.
+        Channels of the first block; the second has twice as many, the others four times as many.
     grid
-        Cells of the grid over which the last block is averaged, each way.
+        Cells of the grid in each direction.
     dropout
-        Share of the features that is set to 0 in training.
+        Share of the features that are set to 0 in training.
     """
 
     def __init__(self, input_shape: Shape, *, width: int = 32, grid: int = 2, dropout: float = 0.0) -> None:
@@ -184,7 +184,7 @@ class SmallCNN(nn.Module):
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Map [B, channels, height, width] to [B, out_features]."""
-        # Channels last is nearly twice as fast on a CPU; the weights stay as they are.
+        # Channels last is nearly twice as fast on a CPU; the layout of the weights does not change.
         features: Tensor = self.pool(self.blocks(inputs.to(memory_format=torch.channels_last)))
         return features
 
@@ -200,12 +200,12 @@ MODELS: dict[str, Callable[..., nn.Module]] = {"linear": Linear, "mlp": MLP, "cn
 
 
 def _from_torchvision(name: str) -> Callable[..., nn.Module]:
-    """Return what makes a torchvision model without its classifying layer."""
+    """Return the function that makes a torchvision model without its classifying layer."""
     try:
         from torchvision import models as vision
     except (ImportError, RuntimeError) as error:  # a build for another torch raises a RuntimeError
         raise ParameterError(
-            f"{no_such('model', name, MODELS)} Names of torchvision models need torchvision: pip install "
+            f"{no_such('model', name, MODELS)} The models of torchvision need torchvision: pip install "
             f"'hedgerow[vision]' ({error})."
         ) from None
     known = vision.list_models(module=vision)
@@ -218,7 +218,7 @@ def _from_torchvision(name: str) -> Callable[..., nn.Module]:
     def make(input_shape: Shape, *, pretrained: bool = False, **params: Any) -> nn.Module:
         _require_image(name, input_shape, 1)
         if input_shape[0] != 3:
-            raise ParameterError(f"Model {name!r} takes images of 3 channels; these have {input_shape[0]}.")
+            raise ParameterError(f"Model {name!r} takes images with 3 channels; these have {input_shape[0]}.")
         network: nn.Module = vision.get_model(name, weights="DEFAULT" if pretrained else None, **params)
         return _without_classifier(name, network)
 
@@ -227,7 +227,7 @@ def _from_torchvision(name: str) -> Callable[..., nn.Module]:
 
 def _without_classifier(name: str, network: nn.Module) -> nn.Module:
     """Replace the last layer of the classifying part by the identity, whatever it is called."""
-    for auxiliary in ("aux1", "aux2", "AuxLogits"):  # further classifiers, used in training only
+    for auxiliary in ("aux1", "aux2", "AuxLogits"):  # additional classifiers that are used in training only
         if hasattr(network, auxiliary):
             setattr(network, auxiliary, None)
             network.aux_logits = False  # type: ignore[assignment]
@@ -242,13 +242,15 @@ def _without_classifier(name: str, network: nn.Module) -> nn.Module:
             width = layer.in_features if isinstance(layer, nn.Linear) else layer.in_channels
             network.out_features = width  # type: ignore[assignment]
             return network
-    raise ParameterError(f"Model {name!r} has no classifying layer that could be taken off. Choose another one.")
+    raise ParameterError(f"Model {name!r} has no classifying layer that could be removed. Choose another model.")
 
 
 def _imported(path: str) -> Callable[..., Any]:
     found = import_object(path, "model")
     if not callable(found):
-        raise ParameterError(f"The model {path!r} is {type(found).__name__}, not something to call.")
+        raise ParameterError(
+            f"The model {path!r} is {type(found).__name__}, which cannot be called. Name a class or a function."
+        )
     made: Callable[..., Any] = found
     return made
 

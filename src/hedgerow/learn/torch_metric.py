@@ -1,4 +1,4 @@
-"""Operating curves and their figures as torchmetrics, for training loops that run in several processes."""
+"""Operating curves and their summary figures as torchmetrics, for training loops in one or several processes."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _EVENT_STATES = {"label": torch.int64, "count": torch.int64, "node": torch.int64
 class EventMetric(Metric):
     """What the metrics below share: the threshold events of all examples that all processes have seen.
 
-    What is kept and sent between processes are threshold events, a handful per example, or, with `bins`, whole
-    numbers that are summed. Any number of processes gives the bit-identical result that one process would.
+    The state that is kept and sent between processes is threshold events, a handful per example, or, with `bins`,
+    integers that are summed. The result is bit-identical for any number of processes.
 
     Parameters
     ----------
@@ -111,14 +111,14 @@ class EventMetric(Metric):
     def sync(self, *args: Any, **kwargs: Any) -> None:
         """Gather the states of all processes."""
         if self._builder().bins is None:
-            # Processes without examples must send empty tensors of the type that the others send.
+            # Processes without examples must send empty tensors of the same type as the others.
             for name, dtype in _EVENT_STATES.items():
                 if not len(getattr(self, name)):
                     setattr(self, name, [torch.empty(0, dtype=dtype, device=self.device)])
         super().sync(*args, **kwargs)
 
     def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
-        """Take in the examples of another metric with the same tree and options."""
+        """Add the examples of another metric with the same tree and options."""
         if isinstance(incoming_state, EventMetric):
             self._builder().merge(incoming_state._builder())  # refuses other settings
         super().merge_state(incoming_state)
@@ -148,7 +148,7 @@ class OperatingCurveMetric(EventMetric):
         return self.compute().plot(*args, **options)
 
     def _wrap_compute(self, compute: Callable[..., Any]) -> Callable[..., Any]:
-        # torchmetrics walks through results to clone their tensors and cannot walk through frozen ones.
+        # torchmetrics walks through a result to clone its tensors, and cannot walk through frozen dataclasses.
         boxed = super()._wrap_compute(functools.wraps(compute)(lambda: _Box(compute())))
         return functools.wraps(compute)(lambda: boxed().content)
 
@@ -160,7 +160,7 @@ class _Box:
 
 @final
 class SummaryMetric(EventMetric):
-    """The summary figures of all examples that all processes have seen, as `Evaluation.summary` has them.
+    """The summary figures of all examples that all processes have seen, as in `Evaluation.summary`.
 
     Examples
     --------
@@ -181,7 +181,7 @@ class SummaryMetric(EventMetric):
 
 @final
 class HierarchicalAP(EventMetric):
-    """Average precision, precision over recall, of all examples so far: one number, to be logged as any other.
+    """Average precision (precision over recall) of all examples so far: one number, logged like any other metric.
 
     Examples
     --------
@@ -203,7 +203,7 @@ class HierarchicalAP(EventMetric):
 
 @final
 class RecallAtCorrect(EventMetric):
-    """The largest recall at which a share of the answers is correct, such as R@95C.
+    """The largest recall at which at least a given share of the answers is correct, such as R@95C.
 
     Parameters
     ----------

@@ -10,8 +10,8 @@ one class in one file, which holds both side by side. This is the first room tha
 >>> h.names[method.outputs].tolist()
 ['root', 'pet', 'cat', 'dog', 'wolf']
 
-In the equations A(y) are the ancestors of y and D(y) its descendants, both with y itself; C(y) its children; π(y)
-its parent; L the leaves and L(y) those below y; r the root; LSE a log-sum-exp.
+In the equations, A(y) are the ancestors of y and D(y) its descendants, both including y itself; C(y) are its
+children; π(y) is its parent; L are the leaves and L(y) those below y; r is the root; LSE is the log-sum-exp.
 """
 
 from __future__ import annotations
@@ -70,22 +70,22 @@ METHODS: dict[str, type[Method]] = {
 
 
 def available() -> list[str]:
-    """Return the names that `create` knows, those of installed packages included."""
+    """Return the names that `create` knows, including those from installed packages."""
     return [*METHODS, *(point.name for point in entry_points(group=ENTRY_POINTS) if point.name not in METHODS)]
 
 
 def register(name: str, method: type[Method]) -> None:
-    """Add a method of your own under a name, for recipes, studies and `HedgedClassifier`.
+    """Register your own method under a name, for recipes, studies and `HedgedClassifier`.
 
-    A package can do that without being imported: by an entry point of the group "hedgerow.methods".
+    A package can do this without being imported first, through an entry point in the group "hedgerow.methods".
     """
     if name in METHODS:
-        raise ParameterError(f"There is a method {name!r} already. Choose another name.")
+        raise ParameterError(f"A method named {name!r} already exists. Choose another name.")
     METHODS[name] = checked_method(method, name)
 
 
 def find(name: str) -> type[Method]:
-    """Return the method of that name: one of `available`, or "package.module:Class"."""
+    """Return the method with this name: one of `available`, or "package.module:Class"."""
     if name in METHODS:
         return METHODS[name]
     if ":" in name:
@@ -106,7 +106,7 @@ def parameters(name: str) -> dict[str, Any]:
 
 
 def create(name: str, hierarchy: Hierarchy, **params: Any) -> Method:
-    """Return the method of that name for a tree.
+    """Create the method with this name for a tree.
 
     Parameters
     ----------

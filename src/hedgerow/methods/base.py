@@ -1,4 +1,4 @@
-"""What every training method has: a loss and a likelihood over the same scores, side by side."""
+"""The base class of training methods: a loss and a likelihood of the same scores, side by side."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ Law = Literal[
     "convex at leaves",
     "ignores shifts",
 ]
-"""What a method can promise, beside q(root) = 1 and 0 <= q <= 1, which all do.
+"""What a method can promise, in addition to q(root) = 1 and 0 <= q <= 1, which hold for all methods.
 
 - *parent covers child*: q(parent) >= q(child), exactly
 - *parent covers children*: q(parent) >= the sum over its children, within rounding
 - *leaves sum to 1*: within rounding
-- *loss is -log q*: of the label, whichever node that is
-- *convex*: the loss, in θ; or for leaf labels only
-- *ignores shifts*: adding one number to all scores changes neither loss nor likelihood
+- *loss is -log q*: the loss is -log q(label), for a label at any node
+- *convex*: the loss is convex in θ; *convex at leaves*: for leaf labels only
+- *ignores shifts*: adding one number to all scores changes neither the loss nor the likelihood
 """
 
 NESTED: frozenset[Law] = frozenset({"parent covers child", "parent covers children"})
@@ -47,7 +47,7 @@ DISTRIBUTION: frozenset[Law] = NESTED | {"leaves sum to 1"}
 
 
 class Method(nn.Module, ABC):
-    """A training method: `loss` and `likelihood` of the scores θ that a network puts out.
+    """A training method: `loss` and `likelihood` of the scores θ that a network outputs.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ class Method(nn.Module, ABC):
 
     Notes
     -----
-    A method has no weights. Its arrays follow from the tree, move with ``.to()`` and stay out of `state_dict`.
-    Half-precision scores are raised to float32 first, whatever autocast says.
+    A method has no weights. Its arrays are derived from the tree, move with ``.to()`` and are not saved in
+    `state_dict`. Half-precision scores are converted to float32 first, even under autocast.
     """
 
     scores: ClassVar[ScoredNodes]
@@ -65,9 +65,9 @@ class Method(nn.Module, ABC):
     link: ClassVar[Callable[..., Any]]
     """The function of `hedgerow.likelihood` that turns scores into likelihoods."""
     scale: ClassVar[Scale] = "log"
-    """The scale on which likelihoods are ranked, since on it they do not saturate."""
+    """The scale on which likelihoods are ranked, because they do not saturate on it."""
     laws: frozenset[Law]
-    """What loss and likelihood promise."""
+    """What the loss and the likelihood promise."""
 
     def __init__(self, hierarchy: Hierarchy) -> None:
         super().__init__()
@@ -90,40 +90,40 @@ class Method(nn.Module, ABC):
         theta
             Scores, float [B, len(outputs)].
         labels
-            Nodes, int64 [B]. A label that is not a leaf means "known no deeper"; one at the root teaches nothing.
+            Nodes, int64 [B]. A label that is not a leaf means "known no deeper"; a label at the root says nothing.
         **drawn
-            What `draw` returned; a method that is not given it draws by itself.
+            What `draw` returned; if left out, the method draws it itself.
 
         Returns
         -------
         Tensor
-            [B], float32, or float64 as theta is.
+            [B], float32, or float64 if theta is float64.
         """
         return self._loss(*self._checked(theta, labels), **drawn)
 
     @abstractmethod
     def _loss(self, theta: Tensor, labels: Tensor) -> Tensor:
-        """Return the loss of every example, [B], of scores and labels that were checked."""
+        """Return the loss of every example, [B]; scores and labels have been checked."""
 
     def draw(self, batch: int) -> dict[str, Tensor]:  # noqa: ARG002
-        """Return what the loss of a batch draws at random, by argument; for most methods nothing."""
+        """Return the random draws that the loss of a batch needs, by argument name; most methods need none."""
         return {}
 
     @final
     def likelihood(self, theta: Tensor, scale: Scale = "probability") -> Tensor:
-        """Return q of every node, the root included: [B, len(outputs)] -> [B, len(hierarchy)].
+        """Return q of every node, including the root: [B, len(outputs)] -> [B, len(hierarchy)].
 
-        On ``scale=method.scale`` it does not saturate.
+        With ``scale=method.scale`` it does not saturate.
         """
         return cast("Tensor", self.link(self.hierarchy, theta, scale=scale))
 
     @final
     def log_likelihood(self, theta: Tensor) -> Tensor:
-        """Return log q of every node, computed as such: it does not saturate where q is near 0."""
+        """Return log q of every node, computed directly, so that it does not saturate where q is near 0."""
         return self.likelihood(theta, "log")
 
     def _apply(self, fn: Any, recurse: bool = True) -> Method:
-        """Move the arrays of the tree with the module; another precision is for scores, not for them."""
+        """Move the arrays of the tree with the module, but keep their precision: only scores change theirs."""
         exact = {name: array for name, array in self.named_buffers(recurse=False) if array.is_floating_point()}
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         for name, array in exact.items():
@@ -131,11 +131,11 @@ class Method(nn.Module, ABC):
         return self
 
     def forward(self, theta: Tensor, labels: Tensor) -> Tensor:
-        """Return `loss`: a method stands wherever a torch criterion with ``reduction="none"`` does."""
+        """Return `loss`, so that a method can be used like a torch criterion with ``reduction="none"``."""
         return self.loss(theta, labels)
 
     def _checked(self, theta: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """Return scores in float32 at least and labels in int64, their shapes and values checked."""
+        """Check shapes and values; return scores in at least float32 and labels in int64."""
         if theta.ndim != 2 or theta.shape[1] != self.width:
             raise ScoreError(
                 f"Scores must be [batch, {self.width}], one column for each of the {self.scores}; "
@@ -148,11 +148,11 @@ class Method(nn.Module, ABC):
             )
         if labels.shape != theta.shape[:1]:
             raise ScoreError(
-                f"One label a row is needed; {len(theta)} rows came with labels of shape {tuple(labels.shape)}."
+                f"One label per row is needed; got {len(theta)} rows and labels of shape {tuple(labels.shape)}."
             )
         if labels.is_floating_point() or labels.dtype == torch.bool:
             raise ScoreError(f"Labels must be integer node indices, not {labels.dtype}.")
-        # Where looking would not stop the device or break the graph; in torch.func there is nothing to look at.
+        # Only where reading values neither waits for a device nor breaks a graph; torch.func has no values at all.
         if labels.device.type == "cpu" and not torch.compiler.is_compiling():
             with suppress(RuntimeError):
                 self.hierarchy.nodes(labels.numpy())

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 @final
 class ConditionalSigmoid(Method):
-    """A sigmoid gives each node's likelihood given its parent; they multiply down the path.
+    """A sigmoid gives each node's likelihood given its parent; these multiply along the path.
 
     ``ℓ(y, θ) = Σ_{u ∈ A(y)∖y} Σ_{v ∈ C(u)} BCE([v ⊇ y], σ(θ_v))``
 
-    Only children of proper ancestors of the label have a term. The children of a node may sum to more than it.
+    Only children of proper ancestors of the label have a term. The likelihoods of a node's children may sum to
+    more than its own.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @final
 class ConditionalSoftmax(Method):
-    """A softmax among siblings gives each node's likelihood given its parent; they multiply down the path.
+    """A softmax among siblings gives each node's likelihood given its parent; these multiply along the path.
 
     ``ℓ(y, θ) = -log q_y = Σ_{u ∈ A(y)∖r} [LSE_{C(π(u))} θ - θ_u]``, convex for every label.
 
@@ -45,7 +45,7 @@ class ConditionalSoftmax(Method):
         return self.loss_among_siblings(theta, labels)
 
     def loss_among_siblings(self, theta: Tensor, labels: Tensor, added: Tensor | None = None) -> Tensor:
-        """Return the loss with something added to the scores of every example: [nodes but the root]."""
+        """Return the loss after adding `added`, [nodes but the root], to the scores of every example."""
         path = self.paths(labels)
         child, step = self.path_children(path)
         right = torch.cat([path[:, 1:], path[:, -1:]], 1).gather(1, step)  # the sibling on the path

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @final
 class DeepRTC(Method):
-    """Scores add up along the path; the loss is a softmax over the leaves of a tree cut off at random.
+    """Scores add up along the path; the loss is a softmax over the leaves of a randomly cut tree.
 
     ``ℓ(y, θ) = E_K [LSE_K β - LSE_{K ∩ (A(y) ∪ D(y))} β]``, where ``β_v = Σ_{u ∈ A(v)∖r} θ_u``, and
     ``q(θ) = σ(β)``, 1 at the root.
 
-    Every internal node but the root is cut with probability p, independently, for each example; K are the nodes
-    that are cut or leaves and have no cut node above them: exactly one on every path from the root to a leaf.
+    For each example, every internal node except the root is cut independently with probability p. K are the nodes
+    that are cut or are leaves, and have no cut node above them: exactly one on every path from the root to a leaf.
     Parents need not be more likely than their children.
 
     Parameters
@@ -33,7 +33,7 @@ class DeepRTC(Method):
     hierarchy
         The tree of classes.
     cut_probability
-        p, from 0 to 1. The paper found 0 best; the loss is then that of the PS softmax.
+        p, from 0 to 1. The paper found that 0 is best; the loss is then that of the PS softmax.
 
     References
     ----------
@@ -64,21 +64,21 @@ class DeepRTC(Method):
     def _draw(self, batch: int, generator: Generator | None = None) -> Tensor:
         """Cut internal nodes at random: bool [batch, inner]."""
         inner = self.ancestry.inner
-        if generator is None:  # not named, for a graph of any batch size would not take it
+        if generator is None:  # left out: a compiled graph with a dynamic batch size does not accept it
             chance = torch.rand(batch, len(inner), device=inner.device)
         else:
             chance = torch.rand(batch, len(inner), generator=generator, device=generator.device).to(inner.device)
         return chance < self.cut_probability
 
     def draw(self, batch: int) -> dict[str, Tensor]:
-        """Draw the cuts of a batch, outside any compiled graph: ``loss(theta, labels, cut=...)`` takes them."""
+        """Draw the cuts of a batch for ``loss(theta, labels, cut=...)``, outside any compiled graph."""
         return {"cut": self.sample_cut(batch)}
 
     def _loss(self, theta: Tensor, labels: Tensor, cut: Tensor | None = None) -> Tensor:
         """Return the loss of every example, [B].
 
-        `cut` is what `sample_cut` drew, or any bool [B, nodes] that marks cut nodes (root and leaves
-        are ignored); without it every call draws anew.
+        `cut` is what `sample_cut` drew, or any bool [B, nodes] that marks cut nodes (the root and the leaves
+        are ignored); without it, every call draws a new cut.
         """
         if cut is None:
             cut = self._draw(len(labels))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @final
 class FlatSoftmax(Method):
-    """One softmax over the leaves L; an internal node has the sum of its leaves.
+    """One softmax over the leaves L; the likelihood of an internal node is the sum over its leaves.
 
     ``ℓ(y, θ) = -(1 - ε) log q_y - (ε / |L|) Σ_{u ∈ L} log q_u``, where ``q(θ) = A_L softmax_L(θ)``.
 
@@ -28,7 +28,7 @@ class FlatSoftmax(Method):
     hierarchy
         The tree of classes.
     label_smoothing
-        ε, from 0 to 1. The paper found 0 best.
+        ε, from 0 to 1. The paper found that 0 is best.
 
     Examples
     --------

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @final
 class HierarchicalHead(nn.Module):
-    """A linear layer that puts out the scores a method needs, with the method beside it.
+    """A linear layer that outputs the scores a method needs, together with the method.
 
     Parameters
     ----------

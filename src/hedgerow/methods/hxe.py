@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @final
 class HXE(Method):
-    """A flat softmax whose loss weighs the steps down the path ω_0 .. ω_d to the label, deeper ones less.
+    """A flat softmax whose loss weights the steps along the path ω_0 .. ω_d to the label, deeper steps less.
 
     ``ℓ(y, θ) = Σ_{k=1..d} γ^(k-1) [LSE_{L(ω_(k-1))} θ - LSE_{L(ω_k)} θ]``, where γ = e^(-α).
 
@@ -29,7 +29,7 @@ class HXE(Method):
     hierarchy
         The tree of classes.
     alpha
-        α >= 0. The paper found 0 best, which is a flat softmax.
+        α >= 0. The paper found that 0 is best, which is a flat softmax.
 
     References
     ----------

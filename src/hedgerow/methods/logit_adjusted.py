@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 @final
 class LogitAdjustedConditionalSoftmax(Method):
-    """A conditional softmax whose scores, while training, carry how common each child is.
+    """A conditional softmax that adds the log frequency of each child to its score during training.
 
     ``ℓ(y, θ) = Σ_{u ∈ A(y)∖r} [LSE_{C(π(u))} θ' - θ'_u]``, where ``θ'_v = θ_v + τ log P(v | π(v))``.
 
-    What is common anyway need not be learnt, so that rare classes are not drowned. q is that of θ.
+    The scores then need not learn how common a class is, so rare classes are not drowned out. q is that of θ.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ class LogitAdjustedConditionalSoftmax(Method):
         The tree of classes.
     counts
         Number of training examples labelled with each node, in node order:
-        ``numpy.bincount(labels, minlength=len(hierarchy))``. Each leaf counts for one more, so that nothing is
-        impossible; without counts all leaves are taken as equally common.
+        ``numpy.bincount(labels, minlength=len(hierarchy))``. One is added for each leaf, so that nothing is
+        impossible; without counts, all leaves are taken to be equally common.
     tau
         τ >= 0; 0 is a conditional softmax.
 
@@ -55,12 +55,12 @@ class LogitAdjustedConditionalSoftmax(Method):
             raise ParameterError(f"tau must be 0 or more, not {tau}.")
         count = np.zeros(len(hierarchy)) if counts is None else np.asarray(counts, dtype=np.float64)
         if count.shape != (len(hierarchy),) or not (np.isfinite(count) & (count >= 0)).all():
-            raise ScoreError(f"counts needs a number, 0 or more, for each of the {len(hierarchy)} nodes.")
+            raise ScoreError(f"counts must hold a number, 0 or more, for each of the {len(hierarchy)} nodes.")
         self.tau = tau
         self.conditional = ConditionalSoftmax(hierarchy)
         before = np.append(0, np.cumsum(count + hierarchy.is_leaf))
         below = before[hierarchy.end] - before[:-1]
-        # A softmax among siblings needs log P(v | parent) up to a constant only.
+        # A softmax among siblings needs log P(v | parent) only up to a constant.
         constant(self, "adjustment", tau * np.log(below[1:] / below[hierarchy.parent[1:]]))
 
     def _loss(self, theta: Tensor, labels: Tensor) -> Tensor:

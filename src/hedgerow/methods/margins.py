@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy
 
 Margin = Literal["correct", "depth", "information"] | Callable[[NDArray[np.int64]], ArrayLike]
-"""1 - Correct, edges between y and v, bits that they do not share, or a function of their LCA."""
+"""1 - Correct, the edges between y and v, the bits that they do not share, or a function of their LCA."""
 
 
 def margin_parts(hierarchy: Hierarchy, margin: Margin) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -22,11 +22,11 @@ def margin_parts(hierarchy: Hierarchy, margin: Margin) -> tuple[NDArray[np.float
     if callable(margin):
         shared = np.asarray(margin(np.arange(len(hierarchy))), dtype=np.float64)
         if shared.shape != (len(hierarchy),) or not np.isfinite(shared).all():
-            raise ScoreError("A margin function must return one finite value for each of an array of nodes.")
+            raise ScoreError("A margin function must take an array of nodes and return one finite value for each.")
         return np.zeros(len(hierarchy)), shared
     if margin not in ("depth", "information"):
         raise ParameterError(
-            f"margin is 'correct', 'depth', 'information' or a function of the lca, not {margin!r}."
+            f"margin must be 'correct', 'depth', 'information' or a function of the lca, not {margin!r}."
         )
     own = hierarchy.information("depth" if margin == "depth" else "leaves")
     return own, -2 * own

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @final
 class MultilabelFocal(Method):
-    """One binary problem a node, the root r excepted; rare positives are balanced by the focal loss.
+    """One binary problem per node, except the root r; the focal loss balances the rare positives.
 
     ``ℓ(y, θ) = Σ_{u ∈ A(y)∖r} FL(1, σ(θ_u)) + Σ_{u ∉ A(y) ∪ D(y)} FL(0, σ(θ_u))``, where
     ``FL(1, p) = -α (1 - p)^γ log p`` and ``FL(0, p) = -(1 - α) p^γ log(1 - p)``.
@@ -33,9 +33,9 @@ class MultilabelFocal(Method):
     hierarchy
         The tree of classes.
     alpha
-        Weight of the positives, from 0 to 1; None weighs both by 1.
+        Weight of the positives, from 0 to 1; None gives positives and negatives weight 1.
     gamma
-        γ >= 0; how much the easy ones are played down. ``alpha=None, gamma=0`` is plain binary cross-entropy.
+        γ >= 0; how strongly easy nodes are down-weighted. ``alpha=None, gamma=0`` is plain binary cross-entropy.
 
     References
     ----------
@@ -71,7 +71,7 @@ class MultilabelFocal(Method):
         return positive + negative if self.alpha is None else self.alpha * positive + (1 - self.alpha) * negative
 
     def _hardness(self, z: Tensor) -> Tensor:
-        """Return -p^γ log(1 - p) for p = σ(z), the likelihood of what is wrong."""
+        """Return -p^γ log(1 - p) for p = σ(z), the likelihood of the wrong answer."""
         surprise = functional.softplus(z, threshold=50)
-        # A logarithm keeps small p^γ, and its gradient, finite; the usual γ = 1 needs none.
+        # Working in logarithms keeps small p^γ and its gradient finite; the usual γ = 1 does not need it.
         return surprise * (z.sigmoid() if self.gamma == 1 else torch.exp(self.gamma * (z - surprise)))

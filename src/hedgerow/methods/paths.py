@@ -25,12 +25,12 @@ NOTHING = -1e30
 """Logarithm of an empty sum. Finite, so that no gradient is ever inf - inf; exp of it is 0."""
 
 MOST_MASKS = 64
-"""Longer paths than this are never reduced one mask a node."""
+"""Paths longer than this are never reduced with one mask per node."""
 
 
 def constant(module: nn.Module, name: str, values: NDArray[Any]) -> None:
-    """Register an array that follows from the tree: it moves with the module and is not saved with it."""
-    with torch.inference_mode(False):  # fit for autograd wherever it is made
+    """Register an array that is derived from the tree: it moves with the module but is not saved with it."""
+    with torch.inference_mode(False):  # so that autograd can use it wherever it was made
         module.register_buffer(name, torch.tensor(values), persistent=False)
 
 
@@ -38,8 +38,8 @@ def constant(module: nn.Module, name: str, values: NDArray[Any]) -> None:
 class Paths(nn.Module):
     """The path from the root to each label of a batch: [B] -> [B, depth of the tree + 1].
 
-    Entry k is the ancestor at depth k: among the nodes of that depth the last one that does not come after the
-    label. Shallower labels are repeated to the end.
+    Entry k is the ancestor at depth k: the last node of that depth that does not come after the label. Shallower
+    labels are repeated to the end.
     """
 
     key: Tensor
@@ -56,29 +56,29 @@ class Paths(nn.Module):
         constant(
             self, "key", hierarchy.depth[by_level] * len(hierarchy) + by_level
         )  # ascending: by level, then by node
-        constant(self, "node", np.append(0, by_level))  # the one before each place in `key`
+        constant(self, "node", np.append(0, by_level))  # the node before each position in `key`
         constant(self, "level", np.arange(self.length) * len(hierarchy))
         constant(self, "own_level", hierarchy.depth * len(hierarchy))
         constant(self, "end", hierarchy.end)
 
     def forward(self, labels: Tensor) -> Tensor:
-        """Return the paths; `below_root` tells the padding from the rest."""
+        """Return the paths; `below_root` says which entries are not padding."""
         key = torch.minimum(self.level, self.own_level[labels, None]) + labels[:, None]
         return self.node[torch.searchsorted(self.key, key, right=True)]
 
     def related(self, labels: Tensor) -> Tensor:
-        """Tell which nodes are ancestors or descendants, those whose slices meet: [B] -> bool [B, nodes]."""
+        """Tell which nodes are ancestors or descendants: their slices overlap. [B] -> bool [B, nodes]."""
         node = torch.arange(self.nodes, device=labels.device)
         return (node < self.end[labels, None]) & (labels[:, None] < self.end)
 
     def below_root(self, labels: Tensor) -> Tensor:
-        """Tell for steps 1, 2, ... whether the path is that long: bool [B, depth of the tree]."""
+        """Tell, for steps 1, 2, ..., whether the path is that long: bool [B, depth of the tree]."""
         return self.level[1:] <= self.own_level[labels, None]
 
 
 @final
 class Ancestry(nn.Module):
-    """Sums over the ancestors of every node, with a gradient of their own: see `arrays.pass_down`."""
+    """Sums over the ancestors of every node, with a custom gradient: see `arrays.pass_down`."""
 
     inner: Tensor
     column: Tensor
@@ -96,10 +96,10 @@ class Ancestry(nn.Module):
         constant(self, "last", hierarchy.end[inner] - 1)  # the last node below each
 
     def path_scores(self, theta: Tensor, cut: Tensor | None = None) -> Tensor:
-        """Return β_v = Σ θ_u over the ancestors u of v, itself included: [B, nodes but the root] -> [B, nodes].
+        """Return β_v = Σ θ_u over the ancestors u of v, including v: [B, nodes but the root] -> [B, nodes].
 
         With `cut`, bool [B, inner], only nodes that are cut or leaves, and have no cut node above them, keep their
-        β; all others, the root among them, get `NOTHING` or less.
+        β; all others, including the root, get `NOTHING` or less.
         """
         scores: Tensor = _PathSum.apply(theta, cut, self)  # type: ignore[no-untyped-call]
         return scores
@@ -119,7 +119,7 @@ class _PathSum(torch.autograd.Function):
         down = _with_root(down if cut is None else torch.where(cut, NOTHING, down), 0.0)
         scores: Tensor = pass_down(down, tree.above, tree.slot, _at)
         uncut = None if cut is None else (NOTHING * ~cut).to(theta.dtype)
-        if torch.compiler.is_compiling():  # torch 2.11 loses the gradient of what is changed in place
+        if torch.compiler.is_compiling():  # torch 2.11 loses the gradient of tensors changed in place
             scores = scores + _with_root(theta, 0.0 if cut is None else NOTHING)
             return scores if uncut is None else scores.index_add(1, tree.inner, uncut)
         scores[:, 1:] += theta
@@ -134,7 +134,7 @@ class _PathSum(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        # The transpose sums over descendants, a slice: a difference of prefix sums, the same on every run.
+        # The transpose sums over descendants, a slice: take a difference of prefix sums, the same on every run.
         tree, (grad,) = ctx.tree, grads
         sums = grad.cumsum(-1, dtype=torch.float64)
         below = (_at(sums, tree.last) - _at(sums, tree.inner)).to(grad.dtype)
@@ -142,7 +142,7 @@ class _PathSum(torch.autograd.Function):
 
 
 def _with_root(x: Tensor, value: float) -> Tensor:
-    """Return x with a column of one value before the first."""
+    """Return x with a constant column in front."""
     if torch.compiler.is_compiling():
         return functional.pad(x, (1, 0), value=value)
     return torch.cat([x.new_full((len(x), 1), value), x], 1)  # padding would write all columns twice
@@ -154,7 +154,7 @@ def _at(x: Tensor, columns: Tensor) -> Tensor:
 
 @final
 class PathChildren(nn.Module):
-    """The children of every proper ancestor of each label, side by side in as few columns as serve every label."""
+    """The children of every proper ancestor of each label, side by side, in as few columns as all labels need."""
 
     before: Tensor
     child: Tensor
@@ -163,13 +163,13 @@ class PathChildren(nn.Module):
 
     def __init__(self, hierarchy: Hierarchy) -> None:
         super().__init__()
-        # How many children the proper ancestors of each node have, all together.
+        # The number of children that the proper ancestors of each node have in total.
         before = sum_ancestors(hierarchy, np.append(0, hierarchy.child_count[hierarchy.parent[1:]])).astype(
             np.int64
         )
         width = int(before.max())
         constant(self, "before", before)
-        # Siblings side by side. Labels with fewer than `width` children on their path look past the last: padded.
+        # Siblings are side by side. Labels with fewer than `width` children on their path read the padding too.
         constant(
             self, "child", np.append(1 + np.argsort(hierarchy.parent[1:], kind="stable"), np.ones(width, np.int64))
         )
@@ -177,9 +177,9 @@ class PathChildren(nn.Module):
         constant(self, "slot", np.arange(width))
 
     def forward(self, path: Tensor) -> tuple[Tensor, Tensor]:
-        """Return nodes [B, width], and the depth of their parent; past the last, the length of the path less 1."""
+        """Return nodes [B, width] and the depth of their parents; for padding, the length of the path minus 1."""
         before = self.before[path]
-        if _masks_are_cheap(path, path.shape[1]):  # inductor cannot compile a search in several rows
+        if _masks_are_cheap(path, path.shape[1]):  # inductor cannot compile a search over several rows
             step = (before[:, None] <= self.slot[:, None]).sum(-1) - 1
         else:
             step = torch.searchsorted(before, self.slot.repeat(len(path), 1), right=True) - 1
@@ -195,9 +195,9 @@ def in_slice(first: Tensor, last: Tensor, width: int) -> Tensor:
 def negative_log_share(log_q: Tensor, first: Tensor, last: Tensor, paths: Paths | None = None) -> Tensor:
     """Return -log of the sum of q over the columns ``first .. last - 1``, for every row of a log-softmax.
 
-    With `paths` the columns are all nodes, the slice is that of `first`, and its ancestors count too. Exactly 0,
-    with its gradient, where the slice is the whole row. One definition, two ways to run it: a mask, or a gather of
-    the columns of all slices, laid end to end.
+    With `paths`, the columns are all nodes, the slice is that of node `first`, and its ancestors count too. Where
+    the slice is the whole row, the value and its gradient are exactly 0. There are two implementations of one
+    definition: a mask, and a gather of the columns of all slices, laid end to end.
     """
     width = log_q.shape[1]
     is_whole = last - first == width
@@ -221,9 +221,9 @@ def negative_log_share(log_q: Tensor, first: Tensor, last: Tensor, paths: Paths 
 def slice_log_sums(x: Tensor, first: Tensor, last: Tensor, *, inside: bool) -> Tensor:
     """Return log-sum-exps of the rows of x inside, or outside, nested slices, outermost first: [B, K].
 
-    The outermost slice is the whole row. One definition, two ways to run it: a mask a slice, which a GPU reduces
-    in one kernel; or one segmented log-sum-exp over what lies between slices and a running one across them, which
-    touches each score once.
+    The outermost slice is the whole row. There are two implementations of one definition: one mask per slice,
+    which a GPU reduces in one kernel; and one segmented log-sum-exp over what lies between slices, followed by a
+    running one across them, which touches each score once.
     """
     if _masks_are_cheap(x, first.shape[1]):
         within = in_slice(first[:, 1:], last[:, 1:], x.shape[1])
@@ -237,7 +237,7 @@ def slice_log_sums(x: Tensor, first: Tensor, last: Tensor, *, inside: bool) -> T
 
 
 def _running_log_sums(x: Tensor) -> Tensor:
-    """Return log-sum-exps of the first 1, 2, ... columns: [B, K] -> [B, K]."""
+    """Return the log-sum-exps of the first 1, 2, ... columns: [B, K] -> [B, K]."""
     if x.shape[1] > MOST_MASKS:
         return x.logcumsumexp(1)
     # The second derivative of logcumsumexp is NaN where the first is 0.
@@ -246,10 +246,10 @@ def _running_log_sums(x: Tensor) -> Tensor:
 
 
 def innermost(values: Tensor, first: Tensor, last: Tensor, width: int) -> Tensor:
-    """Give every column the value of the innermost of the nested slices that hold it: [B, K] -> [B, width].
+    """Give every column the value of the innermost nested slice that contains it: [B, K] -> [B, width].
 
-    The outermost slice is the whole row. One definition, two ways to run it: a gather, or for a compiler, which
-    makes one kernel of them, nested choices.
+    The outermost slice is the whole row. There are two implementations of one definition: a gather, and nested
+    `where`s, which a compiler fuses into one kernel.
     """
     if not (torch.compiler.is_compiling() and _masks_are_cheap(values, values.shape[1])):
         return values.gather(1, nesting(first, last, width))
@@ -260,7 +260,7 @@ def innermost(values: Tensor, first: Tensor, last: Tensor, width: int) -> Tensor
 
 
 def nesting(first: Tensor, last: Tensor, width: int) -> Tensor:
-    """Return for every column how many of the nested slices but the outermost, the whole row, hold it."""
+    """Return how many nested slices contain each column, not counting the outermost, which is the whole row."""
     step = torch.ones_like(first[:, 1:])
     edges = step.new_zeros(len(first), width + 1)
     edges.scatter_add_(1, first[:, 1:], step).scatter_add_(1, last[:, 1:], -step)
@@ -268,7 +268,7 @@ def nesting(first: Tensor, last: Tensor, width: int) -> Tensor:
 
 
 def segment_log_sums(x: Tensor, segment: Tensor, count: int) -> Tensor:
-    """Return log-sum-exps over the columns of each segment, `NOTHING` over none: [B, M], [B, M] -> [B, count]."""
+    """Return log-sum-exps over the columns of each segment, `NOTHING` if it is empty: 2 x [B, M] -> [B, count]."""
     if _masks_are_cheap(x, count):
         mask = segment[:, None] == torch.arange(count, device=x.device)[:, None]
         return torch.where(mask, x[:, None], NOTHING).logsumexp(-1)

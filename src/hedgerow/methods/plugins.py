@@ -1,4 +1,4 @@
-"""Methods and models that other packages bring, named as "package.module:object"."""
+"""Methods and models from other packages, named "package.module:object"."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from hedgerow.errors import ParameterError
 from hedgerow.methods.base import Method
 
 ENTRY_POINTS = "hedgerow.methods"
-"""The group of entry points by which a package offers methods."""
+"""The group of entry points through which packages offer methods."""
 
 
 def import_object(path: str, what: str) -> Any:
-    """Import what "package.module:object" names; `what` it is to be is said where it cannot be."""
+    """Import the object named "package.module:object"; the error says `what` it should have been."""
     module, _, name = path.partition(":")
     try:
         return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise ParameterError(
-            f"The {what} {path!r} cannot be imported: {error}. Write 'package.module:object', on the Python path."
+            f"The {what} {path!r} cannot be imported: {error}. Write 'package.module:object', and make sure that "
+            f"Python finds the package."
         ) from None
 
 
 def checked_method(found: Any, name: str) -> type[Method]:
-    """Refuse what is not a method."""
+    """Return the method; refuse anything else."""
     if isinstance(found, type) and issubclass(found, Method):
         return found
     raise ParameterError(f"{name!r} is not a method: it must be a subclass of hedgerow.methods.Method.")

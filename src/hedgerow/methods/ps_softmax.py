@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @final
 class PSSoftmax(Method):
-    """A flat softmax over the leaves' path scores: relatives share the scores of their common ancestors.
+    """A flat softmax over the path scores of the leaves: related leaves share the scores of their ancestors.
 
     ``ℓ(y, θ) = -log q_y = LSE_L β - LSE_{L(y)} β``, where ``β_v = Σ_{u ∈ A(v)∖r} θ_u`` and
     ``q(θ) = A_L softmax_L(β_L)``.

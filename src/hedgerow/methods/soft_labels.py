@@ -26,7 +26,7 @@ class SoftLabels(Method):
     ``ℓ(y, θ) = -Σ_u s_u log q_u`` over the label y and the leaves u outside it, where
     ``s_u ∝ exp(-β height(lca(u, y)) / height(root))`` and s_y ∝ 1.
 
-    The leaves below a label that is not a leaf count as the label itself. A large β is a flat softmax.
+    The leaves below a label that is not a leaf count as the label itself. A large β approaches a flat softmax.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Soft-max-descendant: every ancestor of the label against all that is wrong."""
+"""Soft-max-descendant: every ancestor of the label against all unrelated nodes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @final
 class SoftmaxDescendant(Method):
-    """A softmax over all nodes, trained to set each ancestor of the label above everything unrelated to it.
+    """A softmax over all nodes, trained to rank each ancestor of the label above all nodes unrelated to it.
 
-    ``ℓ(y, θ) = Σ_{u ∈ A(y)∖r} |L(u)|⁻¹ [LSE_{{u} ∪ N(u)} θ - θ_u]``, where N(u) is neither above nor below u, and
-    ``q(θ) = A softmax_Y(θ)``: internal nodes have mass of their own.
+    ``ℓ(y, θ) = Σ_{u ∈ A(y)∖r} |L(u)|⁻¹ [LSE_{{u} ∪ N(u)} θ - θ_u]``, where N(u) are the nodes neither above nor
+    below u, and ``q(θ) = A softmax_Y(θ)``: internal nodes have their own mass.
 
     The paper reports it as a negative result.
 

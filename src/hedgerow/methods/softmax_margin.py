@@ -1,4 +1,4 @@
-"""Soft-max-margin: a softmax over all nodes with a margin towards the wrong ones."""
+"""Soft-max-margin: a softmax over all nodes with a margin against the wrong ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @final
 class SoftmaxMargin(Method):
-    """A softmax over all nodes in which wrong nodes get a head start of α C while training.
+    """A softmax over all nodes in which wrong nodes get a head start of α C during training.
 
     ``ℓ(y, θ) = LSE_v(θ_v + α C(y, v)) - LSE_{D(y)} θ``; hard:
     ``max(0, max_{v ∉ D(y)} (θ_v + α C(y, v)) - max_{D(y)} θ)``. ``q(θ) = A softmax_Y(θ)``.
@@ -36,9 +36,9 @@ class SoftmaxMargin(Method):
     margin
         C, which is 0 for descendants of the label: "correct" (1 - Correct: 1 where v is neither above nor below
         y), "depth" (edges between y and v), "information" (bits that y and v do not share), or a function that
-        gives a value to each of an array of nodes, applied to the lowest common ancestor of y and v.
+        takes an array of nodes and returns a value for each, applied to the lowest common ancestors of y and v.
     hard
-        Use the maximum in place of the log-sum-exp: the structured hinge loss.
+        Use the maximum instead of the log-sum-exp: the structured hinge loss.
     """
 
     scores = "nodes"

@@ -1,8 +1,8 @@
 """The paper's empirical study, and some experiments beyond it: one file each.
 
 In come a recipe and the names of experiments; out go records, tables, figures and sentences about what they show.
-An experiment is a grid of cells, each a training and what is measured of it. A finished cell is one small JSON
-record; tables and figures are made of records alone. The next room is `cli`.
+An experiment is a grid of cells; each cell is one training and its measurements. A finished cell is one small JSON
+record; tables and figures are made from records alone. The next room is `cli`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Calibration: the main table once more, scores divided by a temperature fitted to the validation data.
+"""Calibration: the main table again, with scores divided by a temperature fitted to the validation data.
 
-It shares the cells of the main experiment: a temperature costs no training.
+It shares the cells of the main experiment: a temperature needs no further training.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
         rows.append(Row(name, {**held_out, **error, **now}))
     columns = [
         Column("T", "neither", percent=False),
-        Column("NLL", "neither", percent=False),  # two measures: softmaxes and sigmoids are not to be compared
+        Column("NLL", "neither", percent=False),  # softmaxes and sigmoids differ in measure: do not compare them
         Column("NLL at T", "neither", percent=False),
         Column("ECE", "lower"),
         Column("ECE at T", "lower"),

@@ -1,4 +1,4 @@
-"""Cells: one training and what is measured of it, the unit of work, of resuming and of exchange."""
+"""Cells: one training and its measurements, the unit of work, of resuming and of exchange."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ PAPER_METHODS = (
 )
 """The methods of the paper, in the order of its table."""
 
-_PLACES = ("path", "tree", "titles")  # where the data lies does not say what it is
+_PLACES = ("path", "tree", "titles")  # where the data is stored does not say what it is
 
 
 @final
 @dataclass(frozen=True)
 class Cell:
-    """A training by a recipe, seed included, within a task.
+    """A training by a recipe, including the seed, within a task.
 
-    Experiments that need the same training and measure the same of it share their cells.
+    Experiments that need the same training and the same measurements share their cells.
     """
 
     task: str
-    """The experiment that says what is trained and measured."""
+    """The experiment that defines what is trained and measured."""
     recipe: Recipe
     data: Mapping[str, Any]
     """What the data is: see `describe_data`."""
@@ -52,7 +52,7 @@ class Cell:
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """All that decides the result, ready for JSON; where and on what the cell runs is no part of it."""
+        """Everything that determines the result, ready for JSON; not where or on what device the cell runs."""
         recipe = self.recipe
         return {
             "task": self.task,
@@ -73,7 +73,7 @@ class Cell:
 
     @property
     def title(self) -> str:
-        """What to call the cell in messages."""
+        """The name of the cell in messages."""
         given = {**self.recipe.method.params, **self.options}
         settings = "".join(f", {key} {value}" for key, value in given.items())
         return f"{self.recipe.method.name}{settings}, seed {self.recipe.run.seed}"
@@ -82,7 +82,7 @@ class Cell:
 @final
 @dataclass(frozen=True)
 class StudyPlan:
-    """What a study is to cover."""
+    """What a study covers."""
 
     recipe: Recipe
     splits: DataSplits
@@ -95,7 +95,7 @@ class StudyPlan:
         return describe_data(self.splits, self.recipe.data)
 
     def cells(self, task: str, method: str, params: Mapping[str, Any] | None = None, **options: Any) -> list[Cell]:
-        """Return the cells of a method, one a seed; parameters not given are the recipe's, or the defaults."""
+        """Return the cells of a method, one per seed; parameters not given are the recipe's, or the defaults."""
         own = self.recipe.method.params if method == self.recipe.method.name else {}
         choice = Choice(method, {**own, **(params or {})})
         first = self.recipe.run.seed
@@ -131,12 +131,12 @@ class StudyPlan:
 
 
 def as_read(content: Any) -> Any:
-    """Return content as JSON brings it back: lists for tuples."""
+    """Return content as it comes back from JSON: with lists for tuples."""
     return json.loads(canonical(content))
 
 
 def describe_data(splits: DataSplits, choice: Choice) -> dict[str, Any]:
-    """Return what the data is, wherever it lies: its name and parameters, its tree, the numbers of examples."""
+    """Describe the data, wherever it is stored: its name and parameters, its tree, the numbers of examples."""
     return {
         "name": splits.name,
         "parameters": {key: value for key, value in choice.params.items() if key not in _PLACES},
@@ -146,12 +146,12 @@ def describe_data(splits: DataSplits, choice: Choice) -> dict[str, Any]:
 
 
 def canonical(content: Any) -> str:
-    """Return the one JSON text of some content."""
+    """Return the canonical JSON text of some content."""
     return json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def _spelt_out(method: Choice) -> dict[str, Any]:
-    """Return the parameters with their defaults, whole numbers as floats where these are floats."""
+    """Return all parameters, including defaults, with whole numbers as floats where the default is a float."""
     defaults = {key: value for key, value in methods.parameters(method.name).items() if key != "counts"}
     given = {**defaults, **method.params}
     return {key: float(v) if isinstance(defaults.get(key), float) else v for key, v in given.items()}

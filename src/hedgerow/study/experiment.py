@@ -1,4 +1,4 @@
-"""What an experiment is: cells to run, the work on each, and what their records add up to."""
+"""What an experiment is: the cells to run, the work on each, and the findings from their records."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAMES = {
     "softmax-descendant": "Soft-max-descendant",
     "softmax-margin": "Soft-max-margin",
 }
-"""What tables call each method, in their order."""
+"""The names of methods in tables, in the order of the rows."""
 
 FIGURES = {
     "AP": "AP",
@@ -47,7 +47,7 @@ Results = list[dict[str, Any]]
 @final
 @dataclass(frozen=True)
 class Findings:
-    """What an experiment came to."""
+    """The results of an experiment."""
 
     tables: Mapping[str, Table] = field(default_factory=dict)
     """By file name, without suffix."""
@@ -72,7 +72,7 @@ class Experiment:
 def by_method(
     plan: StudyPlan, records: Records, task: str, *, part: str = "all", way: str = "plain", **options: Any
 ) -> dict[str, Results]:
-    """Return the results of every method that has any, one a seed, under the names and in the order of tables."""
+    """Return the results of every method that has any, one per seed, by its name and in the order of tables."""
     found: dict[str, Results] = {}
     for method in plan.methods:
         for record in records.finished(plan.cells(task, method, **options)):
@@ -84,7 +84,7 @@ def by_method(
 
 
 def method_table(title: str, systems: Mapping[str, Results], figures: Mapping[str, str] = FIGURES) -> Table:
-    """Return a table with a row a method and a column a figure."""
+    """Return a table with one row per method and one column per figure."""
     rows = [Row(name, entries(results, figures)) for name, results in systems.items()]
     return Table(title, [Column(name) for name in figures], rows, notes=notes(systems))
 
@@ -103,7 +103,7 @@ def rows_by_column(names: Iterable[str], columns: Mapping[str, tuple[Mapping[str
 
 
 def notes(systems: Mapping[str, Results]) -> tuple[str, ...]:
-    """Say how many seeds stand behind a table, and what is behind the two rows of Deep RTC."""
+    """Say how many seeds a table is based on, and what the row of Deep RTC with PS weights is."""
     seeds = sorted({len(results) for results in systems.values()})
     number = "one seed" if seeds == [1] else f"{' to '.join(map(str, sorted({seeds[0], seeds[-1]})))} seeds"
     said = [f"Mean ± 2 standard deviations over {number}." if seeds[-1] > 1 else "One seed."] if seeds else []

@@ -1,4 +1,4 @@
-"""Hyper-parameters of the losses (the figure in the paper's appendix): a fan of correct-recall curves each."""
+"""Hyper-parameters of the losses (the figure in the paper's appendix): a fan of correct-recall curves for each."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ SWEEPS: dict[str, tuple[str, tuple[dict[str, Any], ...]]] = {
     "Soft-max-margin α": ("softmax-margin", tuple({"alpha": a} for a in (0.0, 1.0, 3.0, 5.0, 7.0, 10.0))),
     "Soft-max-margin: soft or hard": ("softmax-margin", ({"hard": False}, {"hard": True})),
 }
-"""Every sweep: its title, its method, and the parameters it goes through."""
+"""Every sweep: its title, its method, and the parameters it tries."""
 
 
 def cells(plan: StudyPlan) -> list[Cell]:
-    """Return a cell for every value and seed; values that two sweeps share come once."""
+    """Return a cell for every value and seed; values that two sweeps share occur once."""
     found = {
         cell.name: cell
         for method, points in _chosen(plan).values()
@@ -64,7 +64,7 @@ def _chosen(plan: StudyPlan) -> dict[str, tuple[str, tuple[dict[str, Any], ...]]
 
 
 def _fan(plan: StudyPlan, records: Records, title: str) -> dict[str, Results]:
-    """Return the results of every value of a sweep that has any, one a seed."""
+    """Return the results of every value of a sweep that has any, one per seed."""
     method, points = SWEEPS[title]
     moving = [key for key in points[0] if len({point[key] for point in points}) > 1]
     fan: dict[str, Results] = {}

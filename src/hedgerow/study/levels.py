@@ -1,9 +1,9 @@
 """Flat classifiers at different levels (the paper's Table 2): trained at level i, tested at every level j <= i.
 
-Level j divides the leaves among the nodes at depth j; a leaf that ends above it stays a class of its own at every
+Level j divides the leaves among the nodes at depth j; a leaf above depth j remains a separate class at every
 deeper level. A classifier trained at level i gives each class of level j the sum of the probabilities below it;
-its answer at level j is the largest of these. Test examples labelled above level j, and not with a leaf, say
-nothing about it and are left out.
+its answer at level j is the largest of these. Test examples labelled above level j with a node that is not a leaf
+say nothing about level j, and are left out.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def cells(plan: StudyPlan) -> list[Cell]:
 
 
 def at_level(splits: DataSplits, level: int) -> DataSplits:
-    """Return the data with its tree cut at a level, and the labels of training and validation with it."""
+    """Return the data with its tree cut at a level, and the labels projected onto it."""
     tree, projection = splits.hierarchy.cut_at_depth(level)
     train, val, test = (
         examples.with_labels(projection[examples.labels]) for examples in (splits.train, splits.val, splits.test)
@@ -48,7 +48,7 @@ def at_level(splits: DataSplits, level: int) -> DataSplits:
 
 
 def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
-    """Train at one level, and test there and at those above."""
+    """Train at one level, and test at this level and at those above."""
     cut = at_level(splits, int(cell.options["level"]))
     classifier, device, seconds = trained(cell, cut)
     begun = time.perf_counter()
@@ -69,20 +69,20 @@ def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
 
 
 def tested_at(hierarchy: Hierarchy, q: Likelihoods, labels: NDArray[np.int64], level: int) -> dict[str, Any]:
-    """Return the accuracy of the most likely class of a level: of the most likely leaf of the tree cut there."""
+    """Return the accuracy of the most likely class of a level: the most likely leaf of the tree cut there."""
     tree, projection = hierarchy.cut_at_depth(level)
     target = projection[labels]
     known = tree.is_leaf[target]  # other labels say nothing about this level
     found = {"level": level, "classes": len(tree.leaves), "examples": int(known.sum())}
     if not known.any():
         return {**found, "accuracy": 0.0}
-    # A cut tree keeps the order of its nodes, and a node its likelihood.
+    # Cutting a tree changes neither the order of the nodes that remain nor their likelihoods.
     kept = Likelihoods.of(tree, q.values[known][:, hierarchy.depth <= level], q.scale)
     return {**found, "accuracy": evaluate(tree, kept, target[known], classes=tree.names).summary["leaf_exact"]}
 
 
 def findings(plan: StudyPlan, records: Records) -> Findings:
-    """Return the table of accuracies, best per column bold, and whether deeper training pays."""
+    """Return the table of accuracies, with the best per column in bold, and whether deeper training pays off."""
     depth = int(plan.splits.hierarchy.depth.max())
     values: dict[int, dict[int, list[float]]] = {}
     classes: dict[int, int] = {}
@@ -114,8 +114,8 @@ def _sentence(values: dict[int, dict[int, list[float]]], depth: int) -> tuple[st
     better = [j for j in compared if gain[j] > 0]
     mean = 100 * float(np.mean(list(gain.values())))
     said = (
-        f"The classifier trained at the deepest level is more accurate than the one trained at the level asked "
-        f"about at {len(better)} of {len(compared)} levels, by {mean:+.1f} points on average."
+        f"At {len(better)} of {len(compared)} levels, the classifier trained at the deepest level is more "
+        f"accurate than the one trained at that level; the mean difference is {mean:+.1f} points."
     )
     return (said,)
 

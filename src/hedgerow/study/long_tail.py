@@ -1,7 +1,7 @@
-"""Long tail: training examples per class fall off as 1 / rank, as they do in the field.
+"""Long tail: the number of training examples per class falls off as 1 / rank, as it does in the field.
 
-Classes are ranked at random, anew for every seed. The first tenth keeps all its examples; from there the number
-falls as 1 / rank, rounded at random, and is never below one. The test data stays as it is, and is measured by
+Classes are ranked at random, separately for every seed. The first tenth keeps all its examples; from there the
+number falls as 1 / rank, rounded at random, and is never below one. The test data is unchanged, and is measured in
 thirds of the ranking: head, middle, tail.
 """
 
@@ -51,7 +51,7 @@ def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
     """Train on a long tail, and test on head, middle and tail."""
     chosen, classes = thinned(splits.train.labels, float(cell.options["head"]), cell.recipe.run.seed)
     rarer = DataSplits(splits.name, splits.hierarchy, splits.train.subset(chosen), splits.val, splits.test)
-    third = np.full(len(splits.hierarchy), len(PARTS) - 1)  # a class without any example is as rare as can be
+    third = np.full(len(splits.hierarchy), len(PARTS) - 1)  # a class without any examples belongs to the tail
     third[classes] = np.arange(len(classes)) * len(PARTS) // len(classes)
     parts = {name: third[splits.test.labels] == i for i, name in enumerate(PARTS)}
     return train_and_test(cell, rarer, parts)

@@ -1,7 +1,7 @@
 """The main experiment: every method on one data set (the paper's Table 1 and Figure 1).
 
-Over a recipe with a linear model it is the paper's Figure 2 right, over one that trains from scratch its Figure 2
-left.
+With a recipe for a linear model it is the right side of the paper's Figure 2; with a recipe that trains from
+scratch, the left side.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def cells(plan: StudyPlan) -> list[Cell]:
 
 
 def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
-    """Train and test, once more with a temperature: the experiment on calibration shares these cells."""
+    """Train and test, without and with a temperature: the calibration experiment shares these cells."""
     return train_and_test(cell, splits, temper=True)
 
 

@@ -1,7 +1,7 @@
-"""Mixed granularity: a share of the training labels is replaced by an ancestor, for want of experts.
+"""Mixed granularity: a share of the training labels is replaced by an ancestor, as if experts were scarce.
 
-Each label that is replaced becomes one of its ancestors between the root and itself, all equally likely; labels
-right below the root stay. Within a seed the same examples keep their labels, whatever the method.
+Each label that is replaced becomes one of its ancestors strictly between the root and itself, all equally likely;
+labels directly below the root stay. Within a seed, the same labels are replaced for every method.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ SHARES = (0.25, 0.5, 0.75)
 
 
 def cells(plan: StudyPlan) -> list[Cell]:
-    """Return a cell for every method, share and seed; with no label replaced it is that of the main experiment."""
+    """Return a cell for every method, share and seed; those with no label replaced are the main experiment's."""
     coarser = [c for method in plan.methods for s in SHARES for c in plan.cells(TASK, method, share=s)]
     return [*main.cells(plan), *coarser]
 
 
 def coarsened(hierarchy: Hierarchy, labels: NDArray[np.int64], share: float, seed: int) -> NDArray[np.int64]:
-    """Return the labels, a share of them replaced by a proper ancestor other than the root."""
+    """Return the labels with a share of them replaced by a proper ancestor other than the root."""
     rng = np.random.default_rng(seed)
     depth = hierarchy.depth[labels]
     target = 1 + np.floor(rng.random(len(labels)) * np.maximum(0, depth - 1)).astype(np.int64)
@@ -47,7 +47,7 @@ def coarsened(hierarchy: Hierarchy, labels: NDArray[np.int64], share: float, see
 
 
 def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
-    """Train on labels of mixed granularity, and test on those there are."""
+    """Train on labels of mixed granularity, and test on the original ones."""
     labels = coarsened(splits.hierarchy, splits.train.labels, float(cell.options["share"]), cell.recipe.run.seed)
     coarser = DataSplits(splits.name, splits.hierarchy, splits.train.with_labels(labels), splits.val, splits.test)
     return train_and_test(cell, coarser)

@@ -1,10 +1,10 @@
-"""Out of scope: test examples that belong to no leaf, whose right answer is high in the tree.
+"""Out of scope: test examples that belong to no leaf, and whose right answer is high in the tree.
 
-Where the test data has examples labelled with groups, such as the root for queries that nobody foresaw, those are
-out of scope. Otherwise a fifth of the groups at a third of the tree's depth is taken out of tree and training,
-drawn anew for every seed, and the test examples below them are out of scope: their right answer is the nearest
-ancestor left. An answer below its label counts as wrong here: with the root as label every answer would otherwise
-be right.
+If the test data has examples labelled with groups, such as the root for unforeseen queries, those are out of
+scope. Otherwise a fifth of the groups at a third of the tree's depth is removed from the tree and the training
+data, drawn separately for every seed. The test examples below these groups are out of scope: their right answer is
+the nearest remaining ancestor. An answer below its label counts as wrong here; otherwise, with the root as label,
+every answer would be right.
 """
 
 from __future__ import annotations
@@ -45,11 +45,12 @@ def cells(plan: StudyPlan) -> list[Cell]:
 
 
 def groups(hierarchy: Hierarchy, share: float, seed: int) -> NDArray[np.int64]:
-    """Draw the groups that are out of scope: nodes at a third of the depth, one at least, never all."""
+    """Draw the groups that are out of scope: nodes at a third of the depth, at least one, never all."""
     level = np.flatnonzero(hierarchy.depth == max(1, int(hierarchy.depth.max()) // 3))
     if len(level) < 2:
         raise ParameterError(
-            f"The tree has {len(level)} group at a third of its depth: too few to put some out of scope."
+            f"The tree has {len(level)} group at a third of its depth, but at least 2 are needed to put some out "
+            f"of scope. Use a wider tree, or test examples labelled with groups."
         )
     number = min(len(level) - 1, max(1, round(share * len(level))))
     return np.sort(np.random.default_rng(seed).choice(level, number, replace=False))
@@ -66,7 +67,7 @@ def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
 
 
 def findings(plan: StudyPlan, records: Records) -> Findings:
-    """Return what becomes of examples in and out of scope, and the curves of both."""
+    """Return the results for examples in and out of scope, and the curves of both."""
     from hedgerow.study.figures import curves
 
     everything, inside, outside = (
@@ -85,8 +86,8 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
         for name, results in everything.items()
     ]
     explained = (
-        "In: recall of the examples in scope; out: share of right answers to those out of scope, at the "
-        "threshold τ. Last: the largest recall in scope where 90 % of the answers out of scope are right."
+        "In: recall of the examples in scope; Out: share of right answers to those out of scope, at the "
+        "threshold τ. Last column: the largest recall in scope where 90 % of the answers out of scope are right."
     )
     columns = ["AC, all", "AP, all", *(f"{side}, τ = {tau:g}" for tau in TAUS for side in ("In", "Out")), _KEPT]
     table = Table(
@@ -103,7 +104,7 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
 
 
 def _at_common_thresholds(inside: Results, outside: Results) -> dict[str, Entry]:
-    """Return what one threshold does to both sides, one value a seed."""
+    """Return the effect of common thresholds on both sides, one value per seed."""
     if not inside or len(inside) != len(outside):
         return {}
     found: dict[str, Entry] = {}
@@ -119,16 +120,16 @@ def _at_common_thresholds(inside: Results, outside: Results) -> dict[str, Entry]
 
 
 def _place(result: Mapping[str, Any], tau: float) -> int:
-    """Return where on a recorded curve the threshold is `tau`, or the nearest below."""
+    """Return the position on a recorded curve whose threshold is `tau`, or the nearest below."""
     return int(np.searchsorted(-logits_of(result), -special.logit(tau)))
 
 
 def _thresholds(inside: Mapping[str, Results]) -> str:
-    """Return a sentence on the thresholds that stand for those of the headings, where they differ."""
+    """Return a sentence about the recorded thresholds that are used for those in the headings, if they differ."""
     curves = [result for results in inside.values() for result in results]
     found = {f"{tau:g}": {f"{special.expit(logits_of(r)[_place(r, tau)]):.5g}" for r in curves} for tau in TAUS}
-    taken = [f"τ = {tau} is taken at {' and '.join(sorted(near))}" for tau, near in found.items() if near - {tau}]
-    return f" Of the thresholds recorded, the nearest below counts: {'; '.join(taken)}." if taken else ""
+    taken = [f"for τ = {tau}, {' and '.join(sorted(near))}" for tau, near in found.items() if near - {tau}]
+    return f" Figures are those at the nearest recorded threshold below τ: {'; '.join(taken)}." if taken else ""
 
 
 _KEPT = "In, 90 % out right"

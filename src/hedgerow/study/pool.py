@@ -1,4 +1,4 @@
-"""Cells in parallel processes; one that fails, or whose process dies, stops no other."""
+"""Cells in parallel processes; a cell that fails, or whose process dies, does not stop the others."""
 
 from __future__ import annotations
 
@@ -60,15 +60,15 @@ def run_cells(
     records
         Where their records go.
     jobs
-        Cells at the same time; with one, they run in this process.
+        Number of cells to run at the same time; with 1, they run in this process.
     threads
         Threads that torch may use in each process; None leaves them as they are.
     limit
         Seconds after which no further cell starts, and cells in other processes are stopped.
     done
-        Told of every cell that ended, well or not.
+        Called with every cell that ended, whether it succeeded or failed.
     moved
-        Told how far the training of a cell is, a share from 0 to 1.
+        Called with a cell and the share of its training that is done, from 0 to 1.
     """
     end = None if limit is None else time.monotonic() + limit
     if jobs == 1:
@@ -92,7 +92,7 @@ def _one_by_one(
             continue
         try:
             _run(cell, splits, records, partial(moved, cell))
-        except Exception as error:  # whatever it is, the other cells go on
+        except Exception as error:  # whatever happened, the other cells continue
             failures.append(Failure(cell, _short(error), traceback.format_exc()))
         done(cell)
     return failures
@@ -107,7 +107,7 @@ def _run(cell: Cell, splits: DataSplits, records: Records, moved: Callable[[floa
 
 
 def _work(pipe: Connection, folder: Path, threads: int | None) -> None:
-    """Run the cells that come through a pipe after the data, until it is closed: what a process does."""
+    """Run in a worker process: receive the data and then cells through a pipe, and run them until it is closed."""
     import torch
 
     if threads is not None:
@@ -119,7 +119,7 @@ def _work(pipe: Connection, folder: Path, threads: int | None) -> None:
             if splits is None:
                 splits = pipe.recv()
             cell = pipe.recv()
-        except (EOFError, OSError):  # closed, perhaps amid the data
+        except (EOFError, OSError):  # closed, perhaps in the middle of the data
             return
         try:
             _run(cell, splits, records, _now_and_then(pipe.send))
@@ -130,7 +130,7 @@ def _work(pipe: Connection, folder: Path, threads: int | None) -> None:
 
 
 def _now_and_then(tell: Callable[[float], None]) -> Callable[[float], None]:
-    """Return a function that passes on what it is told at most twice a second."""
+    """Return a function that passes on the progress at most twice a second."""
     last = time.monotonic()
 
     def moved(share: float) -> None:
@@ -148,9 +148,9 @@ class _Worker:
 
     def __init__(self, context: Any, folder: Path, threads: int | None) -> None:
         self.pipe, theirs = context.Pipe()
-        # Not a daemon: image files are loaded by processes of its own. It ends when the pipe is closed.
+        # Not a daemon, because it starts processes that load image files. It ends when the pipe is closed.
         self.process = context.Process(target=_work, args=(theirs, folder, threads))
-        with _ignoring_interrupts():  # as the new process then does: the first decides what an interrupt means
+        with _ignoring_interrupts():  # the new process inherits this: the main process handles interrupts
             self.process.start()
         theirs.close()
         self.cell: Cell | None = None
@@ -191,7 +191,7 @@ class _Pool:
                 wanted = size - len(workers) if waiting else 0
                 fresh = [_Worker(self._context, *self._of_all) for _ in range(wanted)]
                 workers += fresh
-                for worker in fresh:  # now that all have started: each takes its data once it has imported all
+                for worker in fresh:  # only after all have started: each reads its data once its imports are done
                     _send(worker, self._splits)
                 for worker in workers:
                     if worker.cell is None and waiting:
@@ -202,14 +202,14 @@ class _Pool:
                 for worker in _ready(workers, end):
                     failures += self._heard(worker, workers)
             stopped = [worker.cell for worker in workers if worker.cell is not None]
-            failures += [Failure(cell, "it was stopped: the time was over") for cell in stopped]
+            failures += [Failure(cell, "it was stopped: the time limit was reached") for cell in stopped]
             return failures + [_not_started(cell) for cell in waiting]
         finally:
             for worker in workers:
                 worker.stop()
 
     def _heard(self, worker: _Worker, workers: list[_Worker]) -> list[Failure]:
-        """Take in how far a process is, its answer, or its end."""
+        """Handle a message from a process: its progress, its answer, or its end."""
         cell = worker.cell
         try:
             answer = worker.pipe.recv()
@@ -222,7 +222,7 @@ class _Pool:
             workers.remove(worker)
             worker.stop()
             code = worker.process.exitcode
-            answer = (f"its process ended with status {code}, perhaps for want of memory: try fewer --jobs", "")
+            answer = (f"its process ended with status {code}, perhaps for lack of memory: try fewer --jobs", "")
         if cell is None:
             return []
         self._done(cell)
@@ -243,7 +243,7 @@ def _threads(number: int | None) -> Iterator[None]:
 
 @contextmanager
 def _ignoring_interrupts() -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():  # which alone is interrupted
+    if threading.current_thread() is not threading.main_thread():  # only the main thread is interrupted
         yield
         return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -254,12 +254,12 @@ def _ignoring_interrupts() -> Iterator[None]:
 
 
 def _send(worker: _Worker, what: DataSplits | Cell) -> None:
-    with suppress(OSError):  # the process is gone: waiting for its answer will show it
+    with suppress(OSError):  # if the process is gone, waiting for its answer will show it
         worker.pipe.send(what)
 
 
 def _ready(workers: list[_Worker], end: float | None) -> list[_Worker]:
-    """Wait until processes have something to say, or the time is over."""
+    """Wait until processes have sent something, or the time limit is reached."""
     busy = {worker.pipe: worker for worker in workers if worker.cell is not None}
     timeout = None if end is None else max(0.0, end - time.monotonic())
     return [busy[pipe] for pipe in connection.wait(list(busy), timeout)]
@@ -270,7 +270,7 @@ def _over(end: float | None) -> bool:
 
 
 def _not_started(cell: Cell) -> Failure:
-    return Failure(cell, "it was not started: the time was over")
+    return Failure(cell, "it was not started: the time limit was reached")
 
 
 def _short(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""What a study says on the terminal."""
+"""What a study prints on the terminal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @final
 @dataclass
 class StudyProgress:
-    """Shows how far a study is: a line for every cell that ended and, in a terminal, a bar with the time left."""
+    """Shows the progress of a study: a line per finished cell and, in a terminal, a bar with the time left."""
 
     out: Console
     bar: Progress
@@ -32,13 +32,13 @@ class StudyProgress:
     _begun: float = field(default_factory=time.monotonic)
     _ended: int = 0
     _shares: dict[str, float] = field(default_factory=dict)
-    """How far the cells are that run now."""
+    """Progress of the cells that are running now."""
 
     def __post_init__(self) -> None:
         self._task = self.bar.add_task("Training", total=self.total)
 
     def done(self, cell: Cell) -> None:
-        """Take note of a cell that ended."""
+        """Record that a cell has ended."""
         self._ended += 1
         self._shares.pop(cell.name, None)
         passed = timedelta(seconds=round(time.monotonic() - self._begun))
@@ -46,7 +46,7 @@ class StudyProgress:
         self._show()
 
     def moved(self, cell: Cell, share: float) -> None:
-        """Take note of how far a cell is."""
+        """Record the progress of a cell."""
         self._shares[cell.name] = share
         self._show()
 
@@ -56,16 +56,16 @@ class StudyProgress:
 
 @contextmanager
 def study_bar(cells: int, missing: int) -> Iterator[StudyProgress]:
-    """Print a line a cell on the standard output; where somebody watches, show a bar with the time left."""
+    """Print a line per cell on the standard output; in a terminal, also show a bar with the time left."""
     out = Console(highlight=False, markup=False, soft_wrap=True)
     if missing < cells:
-        out.print(f"{cells - missing} of {cells} cells have their record already.")
+        out.print(f"{cells - missing} of {cells} cells already have a record.")
     with live_bar(out if out.is_terminal else Console(stderr=True), counted=True) as bar:
         yield StudyProgress(out, bar, missing)
 
 
 def print_report(report: Report, console: Console) -> None:
-    """Print every table and what it shows, what failed, and what to look at."""
+    """Print every table and what it shows, what failed, and which files to open."""
     for found in report.findings.values():
         for table in found.tables.values():
             table.print(console)
@@ -78,7 +78,7 @@ def print_report(report: Report, console: Console) -> None:
         for failure in report.failures:
             console.print(f"  {failure.cell.task}: {failure.cell.title}: {failure.message}", markup=False)
         console.print(
-            f"Run the same command again to try these alone; {report.folder / 'failed.txt'} has the details.",
+            f"Run the same command again to run only these; {report.folder / 'failed.txt'} has the details.",
             markup=False,
             soft_wrap=True,
         )

@@ -27,8 +27,8 @@ _FORMAT = 1
 class Records:
     """The records in a folder.
 
-    A record is written whole or not at all, and holds a checksum and the identity of its cell. One that is
-    damaged, or of another cell, counts as absent.
+    A record is written completely or not at all, and holds a checksum and the identity of its cell. A record that
+    is damaged, or belongs to another cell, counts as absent.
     """
 
     def __init__(self, folder: str | PathLike[str]) -> None:
@@ -39,7 +39,7 @@ class Records:
         return self.folder / f"{cell.name}.json"
 
     def read(self, cell: Cell) -> dict[str, Any] | None:
-        """Return the record of a cell, None if there is none that is whole."""
+        """Return the record of a cell, or None if there is no intact one."""
         try:
             record = json.loads(self.path(cell).read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -52,7 +52,7 @@ class Records:
         return [record for record in found if record is not None]
 
     def all(self) -> Iterator[dict[str, Any]]:
-        """Yield every whole record in the folder, of whatever cell."""
+        """Yield every intact record in the folder, of any cell."""
         for path in sorted(self.folder.glob("*.json")):
             try:
                 record = json.loads(path.read_text(encoding="utf-8"))
@@ -72,10 +72,10 @@ class Records:
             file.write(canonical({**body, "checksum": _checksum(body)}) + "\n")
 
     def merge(self, path: str | PathLike[str]) -> int:
-        """Take in records made elsewhere: an archive that `pack` wrote, or a JSON file of one or a list of them.
+        """Merge records made elsewhere: an archive that `pack` wrote, or a JSON file of one record or a list.
 
-        Records that are there already are kept. Returns how many were new. A damaged archive or record is an
-        error, and then nothing is taken in.
+        Existing records are kept. Returns how many were new. A damaged archive or record is an error, and then
+        nothing is merged.
         """
         incoming = dict(_incoming(Path(path)))
         new = 0
@@ -92,7 +92,7 @@ class Records:
             return False
 
     def pack(self, path: str | PathLike[str]) -> int:
-        """Write all whole records into one archive for `merge`; return how many they are."""
+        """Write all intact records into one archive for `merge`; return how many there are."""
         names = sorted(file.stem for file in self.folder.glob("*.json") if self._has(file.stem))
         with atomic_write(path, "wb") as file, ZipFile(file, "w", ZIP_DEFLATED) as archive:
             for name in names:
@@ -113,12 +113,12 @@ def _incoming(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             read = [(path.name, each) for each in (content if isinstance(content, list) else [content])]
     except (OSError, ValueError, BadZipFile, zlib.error) as error:
         raise FileError(
-            f"{path} holds no records, or is damaged. Give a .zip that --pack wrote, or a .json of records; if it "
+            f"{path} holds no records, or is damaged. Give a .zip that --pack wrote, or a .json of records. If it "
             f"is one, copy it again."
         ) from error
     for name, record in read:
         if not _is_whole(record):
-            raise FileError(f"{path}: {name} is damaged, or no record of a study. Copy the file again.")
+            raise FileError(f"{path}: {name} is damaged, or is not a record of a study. Copy the file again.")
         identity = record["cell"]
         digest = hashlib.sha256(canonical(identity).encode()).hexdigest()[:12]
         method = identity["method"]["name"].replace(":", ".")
@@ -131,7 +131,7 @@ def _is_whole(record: Any) -> bool:
     body = {key: value for key, value in record.items() if key != "checksum"}
     try:
         return bool(record.get("checksum") == _checksum(body))
-    except ValueError:  # NaN, say
+    except ValueError:  # such as NaN
         return False
 
 

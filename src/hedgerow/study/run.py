@@ -1,4 +1,4 @@
-"""A study from beginning to end: which cells are missing, running them, tables and figures of all there are."""
+"""A study from beginning to end: find the missing cells, run them, make tables and figures from all records."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ _PLACES: dict[str, dict[str, str]] = {
     "inat21": {"path": "data/inat21"},
     "imagenet": {"path": "data/imagenet", "tree": "data/imagenet/tree.csv"},
 }
-"""Where a recipe that does not say so looks for its data."""
+"""Where the data is looked for if the recipe does not say."""
 
 
 class Watcher(Protocol):
-    """Is told how far a study is."""
+    """Follows the progress of a study."""
 
     def done(self, cell: Cell, /) -> None:
-        """Take note of a cell that ended, well or not."""
+        """Record that a cell has ended, whether it succeeded or failed."""
 
     def moved(self, cell: Cell, share: float, /) -> None:
-        """Take note of how far the training of a cell is, a share from 0 to 1."""
+        """Record the share of a cell's training that is done, from 0 to 1."""
 
 
 Progress: TypeAlias = "Callable[[int, int], AbstractContextManager[Watcher]]"
-"""Given the numbers of cells and of those to run."""
+"""Called with the number of all cells and the number of cells to run."""
 
 
 @final
 class _Nobody:
-    """A watcher that takes no note."""
+    """A watcher that does nothing."""
 
     def done(self, cell: Cell) -> None:
         """Do nothing."""
@@ -68,7 +68,7 @@ class _Nobody:
 @final
 @dataclass(frozen=True)
 class Report:
-    """What a study came to."""
+    """The results of a study."""
 
     plan: StudyPlan
     folder: Path
@@ -112,40 +112,40 @@ def study(
     draw: bool = True,
     progress: Progress = lambda _, __: nullcontext(_Nobody()),
 ) -> Report:
-    """Run the cells of experiments that have no record yet, and write tables and figures of all that have.
+    """Run the cells of experiments that have no record yet, and write tables and figures of those that have one.
 
     Parameters
     ----------
     experiments
         Names in `hedgerow.study.EXPERIMENTS`, or "all".
     recipe
-        How to train; its method gives parameters, its seed is the first one.
+        How to train. Parameters of its method apply to that method; its seed is the first seed.
     folder
-        Where records, tables and figures go; records that are there are not made again.
+        Where records, tables and figures are written; existing records are not made again.
     seeds
         Number of seeds.
     chosen
         Names of methods.
     splits
-        The data, if it is not the recipe's.
+        The data, if it does not come from the recipe.
     jobs
-        Cells at the same time: see `default_jobs`.
+        Number of cells to run at the same time: see `default_jobs`.
     imports
-        Files of records made elsewhere, to be merged first.
+        Files of records made elsewhere, which are merged first.
     limit
         Seconds after which no further cell starts.
     draw
         Whether to draw the figures.
     progress
-        Shows how far the work is.
+        Shows the progress.
     """
     names = _experiments(experiments)
     for method in chosen:
-        methods.parameters(method)  # says so if there is none of that name
+        methods.parameters(method)  # an error if there is no method with this name
     if splits is None:
         recipe = _with_places(recipe)
         splits = data.load(recipe.data.name, **recipe.data.params)
-    models.build(recipe.model.name, splits.input_shape, **recipe.model.params)  # better now than in every cell
+    models.build(recipe.model.name, splits.input_shape, **recipe.model.params)  # fail here, not in every cell
     plan = StudyPlan(recipe, splits, seeds, tuple(dict.fromkeys(chosen)))
     target = Path(folder)
     records = Records(target / "records")
@@ -164,19 +164,19 @@ def study(
 
 
 def default_jobs(splits: DataSplits, *, gpu: bool) -> int:
-    """Return how many cells run at the same time: several where the data is in memory, and fits there as often.
+    """Return how many cells run at the same time: several if the data is in memory, as far as their copies fit.
 
-    Models for such data are small: cells side by side use the cores better than one cell on all of them.
+    Models for such data are small: cells in parallel use the cores better than one cell on all of them.
     """
     if isinstance(splits.train.inputs, ImageFiles):
-        return 1  # which has processes of its own to load them
+        return 1  # it has its own processes to load them
     held = [part.inputs for part in (splits.train, splits.val, splits.test)]
     each = _BYTES_OF_A_PROCESS + 4 * sum(x.nbytes for x in held if not isinstance(x, ImageFiles))
     return max(1, min(_AT_ONCE_ON_GPU if gpu else available_cores(), _memory() // (2 * each)))
 
 
 def _memory() -> int:
-    """Return the bytes of memory of this machine; where that cannot be asked, what most have at least."""
+    """Return the bytes of memory of this machine, or a cautious guess if the system does not tell."""
     if not hasattr(os, "sysconf"):  # Windows
         return _BYTES_IF_UNKNOWN
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -194,13 +194,13 @@ def _run(
 
     gpu = plan.recipe.run.accelerator != "cpu" and torch.cuda.is_available()
     number = jobs or default_jobs(plan.splits, gpu=gpu)
-    if number > 1:  # compiling in many processes costs more than it brings
+    if number > 1:  # compiling in many processes costs more than it gains
         plain = [dataclasses.replace(cell.recipe.run, compile="no") for cell in missing]
         missing = [
             dataclasses.replace(cell, recipe=dataclasses.replace(cell.recipe, run=run))
             for cell, run in zip(missing, plain, strict=True)
         ]
-    # Threads decide in which order floats are added, and a record must not depend on the cells beside it.
+    # The number of threads decides the order of sums, and a record must not depend on cells that run next to it.
     in_memory = not isinstance(plan.splits.train.inputs, ImageFiles)
     threads = 1 if in_memory and not gpu else max(1, available_cores() // number)
     return run_cells(
@@ -220,20 +220,20 @@ def _experiments(given: Sequence[str]) -> list[str]:
     for name in names:
         if name not in EXPERIMENTS:
             raise ParameterError(
-                f"There is no experiment {name!r}. There are {', '.join(EXPERIMENTS)}, and all of them: all."
+                f"There is no experiment {name!r}. Choose from {', '.join(EXPERIMENTS)}, or all."
                 f"{closest([name], EXPERIMENTS)}"
             )
     return list(dict.fromkeys(names))
 
 
 def _with_places(recipe: Recipe) -> Recipe:
-    """Fill in where the data of a public set is looked for, so that what is missing can be said by name."""
+    """Fill in the default folder of a public data set, so that an error can name what is missing."""
     params = {**_PLACES.get(recipe.data.name, {}), **recipe.data.params}
     return dataclasses.replace(recipe, data=dataclasses.replace(recipe.data, params=params))
 
 
 def _write(report: Report, *, draw: bool) -> list[Path]:
-    """Write tables, figures and the JSON; return the files, in the order in which to look at them."""
+    """Write tables, figures and the JSON; return the files in the order in which to open them."""
     from hedgerow.show.figures import save_figure
 
     pages, files = [], []
@@ -253,7 +253,7 @@ def _write(report: Report, *, draw: bool) -> list[Path]:
                 files.append(_text(report.folder / f"{key}.{suffix}", text))
         pages.append("\n\n".join(page))
     title = f"# Study: {report.plan.splits.name}"
-    pages = pages or ["No cell has finished yet: run the same command again to go on."]
+    pages = pages or ["No cell has finished yet: run the same command again to continue."]
     summary = _text(report.folder / "study.md", "\n\n".join([title, *pages]) + "\n")
     content = json.dumps(report.to_dict(), ensure_ascii=False, indent=2)
     failed = report.folder / "failed.txt"

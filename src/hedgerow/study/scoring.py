@@ -1,4 +1,4 @@
-"""What is measured of a trained classifier: the figures, single rules and curve that go into a record."""
+"""Measurements of a trained classifier: the figures, single rules and curve that go into a record."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from hedgerow.methods import Method
 
 FROM_PS = "deep-rtc-from-ps"
-"""Deep RTC as the paper shows it: the weights of the PS softmax, read with σ(β)."""
+"""Deep RTC as in the paper: the weights of the PS softmax, read with σ(β)."""
 
 LOGITS: NDArray[np.float64] = np.concatenate(
     [[np.inf], 2000 * np.sinh(8 * np.linspace(1, -1, 601)) / np.sinh(8), [-np.inf]]
 )
-"""The thresholds at which every record states its curve, as logits, descending; dense around 0."""
+"""The thresholds at which every record stores its curve, as logits, descending; dense around 0."""
 
 _ON_SCALE: dict[Scale, Callable[[Any], Any]] = {"log": special.log_expit, "logit": np.asarray}
 _RULES: dict[str, infer.Rule] = {
@@ -61,12 +61,12 @@ class Reading:
         return self.link(theta if self.temperature == 1 else theta / self.temperature, scale=self.scale)
 
     def log_likelihood(self, theta: Any) -> Any:
-        """Return the log-likelihoods of scores as they are."""
+        """Return the log-likelihoods of the unscaled scores."""
         return self.link(theta, scale="log")
 
 
 def readings(method: Method, name: str) -> list[Reading]:
-    """Return how the scores of a method are read: by its own likelihood; those of the PS softmax by σ(β) too."""
+    """Return the readings of a method's scores: its own likelihood and, for the PS softmax, σ(β) too."""
     judge: Judge = "label" if "parent covers children" in method.laws else "nodes"
     found = [Reading(name, method.likelihood, method.scale, judge)]
     if name == "ps-softmax":
@@ -89,11 +89,11 @@ def score(
     Parameters
     ----------
     classifier, examples, device
-        What is measured, on what, and where.
+        What is measured, on which examples, and where.
     ways
-        Readings; those of one list differ in name, the key tells the lists apart.
+        Lists of readings. Readings in one list differ in name; the keys distinguish the lists.
     parts
-        Masks over the examples, measured besides "all" of them.
+        Masks over the examples, measured in addition to "all" of them.
     below_label
         What an answer below its label counts as.
     """
@@ -123,7 +123,7 @@ def score(
 
 
 def result(evaluation: Evaluation) -> dict[str, Any]:
-    """Return what a record holds of an evaluation: figures, the points of single rules, the curve at `LOGITS`."""
+    """Return the part of an evaluation that a record holds: figures, points of single rules, curve at `LOGITS`."""
     curve = evaluation.curve
     right = metrics.correct(
         evaluation.hierarchy,
@@ -145,13 +145,13 @@ def result(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def curve_of(result: Mapping[str, Any]) -> OperatingCurve:
-    """Return the curve that a record states, its thresholds being logits."""
+    """Return the curve that a record holds, with logits as thresholds."""
     values = {name: np.array(column) for name, column in result["curve"].items() if name not in ("logit", "tau")}
     return OperatingCurve(logits_of(result), values, result["examples"], "logit")
 
 
 def logits_of(result: Mapping[str, Any]) -> NDArray[np.float64]:
-    """Return the thresholds of a recorded curve; older records state them as probabilities."""
+    """Return the thresholds of a recorded curve as logits; older records hold them as probabilities."""
     curve = result["curve"]
     if "logit" in curve:
         return np.array([float(threshold) for threshold in curve["logit"]])

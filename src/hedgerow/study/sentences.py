@@ -1,4 +1,4 @@
-"""What the main table shows, in sentences that are computed from it."""
+"""Sentences about the main table, computed from it."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ if TYPE_CHECKING:
     from hedgerow.study.tables import Entry, Row, Table
 
 _FLAT, _TOP_DOWN = "Flat softmax", ("Cond softmax", "Cond sigmoid")
-_ONE_SEED_NOISE = 0.01  # what differs by less is not even mentioned where there is one seed only
+_ONE_SEED_NOISE = 0.01  # with a single seed, smaller differences are not mentioned
 
 
 def main_sentences(table: Table) -> tuple[str, ...]:
     """Say which methods lead, and how those that know the tree compare with the flat softmax, which does not.
 
-    One method alone is not compared with anything; without the flat softmax, the best are named only. Of one seed
-    is told what was seen, and that it may be luck.
+    A single method is not compared with anything; without the flat softmax, only the best are named. For a single
+    seed, the sentences say what was seen and that it may be luck.
     """
     rows = {row.name: row for row in table.rows}
     if len(rows) < 2:
         return ()
     overall, careful = (_best(table.rows, column) for column in ("AP", "R@95C"))
     several = any(entry.spread is not None for row in table.rows for entry in row.entries.values())
-    caution = () if several else ("One seed cannot tell such differences from luck: give --seeds 3 or more.",)
+    caution = () if several else ("With one seed, such differences may be luck: use --seeds 3 or more.",)
     first = ("" if several else "In this one seed, ") + (
         f"{overall.name} has the best trade-off between being right and being specific "
         f"(AP {_percent(overall.entries['AP'])}), and "
         + ("also " if careful is overall else f"{careful.name} ")
-        + f"tells most where 95 % of the answers have to be right (recall {_percent(careful.entries['R@95C'])})."
+        + f"has the highest recall when 95 % of the answers must be right ({_percent(careful.entries['R@95C'])})."
     )
     if _FLAT not in rows:
         return (first, *caution)
@@ -38,7 +38,7 @@ def main_sentences(table: Table) -> tuple[str, ...]:
     better = [row for row in others if _beyond(row.entries["AP"], flat)]
     worse = [row for row in others if _beyond(flat, row.entries["AP"])]
     second = (
-        f"The flat softmax, which knows nothing of the tree, reaches AP {_percent(flat)}: "
+        f"The flat softmax, which does not know the tree, reaches AP {_percent(flat)}: "
         + (
             f"{_listed(better, 'beats', 'beat')} it by more than two standard deviations, "
             f"{_listed(worse, 'falls', 'fall')} behind"
@@ -66,7 +66,7 @@ def _best(rows: Sequence[Row], column: str) -> Row:
 
 
 def _beyond(entry: Entry, other: Entry) -> bool:
-    """Tell whether one figure is larger than another by more than the seeds explain."""
+    """Return whether one figure is larger than another by more than the spread of the seeds."""
     noise = max(e.spread if e.spread is not None else _ONE_SEED_NOISE for e in (entry, other))
     return entry.mean - other.mean > noise
 

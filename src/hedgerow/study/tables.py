@@ -1,4 +1,4 @@
-"""Tables of a study: mean ± two standard deviations over the seeds, best bold, second italic."""
+"""Tables of a study: mean ± two standard deviations over the seeds, the best in bold, the second in italics."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class Column:
     name: str
     better: Literal["higher", "lower", "neither"] = "higher"
     percent: bool = True
-    """Whether fractions are shown as per cent."""
+    """Whether fractions are shown as percentages."""
 
 
 @final
 @dataclass(frozen=True)
 class Entry:
-    """The values of one figure, one a seed."""
+    """The values of one figure, one per seed."""
 
     values: tuple[float, ...]
 
@@ -61,7 +61,7 @@ class Entry:
 @final
 @dataclass(frozen=True)
 class Row:
-    """A named row; best and second are sought among the rows of a group."""
+    """A named row; the best and second values are marked within each group of rows."""
 
     name: str
     entries: Mapping[str, Entry]
@@ -78,11 +78,11 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Row]
     corner: str = "%"
-    """What stands above the names of the rows."""
+    """The heading above the names of the rows."""
     notes: Sequence[str] = field(default_factory=tuple)
 
     def marks(self, column: Column) -> dict[int, Mark]:
-        """Tell which rows are best and second in a column, of those that differ as shown."""
+        """Return which rows are best and second in a column, by the numbers as they are shown."""
         found: dict[int, Mark] = {}
         for group in dict.fromkeys(row.group for row in self.rows):
             shown = {
@@ -99,7 +99,7 @@ class Table:
         return found
 
     def cells(self) -> list[list[tuple[str, str, Mark]]]:
-        """Return the rows as (mean, spread, mark), all text; empty where there is no entry."""
+        """Return the rows as (mean, spread, mark), all text; empty if there is no entry."""
         marks = {column.name: self.marks(column) for column in self.columns}
         rows = []
         for i, row in enumerate(self.rows):
@@ -147,7 +147,7 @@ class Table:
         return "\n".join([f"% {self.title}", *lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
     def csv(self) -> str:
-        """Return the table as CSV, fractions in full: mean, two standard deviations and seeds of every figure."""
+        """Return the table as CSV, with unrounded fractions: mean and two standard deviations of every figure."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         names = [column.name for column in self.columns]
@@ -177,7 +177,7 @@ class Table:
         print_table(console, [self.corner, *(column.name for column in self.columns)], rows, title=self.title)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the table ready for JSON, every value of every seed included."""
+        """Return the table ready for JSON, including every value of every seed."""
         return {
             "title": self.title,
             "columns": [column.name for column in self.columns],
@@ -197,7 +197,7 @@ class Table:
 
 
 def entries(results: Iterable[Mapping[str, Any]], figures: Mapping[str, str]) -> dict[str, Entry]:
-    """Return the entries of a row: column -> the summary figure of that name in every result."""
+    """Return the entries of a row: for each column, the summary figure with the given name in every result."""
     summaries = [result["summary"] for result in results]
     return {column: Entry(tuple(s[figure] for s in summaries)) for column, figure in figures.items()}
 

@@ -1,8 +1,8 @@
-"""Unseen classes (the paper's Figure 3): half of the leaves are taken out of data and tree while training.
+"""Unseen classes (the paper's Figure 3): half of the leaves are removed from the training data and the tree.
 
-The leaves are drawn per parent, with random rounding, anew for every seed: a lone child is taken out half of the
-time, and parents without children vanish. Test examples of a class that is gone are labelled with its nearest
-ancestor that is left; information is that of the smaller tree.
+The leaves are drawn per parent, with random rounding, separately for every seed: an only child is removed half of
+the time, and parents left without children are removed too. Test examples of a removed class are labelled with its
+nearest remaining ancestor; information is that of the smaller tree.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def cells(plan: StudyPlan) -> list[Cell]:
 
 
 def without(splits: DataSplits, removed: NDArray[np.int64]) -> tuple[DataSplits, NDArray[np.bool_]]:
-    """Take nodes and all that is below them out of tree and training; return the data, and which nodes are left.
+    """Remove nodes and everything below them from tree and training; return the data, and which nodes remain.
 
-    Test examples stay, with labels projected; so do training and validation examples of nodes that are left.
+    All test examples are kept, with projected labels; training and validation examples of removed nodes are not.
     """
     hierarchy = splits.hierarchy
     inside = np.zeros(len(hierarchy) + 1, dtype=np.int64)  # a removed node opens at itself and closes at its end
@@ -45,7 +45,7 @@ def without(splits: DataSplits, removed: NDArray[np.int64]) -> tuple[DataSplits,
     np.add.at(inside, hierarchy.end[removed], -1)
     gone = np.cumsum(inside)[hierarchy.leaves] > 0
     if gone.all():
-        raise ParameterError("Nothing would be left to train on: every leaf of the tree would be taken out.")
+        raise ParameterError("Nothing would be left to train on: every leaf of the tree would be removed.")
     tree, projection = hierarchy.subtree(hierarchy.leaves[~gone])
     left: NDArray[np.bool_] = tree.names[projection] == hierarchy.names
     train, val = (examples.subset(left[examples.labels]) for examples in (splits.train, splits.val))
@@ -62,7 +62,7 @@ def without(splits: DataSplits, removed: NDArray[np.int64]) -> tuple[DataSplits,
 
 
 def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
-    """Train without some leaves, and test with all."""
+    """Train without some of the leaves, and test with all of them."""
     removed, _ = splits.hierarchy.split_leaves(float(cell.options["share"]), cell.recipe.run.seed)
     smaller, left = without(splits, removed)
     seen = left[splits.test.labels]
@@ -70,7 +70,7 @@ def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
 
 
 def findings(plan: StudyPlan, records: Records) -> Findings:
-    """Return AP and AC over exact for all, seen and unseen classes, and the curves of the two."""
+    """Return AP and AC over exact for all, seen and unseen classes, and the curves of the last two."""
     from hedgerow.study.figures import curves
 
     found = {part: by_method(plan, records, TASK, part=part, share=SHARE) for part in PARTS}
@@ -93,4 +93,4 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
     return Findings(tables, {"unseen": partial(curves, panels, columns=2)})
 
 
-EXPERIMENT = Experiment("Classes that are not there in training", cells, work, findings)
+EXPERIMENT = Experiment("Classes that are absent in training", cells, work, findings)

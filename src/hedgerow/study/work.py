@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from hedgerow.measure import BelowLabel
     from hedgerow.study.cells import Cell
 
-_ENOUGH = 4096  # held-out examples to fit one number with
+_ENOUGH = 4096  # held-out examples used to fit one number
 
 
 def trained(cell: Cell, splits: DataSplits) -> tuple[Classifier, torch.device, float]:
-    """Train by a cell's recipe; return the classifier, the device it runs on and the seconds it took."""
+    """Train by a cell's recipe; return the classifier, the device it runs on and the seconds training took."""
     from hedgerow.learn.training.run import accelerator, fit
 
     begun = time.perf_counter()
@@ -55,8 +55,8 @@ def train_and_test(
     below_label
         What an answer below its label counts as.
     temper
-        Measure once more with the scores divided by a temperature that is fitted to the validation data, if
-        there is any.
+        Also measure with the scores divided by a temperature that is fitted to the validation data, if there is
+        any.
     """
     classifier, device, training = trained(cell, splits)
     begun = time.perf_counter()
@@ -71,7 +71,7 @@ def train_and_test(
     results = score(classifier, splits.test, device, ways, parts, below_label=below_label)
     for result in results:
         if result["way"] == "tempered":
-            del result["curve"]  # nobody draws it
+            del result["curve"]  # it is never drawn
     seconds = {"train": round(training, 3), "measure": round(time.perf_counter() - begun, 3)}
     return {"results": results, "seconds": seconds, "device": device.type, **temperatures}
 
@@ -80,7 +80,7 @@ def train_and_test(
 def _temperature(
     classifier: Classifier, held_out: Examples, device: torch.device, reading: Reading, cell: Cell
 ) -> dict[str, float]:
-    """Fit the temperature of a reading on held-out examples, some thousand at most."""
+    """Fit the temperature of a reading on held-out examples, at most a few thousand."""
     if len(held_out) > _ENOUGH:
         chosen = np.random.default_rng(cell.recipe.run.seed).choice(len(held_out), _ENOUGH, replace=False)
         held_out = held_out.subset(np.sort(chosen))

@@ -67,10 +67,10 @@ def test_folders_that_do_not_fit_are_explained(tmp_path: Path) -> None:
         data.load("images", path=tmp_path)
     write_folders(tmp_path)
     (tmp_path / "tree.csv").write_text("animal,birds\nanimal,fish\nbirds,robin\nbirds,wren\n")
-    with pytest.raises(UnknownNameError, match=r"do not fit.*'bird'.*'birds'"):
+    with pytest.raises(UnknownNameError, match=r"do not match.*'bird'.*'birds'"):
         data.load("images", path=tmp_path, tree=tmp_path / "tree.csv")
     write_image(tmp_path / "train" / "loose.jpg")
-    with pytest.raises(FileError, match=r"'train/loose.jpg' stands outside any class"):
+    with pytest.raises(FileError, match=r"'train/loose.jpg' is not in a class folder"):
         data.load("images", path=tmp_path)
 
 
@@ -149,7 +149,7 @@ def test_missing_parts_of_inat21_are_named_before_anything_is_read(tmp_path: Pat
     [
         ({"annotations": []}, "gives no category for 4 images"),
         ({"annotations": [{"image_id": i * 100, "category_id": 9} for i in range(4)]}, "do not have: '9'"),
-        ({"images": None}, "not the official annotation file"),
+        ({"images": None}, "Use the official annotation file"),
     ],
 )
 def test_annotations_that_do_not_fit_are_explained(tmp_path: Path, change: dict[str, Any], message: str) -> None:

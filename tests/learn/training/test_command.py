@@ -36,7 +36,7 @@ def test_train_evaluate_predict(tmp_path: Path) -> None:
     assert said.startswith("tree: 16 nodes, 12 leaves, depth 2\n")
     lines = [line for line in said.splitlines() if line.startswith("epoch ")]
     assert [line.split(":")[0] for line in lines] == ["epoch 1/2", "epoch 2/2"]
-    assert all(re.fullmatch(r".*: loss [\d.]+, validation AP [\d.]+%, \d+ s", line) for line in lines)
+    assert all(re.fullmatch(r".*: loss [\d.]+, validation AP [\d.]+%, \d+\.\d s", line) for line in lines)
     assert "hedgerow evaluate" in said
     trained = json.loads((tmp_path / "m.json").read_text())["test"]
 
@@ -91,7 +91,8 @@ def test_resuming_by_the_command(tmp_path: Path) -> None:
         )
         result = run.invoke(app, ["train", str(recipe), "-o", str(short)])
     assert result.exit_code == 130
-    assert "Interrupted. Finished epochs are kept: the same command with --resume goes on." in result.output
+    kept = "Finished epochs are kept: run the same command with --resume to continue."
+    assert f"Interrupted. {kept}" in result.output
     said = invoke("train", recipe, "-o", short, "--resume")
     assert [line.split(":")[0] for line in said.splitlines() if line.startswith("epoch ")] == [
         "epoch 2/3",
@@ -167,7 +168,7 @@ def test_a_parameter_of_the_wrong_type_leaves_no_folder(tmp_path: Path) -> None:
 
 def test_mistakes(tmp_path: Path) -> None:
     write_files(tmp_path, epochs=1)
-    with pytest.raises(ParameterError, match="--data goes with the folder of a training run"):
+    with pytest.raises(ParameterError, match="--data needs the folder of a training run"):
         invoke("evaluate", tmp_path / "features.npz", "--data", tmp_path / "features.npz")
     with pytest.raises(ParameterError, match="--tree TREE"):
         invoke("evaluate", tmp_path / "features.npz")
@@ -176,5 +177,5 @@ def test_mistakes(tmp_path: Path) -> None:
     unfinished = tmp_path / "run"
     unfinished.mkdir()
     (unfinished / "recipe.toml").write_text("")
-    with pytest.raises(FileError, match="not finished: go on with --resume"):
+    with pytest.raises(FileError, match="not finished: continue it with --resume"):
         invoke("evaluate", unfinished)

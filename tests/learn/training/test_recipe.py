@@ -77,7 +77,7 @@ def test_files_that_are_not_recipes(tmp_path: Path) -> None:
         Recipe.load(str(tmp_path / "none.toml"))
     broken = tmp_path / "broken.toml"
     broken.write_text("[data\n")
-    with pytest.raises(FileError, match="is not TOML"):
+    with pytest.raises(FileError, match="is not valid TOML"):
         Recipe.load(str(broken))
 
 

@@ -1,7 +1,7 @@
 """Data sets by name: the embedded glyphs, feature files, image folders, iNaturalist 2021, ImageNet.
 
 `load("glyphs", size="quick")` returns `DataSplits`: a tree and three splits of `Examples`. Each loader is one
-function with keyword parameters, in a module of its own.
+function with keyword parameters, in its own module.
 """
 
 from __future__ import annotations
@@ -55,25 +55,25 @@ def load(name: str, **params: Any) -> DataSplits:
     name
         One of `LOADERS`.
     params
-        What its loader takes; see `parameters`.
+        Parameters of its loader; see `parameters`.
     """
     known = parameters(name)
     for given in params:
         if given not in known:
             raise ParameterError(
-                f"Data {name!r} has no parameter {given!r}. Parameters: {', '.join(known)}."
+                f"The data set {name!r} has no parameter {given!r}. Parameters: {', '.join(known)}."
                 f"{closest([given], known)}"
             )
     missing = [key for key, default in known.items() if default is inspect.Parameter.empty and key not in params]
     if missing:
         raise ParameterError(
-            f"Data {name!r} needs the parameter {missing[0]!r}; for a recipe: --set data.{missing[0]}=..."
+            f"The data set {name!r} needs the parameter {missing[0]!r}; in a recipe: --set data.{missing[0]}=..."
         )
     return LOADERS[name](**params)
 
 
 def parameters(name: str) -> dict[str, Any]:
-    """Return the parameters of a data set with their defaults (`inspect.Parameter.empty` where there is none)."""
+    """Return the parameters of a data set and their defaults (`inspect.Parameter.empty` if there is none)."""
     if name not in LOADERS:
         raise ParameterError(no_such("data set", name, LOADERS))
     return {key: each.default for key, each in inspect.signature(LOADERS[name]).parameters.items()}

@@ -1,8 +1,8 @@
-"""What every data set looks like: examples, in three splits, with labels that are nodes of a tree.
+"""The form of every data set: examples in three splits, with labels that are nodes of a tree.
 
 Inputs are held in one of three ways: features in memory (float32 [N, d]), images in memory (uint8 [N, H, W] or
-[N, H, W, 3]), or image files, opened when they are asked for. Models see float tensors: features as they are,
-images channels first.
+[N, H, W, 3]), or image files, which are opened when they are needed. Models see float tensors: features as they
+are, images channels first.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Examples:
     labels
         Node indices, any node of the tree.
     ids
-        One string an example; by default its position.
+        One string per example; by default its position.
 
     Examples
     --------
@@ -63,7 +63,8 @@ class Examples:
         for what, array in (("labels", self.labels), ("ids", self.ids)):
             if array.shape != (len(self.inputs),):
                 raise ScoreError(
-                    f"{what} must hold one entry an example, {len(self.inputs):,} in all; got shape {array.shape}."
+                    f"{what} must hold one entry per example, {len(self.inputs):,} in all; its shape is "
+                    f"{array.shape}."
                 )
 
     def __len__(self) -> int:
@@ -88,7 +89,7 @@ class Examples:
         chosen = np.asarray(indices)
         if chosen.dtype == bool:
             if chosen.shape != (len(self),):
-                raise ScoreError(f"A mask needs one entry an example, {len(self):,}; got shape {chosen.shape}.")
+                raise ScoreError(f"A mask needs one entry per example, {len(self):,}; got shape {chosen.shape}.")
             chosen = np.flatnonzero(chosen)
         chosen = chosen.astype(np.int64)
         return Examples(self.inputs[chosen], self.labels[chosen], self.ids[chosen])
@@ -100,25 +101,25 @@ class Examples:
     def as_tensors(self, device: torch.device | str = "cpu") -> tuple[torch.Tensor, torch.Tensor]:
         """Return all inputs and labels on a device; uint8 stays uint8.
 
-        Cut batches out of the inputs there and pass them through `to_float`.
+        Index the inputs there to form batches, and pass these through `to_float`.
         """
         import torch
 
         if isinstance(self.inputs, ImageFiles):
-            raise ParameterError("Image files are not read into memory at once. Use as_torch_dataset().")
-        # torch.tensor copies: arrays that are read-only cannot be shared with torch.
+            raise ParameterError("Image files are not read into memory all at once. Use as_torch_dataset().")
+        # torch.tensor copies: read-only arrays cannot be shared with torch.
         return torch.tensor(self.inputs, device=device), torch.tensor(self.labels, device=device)
 
     def as_torch_dataset(self, *, augment: bool = False, seed: int = 0) -> TorchDataset:
-        """Return a torch `Dataset` of (float input, label, index), to be read at random.
+        """Return a torch `Dataset` of (float input, label, index), with random access.
 
         Parameters
         ----------
         augment
-            Cut out and mirror image files at random, as a function of (seed, epoch, index): see
-            `TorchDataset.set_epoch`. Arrays are passed on as they are.
+            Crop and mirror image files at random, as a function of (seed, epoch, index): see
+            `TorchDataset.set_epoch`. Arrays are passed on unchanged.
         seed
-            Where the randomness starts from.
+            Seed of the random changes.
         """
         from hedgerow.learn.data.torch_dataset import TorchDataset
 
@@ -150,14 +151,14 @@ def _checked_inputs(inputs: Any) -> Inputs:
 @final
 @dataclass(frozen=True, eq=False)
 class DataSplits:
-    """A data set: its tree, and the examples to learn from, to tune on and to test with.
+    """A data set: its tree, and the examples for training, validation and testing.
 
     Parameters
     ----------
     name
-        What to call it in tables.
+        Its name in tables.
     hierarchy
-        The tree that labels index.
+        The tree that the labels refer to.
     train, val, test
         The three splits.
     """

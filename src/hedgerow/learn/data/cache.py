@@ -1,4 +1,4 @@
-"""Arrays that are cheaper to read than to make again, kept under the user's cache folder."""
+"""Arrays that are cheaper to read than to compute again, kept in the user's cache folder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def cache_folder() -> Path:
-    """Return the folder for things that can be made again: $HEDGEROW_CACHE, or the system's place for them."""
+    """Return the folder for files that can be recreated: $HEDGEROW_CACHE, or the system's cache folder."""
     chosen = os.environ.get("HEDGEROW_CACHE")
     if chosen:
         return Path(chosen)
@@ -36,9 +36,9 @@ def cache_folder() -> Path:
 
 
 def cached(name: str, make: Callable[[], Arrays]) -> Arrays:
-    """Return the arrays kept under a file name, made and kept now if they are absent or damaged.
+    """Return the arrays kept under a file name; make and keep them if they are absent or damaged.
 
-    A folder that cannot be written is no reason to stop: the arrays are then made again each time.
+    If the folder cannot be written, that is not an error: the arrays are made again each time.
     """
     path = cache_folder() / name
     try:

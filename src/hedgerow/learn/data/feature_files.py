@@ -34,7 +34,7 @@ class FeatureFile:
     features: NDArray[np.float32]
     """[N, d]."""
     labels: Texts | None
-    """[N, ranks], coarsest rank first, "" where a rank is blank; one column where there are no ranks."""
+    """[N, ranks], coarsest rank first, "" where a rank is blank; one column if there are no ranks."""
     ranks: tuple[str, ...]
     """Names of the label columns."""
     split: Texts | None
@@ -44,24 +44,26 @@ class FeatureFile:
         rows = len(self.features)
         for what, array in (("labels", self.labels), ("split", self.split), ("ids", self.ids)):
             if array is not None and len(array) != rows:
-                raise FileError(f"{self.path} holds {rows:,} rows of features, but {len(array):,} {what}.")
+                raise FileError(
+                    f"{self.path} holds {rows:,} rows of features, but {len(array):,} {what}. Save one per row."
+                )
         bad = np.flatnonzero(~np.isfinite(self.features).all(axis=1))
         if len(bad):
             raise FileError(
-                f"{self.path}: the features of row {bad[0]} (of {len(bad):,} such rows, counted from 0) are not "
+                f"{self.path}: the features of row {bad[0]} (counted from 0; {len(bad):,} rows in all) are not "
                 f"finite numbers. Remove those rows, or compute their features again."
             )
 
 
 def read_features(path: str | PathLike[str], label: str | Sequence[str] = "label") -> FeatureFile:
-    """Read a feature file; labels, split and ids are None where it has none.
+    """Read a feature file; labels, split and ids are None if it has none.
 
     Parameters
     ----------
     path
         `.npz` with `features` (or `X`) [N, d] and optionally `labels` (names [N], or [N, ranks] with `ranks`
         naming the columns), `split` and `ids`; or `.parquet` with either a column `features` of lists or one
-        numeric column a feature, and optionally label columns, `split` and `id`.
+        numeric column per feature, and optionally label columns, `split` and `id`.
     label
         Name of the label column of a Parquet file, or names of its rank columns, coarsest first.
     """
@@ -101,8 +103,8 @@ def _from_npz(path: str) -> FeatureFile:
         labels = labels[:, None] if labels.ndim == 1 else labels
         if labels.ndim != 2 or labels.shape[1] != (1 if ranks is None else ranks.size):
             raise FileError(
-                f"{path}: labels of shape {labels.shape} need 'ranks', the names of the columns, coarsest first; "
-                f"it names {0 if ranks is None else ranks.size}."
+                f"{path}: labels of shape {labels.shape} need 'ranks', the names of the columns, coarsest first. "
+                f"It names {0 if ranks is None else ranks.size}."
             )
     return FeatureFile(
         path,
@@ -142,13 +144,13 @@ def _feature_columns(table: pd.DataFrame, others: set[str], path: str) -> NDArra
             return _checked(np.stack(table["features"].tolist()) if len(table) else np.empty((0, 0)), path)
         except (ValueError, TypeError):
             raise FileError(
-                f"{path}: the lists in column 'features' must all be numbers, of one length."
+                f"{path}: the lists in column 'features' must hold numbers and have the same length."
             ) from None
     numbers = table.drop(columns=[column for column in table.columns if column in others])
     texts = [str(column) for column, kind in numbers.dtypes.items() if kind.kind not in "biuf"]
     if texts:
         raise FileError(
-            f"{path}: {some(texts)} should be features but are not numbers. Remove such columns, or name the ones "
+            f"{path}: {some(texts)} should be features but are not numbers. Remove these columns, or name those "
             f"that hold labels: label=[...]."
         )
     return _checked(numbers.to_numpy(), path)
@@ -166,7 +168,7 @@ def _checked(features: NDArray[Any], path: str) -> NDArray[np.float32]:
 def _texts(array: NDArray[Any], what: str, path: str) -> Texts:
     if array.dtype.kind not in "UTiu" or (array.dtype.kind in "iu" and what != "ids"):
         raise FileError(
-            f"{path}: {what!r} must hold names, not {array.dtype}. An order is never guessed: save the names "
+            f"{path}: {what!r} must hold names, not {array.dtype}. The order is never guessed: save the names "
             f"themselves, np.array(names)[{what}]."
         )
     return array.astype(str).astype(object)

@@ -29,28 +29,28 @@ def load_features(
     test_share: float = 0.2,
     seed: int = 0,
 ) -> DataSplits:
-    """Load embeddings with class names; labels may be any node, also mixed.
+    """Load embeddings with class names; labels may be nodes at any depth, mixed freely.
 
     Parameters
     ----------
     path
-        The file: see `hedgerow.learn.data.feature_files.read_features`. Where labels have several ranks, the most
-        specific one that is filled in is the label; a row without any is labelled with the root.
+        The file: see `hedgerow.learn.data.feature_files.read_features`. If labels have several ranks, the most
+        specific rank that is filled in is the label; a row without any is labelled with the root.
     tree, tree_format
-        A tree file. By default the tree is built from the ranks, or is a root above all classes.
+        A tree file. By default the tree is built from the ranks, or is a root with all classes below it.
     root
         Name of the root of a tree that is built.
     label
         Label column of a Parquet file, or its rank columns, coarsest first.
     val_share, test_share
-        Shares of the training examples that are held out, class by class, as splits that the file does not have.
+        Shares of the training examples to hold out, class by class, for splits that the file does not have.
     seed
-        Of what is held out.
+        Seed of what is held out.
     """
     file = read_features(path, label)
     if file.labels is None:
         raise FileError(
-            f"{file.path} holds no labels. Save names as 'labels' (.npz), or say which column holds them: "
+            f"{file.path} holds no labels. Save names as 'labels' (.npz), or name the column that holds them: "
             f"label='...' (.parquet)."
         )
     hierarchy = _tree(file, root) if tree is None else Hierarchy.read(tree, tree_format, root=root)
@@ -95,10 +95,10 @@ def _split(
     parts = {split: examples.subset(given == split) for split in SPLITS}
     for split, share in zip(SPLITS[1:], shares, strict=True):
         if not len(parts[split]):
-            # Shares are of all that there was to train on, whatever was split off before.
+            # Shares refer to all the training examples of the file, including those already split off.
             share *= len(examples.subset(given == "train")) / max(1, len(parts["train"]))
             parts["train"], parts[split] = hold_out(parts["train"], share, seed)
     empty = [split for split in SPLITS if not len(parts[split])]
     if empty:
-        raise FileError(f"{file.path} leaves no examples for {some(empty)}. Add rows, or another 'split'.")
+        raise FileError(f"{file.path} leaves no examples for {some(empty)}. Add rows, or change 'split'.")
     return DataSplits(name, hierarchy, parts["train"], parts["val"], parts["test"])

@@ -1,4 +1,4 @@
-"""Characters drawn in the type faces that Matplotlib ships, each draw a little turned, scaled and moved."""
+"""Characters drawn in the type faces that Matplotlib ships, each image slightly rotated, scaled and shifted."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ FACES = tuple(
 )
 """The twelve faces, by file name."""
 
-_OVERSAMPLING = 2  # drawn and moved at this multiple of the size, then averaged
-_EM = 0.68  # size of the type, of the image's side
-_BASELINE = 0.70  # height of the line that letters stand on, of the image's side, from the top
-_INK = 0.90  # largest extent of a glyph, of the image's side
-_TURN, _SCALE, _SHEAR, _SHIFT = 0.14, 0.10, 0.12, 0.05  # largest change: radians, two factors, of the side
+_OVERSAMPLING = 2  # glyphs are drawn and moved at this multiple of the size, then averaged
+_EM = 0.68  # font size, as a fraction of the image's side
+_BASELINE = 0.70  # position of the baseline from the top, as a fraction of the image's side
+_INK = 0.90  # largest extent of a glyph, as a fraction of the image's side
+_TURN, _SCALE, _SHEAR, _SHIFT = 0.14, 0.10, 0.12, 0.05  # largest changes: radians, two factors, part of the side
 
 
 def common_characters() -> list[str]:
-    """Return the letters, numbers, punctuation marks and symbols that stand in all faces and leave ink.
+    """Return the letters, numbers, punctuation marks and symbols that all faces contain and that leave ink.
 
-    Marks that combine with a letter, spaces and control characters are not among them.
+    Combining marks, spaces and control characters are left out.
     """
     from matplotlib.ft2font import FT2Font
 
@@ -57,13 +57,13 @@ def draw(
     characters
         What to draw, one character each.
     draws
-        How many images of each character in each face.
+        Number of images of each character in each face.
     pixels
         Height and width of an image.
     seed
-        Of the random changes; those of a face do not depend on the other faces.
+        Seed of the random changes; those of a face do not depend on the other faces.
     progress
-        Called with the number of faces done and of all faces.
+        Called with the number of faces drawn so far and the number of all faces.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def draw(
 
 
 def _motions(rng: np.random.Generator, count: int, side: int) -> list[tuple[float, ...]]:
-    """Choose affine maps from the moved image back to the glyph, about the centre, as Pillow wants them."""
+    """Choose affine maps from the moved image back to the glyph, about the centre, in Pillow's form."""
     turn = rng.uniform(-_TURN, _TURN, count)
     scale = np.exp(rng.uniform(-_SCALE, _SCALE, (2, count)))
     shear = rng.uniform(-_SHEAR, _SHEAR, count)
@@ -100,7 +100,7 @@ def _motions(rng: np.random.Generator, count: int, side: int) -> list[tuple[floa
 
 
 def _glyph(font: ImageFont.FreeTypeFont, character: str, side: int) -> Image.Image:
-    """Draw a character on its baseline, centred, shrunk and lifted only as far as it must be to fit."""
+    """Draw a character on its baseline, centred; shrink and lift it only as far as needed to fit."""
     from PIL import Image, ImageDraw
 
     left, top, right, bottom = font.getbbox(character, anchor="ls")

@@ -1,7 +1,7 @@
-"""A tree of characters, from their names and categories in Unicode.
+"""A tree of characters, built from their Unicode names and categories.
 
-Letters stand under their script, case, base letter and first mark; numbers, punctuation and symbols under a
-kind, a form and a stem. Leaves are named as in Unicode and titled with the character itself.
+Letters are placed under their script, case, base letter and first mark; numbers, punctuation and symbols under a
+kind, a form and a stem. Leaves have their Unicode name, and the character itself as title.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DIRECTIONS = (
     "LEFT RIGHT|UP DOWN|NORTH WEST|NORTH EAST|SOUTH WEST|SOUTH EAST|LEFTWARDS|RIGHTWARDS|UPWARDS|DOWNWARDS|"
     "ANTICLOCKWISE|CLOCKWISE"
 )
-# (Category and name, group, kind): the first that matches. What its parentheses caught is the form.
+# (Category and name, group, kind): the first match decides. What its parentheses captured is the form.
 _RULES = [
     (re.compile(pattern), group, kind)
     for pattern, group, kind in (
@@ -93,7 +93,7 @@ def character_tree(characters: Iterable[str]) -> Hierarchy:
     index = {ROOT: 0}
     for character, (*above, last) in lineages.items():
         node = 0
-        # The finest group is worth a node only where it groups something.
+        # The finest group gets a node only if it has more than one member.
         path = [*above, last] if sharing[last] > 1 else above
         for name in [*dict.fromkeys(path), unicodedata.name(character)]:
             if name not in index:
@@ -123,7 +123,7 @@ def _lineage(character: str) -> list[str]:
 def _letter_lineage(character: str) -> list[str]:
     name = unicodedata.name(character)
     if _SCRIPT.search(name) is None:
-        # Signs such as that of the ohm are letters of a script in disguise.
+        # Some signs, such as the ohm sign, are letters of a script under another name.
         name = unicodedata.name(unicodedata.normalize("NFKC", character)[0])
     found = _SCRIPT.search(name)
     script = found[1].capitalize() if found else "Common"
@@ -150,5 +150,5 @@ def _stem(described: str) -> str:
 
 
 def _joined(group: str, *parts: str) -> list[str]:
-    """Name each group by all that leads to it, so that names are distinct."""
+    """Name each group by the whole path that leads to it, so that names are distinct."""
     return [group, *(" ".join(parts[: i + 1]) for i in range(len(parts)))]

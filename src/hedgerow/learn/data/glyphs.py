@@ -1,4 +1,4 @@
-"""Glyphs: the embedded data set, some 2,300 characters in twelve type faces, three of them kept for the test."""
+"""Glyphs: the built-in data set, about 2,300 characters in twelve type faces, three of which are for testing."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy
 
 TEST_FACES = ("DejaVuSans-Bold", "DejaVuSansMono-Oblique", "DejaVuSerif")
-"""One of each family, each in another style."""
+"""One of each family, each in a different style."""
 VAL_FACES = ("DejaVuSerif-BoldItalic",)
-"""Unseen in training like those of the test, so that what is tuned on it carries over."""
+"""Unseen in training, like the test faces, so that what is tuned on it carries over."""
 
-# Basic Latin to Latin Extended-A, Greek and Cyrillic, arrows: first and one past the last code point.
+# Basic Latin to Latin Extended-A, Greek and Cyrillic, arrows: the first code point, and one past the last.
 _QUICK = ((0x21, 0x180), (0x370, 0x460), (0x2190, 0x2200))
-_VERSION = 1  # of the drawing; a cache file of another one is not read
+_VERSION = 1  # of the drawing; cache files of other versions are not read
 
 
 def load_glyphs(
@@ -40,28 +40,28 @@ def load_glyphs(
 ) -> DataSplits:
     """Draw the glyphs, or read them from the cache (see `hedgerow.learn.data.cache.cache_folder`).
 
-    Leaves are characters, named as in Unicode; the tree is that of `hedgerow.learn.data.glyph_tree`. Training uses
-    eight type faces, validation a ninth, the test three more, one of each family.
+    Leaves are characters with their Unicode names; the tree is that of `hedgerow.learn.data.glyph_tree`. Training
+    uses eight type faces, validation a ninth, and the test three more, one of each family.
 
     Parameters
     ----------
     size
-        "full": every character that stands in all twelve faces; "quick": some 630 of them (Latin, Greek and
+        "full": every character that all twelve faces contain; "quick": about 630 of them (Latin, Greek and
         Cyrillic letters, digits, punctuation, arrows).
     draws
         Images of each character in each face.
     pixels
         Height and width of an image.
     seed
-        Of the small random turns, scales, shears and shifts.
+        Seed of the small random rotations, scales, shears and shifts.
     progress
-        Called with the number of faces drawn and of all faces; not called when the cache has them.
+        Called with the number of faces drawn so far and the number of all faces; not called if they are cached.
     """
     if size not in ("full", "quick"):
-        raise ParameterError(f"size={size!r}: glyphs come in the sizes 'full' and 'quick'.")
+        raise ParameterError(f"size={size!r}: the size of glyphs must be 'full' or 'quick'.")
     for what, value, least in (("draws", draws, 1), ("pixels", pixels, 8), ("seed", seed, 0)):
         if value < least:
-            raise ParameterError(f"{what}={value}: glyphs need at least {least}.")
+            raise ParameterError(f"{what}={value}: for glyphs it must be at least {least}.")
 
     def make() -> dict[str, NDArray[np.uint8] | NDArray[np.int64]]:
         characters = _chosen(size)

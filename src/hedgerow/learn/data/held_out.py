@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def hold_out(examples: Examples, share: float, seed: int) -> tuple[Examples, Examples]:
-    """Split off a share of every class at random; return what stays and what was split off.
+    """Split off a share of every class at random; return what remains and what was split off.
 
-    Fractions are rounded up or down at random, so that small classes lose their share on average; no class loses
+    Fractions are rounded up or down at random, so that small classes lose their share on average. No class loses
     its last example.
     """
     if not 0 < share < 1:

@@ -1,4 +1,4 @@
-"""Image files: opened when they are asked for, cut to one size, with Pillow alone."""
+"""Image files: opened when they are needed and cut to one size, with Pillow alone."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from PIL import Image
 
 EXTENSIONS = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"})
-"""What is taken for an image in a folder, in any case."""
+"""Extensions of the files that count as images, in upper or lower case."""
 
-_SHORT_SIDE = 256 / 224  # of the size: what an image is scaled to before its centre is cut out
+_SHORT_SIDE = 256 / 224  # short side of an image before its centre is cut out, as a multiple of the size
 _AREA = (0.08, 1.0)
 _LOG_RATIO = (np.log(3 / 4), np.log(4 / 3))
 _ATTEMPTS = 10
@@ -29,14 +29,14 @@ _ATTEMPTS = 10
 @final
 @dataclass(frozen=True, eq=False)
 class ImageFiles:
-    """Paths of images, all to be read at one size.
+    """Paths of images that are all read at one size.
 
     Parameters
     ----------
     root
         Folder that the names are relative to.
     names
-        One file name an example, such as "train/robin/0001.jpg"; kept as UTF-8 bytes, since there may be millions.
+        One file name per example, such as "train/robin/0001.jpg"; kept as UTF-8 bytes, as there may be millions.
     size
         Height and width of what is read, in pixels.
     channels
@@ -50,9 +50,9 @@ class ImageFiles:
 
     def __post_init__(self) -> None:
         if self.channels not in (1, 3):
-            raise ParameterError(f"channels={self.channels}: images are read with 3 channels, or 1.")
+            raise ParameterError(f"channels={self.channels}: images are read with 1 or 3 channels.")
         if self.size < 1:
-            raise ParameterError(f"size={self.size}: images need at least 1 pixel a side.")
+            raise ParameterError(f"size={self.size}: images need at least 1 pixel per side.")
 
     @classmethod
     def of(
@@ -62,7 +62,7 @@ class ImageFiles:
         size: int = 224,
         channels: int = 3,
     ) -> ImageFiles:
-        """Make one from strings or paths."""
+        """Make them from strings or paths."""
         encoded = [str(name).encode("utf-8", "surrogateescape") for name in names]
         return cls(Path(root), np.array(encoded, dtype=np.bytes_), size, channels)
 
@@ -79,9 +79,9 @@ class ImageFiles:
     def read(self, index: int, rng: np.random.Generator | None = None) -> NDArray[np.uint8]:
         """Return one image as [size, size, 3], or [size, size] if grey.
 
-        Without `rng` the short side is scaled and the centre cut out; with it, a part of random area and
-        proportions is cut out, scaled, and mirrored half of the time. Grey images are scaled whole: those that
-        models learn from are held in memory, and never cut.
+        Without `rng`, the short side is scaled and the centre is cut out. With it, a part of random area and
+        proportions is cut out, scaled, and mirrored half of the time. Grey images are scaled as a whole, because
+        the grey images that models are trained on are held in memory and never cut.
         """
         from PIL import Image
 
@@ -90,7 +90,7 @@ class ImageFiles:
             with Image.open(path) as image:
                 pixels = image.convert("RGB" if self.channels == 3 else "L")
         except FileNotFoundError:
-            raise FileError(f"{path} does not exist; the data set lists it. Was it unpacked whole?") from None
+            raise FileError(f"{path} does not exist, but the data set lists it. Unpack the data again.") from None
         except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
             raise FileError(
                 f"{path} cannot be read as an image: {error}. Unpack it again, or remove it."

@@ -33,7 +33,7 @@ def load_imagenet(
 ) -> DataSplits:
     """Load ImageNet from `train/<WordNet id>/*.JPEG` and `val/<WordNet id>/*.JPEG`.
 
-    Images are bound to nodes by WordNet id, never by an order of classes. The official validation images are the
+    Images are matched to nodes by WordNet id, never by an order of classes. The official validation images are the
     test split; a share of the training images is the validation split.
 
     Parameters
@@ -47,9 +47,9 @@ def load_imagenet(
     image_size
         Height and width at which images are read.
     val_share
-        Share of the training images held out, class by class; 0 takes the test split for validation too.
+        Share of the training images to hold out, class by class; 0 uses the test split for validation too.
     seed
-        Of what is held out.
+        Seed of what is held out.
     """
     folder = Path(path)
     _require_layout(folder)
@@ -64,7 +64,7 @@ def load_imagenet(
         if absent:
             raise FileError(
                 f"{folder / split} has no images of {len(absent):,} leaves of the tree: {some(absent)}. Unpack "
-                f"them too, or give a tree of the classes that are there (Hierarchy.subtree)."
+                f"them too, or give a tree of only the classes that have images (Hierarchy.subtree)."
             )
         parts[split] = folder_examples(hierarchy, folder, images, image_size)
     train, test = parts["train"], parts["val"]
@@ -79,7 +79,7 @@ def _require_layout(folder: Path) -> None:
         if not inside.is_dir():
             raise FileError(
                 f"There is no folder {inside}. {_SOURCE} and unpack them into {inside / '<WordNet id>'}, one "
-                f"folder a class, such as {inside / 'n01440764'}."
+                f"folder per class, such as {inside / 'n01440764'}."
             )
         if not any(_WORDNET_ID.fullmatch(entry.name) for entry in inside.iterdir()):
             raise FileError(

@@ -28,29 +28,30 @@ def load_images(
 ) -> DataSplits:
     """Load image folders: `train/<class>/*.jpg`, `test/<class>/*.jpg` and, optionally, `val/<class>/*.jpg`.
 
-    The folder that holds an image is named like its class, any node of the tree; folders may be nested.
+    The folder that holds an image is named after its class, which may be any node of the tree; folders may be
+    nested.
 
     Parameters
     ----------
     path
-        Folder of the splits.
+        The folder that holds the splits.
     tree, tree_format
         A tree file. By default the folders are the tree: `train/bird/robin` puts robin below bird.
     root
-        Name of the root that is added above several tops.
+        Name of the root that is added if several nodes have no parent.
     image_size
         Height and width at which images are read.
     val_share
-        Share of the training images held out, class by class, where there is no folder `val`.
+        Share of the training images to hold out, class by class, if there is no folder `val`.
     seed
-        Of what is held out.
+        Seed of what is held out.
     """
     folder = Path(path)
     for split in ("train", "test"):
         if not (folder / split).is_dir():
             raise FileError(
                 f"There is no folder {folder / split}. Put images in {folder / split / '<class>'}, one "
-                f"folder a class."
+                f"folder per class."
             )
     found = {split: list_images(folder, split) for split in ("train", "val", "test") if (folder / split).is_dir()}
     hierarchy = _folder_tree(found, root) if tree is None else Hierarchy.read(tree, tree_format, root=root)
@@ -68,9 +69,9 @@ def list_images(folder: Path, split: str) -> list[str]:
         names += [f"{above}/{file}" for file in files if os.path.splitext(file)[1].lower() in EXTENSIONS]  # noqa: PTH122
     loose = [name for name in names if name.count("/") == 1]
     if not names or loose:
-        what = f"{loose[0]!r} stands outside any class" if loose else "it holds no images"
+        what = f"{loose[0]!r} is not in a class folder" if loose else "it holds no images"
         raise FileError(
-            f"{folder / split}: {what}. Put images in folders named like their classes; known kinds: "
+            f"{folder / split}: {what}. Put images in folders named after their classes; known extensions: "
             f"{', '.join(sorted(EXTENSIONS))}."
         )
     return sorted(names)
@@ -82,7 +83,7 @@ def folder_examples(hierarchy: Hierarchy, folder: Path, names: list[str], image_
         labels = hierarchy.indices([name.split("/")[-2] for name in names])
     except UnknownNameError as error:
         raise UnknownNameError(
-            f"{folder} and the tree do not fit: {error} Rename the folders, or the nodes."
+            f"{folder} and the tree do not match: {error} Rename the folders, or the nodes."
         ) from None
     return Examples(ImageFiles.of(names, folder, image_size), labels, names)
 

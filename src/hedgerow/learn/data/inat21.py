@@ -27,10 +27,10 @@ ROOT = "Life"
 def load_inat21(
     *, path: str | PathLike[str], mini: bool = False, image_size: int = 224, val_share: float = 0.04, seed: int = 0
 ) -> DataSplits:
-    """Load iNaturalist 2021: `train.json` or `train_mini.json`, `val.json`, and the image folders beside them.
+    """Load iNaturalist 2021: `train.json` or `train_mini.json`, `val.json`, and the image folders next to them.
 
-    The tree of seven ranks below "Life" is built from the categories in the annotations; species are named by
-    their binomial and titled with their common name, images are bound to them by category id. The official
+    The tree of seven ranks below "Life" is built from the categories in the annotations. Species have their
+    binomial as name and their common name as title; images are matched to them by category id. The official
     validation images are the test split; a share of the training images is the validation split.
 
     Parameters
@@ -38,13 +38,13 @@ def load_inat21(
     path
         The folder that holds the annotations and the images.
     mini
-        Train on `train_mini` (50 images a species) rather than `train`.
+        Train on `train_mini` (50 images per species) rather than `train`.
     image_size
         Height and width at which images are read.
     val_share
-        Share of the training images held out, class by class; 0 takes the test split for validation too.
+        Share of the training images to hold out, class by class; 0 uses the test split for validation too.
     seed
-        Of what is held out.
+        Seed of what is held out.
     """
     folder = Path(path)
     splits = ("train_mini" if mini else "train", "val")
@@ -61,8 +61,7 @@ def load_inat21(
 def category_tree(categories: list[dict[str, Any]]) -> tuple[Hierarchy, dict[int, int]]:
     """Build the tree of the categories; return it and the node of each category id.
 
-    Where one name stands for several nodes, such as a genus of a plant and of an animal, each is called
-    "parent/name".
+    If several nodes share a name, such as a genus of plants and a genus of animals, each is called "parent/name".
     """
     lineages: dict[int, tuple[str, ...]] = {}
     for category in categories:
@@ -71,7 +70,7 @@ def category_tree(categories: list[dict[str, Any]]) -> tuple[Hierarchy, dict[int
     twice = [lineage[-1] for lineage, count in Counter(lineages.values()).items() if count > 1]
     if twice:
         raise FileError(
-            f"Two categories have the name and lineage of {some(twice)}. Is the file the official one?"
+            f"Two categories have the name and lineage of {some(twice)}. Use the official annotation file."
         )
     paths = list(dict.fromkeys(lineage[:i] for lineage in lineages.values() for i in range(1, len(lineage) + 1)))
     uses = Counter(path[-1] for path in paths)
@@ -116,7 +115,7 @@ def _annotations(path: Path) -> dict[str, Any]:
         raise FileError(f"{path} is not JSON: {error}. Unpack it again.") from None
     keys = ("images", "annotations", "categories")
     if not isinstance(data, dict) or not all(isinstance(data.get(key), list) for key in keys):
-        raise FileError(f"{path} does not hold the lists {some(keys)}; it is not the official annotation file.")
+        raise FileError(f"{path} does not hold the lists {some(keys)}. Use the official annotation file.")
     return data
 
 

@@ -1,4 +1,4 @@
-"""Examples as a torch data set, read at random by index."""
+"""Examples as a torch data set with random access."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from hedgerow.learn.data import ImageFiles
 if TYPE_CHECKING:
     from hedgerow.learn.data import Examples
 
-# Mean and deviation of the channels of ImageNet, which pretrained backbones expect.
+# Mean and standard deviation of the channels of ImageNet, which pretrained backbones expect.
 _MEAN = (0.485, 0.456, 0.406)
 _DEVIATION = (0.229, 0.224, 0.225)
 
 
 def to_float(batch: torch.Tensor) -> torch.Tensor:
-    """Turn inputs as they are held into what models see, on the device where they are.
+    """Convert inputs from the form in which they are held to the form that models see, on their own device.
 
     Parameters
     ----------
     batch
-        Features [B, d], returned as they are; uint8 grey images [B, H, W], scaled to [0, 1]; uint8 images
-        [B, H, W, 3], standardised with ImageNet's channel means and deviations.
+        Features [B, d], returned unchanged; uint8 grey images [B, H, W], scaled to [0, 1]; uint8 images
+        [B, H, W, 3], standardised with the channel means and deviations of ImageNet.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def to_float(batch: torch.Tensor) -> torch.Tensor:
 
 @final
 class TorchDataset(Dataset[tuple[torch.Tensor, int, int]]):
-    """(Float input, label, index) by index; the order is the sampler's business.
+    """(Float input, label, index) by index; the sampler decides the order.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class TorchDataset(Dataset[tuple[torch.Tensor, int, int]]):
         self.examples = examples
         self.augment = augment
         self.seed = seed
-        # In shared memory, so that workers that outlive an epoch see it change.
+        # In shared memory, so that workers that live longer than an epoch see it change.
         self._epoch = torch.zeros((), dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call]
 
     def set_epoch(self, epoch: int) -> None:

@@ -1,8 +1,8 @@
 """Batches: which examples, in which order, on which device.
 
-The order of the training data is a function of (seed, epoch) alone, so that a resumed run sees what an unbroken
-one would have seen. Data in memory is put on the device whole and cut there; image files go through a torch
-DataLoader.
+The order of the training data is a function of (seed, epoch) alone, so that a resumed run sees what an
+uninterrupted run would have seen. Data in memory is copied to the device as a whole and divided there; image files
+go through a torch DataLoader.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ class Order(Sampler[list[int]]):
     batch_size
         Examples per batch of this process.
     seed
-        Shuffle anew every epoch, as a function of this and the epoch; None keeps the order and all examples.
+        Shuffle every epoch, as a function of the seed and the epoch; None keeps the order and all examples.
     rank, world
-        This process and their number. Shuffled, every process gets equally many full batches, and the few examples
-        left over sit out this epoch; in order, every example goes to exactly one process.
+        The number of this process, and how many there are. When shuffling, every process gets the same number of
+        full batches, and the few examples left over are not used in this epoch; otherwise every example goes to
+        exactly one process.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class Order(Sampler[list[int]]):
 
 @final
 class MemoryBatches:
-    """(Inputs, labels, example numbers) cut from tensors that are on the device already."""
+    """(Inputs, labels, example numbers) taken from tensors that are already on the device."""
 
     def __init__(self, inputs: Tensor, labels: Tensor, order: Order) -> None:
         self._inputs, self._labels = inputs, labels
@@ -84,7 +85,7 @@ class MemoryBatches:
 
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         order = self.batch_sampler
-        # All of the epoch at once: on a GPU, every copy from the host is waited for.
+        # The whole epoch at once: on a GPU, every copy from the host blocks.
         numbers = torch.from_numpy(order.numbers()).to(self._inputs.device)
         for chosen in torch.split(numbers, order.batch_size):
             yield self._inputs[chosen], self._labels[chosen], chosen
@@ -99,7 +100,7 @@ def batches(
     seed: int = 0,
     workers: int = 0,
 ) -> Iterable[tuple[Tensor, Tensor, Tensor]]:
-    """Return the batches of some examples in some order."""
+    """Return the batches of examples in a given order."""
     if isinstance(examples.inputs, ImageFiles):
         return DataLoader(
             examples.as_torch_dataset(augment=augment, seed=seed),
@@ -113,7 +114,7 @@ def batches(
 
 @final
 class SplitBatches(LightningDataModule):
-    """The training and validation batches of a data set, for the process and device that Lightning gives."""
+    """The training and validation batches of a data set, for the process and device that Lightning assigns."""
 
     def __init__(self, splits: DataSplits, batch_size: int, seed: int, workers: int) -> None:
         super().__init__()
@@ -128,7 +129,7 @@ class SplitBatches(LightningDataModule):
         )
 
     def val_dataloader(self) -> Any:
-        """Return batches in which every example stands exactly once, over all processes."""
+        """Return batches in which every example occurs exactly once over all processes."""
         order = Order(len(self._splits.val), EVALUATION_BATCH, None, self._rank, self._trainer.world_size)
         return batches(self._splits.val, order, self._device, workers=self._workers)
 

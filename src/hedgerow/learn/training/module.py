@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hedgerow.learn.training.recipe import Optimiser, Recipe
     from hedgerow.tree import Hierarchy
 
-_LOOK_EVERY = 50  # steps, on a GPU: looking at the loss makes the host wait for the device
+_LOOK_EVERY = 50  # steps, on a GPU: reading the loss makes the host wait for the device
 
 
 class TrainingError(HedgerowError):
@@ -43,7 +43,7 @@ class Classifier(nn.Module):
     input_shape
         Shape of one example.
     counts
-        Number of training examples labelled with each node, for a method that wants to know and was not told.
+        Number of training examples labelled with each node, for a method whose parameter `counts` is not set.
     """
 
     def __init__(
@@ -61,18 +61,18 @@ class Classifier(nn.Module):
         self.head = methods.HierarchicalHead(int(self.model.out_features), self.method)  # type: ignore[arg-type]
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Return θ [B, len(method.outputs)] of inputs as they are held (images may be uint8)."""
+        """Return θ [B, len(method.outputs)] of inputs in the form in which they are held (images may be uint8)."""
         theta: Tensor = self.head(self.model(to_float(inputs)))
         return theta
 
     def loss(self, inputs: Tensor, labels: Tensor, **drawn: Tensor) -> Tensor:
-        """Return the loss of every example; `drawn` is what the method draws at random, outside any graph."""
+        """Return the loss of every example; `drawn` is what the method drew at random, outside any graph."""
         return self.method.loss(self(inputs), labels, **drawn)
 
 
 @final
 class TrainingModule(LightningModule):
-    """Trains a `Classifier` by its recipe, and draws the operating curve of the validation data each epoch.
+    """Trains a `Classifier` by its recipe, and measures the operating curve of the validation data each epoch.
 
     Parameters
     ----------
@@ -81,9 +81,9 @@ class TrainingModule(LightningModule):
     recipe
         How to train it.
     ids
-        Ids of the training examples, to name those of a batch that goes wrong.
+        Ids of the training examples, to name those in a batch that goes wrong.
     compiled
-        Whether to compile model and loss.
+        Whether to compile the model and the loss.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class TrainingModule(LightningModule):
         self._first_bad = torch.tensor(-1)
 
     def on_train_epoch_start(self) -> None:
-        """Seed what the epoch draws, so that a resumed run draws the same."""
+        """Seed the random draws of the epoch, so that a resumed run draws the same."""
         run = self._recipe.run
         torch.manual_seed(
             int(np.random.SeedSequence([run.seed, self.current_epoch, self.global_rank]).generate_state(1)[0])
@@ -115,7 +115,7 @@ class TrainingModule(LightningModule):
         return loss
 
     def _watch(self, loss: Tensor, step: int) -> None:
-        """Stop at a loss that is not finite; on a GPU look only now and then: looking makes the host wait."""
+        """Stop at a loss that is not finite; on a GPU check only now and then, as that makes the host wait."""
         bad = ~torch.isfinite(loss) & (self._first_bad < 0)
         self._first_bad = torch.where(bad, step, self._first_bad)
         last = step + 1 == self.trainer.num_training_batches
@@ -132,7 +132,7 @@ class TrainingModule(LightningModule):
             f"The loss is not finite at epoch {self.current_epoch}, step {step}. The batch holds the examples "
             f"{shown}. Try a smaller learning rate (--set optimiser.lr={self._recipe.optimiser.lr / 10:g}), a "
             f"limit on the gradient (--set optimiser.clip=1), or full precision (--set run.precision=32), and "
-            f"look for inputs that are not finite. The last good checkpoint is kept: --resume goes on from it."
+            f"look for inputs that are not finite. The last good checkpoint is kept: --resume continues from it."
         )
 
     def validation_step(self, batch: tuple[Tensor, Tensor, Tensor]) -> None:
@@ -145,7 +145,7 @@ class TrainingModule(LightningModule):
         """Log the summary figures of the validation data."""
         figures = self.summary.compute()
         self.summary.reset()
-        # They are those of all processes already: their mean is the same.
+        # Every process already has the figures of all processes, so their mean is the same.
         self.log_dict({f"val/{name}": float(value) for name, value in figures.items()}, sync_dist=True)
         monitored = self._recipe.run.monitor
         self.log(f"val_{monitored}", figures[monitored], prog_bar=True, sync_dist=True)

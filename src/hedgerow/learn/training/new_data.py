@@ -1,4 +1,4 @@
-"""A trained model on new data: the scores it gives, block by block, as a score file would."""
+"""The scores of a trained model on new data, block by block, like those of a score file."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _SPLITS = ("train", "training", "val", "valid", "validation", "test", "testing")
 
 @final
 class RunScores:
-    """The scores of a trained model for new data; iterating yields `Block`s, as a `ScoreFile` does.
+    """The scores of a trained model on new data; iterating yields `Block`s, like a `ScoreFile`.
 
     Parameters
     ----------
     run
         The folder of the trained model.
     path
-        A feature file (`.npz`, `.parquet`), or a folder of images, in folders named like their classes where
-        labels are needed.
+        A feature file (`.npz`, `.parquet`), or a folder of images; if labels are needed, the images are in folders
+        named after their classes.
     labels
-        Whether labels are needed. If not, they are not looked at.
+        Whether labels are needed. If not, they are ignored.
     """
 
     def __init__(self, run: RunFolder, path: str | PathLike[str], *, labels: bool = True) -> None:
@@ -82,7 +82,7 @@ def _features(path: Path, hierarchy: Hierarchy, _: tuple[int, ...], labelled: bo
     labels = np.zeros(len(file.features), dtype=np.int64)
     if labelled:
         if file.labels is None:
-            raise FileError(f"{path} holds no labels, which this needs. Save names as 'labels'.")
+            raise FileError(f"{path} holds no labels, which are needed here. Save the names as 'labels'.")
         names = [next((name for name in reversed(row) if name.strip()), "") for row in file.labels.tolist()]
         labels = hierarchy.indices(names)
     return Examples(file.features, labels, file.ids)
@@ -91,14 +91,14 @@ def _features(path: Path, hierarchy: Hierarchy, _: tuple[int, ...], labelled: bo
 def _images(path: Path, hierarchy: Hierarchy, shape: tuple[int, ...], labelled: bool) -> Examples:
     if len(shape) != 3:
         raise ScoreError(
-            f"{path} is a folder, and images would be read from it; the model was trained on {shape[0]} features. "
+            f"{path} is a folder, which is read as images, but the model was trained on {shape[0]} features. "
             f"Give a feature file."
         )
     names = sorted(
         file.relative_to(path).as_posix() for file in path.rglob("*") if file.suffix.lower() in EXTENSIONS
     )
     if not names:
-        raise FileError(f"{path} holds no images. Known kinds: {', '.join(sorted(EXTENSIONS))}.")
+        raise FileError(f"{path} holds no images. Known extensions: {', '.join(sorted(EXTENSIONS))}.")
     labels = np.zeros(len(names), dtype=np.int64)
     if labelled:
         _check_class_folders(path, names, hierarchy)
@@ -107,14 +107,14 @@ def _images(path: Path, hierarchy: Hierarchy, shape: tuple[int, ...], labelled: 
 
 
 def _check_class_folders(path: Path, names: list[str], hierarchy: Hierarchy) -> None:
-    """Refuse folders of several splits, and images that do not stand in folders named like classes."""
+    """Refuse a folder that holds several splits, and images that are not in folders named after classes."""
     splits = [name for name in _SPLITS if (path / name).is_dir() and name not in hierarchy]
     if len(splits) > 1:
         offers = " or ".join(argument("data", str(path / name)) for name in splits)
-        raise FileError(f"{path} holds the folders {some(splits)}, which are not to be mixed. Give {offers}.")
+        raise FileError(f"{path} holds the folders {some(splits)}, which must not be mixed. Give {offers}.")
     loose = [name for name in names if "/" not in name]
     if loose:
         raise FileError(
             f"{path} holds images outside any class folder ({some(loose, 3)}), so their labels are not known. Put "
-            f"images in folders named like their classes, or use `hedgerow predict`, which needs no labels."
+            f"images in folders named after their classes, or use `hedgerow predict`, which needs no labels."
         )

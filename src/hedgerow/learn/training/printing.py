@@ -1,4 +1,4 @@
-"""What a training run came to, in words."""
+"""Printed output of a training run."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 _SHOWN = ("AP", "AC", "R@90C", "R@95C", "majority_F1", "leaf_F1")
 _PLAIN: dict[str, Any] = {"markup": False, "highlight": False, "soft_wrap": True}
-_HARDLY_ANYTHING = 0.05  # of majority_F1
+_HARDLY_ANYTHING = 0.05  # majority_F1 below this gives a warning
 
 
 @rank_zero_only
 def print_tree(hierarchy: Hierarchy, recipe: Recipe) -> None:
-    """Say in a line what the tree is, and where a real one could be given."""
+    """Print one line about the tree, and how to give a real one if it was made from the labels."""
     depth = int(hierarchy.depth.max())
     none_given = "tree" in data.parameters(recipe.data.name) and "tree" not in recipe.data.params
     hint = ", made from the labels: give data.tree for a real one" if depth == 1 and none_given else ""
@@ -42,9 +42,9 @@ def print_run(run: RunFolder, console: Console) -> None:
     if figures["val"]["majority_F1"] < _HARDLY_ANYTHING:
         console.print(_learnt_little(recipe, figures["val"]["majority_F1"]), **_PLAIN)
     path = shlex.quote(str(run.path))
-    steps = [f"look at every operating point of the test data:\n  hedgerow evaluate {path} --figure curves.png"]
+    steps = [f"see every operating point of the test data:\n  hedgerow evaluate {path} --figure curves.png"]
     given = "FILE" if recipe.data.name == "features" else "FOLDER"
-    steps.append(f"answer for new data:\n  hedgerow predict {path} --data {given} --tau 0.8 -o answers.csv")
+    steps.append(f"get answers for new data:\n  hedgerow predict {path} --data {given} --tau 0.8 -o answers.csv")
     console.print("Next: " + "\nOr ".join(steps), **_PLAIN)
 
 
@@ -55,8 +55,8 @@ def _learnt_little(recipe: Recipe, figure: float) -> str:
     unscaled = recipe.data.name == "features" and can_scale and not recipe.model.params.get("scale_inputs")
     scale = " features on one scale (--set model.scale_inputs=true)," if unscaled else ""
     return (
-        f"Warning: where an answer has to be more likely than not, the model gives little but the root "
-        f"(majority_F1 {100 * figure:.1f} %): it has learnt little. Try{scale} larger steps "
+        f"Warning: the model has learnt little. When answers must be more likely than not, it answers almost only "
+        f"with the root (majority_F1 {100 * figure:.1f} %). Try{scale} larger steps "
         f"(--set optimiser.lr={10 * recipe.optimiser.lr:g}) or more of them "
         f"(--set optimiser.epochs={2 * recipe.optimiser.epochs})."
     )

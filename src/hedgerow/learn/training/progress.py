@@ -1,4 +1,4 @@
-"""How a training run tells how far it is."""
+"""Progress reports of a training run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _listener: ContextVar[Callable[[float], None] | None] = ContextVar("_listener", 
 
 @contextmanager
 def told_progress(listener: Callable[[float], None]) -> Iterator[None]:
-    """Let the training inside the `with` block tell how far it is, a share from 0 to 1, after every step."""
+    """Call `listener` after every training step in the `with` block, with the share that is done, from 0 to 1."""
     token = _listener.set(listener)
     try:
         yield
@@ -33,20 +33,20 @@ def told_progress(listener: Callable[[float], None]) -> Iterator[None]:
 
 @final
 class ShareReport(Callback):
-    """Tells whoever listens, by `told_progress`, how far a training is; nobody may."""
+    """Reports the progress of a training to the listener of `told_progress`, if there is one."""
 
     def __init__(self) -> None:
         self._tell = _listener.get() or (lambda _: None)
 
     def on_train_batch_end(self, trainer: Trainer, *_: Any) -> None:
-        """Tell the share of the steps that are done."""
+        """Report the share of the steps that are done."""
         total = (trainer.max_epochs or 1) * int(trainer.num_training_batches)
         self._tell(trainer.global_step * trainer.accumulate_grad_batches / max(1, total))
 
 
 @final
 class EpochReport(Callback):
-    """A line an epoch on the standard output; where somebody watches, also a bar with the time left in the run.
+    """Prints one line per epoch on the standard output; in a terminal, also shows a bar with the time left.
 
     Parameters
     ----------
@@ -57,21 +57,21 @@ class EpochReport(Callback):
     def __init__(self, monitor: str) -> None:
         self._monitor = monitor
         self._out = Console(highlight=False, markup=False, soft_wrap=True)
-        # Lines go above the bar where both are in one terminal; `> log` leaves the bar in the terminal.
+        # Lines go above the bar if both are in one terminal; with `> log` the bar stays in the terminal.
         self._bar = live_bar(self._out if self._out.is_terminal else Console(stderr=True))
         self._task = self._bar.add_task("", start=False)
         self._begun, self._loss, self._steps = 0.0, 0.0, 0
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:  # noqa: ARG002
-        """Show the bar; a resumed run goes on where it stopped."""
+        """Show the bar; a resumed run continues where it stopped."""
         if trainer.is_global_zero:
             steps = int(trainer.num_training_batches)
             total = (trainer.max_epochs or 0) * steps
             self._bar.reset(self._task, total=total, completed=trainer.current_epoch * steps)
-            self._bar.start()  # not before it knows what an earlier run has done
+            self._bar.start()  # only once it knows what an earlier run has done
 
     def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:  # noqa: ARG002
-        """Begin to count."""
+        """Start counting."""
         self._begun, self._loss, self._steps = time.monotonic(), 0.0, 0
         self._bar.update(self._task, description=self._name(trainer))
 
@@ -83,7 +83,7 @@ class EpochReport(Callback):
         batch: Any,  # noqa: ARG002
         batch_idx: int,  # noqa: ARG002
     ) -> None:
-        """Add up the loss, where it is: looking at it would make the host wait for the device."""
+        """Add up the loss on its device: reading it would make the host wait."""
         self._loss = self._loss + outputs["loss"].detach()
         self._steps += 1
         self._bar.advance(self._task)
@@ -93,7 +93,7 @@ class EpochReport(Callback):
         self._bar.update(self._task, description=f"{self._name(trainer)}: validation")
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:  # noqa: ARG002
-        """Print the line; a resumed run first ends the epoch it was saved in, without having done anything."""
+        """Print the line, but not for an epoch without steps: a resumed run ends the saved epoch once more."""
         if trainer.is_global_zero and self._steps:
             figure = float(trainer.callback_metrics[f"val_{self._monitor}"])
             self._out.print(
@@ -102,11 +102,11 @@ class EpochReport(Callback):
             )
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:  # noqa: ARG002
-        """Take the bar away."""
+        """Remove the bar."""
         self._bar.stop()
 
     def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:  # noqa: ARG002
-        """Take the bar away."""
+        """Remove the bar."""
         self._bar.stop()
 
     @staticmethod

@@ -1,8 +1,7 @@
 """Recipes: everything that decides a training run, in one small TOML file.
 
-A recipe names the data, the model and the method, each with the parameters that the named thing takes, and says
-how to optimise and how to run. Every field has a default and a docstring; `hedgerow train RECIPE --show` prints
-them.
+A recipe names the data, the model and the method, each with its parameters, and says how to optimise and how to
+run. Every field has a default and a docstring; `hedgerow train RECIPE --show` prints them.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class Choice:
-    """Something chosen by name, with the parameters that it takes."""
+    """Something chosen by name, with its parameters."""
 
     name: str
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -50,7 +49,7 @@ class Optimiser:
     lr: float = 0.01
     """Learning rate at the start."""
     schedule: str = "cosine"
-    """How the learning rate goes: "cosine" (down to 0) or "constant"."""
+    """How the learning rate changes: "cosine" (down to 0) or "constant"."""
     kind: str = "sgd"
     """"sgd" (with momentum) or "adamw"."""
     momentum: float = 0.9
@@ -75,10 +74,10 @@ class Optimiser:
 @final
 @dataclass(frozen=True)
 class Run:
-    """On what, and how exactly, it runs."""
+    """Where and how it runs."""
 
     seed: int = 0
-    """Everything random follows from this: weights, order of the data, changes to the images, tree cuts."""
+    """Everything random depends on this: weights, order of the data, changes to the images, tree cuts."""
     devices: int = 1
     """Number of devices; with several, one process each (DDP)."""
     accelerator: str = "auto"
@@ -135,7 +134,7 @@ class Recipe:
 
     @classmethod
     def load(cls, name: str, changes: Iterable[str] = ()) -> Self:
-        """Read a recipe by name or path, and apply changes such as "optimiser.lr=0.05"."""
+        """Load a recipe by name or path, and apply changes such as "optimiser.lr=0.05"."""
         path = Path(name)
         if path.suffix == ".toml":
             text = _read(path)
@@ -145,12 +144,12 @@ class Recipe:
             near = difflib.get_close_matches(name, available(), 1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise ParameterError(
-                f"There is no recipe {name!r}.{hint} There are {', '.join(available())}, or give a .toml file."
+                f"There is no recipe {name!r}.{hint} Choose from {', '.join(available())}, or give a .toml file."
             )
         try:
             tables = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise FileError(f"{name} is not TOML: {error}.") from error
+            raise FileError(f"{name} is not valid TOML: {error}.") from error
         for change in changes:
             _apply(tables, change)
         return cls.from_tables(tables, name)
@@ -161,7 +160,7 @@ class Recipe:
         return {k: v.table() if isinstance(v, Choice) else dataclasses.asdict(v) for k, v in sections.items()}
 
     def to_toml(self) -> str:
-        """Return the recipe as TOML, every field spelt out."""
+        """Return the recipe as TOML with every field written out."""
         lines = []
         for section, table in self.tables().items():
             lines += [f"[{section}]", *(f"{key} = {_toml(value)}" for key, value in table.items()), ""]
@@ -189,7 +188,7 @@ def available() -> list[str]:
 
 
 def field_docs(kind: type) -> dict[str, str]:
-    """Return the docstrings that stand under the fields of a dataclass."""
+    """Return the docstrings below the fields of a dataclass."""
     body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0].body  # type: ignore[attr-defined]
     docs = {}
     for statement, following in itertools.pairwise(body):
@@ -222,19 +221,19 @@ def _apply(tables: dict[str, Any], change: str) -> None:
     target, equals, text = change.partition("=")
     section, dot, key = target.strip().partition(".")
     if not (equals and dot and key):
-        raise ParameterError(f"A change reads section.key=value, such as optimiser.lr=0.05, not {change!r}.")
+        raise ParameterError(f"Write a change as section.key=value, such as optimiser.lr=0.05, not {change!r}.")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text.strip()  # a bare word is a string
     table = tables.setdefault(section, {})
     if key == "name" and table.get("name") != value:
-        table.clear()  # the parameters were those of another choice
+        table.clear()  # the parameters belonged to the previous choice
     table[key] = value
 
 
 def _converted(kind: type, table: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Check the types of a table's values; whole numbers may stand for floats."""
+    """Check the types of a table's values; whole numbers are accepted as floats."""
     wanted = {f.name: type(getattr(kind(), f.name)) for f in dataclasses.fields(kind)}
     result = {}
     for key, value in table.items():
@@ -256,7 +255,7 @@ def _refuse_unknown(given: Iterable[str], known: Iterable[str], where: str) -> N
         if key not in known:
             near = difflib.get_close_matches(key, known, 1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise ParameterError(f"{where}: there is no {key!r}.{hint} There are {', '.join(known)}.")
+            raise ParameterError(f"{where}: there is no {key!r}.{hint} Known names: {', '.join(known)}.")
 
 
 def _require(holds: bool, name: str, wanted: str, value: Any) -> None:

@@ -47,25 +47,25 @@ def train(
     progress: bool = True,
     splits: DataSplits | None = None,
 ) -> RunFolder:
-    """Train by a recipe, and leave the model, its figures and its scores in a folder.
+    """Train by a recipe, and save the model, its figures and its scores in a folder.
 
     Parameters
     ----------
     recipe
-        What to do.
+        What to train, and how.
     folder
-        Where to put it; must be new or empty, unless resuming.
+        Where to save it; must be new or empty, unless resuming.
     resume
-        Go on from the last checkpoint in the folder. On a CPU the weights end up bit-identical to those of an
-        unbroken run.
+        Continue from the last checkpoint in the folder. On a CPU the final weights are bit-identical to those of
+        an uninterrupted run.
     progress
-        Print a line about the tree and one an epoch and, in a terminal, show a bar.
+        Print one line about the tree and one per epoch and, in a terminal, show a bar.
     splits
         The data, if it does not come from the recipe: ``DataSplits("mine", hierarchy, train, val, test)`` with
-        `hedgerow.learn.data.Examples` made of arrays. The run then records its name.
+        `hedgerow.learn.data.Examples` made from arrays. The recipe of the run then records its name.
     """
     run = RunFolder(Path(folder))
-    methods.parameters(recipe.method.name)  # an unknown name is better found before the data is made
+    methods.parameters(recipe.method.name)  # find unknown names before the data is made
     models.find(recipe.model.name)
     of_recipe = splits is None
     if splits is None:
@@ -73,12 +73,12 @@ def train(
     else:
         recipe = dataclasses.replace(recipe, data=Choice(splits.name))
     classifier, module, batches = _prepared(recipe, splits)
-    if rank_zero_only.rank == 0:  # type: ignore[attr-defined]  # the other processes of DDP come later
+    if rank_zero_only.rank == 0:  # type: ignore[attr-defined]  # the other processes of DDP start later
         run.begin(recipe, splits.hierarchy, resume=resume)
     if run.is_finished:
         return run
     run.check_space(classifier)
-    if progress and of_recipe:  # who brings data knows its tree
+    if progress and of_recipe:  # callers who pass data know its tree
         print_tree(splits.hierarchy, recipe)
     with without_noise(), _interrupts():
         trainer = Trainer(
@@ -87,7 +87,7 @@ def train(
             logger=_loggers(run.path / "logs"),
             plugins=[AtomicCheckpoints()],
             log_every_n_steps=10,
-            enable_progress_bar=False,  # `EpochReport` is ours
+            enable_progress_bar=False,  # `EpochReport` replaces it
             default_root_dir=run.path,
         )
         trainer.fit(module, batches, ckpt_path=run.last if resume and run.last.exists() else None)
@@ -114,13 +114,13 @@ def fit(recipe: Recipe, splits: DataSplits) -> Classifier:
 
 
 def _prepared(recipe: Recipe, splits: DataSplits) -> tuple[Classifier, TrainingModule, SplitBatches]:
-    """Return the seeded classifier, and what trains it."""
+    """Return the seeded classifier, and the module and batches that train it."""
     seed_everything(recipe.run.seed, verbose=False)
     counts = np.bincount(splits.train.labels, minlength=len(splits.hierarchy))
     classifier = Classifier(recipe, splits.hierarchy, splits.input_shape, counts)
     for part in classifier.modules():
         if isinstance(part, models.Scaled):
-            part.measure(splits.train.inputs)  # type: ignore[arg-type]  # it takes features only
+            part.measure(splits.train.inputs)  # type: ignore[arg-type]  # it accepts only features
     on_gpu = accelerator(recipe.run) == "gpu"
     compiled = on_gpu if recipe.run.compile == "auto" else recipe.run.compile == "yes"
     module = TrainingModule(classifier, recipe, splits.train.ids.tolist(), compiled=compiled)
@@ -132,7 +132,7 @@ def _prepared(recipe: Recipe, splits: DataSplits) -> tuple[Classifier, TrainingM
 
 
 def _settings(recipe: Recipe) -> dict[str, Any]:
-    """Return what every trainer is told."""
+    """Return the settings of every trainer."""
     chosen = accelerator(recipe.run)
     precision = recipe.run.precision
     if precision == "auto":
@@ -145,7 +145,7 @@ def _settings(recipe: Recipe) -> dict[str, Any]:
         "max_epochs": recipe.optimiser.epochs,
         "accumulate_grad_batches": recipe.optimiser.accumulate,
         "gradient_clip_val": recipe.optimiser.clip or None,
-        "use_distributed_sampler": False,  # `Order` deals the examples out
+        "use_distributed_sampler": False,  # `Order` distributes the examples
         "num_sanity_val_steps": 0,
         "enable_model_summary": False,
     }
@@ -159,14 +159,14 @@ def _callbacks(recipe: Recipe, run: RunFolder, progress: bool) -> list[Any]:
     }
     callbacks: list[Any] = [
         ModelCheckpoint(filename="best", monitor=f"val_{recipe.run.monitor}", mode="max", **checkpoints),
-        ModelCheckpoint(filename="last", **checkpoints),  # after the best, so that it knows of it
+        ModelCheckpoint(filename="last", **checkpoints),  # after "best", so that it records the best one
         LearningRateMonitor("step"),
     ]
     return [*callbacks, EpochReport(recipe.run.monitor)] if progress else callbacks
 
 
 def _loggers(folder: Path) -> list[Any]:
-    """Return loggers with files of their own for every start of the run: CSV, and TensorBoard if it is there."""
+    """Return loggers with separate files for every start of the run: CSV, and TensorBoard if it is installed."""
     attempt = len(list(folder.glob("csv/*"))) if folder.exists() else 0
     loggers: list[Any] = [CSVLogger(folder, name="csv", version=attempt)]
     try:
@@ -179,7 +179,7 @@ def _loggers(folder: Path) -> list[Any]:
 
 
 def _finish(run: RunFolder, classifier: Classifier, splits: DataSplits, device: torch.device) -> None:
-    """Write weights, scores and figures of the best epoch; the figures last, as they say that all is there."""
+    """Write weights, scores and figures of the best epoch; the figures last, as they mark the run as finished."""
     best = torch.load(run.best, map_location="cpu", weights_only=True)["state_dict"]
     prefix = "classifier."
     classifier.load_state_dict({k.removeprefix(prefix): v for k, v in best.items() if k.startswith(prefix)})
@@ -201,21 +201,23 @@ def _evaluated(classifier: Classifier, examples: data.Examples, device: torch.de
 
 
 def accelerator(run: Run) -> str:
-    """Return "gpu" or "cpu", as asked for and as there is."""
+    """Return "gpu" or "cpu", as requested and available."""
     there = torch.cuda.is_available()
     if run.accelerator == "gpu" and not there:
         raise ParameterError(
-            "There is no GPU that torch can use here; leave out run.accelerator or set it to 'cpu'."
+            "run.accelerator is 'gpu', but torch finds no GPU here: leave it out, or set it to 'cpu'."
         )
     chosen = ("gpu" if there else "cpu") if run.accelerator == "auto" else run.accelerator
     if chosen == "gpu" and run.devices > torch.cuda.device_count():
-        raise ParameterError(f"run.devices is {run.devices}, and there are {torch.cuda.device_count()} GPUs.")
+        raise ParameterError(
+            f"run.devices is {run.devices}, but the number of GPUs is {torch.cuda.device_count()}. Use fewer."
+        )
     return chosen
 
 
 @contextmanager
 def _interrupts() -> Iterator[None]:
-    """Let an interrupt through, which Lightning turns into an exit without a word."""
+    """Raise an interrupt as such; Lightning turns it into a silent exit."""
     try:
         yield
     except SystemExit as ended:
@@ -227,7 +229,7 @@ def _interrupts() -> Iterator[None]:
 
 @contextmanager
 def without_noise() -> Iterator[None]:
-    """Silence what Lightning says of things that are as they should be."""
+    """Silence Lightning's messages about things that are intended."""
     expected = (
         ".*does not have many workers.*",
         ".*Checkpoint directory .* exists and is not empty.*",

@@ -1,12 +1,12 @@
-"""The folder of a training run: all that is needed to go on, to predict and to evaluate.
+"""The folder of a training run: everything needed to resume, to predict and to evaluate.
 
 ```
-recipe.toml         the recipe, every field spelt out
+recipe.toml         the recipe, with every field written out
 tree.json           the tree
 model.safetensors   the best weights
 metrics.json        summary figures on the validation and test data
 scores.npz          likelihoods of the test data, on the scale of the method
-checkpoints/        best.ckpt and last.ckpt, whole or not there
+checkpoints/        best.ckpt and last.ckpt, each complete or absent
 logs/               TensorBoard and CSV
 ```
 """
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 
     from hedgerow.learn.data import Examples
 
-_SPARE_BYTES = 64 << 20  # for logs and scores, beside the checkpoints
+_SPARE_BYTES = 64 << 20  # for logs and scores, in addition to the checkpoints
 
 
 class AtomicCheckpoints(TorchCheckpointIO):
-    """Checkpoints that are written whole or not at all, and read without unpickling code."""
+    """Checkpoints that are written completely or not at all, and read without unpickling code."""
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:  # noqa: ARG002
-        """Write a checkpoint beside its place and move it there."""
+        """Write a checkpoint under a temporary name, then rename it."""
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path, "wb") as file:
             torch.save(checkpoint, file)
@@ -81,41 +81,41 @@ class RunFolder:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the run came to its end: metrics are written last."""
+        """Whether the run is complete: metrics are written last."""
         return (self.path / "metrics.json").exists()
 
     def begin(self, recipe: Recipe, hierarchy: Hierarchy, *, resume: bool) -> None:
-        """Make the folder, or check that a run in it can go on with this recipe and tree."""
+        """Create the folder, or check that the run in it can continue with this recipe and tree."""
         make_folder(self.path)
         if not resume and any(self.path.iterdir()):
             raise FileError(
-                f"{self.path} is not empty. Go on with the run in it with --resume, or choose another folder."
+                f"{self.path} is not empty. Continue the run in it with --resume, or choose another folder."
             )
         for leftover in self.path.glob("**/.*.tmp"):
-            leftover.unlink()  # of a process that was killed while it wrote
+            leftover.unlink()  # from a process that was killed while writing
         if (self.path / "recipe.toml").exists():  # written after the tree
             if self.recipe().tables() != recipe.tables() or self.hierarchy().fingerprint != hierarchy.fingerprint:
                 raise FileError(
-                    f"{self.path} holds a run with another recipe or tree. Resume with the same recipe and "
-                    f"changes, or choose another folder."
+                    f"{self.path} holds a run with another recipe or tree. Resume with the same recipe and the "
+                    f"same changes, or choose another folder."
                 )
             return
         hierarchy.save(self.path / "tree.json")
         self.write_text("recipe.toml", recipe.to_toml())
 
     def check_space(self, classifier: Classifier) -> None:
-        """Refuse to start where the checkpoints will not fit: two, and a third while it is written."""
+        """Refuse to start if the checkpoints will not fit: two, and a third while it is being written."""
         weights = sum(p.numel() * p.element_size() for p in classifier.parameters())
         needed = 3 * 3 * weights + _SPARE_BYTES  # weights and up to two moments in each
         free = shutil.disk_usage(self.path).free
         if free < needed:
             raise FileError(
-                f"{self.path} has {free >> 20:,} MB free, and the run needs about {needed >> 20:,} MB for its "
+                f"{self.path} has {free >> 20:,} MB free, but the run needs about {needed >> 20:,} MB for its "
                 f"checkpoints. Free some space, or choose another folder with -o."
             )
 
     def write_text(self, name: str, text: str) -> None:
-        """Write a small file whole."""
+        """Write a small file, completely or not at all."""
         with atomic_write(self.path / name) as file:
             file.write(text)
 
@@ -138,7 +138,7 @@ class RunFolder:
         try:
             metrics: dict[str, Any] = json.loads((self.path / "metrics.json").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise FileError(f"The run in {self.path} is not finished: go on with --resume.") from error
+            raise FileError(f"The run in {self.path} is not finished: continue it with --resume.") from error
         return metrics
 
     def save_weights(self, classifier: Classifier) -> None:
@@ -161,7 +161,7 @@ class RunFolder:
                 weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
                 input_shape = tuple(json.loads(file.metadata()["input_shape"]))
         except (OSError, SafetensorError) as error:
-            raise FileError(f"The run in {self.path} has no weights yet: {error}. Go on with --resume.") from error
+            raise FileError(f"{self.path} has no weights yet: {error}. Continue the run with --resume.") from error
         classifier = Classifier(recipe, self.hierarchy(), input_shape)
         classifier.load_state_dict(weights)
         return classifier.eval()
@@ -172,7 +172,7 @@ class RunFolder:
         return self.path / "scores.npz"
 
     def save_scores(self, classifier: Classifier, examples: Examples, device: torch.device) -> None:
-        """Write likelihoods, labels and ids of some examples as a score file, on the scale of the method."""
+        """Write the likelihoods, labels and ids of examples as a score file, on the scale of the method."""
         names = classifier.method.hierarchy.names
         blocks = [likelihoods.values for likelihoods in likelihood_blocks(classifier, examples, device)]
         with atomic_write(self.scores, "wb") as file:
@@ -191,7 +191,7 @@ class RunFolder:
 def score_blocks(classifier: Classifier, examples: Examples, device: torch.device) -> Iterator[Tensor]:
     """Yield the scores θ of examples, block by block, in order, in single precision."""
     classifier = classifier.to(device).eval()
-    # Always the same blocks: their size may change the last digits of a score.
+    # Always the same blocks: the size of a block may change the last digits of a score.
     for inputs, _, _ in batches(examples, Order(len(examples), EVALUATION_BATCH), device):
         yield classifier(inputs.to(device)).float()
 
