@@ -23,7 +23,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import hedgerow as hr
 from hedgerow import methods, metrics
 from hedgerow.errors import HedgerowError, ParameterError, TreeError, UnknownNameError
+from hedgerow.learn import solver
 from hedgerow.learn.classifier import HedgedClassifier
+from hedgerow.learn.solver import Columns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +48,7 @@ LINEAGE = {
     "bird": ("bird", ""),
     "fish": ("fish", ""),
 }
+THREADS = torch.get_num_threads()
 EXPECTED_FAILURES: dict[str, str] = {}  # of scikit-learn's checks, with the reason
 
 
@@ -306,6 +309,90 @@ def test_early_stopping_keeps_the_best_weights() -> None:
     assert len(curve) == len(clf.loss_curve_) == int(np.argmin(curve)) + 6
 
 
+def test_the_penalty_is_chosen_on_held_out_examples() -> None:
+    X, y = sample(noise=0.6)
+    chosen = HedgedClassifier(H, random_state=0).fit(X, y)
+    assert len(chosen.path_["C"]) == len(chosen.path_["AP"]) >= 3
+    assert chosen.C_ in chosen.path_["C"][: int(np.argmax(chosen.path_["AP"])) + 1]
+    given = HedgedClassifier(H, C=chosen.C_, random_state=0).fit(X, y)
+    assert given.C_ == chosen.C_
+    assert given.path_ == {"C": [], "AP": []}
+    np.testing.assert_array_equal(given.coefs_[0], chosen.coefs_[0])
+
+
+def test_the_usual_penalty_where_none_can_be_chosen() -> None:
+    X, y = sample(400)
+    _, one_each = np.unique(y, return_index=True)
+    few = HedgedClassifier(H, random_state=0).fit(X[one_each], y[one_each])
+    assert (few.C_, few.path_["C"]) == (300.0, [])
+    stream = HedgedClassifier(H, random_state=0).partial_fit(X, y)
+    assert (stream.C_, stream.path_["C"]) == (20.0, [])
+
+
+@pytest.mark.parametrize("method", methods.available())
+def test_leaves_without_examples_share_a_column_exactly(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = sample(100)
+    wide = hr.Hierarchy.from_edges(
+        [*zip(H.names[H.parent[1:]], H.names[1:], strict=True), *(("bird", f"bird {i}") for i in range(4))]
+    )
+    y[y == "pike"] = "fish"
+    y[::5] = [LINEAGE[name][0] for name in y[::5]]
+    clf = HedgedClassifier(wide, method=method, C=10, epochs=2, random_state=0)
+    labels = wide.indices(y)
+    columns = Columns.of(clf.fit(X, y).method_, labels)
+    assert columns is not None
+    assert len(columns.kept) == len(columns.place) - 3
+    shared = clf.predict_likelihood(X)
+    monkeypatch.setattr(Columns, "of", lambda *_: None)
+    np.testing.assert_allclose(clf.fit(X, y).predict_likelihood(X), shared, atol=1e-7)
+
+
+def test_a_loss_that_tells_leaves_apart_shares_no_column() -> None:
+    bare = hr.Hierarchy.from_edges([("r", "a"), ("r", "b"), ("r", "c"), ("r", "d")])
+    label = bare.indices(["a", "b"])
+    assert Columns.of(methods.create("softmax-margin", bare), label) is not None
+    assert Columns.of(LeafOrder(bare), label) is None
+
+
+class LeafOrder(methods.Method):
+    """A loss that no name stands for: later leaves weigh more."""
+
+    scores = "leaves"
+    link = staticmethod(hr.likelihood.flat_softmax)
+    laws = frozenset()
+
+    def loss(self, theta: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        order = torch.arange(theta.shape[1], dtype=theta.dtype)
+        chosen = torch.from_numpy(self.hierarchy.leaves.copy()) == labels[:, None]
+        return (theta + order).logsumexp(1) - (theta + order)[chosen]
+
+
+def test_parts_of_a_step_do_not_depend_on_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = sample(600)
+    monkeypatch.setattr(solver, "_TWO_PARTS", 1)
+    for method in ("softmax-margin", "deep-rtc"):
+        weights = []
+        for cores in (1, 2):
+            monkeypatch.setattr(solver, "available_cores", lambda cores=cores: cores)
+            clf = HedgedClassifier(H, method=method, C=10, epochs=2, random_state=0).fit(X, y)
+            weights.append(clf.coefs_[0])
+        np.testing.assert_array_equal(*weights)
+    assert torch.get_num_threads() == THREADS
+
+
+def test_a_method_of_ones_own() -> None:
+    X, y = sample()
+    named = HedgedClassifier(H, method="hxe", method_params={"alpha": 0.2}, C=10, epochs=2, random_state=0)
+    made = clone(named).set_params(method=methods.METHODS["hxe"])
+    np.testing.assert_array_equal(named.fit(X, y).coefs_[0], made.fit(X, y).coefs_[0])
+    own = HedgedClassifier(H, method=LeafOrder, random_state=0).fit(X, y)
+    assert np.mean(own.predict_leaf(X) == y) > 0.85
+    with pytest.raises(ParameterError, match="made a int"):
+        HedgedClassifier(H, method=len).fit(X, y)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="method must be a name"):
+        HedgedClassifier(H, method=3).fit(X, y)  # type: ignore[arg-type]
+
+
 def test_partial_fit() -> None:
     X, y = sample(2000)
     stream = HedgedClassifier(H, random_state=0)
@@ -370,7 +457,8 @@ def test_verbose_shows_progress(capsys: pytest.CaptureFixture[str]) -> None:
         ({"hidden": 512}, "hidden"),
         ({"hidden": (0,)}, "hidden"),
         ({"C": 0}, "C must be a positive number"),
-        ({"C": "strong"}, "C must be a positive number"),
+        ({"C": "strong"}, "C must be a positive number or 'auto'"),
+        ({"C": None}, "C must be a positive number or 'auto'"),
         ({"learning_rate": "fast"}, "learning_rate"),
         ({"epochs": 0}, "epochs"),
         ({"batch_size": 1.5}, "batch_size"),

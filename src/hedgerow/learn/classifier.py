@@ -21,22 +21,27 @@ from sklearn.utils.validation import (
 
 from hedgerow import infer, methods
 from hedgerow.errors import ParameterError
-from hedgerow.learn import targets
+from hedgerow.learn import penalty, targets
 from hedgerow.learn.scaling import Scaling
-from hedgerow.learn.solver import Examples, Network, Plan, Solver
-from hedgerow.measure import metrics
+from hedgerow.learn.solver import Columns, Network, Schedule, Solver, TrainingSet
+from hedgerow.measure import CurveBuilder, metrics
+from hedgerow.methods import Method
 from hedgerow.tree import Hierarchy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from hedgerow.learn.solver import Layer
     from hedgerow.likelihood import Scale
     from hedgerow.tree import Indices
 
 Floats = NDArray[np.float64]
 
 _LINEAR_RATE, _HIDDEN_RATE = 0.3, 0.03
-_USUAL_C, _FEW_SHOT_C = 20.0, 300.0  # the second at one example a label
+_FIRST_EPOCHS, _NEXT_EPOCHS = 3, 2  # for the first value of C, and for each that goes on from the one before
+_NEXT_RATE = (
+    0.5  # of the learning rate, there: full steps would shake what was learnt, and weak penalties lose by it
+)
 _STREAM_BATCH = 64  # what arrives in pieces is learnt in smaller steps, since each piece is seen once
 _BLOCK_ENTRIES = 1 << 22  # likelihoods held at a time where only answers are wanted
 
@@ -52,14 +57,17 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     hierarchy
         The tree of classes. Without one it is built in `fit`: from lineages, or as root > classes.
     method
-        A name of `hedgerow.methods.available`.
+        A name of `hedgerow.methods.available`; or a subclass of `hedgerow.methods.Method`, or any function that
+        takes the hierarchy and the parameters and returns such a method.
     method_params
         Parameters of the method, such as ``{"alpha": 5.0}``.
     hidden
         Widths of hidden layers; none is a linear model.
     C
         Inverse strength of the L2 penalty, as in scikit-learn's LogisticRegression on features whose mean squared
-        norm is 1. None chooses 20, or 300 / examples a label if that is more.
+        norm is 1. "auto" chooses the one with the best AP on held-out examples, then fits all of them. Where
+        nothing can be held out (every label has one example), and in `partial_fit`, it is 20, or 300 / examples a
+        label if that is more.
     class_weight
         "balanced", or a weight for each label as it stands in `y` (1 for those not named).
     operating_point
@@ -71,8 +79,8 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     batch_size
         Examples a step.
     learning_rate
-        First step of Adam, for inputs of mean squared norm 1; it falls to 0 along a cosine. None chooses 0.3 for a
-        linear model and 0.03 with hidden layers.
+        Size of the first steps, for inputs of mean squared norm 1; it falls to 0 along a cosine. None chooses 0.3
+        for a linear model and 0.03 with hidden layers.
     early_stopping
         Whether to hold out examples, stop when their loss has not fallen for 5 epochs, and keep the best weights.
     validation_fraction
@@ -94,6 +102,10 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The method.
     coefs_, intercepts_ : list of arrays
         Weights and biases of each layer, for scaled features.
+    C_ : float
+        The C in use.
+    path_ : dict of lists
+        What ``C="auto"`` tried ("C") and how it scored on held-out examples ("AP"); empty where nothing was tried.
     loss_curve_, validation_loss_curve_ : list of float
         Mean loss in each epoch; the second with `early_stopping` only.
     n_features_in_, feature_names_in_
@@ -112,19 +124,19 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ['robin', 'wren', 'fish']
     """
 
-    _adam: dict[str, Any] | None
+    _momentum: dict[str, Any] | None
 
     def __init__(
         self,
         hierarchy: Hierarchy | None = None,
         *,
-        method: str = "softmax-margin",
+        method: str | Callable[..., Method] = "softmax-margin",
         method_params: Mapping[str, Any] | None = None,
         hidden: Sequence[int] = (),
-        C: float | None = None,
+        C: float | str = "auto",
         class_weight: str | Mapping[Any, float] | None = None,
         operating_point: Any = None,
-        epochs: int = 15,
+        epochs: int = 10,
         batch_size: int = 512,
         learning_rate: float | None = None,
         early_stopping: bool = False,
@@ -172,18 +184,23 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._check_parameters()
         X = self._features(X, y, reset=True)
-        self._plant(y)
+        self._take_tree(y)
         node = self._nodes(y)
         weight = self._weights(X, y, node, sample_weight)
         random = check_random_state(self.random_state)
         rows, held_out = self._split(np.flatnonzero(weight), random)
-        self._start(X[rows], node[rows], weight[rows], random)
-        plan = self._plan(node[rows], weight[rows])
         # What fits in one batch is cheap, and then worth double precision: weights act exactly like repetitions.
-        dtype = np.float64 if len(rows) <= self.batch_size else np.float32
-        others = self._examples(X, node, weight, held_out, dtype) if len(held_out) else None
-        self._run(plan, self._examples(X, node, weight, rows, dtype), others, dtype)
-        self._adam = None  # what `fit` leaves behind of Adam is the end of its schedule
+        self._dtype = np.float64 if len(rows) <= self.batch_size else np.float32
+        self._start(X[rows], node[rows], weight[rows], random)
+        self._count(node[rows], weight[rows])
+        self._choose_penalty(X[rows], node[rows], weight[rows], random)
+        self._finish(
+            self._schedule(self.C_, self._seen.sum()),
+            self._examples(X, node, weight, rows),
+            Columns.of(self.method_, node[rows]),
+            self._examples(X, node, weight, held_out) if len(held_out) else None,
+        )
+        self._momentum = None  # what `fit` leaves behind is the end of its schedule
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -193,6 +210,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X, y, sample_weight
             See `fit`. The first call also decides the scale of the features: make it a typical piece of the data.
+            ``C="auto"`` cannot be chosen from pieces: it is 20, or 300 / examples a label so far if that is more.
         classes
             Needed in the first call unless a hierarchy is given: all labels (or lineages) there will be.
         """
@@ -202,15 +220,19 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if first:
             if self.hierarchy is None and classes is None:
                 raise ParameterError("classes must be passed on the first call to partial_fit, or a hierarchy.")
-            self._plant(classes)
+            self._take_tree(classes)
         node = self._nodes(y)
         weight = self._weights(X, y, node, sample_weight)
         rows = np.flatnonzero(weight)
         if first:
             self._start(X[rows], node[rows], weight[rows], check_random_state(self.random_state))
+        self._dtype = np.float32
+        self._count(node, weight)
+        self.C_, self.path_ = self._usual_penalty(), penalty.no_path()
         size = min(self.batch_size, _STREAM_BATCH)
-        plan = self._plan(node, weight, epochs=1, batch_size=size, anneal=False, least_steps=1)
-        self._run(plan, self._examples(X, node, weight, rows, np.float32), None, np.float32)
+        total = self._seen.sum()
+        schedule = self._schedule(self.C_, total, epochs=1, batch_size=size, anneal=False, least_steps=1)
+        self._finish(schedule, self._examples(X, node, weight, rows))
         return self
 
     def _check_parameters(self) -> None:
@@ -221,10 +243,10 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise ParameterError(f"{name} must be a whole number, 1 or more, not {value!r}.")
         if isinstance(self.hidden, Integral) or not all(map(_is_count, self.hidden)):
             raise ParameterError(f"hidden must be widths of layers, such as (512,), not {self.hidden!r}.")
-        for name in ("C", "learning_rate"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, Real) and 0 < float(value) < np.inf):
-                raise ParameterError(f"{name} must be a positive number or None, not {value!r}.")
+        if not (self.C == "auto" or _is_positive(self.C)):
+            raise ParameterError(f"C must be a positive number or 'auto', not {self.C!r}.")
+        if not (self.learning_rate is None or _is_positive(self.learning_rate)):
+            raise ParameterError(f"learning_rate must be a positive number or None, not {self.learning_rate!r}.")
         if not 0 < self.validation_fraction < 1:
             raise ParameterError(f"validation_fraction is between 0 and 1; got {self.validation_fraction!r}.")
         _check_point(self.operating_point)
@@ -238,7 +260,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             check_consistent_length(X, y)
         return X
 
-    def _plant(self, labels: Any) -> None:
+    def _take_tree(self, labels: Any) -> None:
         """Take the tree that is given, or grow one from labels."""
         self._flat = self.hierarchy is None and not targets.is_lineages(labels)
         if self._flat:
@@ -280,47 +302,124 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _start(self, X: Any, node: Indices, weight: Floats, random: np.random.RandomState) -> None:
         """Measure the features, make the method and draw first weights."""
-        params = dict(self.method_params or {})
-        if "counts" in methods.parameters(self.method):
-            params.setdefault("counts", np.bincount(node, weight, minlength=len(self.hierarchy_)))
-        self.method_ = methods.create(self.method, self.hierarchy_, **params)
+        self.method_ = self._made_method(node, weight)
         self._scaling = Scaling.of(X, weight)
         self._seed = int(random.randint(2**31 - 1))
-        layers = Network.start([X.shape[1], *self.hidden, len(self.method_.outputs)], random)
-        self.coefs_, self.intercepts_ = map(list, zip(*layers, strict=True))
+        self._keep(Network.start([X.shape[1], *self.hidden, len(self.method_.outputs)], random))
         self.loss_curve_: list[float] = []
         self._seen = np.zeros(len(self.hierarchy_))
-        self._adam = None
+        self._momentum = None
 
-    def _plan(self, node: Indices, weight: Floats, **changed: Any) -> Plan:
+    def _made_method(self, node: Indices, weight: Floats) -> Method:
+        params = dict(self.method_params or {})
+        if not isinstance(self.method, str):
+            kinds = "method must be a name, a subclass of hedgerow.methods.Method or a function that returns one"
+            if not callable(self.method):
+                raise ParameterError(f"{kinds}, not {self.method!r}.")
+            made = self.method(self.hierarchy_, **params)
+            if not isinstance(made, Method):
+                raise ParameterError(f"{kinds}; {self.method!r} made a {type(made).__name__}.")
+            return made
+        if "counts" in methods.parameters(self.method):
+            params.setdefault("counts", np.bincount(node, weight, minlength=len(self.hierarchy_)))
+        return methods.create(self.method, self.hierarchy_, **params)
+
+    def _count(self, node: Indices, weight: Floats) -> None:
         self._seen = self._seen + np.bincount(node, weight, minlength=len(self._seen))
-        labels, total = np.count_nonzero(self._seen), self._seen.sum()
-        C = self.C or max(_USUAL_C, _FEW_SHOT_C * labels / total)
-        rate = self.learning_rate or (_HIDDEN_RATE if len(self.hidden) else _LINEAR_RATE)
-        usual = {"epochs": self.epochs, "batch_size": self.batch_size, "learning_rate": rate}
-        settings = usual | changed
-        # With many classes an example of each is rare: what it taught should last until the next few.
-        memory = float(np.clip(7 * labels / settings["batch_size"], 10, 50))
+
+    def _usual_penalty(self) -> float:
+        return penalty.usual(self._examples_a_label()) if isinstance(self.C, str) else float(self.C)
+
+    def _examples_a_label(self) -> float:
+        return float(self._seen.sum() / np.count_nonzero(self._seen))
+
+    def _choose_penalty(self, X: Any, node: Indices, weight: Floats, random: np.random.RandomState) -> None:
+        self.C_, self.path_ = self._usual_penalty(), penalty.no_path()
+        splits = penalty.folds(X, node, random) if self.C == "auto" else []
+        if not splits:
+            return
+        columns = Columns.of(self.method_, node)
+        networks = [self._network(columns) for _ in splits]
+        learnt = [self._examples(X, node, weight, rows) for rows, _ in splits]
+
+        first = penalty.FIRST / self._examples_a_label()
+        next_pace = {"epochs": _NEXT_EPOCHS, "learning_rate": _NEXT_RATE * self._rate()}
+
+        count = min(penalty.PARTS, *(len(held_out) for _, held_out in splits))
+
+        def score(C: float) -> tuple[float, list[float]]:
+            whole, *parts = (CurveBuilder(self.hierarchy_, scale="log") for _ in range(1 + count))
+            pace = {"epochs": _FIRST_EPOCHS} if first == C else next_pace
+            for network, examples, (rows, held_out) in zip(networks, learnt, splits, strict=True):
+                self._train(network, self._schedule(C, weight[rows].sum(), **pace), examples, columns)
+                q = self._likelihood(X[held_out], "log", _layers(network, columns))
+                for i, part in enumerate(parts):
+                    part.update(q[i::count], node[held_out[i::count]])
+            for part in parts:
+                whole.merge(part)
+            ap, *each = (curve.compute().summary()["AP"] for curve in (whole, *parts))
+            return ap, each
+
+        self.C_, self.path_ = penalty.relax(score, first)
+
+    def _rate(self) -> float:
+        return self.learning_rate or (_HIDDEN_RATE if len(self.hidden) else _LINEAR_RATE)
+
+    def _schedule(self, C: float, total: float, **changed: Any) -> Schedule:
+        """Say how to go through examples whose weights add up to a total."""
+        usual = {"epochs": self.epochs, "batch_size": self.batch_size, "learning_rate": self._rate()}
         # Every piece of a stream is shuffled differently.
         seed = self._seed + len(self.loss_curve_)
-        return Plan(**settings, penalty=1 / (C * total), memory=memory, seed=seed)
+        return Schedule(**usual | changed, penalty=1 / (C * total), seed=seed)
 
-    def _examples(self, X: Any, node: Indices, weight: Floats, rows: Indices, dtype: Any) -> Examples:
-        every = len(rows) == X.shape[0]
-        part = X if every else X[rows]
-        return Examples.of(part, self._scaling, node[rows], weight[rows], torch.device(self.device), dtype)
+    def _examples(self, X: Any, node: Indices, weight: Floats, rows: Indices) -> TrainingSet:
+        part = X if len(rows) == X.shape[0] else X[rows]
+        device = torch.device(self.device)
+        return TrainingSet.of(part, self._scaling, node[rows], weight[rows], device, self._dtype)
 
-    def _run(self, plan: Plan, examples: Examples, held_out: Examples | None, dtype: Any) -> None:
-        network = Network(list(zip(self.coefs_, self.intercepts_, strict=True)), dtype).to(self.device)
-        solver = Solver(network, self.method_.to(self.device), plan, self._adam)
-        with _progress(plan.epochs, self.verbose) as done:
+    def _network(self, columns: Columns | None) -> Network:
+        """Return a network with the weights as they are, less those that several outputs share."""
+        layers = list(zip(self.coefs_, self.intercepts_, strict=True))
+        if columns is not None:
+            weight, bias = layers[-1]
+            layers[-1] = weight[:, columns.kept], bias[columns.kept]
+        return Network(layers, self._dtype).to(self.device)
+
+    def _train(
+        self,
+        network: Network,
+        schedule: Schedule,
+        examples: TrainingSet,
+        columns: Columns | None = None,
+        held_out: TrainingSet | None = None,
+        done: Callable[[float], None] = lambda _: None,
+    ) -> Solver:
+        solver = Solver(network, self.method_.to(self.device), schedule, columns, self._momentum)
+        try:
             solver.run(examples, held_out, done)
-        self.coefs_, self.intercepts_ = map(list, zip(*network.layers(), strict=True))
+        finally:
+            self.method_.to("cpu")
+        return solver
+
+    def _finish(
+        self,
+        schedule: Schedule,
+        examples: TrainingSet,
+        columns: Columns | None = None,
+        held_out: TrainingSet | None = None,
+    ) -> None:
+        """Train the weights that are to stay."""
+        network = self._network(columns)
+        with _progress(schedule.epochs, self.verbose) as done:
+            solver = self._train(network, schedule, examples, columns, held_out, done)
+        self._keep(_layers(network, columns))
         self.loss_curve_ = [*self.loss_curve_, *solver.losses]
         if held_out is not None:
             self.validation_loss_curve_ = solver.held_out_losses
-        self.method_.to("cpu")
-        self._adam = solver.state()
+        self._momentum = solver.momentum.state()
+
+    def _keep(self, layers: Sequence[Layer]) -> None:
+        self.coefs_, self.intercepts_ = map(list, zip(*layers, strict=True))
 
     # Answering ---------------------------------------------------------------------------------------------
 
@@ -383,12 +482,13 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = self._features(X, reset=False)
         size = max(1, _BLOCK_ENTRIES // len(self.hierarchy_))
         blocks = [X[start : start + size] for start in range(0, X.shape[0], size)]
-        return np.concatenate([function(self._likelihood(block, scale)) for block in blocks])
+        layers = list(zip(self.coefs_, self.intercepts_, strict=True))
+        return np.concatenate([function(self._likelihood(block, scale, layers)) for block in blocks])
 
-    def _likelihood(self, X: Any, scale: Scale) -> Floats:
+    def _likelihood(self, X: Any, scale: Scale, layers: Sequence[Layer]) -> Floats:
         # In double precision, so that an answer does not depend on the other rows of its block.
         theta = self._scaling.apply(X)
-        for i, (weight, bias) in enumerate(zip(self.coefs_, self.intercepts_, strict=True)):
+        for i, (weight, bias) in enumerate(layers):
             theta = (np.maximum(theta, 0) if i else theta) @ weight + bias
         q: Floats = self.method_.link(self.hierarchy_, theta, scale=scale)
         return q
@@ -400,6 +500,19 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return self.classes_[node - 1]
         labels = np.array([self.hierarchy_.names[0], *self.classes_.tolist()], dtype=object)
         return labels[node]
+
+
+def _layers(network: Network, columns: Columns | None) -> list[Layer]:
+    """Return the weights of a network with a column for each output."""
+    layers = network.layers()
+    if columns is not None:
+        weight, bias = layers[-1]
+        layers[-1] = weight[:, columns.place], bias[columns.place]
+    return layers
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, Real) and 0 < float(value) < np.inf
 
 
 def _is_count(value: Any) -> bool:

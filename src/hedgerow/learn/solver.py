@@ -1,4 +1,4 @@
-"""How `HedgedClassifier` learns: features on one scale, then Adam with a falling step.
+"""How `HedgedClassifier` learns: momentum with one step size for each output, falling to 0.
 
 An L2 penalty means the same for all data: ``|W|²/2C`` against the sum of the losses, in features whose mean
 squared norm is 1.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import torch
@@ -20,6 +21,7 @@ from scipy import sparse
 from torch import Tensor, nn
 from torch.nn import functional
 
+from hedgerow.arrays import available_cores
 from hedgerow.errors import HedgerowError
 
 if TYPE_CHECKING:
@@ -28,20 +30,27 @@ if TYPE_CHECKING:
     from hedgerow.learn.scaling import Scaling
     from hedgerow.methods import Method
 
+    Work = Callable[[Tensor], list[Tensor]]
+    Map = Callable[[Work, Tensor], list[list[Tensor]]]
+
 Floats = NDArray[np.float64]
 Layer = tuple[Floats, Floats]
 """Weights [inputs, outputs] and biases [outputs]."""
 
-STEPS = 20
+STEPS = 30
 """The fewest steps in an epoch; small data are gone through several times."""
 PATIENCE = 5
 """Epochs without a better loss on the held-out examples before training stops early."""
-_SHARED_WORK = 1 << 30  # multiplications a step from which threads are worth waking
+MOMENTUM, SQUARES = 0.9, 0.95
+"""How much of the averages of gradients and of their squares is kept in a step."""
+_TWO_PARTS, _FOUR_PARTS = 1 << 25, 1 << 28  # multiplications a step from which its parts are worth a thread each
+_NO_GRADIENT = 1e-9  # far above rounding errors, which must not become steps
+_TRIED_LABELS = 64
 _BLOCK = 1 << 14  # rows at a time, where a pass needs a temporary copy
 
 
 @dataclass(frozen=True)
-class Examples:
+class TrainingSet:
     """Scaled features, labels and weights (1 on average) to learn from, all on one device."""
 
     features: Tensor | sparse.csr_matrix
@@ -51,7 +60,7 @@ class Examples:
     @staticmethod
     def of(
         X: Any, scaling: Scaling, label: NDArray[np.int64], weight: Floats, device: torch.device, dtype: Any
-    ) -> Examples:
+    ) -> TrainingSet:
         """Scale features and put everything on a device; sparse features stay where they are."""
         if sparse.issparse(X) and scaling.mean is None:
             features = scaling.apply(X).astype(dtype)
@@ -61,7 +70,7 @@ class Examples:
                 scaled[start : start + _BLOCK] = scaling.apply(X[start : start + _BLOCK])
             features = torch.from_numpy(scaled).to(device)
         weight = (weight / weight.mean()).astype(dtype)
-        return Examples(features, torch.from_numpy(label).to(device), torch.from_numpy(weight).to(device))
+        return TrainingSet(features, torch.from_numpy(label).to(device), torch.from_numpy(weight).to(device))
 
     def __len__(self) -> int:
         return len(self.label)
@@ -108,48 +117,137 @@ def _array(tensor: Tensor) -> Floats:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Columns:
+    """Scores that are learnt once for several outputs: sibling leaves without examples.
+
+    They start equal and no label tells them apart, so that their weights stay equal, and one column serves all.
+    """
+
+    kept: Tensor
+    """The output that stands for each column."""
+    place: Tensor
+    """The column of each output."""
+
+    @staticmethod
+    def of(method: Method, label: NDArray[np.int64]) -> Columns | None:
+        """Find the columns for these labels; None where nothing can be shared."""
+        hierarchy, outputs = method.hierarchy, method.outputs
+        bare = hierarchy.is_leaf.copy()
+        bare[label] = False
+        key = np.where(bare[outputs], -1 - hierarchy.parent[outputs], outputs)
+        _, kept, place = np.unique(key, return_index=True, return_inverse=True)
+        if len(kept) == len(outputs):
+            return None
+        columns = Columns(torch.from_numpy(kept), torch.from_numpy(place))
+        return columns if columns._hold(method, torch.from_numpy(np.unique(label)[:_TRIED_LABELS])) else None
+
+    def _hold(self, method: Method, label: Tensor) -> bool:
+        """Ask the loss itself, which may be anybody's, whether it treats these outputs alike."""
+        with _seeded(0, torch.device("cpu")):
+            theta = torch.zeros(len(label), method.width, requires_grad=True)
+            (slope,) = torch.autograd.grad(method.loss(theta, label).sum(), theta)
+        return torch.allclose(slope, slope[:, self.kept][:, self.place], rtol=1e-4, atol=1e-7)
+
+    def to(self, device: torch.device) -> Columns:
+        """Return the same on a device."""
+        return Columns(self.kept.to(device), self.place.to(device))
+
+
+@dataclass(frozen=True)
+class Schedule:
     """How to go through the examples."""
 
     epochs: int
     batch_size: int
     learning_rate: float
-    """Step of Adam, for inputs of mean squared norm 1."""
+    """Size of the first steps, for inputs of mean squared norm 1."""
     penalty: float
     """λ in mean loss + λ/2 |W|², W acting on inputs of mean squared norm 1."""
-    memory: float = 10.0
-    """Steps over which Adam averages gradients."""
     anneal: bool = True
-    """Whether the step falls to 0, along a cosine."""
+    """Whether steps fall to 0, along a cosine."""
     least_steps: int = STEPS
     seed: int = 0
 
 
-class Solver:
-    """Adam on a network, with its state; `run` may be called again with more examples."""
+class Momentum:
+    """Gradient descent with momentum and one step size for each output.
 
-    def __init__(self, network: Network, method: Method, plan: Plan, state: dict[str, Any] | None = None) -> None:
+    Each column of the gradient is divided by its root mean square, as Adam does with each weight, so that a column
+    moves along its gradient. Adam lets every weight move equally far, those of features that say nothing about
+    a class, which with few examples a class costs accuracy and takes long to undo.
+    """
+
+    def __init__(self, parameters: Sequence[Tensor], rates: Sequence[float]) -> None:
+        self.parameters = parameters
+        self.rates = rates
+        self.steps = 0
+        self.means = [torch.zeros_like(p) for p in parameters]
+        self.squares = [torch.zeros_like(p[..., :1, :] if p.ndim > 1 else p) for p in parameters]
+
+    @torch.no_grad()
+    def step(self, gradients: Sequence[Tensor], share: float) -> None:
+        """Take a step of a share of the full size."""
+        self.steps += 1
+        for i, gradient in enumerate(gradients):
+            mean, square = self.means[i], self.squares[i]
+            rows = gradient.reshape(-1, gradient.shape[-1])
+            mean.lerp_(gradient, 1 - MOMENTUM)
+            square.lerp_((torch.linalg.vector_norm(rows, dim=0) ** 2 / len(rows)).view_as(square), 1 - SQUARES)
+            size = (square / (1 - SQUARES**self.steps)).sqrt_().add_(_NO_GRADIENT)
+            rate = share * self.rates[i] / (1 - MOMENTUM**self.steps)
+            self.parameters[i].addcmul_(mean, rate / size, value=-1)
+
+    def state(self) -> dict[str, Any]:
+        """Return what another one needs to go on from here, on the CPU."""
+        return {"steps": self.steps, "means": _on_cpu(self.means), "squares": _on_cpu(self.squares)}
+
+    def load(self, state: dict[str, Any]) -> Self:
+        """Go on from such a state."""
+        self.steps = state["steps"]
+        for own, saved in zip([*self.means, *self.squares], [*state["means"], *state["squares"]], strict=True):
+            own.copy_(saved)
+        return self
+
+
+def _on_cpu(tensors: Sequence[Tensor]) -> list[Tensor]:
+    return [tensor.cpu() for tensor in tensors]
+
+
+class Solver:
+    """A network and a method in training; `run` goes through the examples as scheduled."""
+
+    def __init__(
+        self,
+        network: Network,
+        method: Method,
+        schedule: Schedule,
+        columns: Columns | None = None,
+        state: dict[str, Any] | None = None,
+    ) -> None:
         self.network = network
         self.method = method
-        self.plan = plan
-        groups = [_group(w, plan.learning_rate / math.sqrt(len(w))) for w in network.weights]
-        groups += [_group(b, plan.learning_rate / 10) for b in network.biases]
-        self.adam = torch.optim.Adam(groups, betas=(1 - 1 / plan.memory, 0.999), fused=True)
+        self.schedule = schedule
+        self.parameters = list(network.parameters())
+        self.columns = None if columns is None else columns.to(self.parameters[0].device)
+        rates = [schedule.learning_rate / math.sqrt(len(w)) for w in network.weights]
+        rates += [schedule.learning_rate / 10] * len(network.biases)
+        self.momentum = Momentum(self.parameters, rates)
         if state is not None:
-            self.adam.load_state_dict(state)
+            self.momentum.load(state)
         self.losses: list[float] = []
         self.held_out_losses: list[float] = []
 
-    def run(self, examples: Examples, held_out: Examples | None, done: Callable[[float], None]) -> None:
-        """Train for the epochs planned, or until the loss on the held-out examples stops falling."""
-        batches = math.ceil(len(examples) / self.plan.batch_size)
-        passes = math.ceil(self.plan.least_steps / batches)
+    def run(self, examples: TrainingSet, held_out: TrainingSet | None, done: Callable[[float], None]) -> None:
+        """Train for the epochs scheduled, or until the loss on the held-out examples stops falling."""
         best, best_weights, best_epoch = math.inf, None, 0
-        work = self.plan.batch_size * sum(map(torch.numel, self.network.weights))
-        # Said aloud, or torch warns.
-        with _seeded(self.plan.seed, examples.label.device), _threads_for(work), _quiet_about_sparsity():
-            for epoch in range(self.plan.epochs):
-                self.losses.append(self._epoch(examples, epoch, batches, passes))
+        device = examples.label.device
+        with (
+            _seeded(self.schedule.seed, device),
+            _workers(self._parts(examples)) as every,
+            _quiet_about_sparsity(),
+        ):
+            for epoch in range(self.schedule.epochs):
+                self.losses.append(self._epoch(examples, epoch, every))
                 done(self.losses[-1])
                 if held_out is None:
                     continue
@@ -162,20 +260,31 @@ class Solver:
         if best_weights is not None:
             self.network.load_state_dict(best_weights)
 
-    def state(self) -> dict[str, Any]:
-        """Return the state of Adam, on the CPU."""
-        state = self.adam.state_dict()
-        moments = {i: {k: v.cpu() for k, v in moment.items()} for i, moment in state["state"].items()}
-        return {**state, "state": moments}
+    def _parts(self, examples: TrainingSet) -> int:
+        """Return into how many parts a step is divided; that does not depend on the machine, so sums do not."""
+        work = self.schedule.batch_size * sum(map(torch.numel, self.network.weights))
+        if examples.label.device.type != "cpu" or work < _TWO_PARTS or not isinstance(examples.features, Tensor):
+            return 1
+        if self._draws(examples):  # which thread draws first would be chance
+            return 1
+        return 4 if work >= _FOUR_PARTS else 2
 
-    def _epoch(self, examples: Examples, epoch: int, batches: int, passes: int) -> float:
-        total = torch.zeros((), device=examples.label.device)
-        whole = examples.batch(torch.arange(len(examples))) if batches == 1 else None
+    def _draws(self, examples: TrainingSet) -> bool:
+        """Tell whether the loss draws random numbers."""
+        before = torch.random.get_rng_state()
+        self._slopes(examples, torch.arange(1), 1)
+        return not torch.equal(before, torch.random.get_rng_state())
+
+    def _epoch(self, examples: TrainingSet, epoch: int, every: Map) -> float:
+        batches = math.ceil(len(examples) / self.schedule.batch_size)
+        passes = math.ceil(self.schedule.least_steps / batches)
+        device = examples.label.device
+        total = torch.zeros((), device=device)
         for i in range(passes):
-            order = torch.randperm(len(examples)).to(examples.label.device)
-            for j, rows in enumerate(order.tensor_split(batches)):
-                share = (epoch + (i + j / batches) / passes) / self.plan.epochs
-                total += self._step(*(whole or examples.batch(rows)), share)
+            order = torch.randperm(len(examples)) if batches > 1 else torch.arange(len(examples))
+            for j, rows in enumerate(order.to(device).tensor_split(batches)):
+                done = (epoch + (i + j / batches) / passes) / self.schedule.epochs
+                total += self._step(examples, rows, (1 + math.cos(math.pi * done)) / 2, every)
         loss = float(total) / (batches * passes)
         if not math.isfinite(loss):
             raise HedgerowError(
@@ -184,31 +293,40 @@ class Solver:
             )
         return loss
 
-    def _step(self, x: Tensor, label: Tensor, weight: Tensor, share: float) -> Tensor:
-        for group in self.adam.param_groups:
-            slower = (1 + math.cos(math.pi * share)) / 2 if self.plan.anneal else 1.0
-            group["lr"] = group["full_rate"] * slower
-        loss = (weight * self.method.loss(self.network(x), label)).mean()
-        self.adam.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        for w in self.network.weights:
-            if w.grad is not None:
-                w.grad.add_(w.detach(), alpha=self.plan.penalty * len(w))
-        self.adam.step()
-        return loss.detach()
+    def _step(self, examples: TrainingSet, rows: Tensor, share: float, every: Map) -> Tensor:
+        sums, *others = every(lambda part: self._slopes(examples, part, len(rows)), rows)
+        for other in others:
+            for own, more in zip(sums, other, strict=True):
+                own.add_(more)
+        loss, *gradients = sums
+        for weight, gradient in zip(self.network.weights, gradients, strict=False):
+            gradient.add_(weight.detach(), alpha=self.schedule.penalty * len(weight))
+        self.momentum.step(gradients, share if self.schedule.anneal else 1.0)
+        return loss
+
+    def _slopes(self, examples: TrainingSet, rows: Tensor, count: int) -> list[Tensor]:
+        """Return the loss of some of the `count` examples of a step, and its gradients."""
+        x, label, weight = examples.batch(rows)
+        scores = self.network(x)
+        theta = self._outputs(scores.detach()).requires_grad_()
+        loss = (weight * self.method.loss(theta, label)).sum() / count
+        (slope,) = torch.autograd.grad(loss, theta)
+        slope = slope if self.columns is None else slope[:, self.columns.kept]
+        return [loss.detach(), *torch.autograd.grad(scores, self.parameters, slope)]
+
+    def _outputs(self, scores: Tensor) -> Tensor:
+        if self.columns is not None:
+            scores = scores[:, self.columns.place]
+        return scores
 
     @torch.no_grad()
-    def _loss(self, examples: Examples) -> float:
+    def _loss(self, examples: TrainingSet) -> float:
         total = 0.0
         every = torch.arange(len(examples), device=examples.label.device)
-        for rows in every.split(self.plan.batch_size):  # type: ignore[no-untyped-call]
+        for rows in every.split(self.schedule.batch_size):  # type: ignore[no-untyped-call]
             x, label, weight = examples.batch(rows)
-            total += float((weight * self.method.loss(self.network(x), label)).sum())
+            total += float((weight * self.method.loss(self._outputs(self.network(x)), label)).sum())
         return total / len(examples)
-
-
-def _group(parameter: Tensor, rate: float) -> dict[str, Any]:
-    return {"params": [parameter], "lr": rate, "full_rate": rate}
 
 
 @contextmanager
@@ -221,14 +339,30 @@ def _seeded(seed: int, device: torch.device) -> Iterator[None]:
 
 
 @contextmanager
-def _threads_for(work: int) -> Iterator[None]:
-    """Keep small steps on one thread: waking the others for each takes longer, far longer on a busy machine."""
+def _workers(parts: int) -> Iterator[Map]:
+    """Yield a map over the parts of some rows that uses the cores at hand.
+
+    Torch's own threads wait for each other by spinning: beside one busy process a run takes ten times as long.
+    These sleep while they wait, and each keeps torch to one thread.
+    """
     before = torch.get_num_threads()
-    torch.set_num_threads(before if work >= _SHARED_WORK else 1)
+    others = min(parts, available_cores()) - 1
+    torch.set_num_threads(1)
     try:
-        yield
+        if others < 1:
+            yield lambda work, rows: [work(part) for part in rows.tensor_split(parts)]
+            return
+        with ThreadPoolExecutor(others, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            yield lambda work, rows: _shared_out(pool, work, rows.tensor_split(parts), others)
     finally:
         torch.set_num_threads(before)
+
+
+def _shared_out(pool: ThreadPoolExecutor, work: Work, parts: Sequence[Tensor], others: int) -> list[list[Tensor]]:
+    """Do the first part, or parts, here and the rest in the pool."""
+    own = len(parts) // (others + 1)
+    rest = [pool.submit(work, part) for part in parts[own:]]
+    return [*map(work, parts[:own]), *(future.result() for future in rest)]
 
 
 @contextmanager

@@ -1,0 +1,121 @@
+"""How strong a penalty: from strong to weak, until examples that were held out are answered no better.
+
+The score is AP, which asks both for right answers and for specific ones. A stronger penalty hedges more, also on
+classes that nobody has seen: among values whose scores differ by no more than chance the strongest is taken.
+"""
+
+from __future__ import annotations
+
+import zlib
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from hedgerow.tree import Indices
+
+Path = dict[str, list[float]]
+"""The values of "C" that were tried, and the "AP" of each on held-out examples."""
+
+FIRST = 30.0
+"""C times the examples a label, where the path begins; the best value is seldom below it."""
+FACTOR = 4.0
+"""From one value of C to the next."""
+PARTS = 10
+"""Parts of the held-out examples that are scored apart, to see how far a difference is chance."""
+TOLERANCE = 0.5
+"""Standard errors that a stronger penalty may lose against the best; a whole one costs too much leaf accuracy."""
+_PATIENCE = 2  # values in a row that are no better than the best before them
+_LONGEST = 10  # values in all
+_SHARE, _MOST, _ENOUGH, _FOLDS = 0.2, 3_000, 1_000, 3  # held out at a time, at most, enough in all folds; folds
+
+_USUAL, _FEW_SHOT = 20.0, 300.0
+
+
+def usual(examples_a_label: float) -> float:
+    """Return the C to use where nothing can be held out: 20, or 300 at one example a label.
+
+    >>> usual(100.0), usual(3.0)
+    (20.0, 100.0)
+    """
+    return max(_USUAL, _FEW_SHOT / examples_a_label)
+
+
+def folds(features: Any, label: Indices, random: np.random.RandomState) -> list[tuple[Indices, Indices]]:
+    """Split examples into those to learn from and those held out, several times if there are few.
+
+    One example of each label is always learnt from. Equal examples stay together, and one of them is held out for
+    all: a copy among those learnt from would make it easy, and a weight then means the same as repetition. Labels
+    at the root are never held out. Nothing to hold out is no folds.
+    """
+    distinct, member = np.unique(_digests(features, label), return_inverse=True)
+    first = np.full(len(distinct), len(label))
+    np.minimum.at(first, member, np.arange(len(label)))
+    order = random.permutation(len(distinct))
+    _, kept = np.unique(label[first[order]], return_index=True)
+    spare = np.delete(order, kept)
+    spare = spare[label[first[spare]] > 0]
+    # Rare labels have fewer to spare; these are drawn sooner, so that each label gets its share of the whole.
+    size = np.bincount(label[first])[label[first[spare]]]
+    spare = spare[np.argsort(random.exponential(size=len(spare)) * (size - 1) / size)]
+    count = min(round(_SHARE * len(distinct)), _MOST, len(spare))
+    if count == 0:
+        return []
+    wanted = min(-(-_ENOUGH // count), _FOLDS, len(spare) // count)
+    groups = [spare[i * count : (i + 1) * count] for i in range(wanted)]
+    return [(np.flatnonzero(~np.isin(member, group)), first[group]) for group in groups]
+
+
+def no_path() -> Path:
+    """Return what is reported where nothing was tried."""
+    return {"C": [], "AP": []}
+
+
+def relax(score: Callable[[float], tuple[float, Sequence[float]]], first: float) -> tuple[float, Path]:
+    """Try one C after the other, from strong penalties to weak ones, until they are no better.
+
+    Parameters
+    ----------
+    score
+        AP of the held-out examples, and of each of several parts of them; called with ascending values, so that it
+        can go on from the one before.
+    first
+        Where to begin.
+
+    Returns
+    -------
+    C, path
+        The strongest penalty that is within `TOLERANCE` standard errors of the best, and what was tried. The error
+        is that of the difference of the two, as seen from part to part.
+    """
+    path, parts = no_path(), []
+    for i in range(_LONGEST):
+        path["C"].append(first * FACTOR**i)
+        ap, each = score(path["C"][-1])
+        path["AP"].append(ap)
+        parts.append(each)
+        if i - int(np.argmax(path["AP"])) >= _PATIENCE:
+            break
+    best = int(np.argmax(path["AP"]))
+    lost = path["AP"][best] - np.array(path["AP"])
+    error = np.std(np.array(parts) - parts[best], axis=1) / np.sqrt(max(len(parts[best]) - 1, 1))
+    return path["C"][int(np.argmax(lost <= TOLERANCE * error))], path
+
+
+def _digests(features: Any, label: Indices) -> NDArray[np.int64]:
+    """Return a number for each example that depends on its features and label alone."""
+    if sparse.issparse(features):
+        data, indices = features.data, features.indices  # type: ignore[attr-defined]
+        rows = [
+            zlib.crc32(data[a:b].tobytes(), zlib.crc32(indices[a:b].tobytes()))
+            for a, b in pairwise(features.indptr)  # type: ignore[attr-defined]
+        ]
+    else:
+        rows = [zlib.crc32(row) for row in np.ascontiguousarray(features)]
+    return np.array(rows, dtype=np.int64) * (int(label.max(initial=0)) + 1) + label
