@@ -129,7 +129,7 @@ def test_operating_points() -> None:
 
         def predict(self, q: np.ndarray) -> np.ndarray:
             assert (q <= 0).all()
-            return np.asarray(hr.infer.threshold(H, q, np.log(0.8), scale="log"))
+            return np.asarray(hr.infer.threshold(H, q, 0.8, scale="log"))
 
     assert clf.set_operating_point(LogPoint()) is clf
     assert clf.predict(X).tolist() == H.names[hr.infer.threshold(H, q, 0.8)].tolist()
@@ -137,6 +137,23 @@ def test_operating_points() -> None:
     for point in (1.5, -0.1, "high", True):
         with pytest.raises(ParameterError, match="operating point"):
             clf.set_operating_point(point)
+
+
+@pytest.mark.parametrize("method", methods.available())
+def test_answers_do_not_suffer_from_saturation(method: str) -> None:
+    X, y = sample(300)
+    clf = HedgedClassifier(H, method=method, C=1e9, epochs=3, random_state=0).fit(X, y)
+    clf.coefs_ = [1000 * weight for weight in clf.coefs_]  # as sure as a model can be
+    scale = clf.method_.scale
+    q = clf.predict_likelihood(X, scale=scale)
+    assert clf.predict_leaf(X).tolist() == H.names[hr.infer.leaf(H, q, scale=scale)].tolist()
+    assert clf.classes_[clf.predict_proba(X).argmax(axis=1)].tolist() == clf.predict_leaf(X).tolist()
+    assert clf.set_operating_point(0.7).predict(X).tolist() == (
+        H.names[hr.infer.threshold(H, q, 0.7, scale=scale)].tolist()
+    )
+    assert np.mean(clf.predict_leaf(X) == y) > 0.8
+    with pytest.raises(ParameterError, match="scale must be"):
+        clf.predict_likelihood(X, scale="odds")  # type: ignore[arg-type]
 
 
 def test_thresholds_can_be_searched() -> None:
@@ -361,7 +378,7 @@ class LeafOrder(methods.Method):
     link = staticmethod(hr.likelihood.flat_softmax)
     laws = frozenset()
 
-    def loss(self, theta: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    def _loss(self, theta: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         order = torch.arange(theta.shape[1], dtype=theta.dtype)
         chosen = torch.from_numpy(self.hierarchy.leaves.copy()) == labels[:, None]
         return (theta + order).logsumexp(1) - (theta + order)[chosen]

@@ -24,6 +24,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.learn import penalty, targets
 from hedgerow.learn.scaling import Scaling
 from hedgerow.learn.solver import Columns, Network, Schedule, Solver, TrainingSet
+from hedgerow.likelihood import check_scale
 from hedgerow.measure import CurveBuilder, metrics
 from hedgerow.methods import Method
 from hedgerow.tree import Hierarchy
@@ -434,13 +435,22 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the most likely leaf of each example, by name."""
         return self._named(self._leaves(X))
 
-    def predict_likelihood(self, X: Any) -> Floats:
-        """Return the likelihood of every node, in node order: [examples, nodes]."""
-        return self._each_block(X, "probability", lambda q: q)
+    def predict_likelihood(self, X: Any, scale: Scale = "probability") -> Floats:
+        """Return the likelihood of every node, in node order: [examples, nodes].
+
+        To rank by likelihoods, ask for ``scale=clf.method_.scale``: probabilities close to 1 can round to 1, on
+        which rules would find ties. Pass the same ``scale=`` to `hedgerow.infer`, `evaluate` or `operating_curve`.
+        """
+        check_scale(scale)
+        return self._each_block(X, scale, lambda q: q)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the likelihoods of the leaves, in the order of `classes_`, made to sum to 1."""
-        return self._each_block(X, "log", lambda q: special.softmax(q[:, self.hierarchy_.leaves], axis=1))
+        """Return the likelihoods of the leaves, in the order of `classes_`, made to sum to 1.
+
+        For methods that rank by logits these are odds made to sum to 1, so that the order of the leaves is kept.
+        """
+        scale = self._ranking_scale()
+        return self._each_block(X, scale, lambda q: special.softmax(q[:, self.hierarchy_.leaves], axis=1))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean information F1 of `predict`; see `hedgerow.metrics`."""
@@ -470,11 +480,18 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return self._leaves(X)
         if point is None or isinstance(point, Real):
             tau = 0.5 if point is None else float(point)
-            return self._each_block(X, "probability", lambda q: infer.threshold(hierarchy, q, tau))
+            scale = self._ranking_scale()
+            return self._each_block(X, scale, lambda q: infer.threshold(hierarchy, q, tau, scale=scale))
         return self._each_block(X, getattr(point, "scale", "probability"), lambda q: np.asarray(point.predict(q)))
 
     def _leaves(self, X: Any) -> Indices:
-        return self._each_block(X, "log", lambda q: infer.leaf(self.hierarchy_, q, scale="log"))
+        scale = self._ranking_scale()
+        return self._each_block(X, scale, lambda q: infer.leaf(self.hierarchy_, q, scale=scale))
+
+    def _ranking_scale(self) -> Scale:
+        """Return the scale on which the method ranks."""
+        check_is_fitted(self)
+        return self.method_.scale
 
     def _each_block(self, X: Any, scale: Scale, function: Callable[[Floats], NDArray[Any]]) -> NDArray[Any]:
         """Apply a function to the likelihoods of some rows at a time."""
