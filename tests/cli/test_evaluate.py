@@ -125,7 +125,7 @@ def test_the_advice_fits_models_that_are_very_sure(
     labels = [LEAVES[i % 4] if i < 8 else LEAVES[(i + 2) % 4] for i in range(10)]
     save_npz(place / "sure.npz", probabilities=p, labels=labels)
     out, _ = hedgerow(capsys, "evaluate", "sure.npz", "--tree", "tree.csv")
-    said = re.search(r"With the threshold (\S+), 100.0% of these answers .* hold 80.0%", " ".join(out.split()))
+    said = re.search(r"With the threshold (\S+), 100.0% of these answers .* contain 80.0%", " ".join(out.split()))
     assert said is not None, out
     assert f"--tau {said[1]} -o answers.csv" in out
     hedgerow(capsys, "predict", "sure.npz", "--tree", "tree.csv", "--tau", said[1], "-o", "answers.csv")
@@ -196,7 +196,7 @@ def test_compare_wants_folders_of_the_same_settings(place: Path, capsys: pytest.
         _, err = hedgerow(capsys, "compare", "other", "plain", option, asked, status=2)
         assert f"plain was evaluated with {option} {was}, not with {option} {asked}. Leave the option out" in err
     out, _ = hedgerow(capsys, "compare", "other", "b.csv", "--tree", "uneven.csv", "--bootstrap", "9", *settings)
-    assert "not compared" not in out
+    assert "cannot be compared" not in out
     out, _ = hedgerow(capsys, "compare", "other", "plain", "--bootstrap", "9")
     assert "plain cannot be compared example by example with other" in out
 
