@@ -126,7 +126,7 @@ def test_leaves(kind: str) -> None:
     np.testing.assert_array_equal(hr.likelihood.from_leaves(H, leaves(kind)), Q)
     order = sorted(LEAVES)
     np.testing.assert_array_equal(hr.likelihood.from_leaves(H, leaves(kind), classes=order), Q)
-    with pytest.raises(ParameterError, match="names of their own"):
+    with pytest.raises(ParameterError, match="column names of the table differ"):
         hr.likelihood.from_leaves(H, leaves(kind), classes=LEAVES)
 
 

@@ -98,9 +98,9 @@ def test_a_merged_builder_doubts_too() -> None:
 
 
 def test_positions_must_be_those_of_classes() -> None:
-    with pytest.raises(ScoreError, match="50 is not a number of a class: there are classes 0 to 49"):
+    with pytest.raises(ScoreError, match="50 is not the number of a class: classes are 0 to 49"):
         H.nodes([3, 50], classes=CLASSES)
-    with pytest.raises(ScoreError, match="-1 is not a number of a class"):
+    with pytest.raises(ScoreError, match="-1 is not the number of a class"):
         H.nodes([-1], classes=CLASSES)
     with pytest.raises(ScoreError, match="integer index"):
         H.nodes([0.5], classes=CLASSES)

@@ -264,7 +264,7 @@ RULES: dict[str, Rule] = {
 def register(name: str, rule: Rule) -> None:
     """Add your own rule to `RULES`: every evaluation reports its operating point, and `predict` takes it."""
     if name.replace("-", "_") in RULES:
-        raise ParameterError(f"There already is a rule {name!r}. Choose another name.")
+        raise ParameterError(f"A rule named {name!r} already exists. Choose another name.")
     RULES[name.replace("-", "_")] = rule
 
 

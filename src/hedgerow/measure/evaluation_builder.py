@@ -219,7 +219,7 @@ def evaluate(
     with progress("Reading scores", getattr(scores, "rows", None)) as advance:
         for block in _blocks(hierarchy, scores, labels, classes, ids, scale):
             if block.labels is None:
-                raise ScoreError("Labels are needed to evaluate; these blocks have none.")
+                raise ScoreError("An evaluation needs labels; these blocks have none.")
             about = {key: getattr(block, key) for key in ABOUT}
             builder.update(block.likelihoods, block.labels, hierarchy.names, **about)  # labels are nodes by now
             advance(len(block))

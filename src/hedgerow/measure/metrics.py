@@ -146,7 +146,7 @@ class Metric:
     def __reduce__(self) -> str | tuple[Any, ...]:
         # The metrics of this module are pickled by name; others by value, if their definitions can be pickled.
         by_value = (Metric, (self.name, self.higher_is_better, self.definition, self.is_fraction))
-        return self.name if METRICS.get(self.name) is self else by_value
+        return self.name if globals().get(self.name) is self else by_value
 
 
 def _share(part: Values, whole: Values) -> Values:
@@ -297,7 +297,7 @@ METRICS: dict[str, Metric] = {
 def register(metric: Metric) -> None:
     """Add your own metric to `METRICS`."""
     if metric.name in METRICS:
-        raise ParameterError(f"There already is a metric {metric.name!r}. Choose another name.")
+        raise ParameterError(f"A metric named {metric.name!r} already exists. Choose another name.")
     METRICS[metric.name] = metric
 
 

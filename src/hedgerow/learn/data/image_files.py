@@ -116,10 +116,10 @@ def _random_box(width: int, height: int, rng: np.random.Generator) -> tuple[floa
     for _ in range(_ATTEMPTS):
         area = rng.uniform(*_AREA) * width * height
         ratio = np.exp(rng.uniform(*_LOG_RATIO))
-        w, hierarchy = round(np.sqrt(area * ratio)), round(np.sqrt(area / ratio))
-        if 0 < w <= width and 0 < hierarchy <= height:
-            left, top = int(rng.integers(width - w + 1)), int(rng.integers(height - hierarchy + 1))
-            return left, top, left + w, top + hierarchy
+        w, h = round(np.sqrt(area * ratio)), round(np.sqrt(area / ratio))
+        if 0 < w <= width and 0 < h <= height:
+            left, top = int(rng.integers(width - w + 1)), int(rng.integers(height - h + 1))
+            return left, top, left + w, top + h
     side = min(width, height)
     left, top = (width - side) // 2, (height - side) // 2
     return left, top, left + side, top + side
