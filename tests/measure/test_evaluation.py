@@ -438,3 +438,16 @@ def test_nearest_centroids_on_real_intents(tmp_path: Path) -> None:
     assert evaluation.summary["AP"] > evaluation.summary["leaf_exact"]
     assert evaluation.intervals["AP"].low < evaluation.summary["AP"] < evaluation.intervals["AP"].high
     assert evaluation.warnings == ()
+
+
+@pytest.mark.parametrize("scale", ["probability", "log", "logit"])
+def test_json_is_valid_on_every_scale(scale: Any) -> None:
+    q, labels = sample()
+    with np.errstate(divide="ignore"):
+        scores = {"probability": q, "log": np.log(q), "logit": np.log(q) - np.log1p(-q)}[scale]
+    right = infer.leaf(H, q)  # answers are right at every threshold, so that the best one is the lowest
+    said = json.loads(json.dumps(evaluate(H, scores, right, scale=scale).to_dict(), allow_nan=False))
+    assert said["points"]["R@95C"]["tau"] == 0
+    assert said["points"]["R@95C"]["threshold"] == (0 if scale == "probability" else None)
+    assert said["summary"]["leaf_exact"] == 1
+    assert len(labels) == said["examples"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, final
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 
 from hedgerow.errors import ParameterError
-from hedgerow.likelihood import BOTTOM, from_probability
+from hedgerow.likelihood import BOTTOM, from_probability, to_probability
 from hedgerow.measure import metrics
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder
 from hedgerow.measure.curve import CORRECT_LEVELS
@@ -190,7 +191,9 @@ class Evaluation:
             "confidence": self.confidence,
             "replicates": self.replicates,
             "intervals": {name: asdict(interval) for name, interval in self.intervals.items()},
-            "points": self.points,
+            "points": {
+                name: None if point is None else self._for_json(point) for name, point in self.points.items()
+            },
             "rules": self.rules,
             "scale": self.scale,
             "information": self.information if isinstance(self.information, str) else "custom",
@@ -204,6 +207,12 @@ class Evaluation:
             },
             "warnings": list(self.warnings),
         }
+
+    def _for_json(self, point: Mapping[str, float]) -> dict[str, float | None]:
+        """Return a point with `tau`, its threshold as a probability; an infinite threshold is null in JSON."""
+        threshold = point["threshold"]
+        finite = threshold if math.isfinite(threshold) else None
+        return {**point, "threshold": finite, "tau": float(to_probability(np.float64(threshold), self.scale))}
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write `evaluation.json`, `curve.npz`, `examples.npz` and `tree.json` into a folder; see `load`.
