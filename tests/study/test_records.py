@@ -103,7 +103,7 @@ def test_what_cannot_be_merged_says_so_and_changes_nothing(tmp_path: Path) -> No
     (tmp_path / "table.csv").write_text("parent,child\n")
     for name in ("cut.zip", "table.csv"):
         with pytest.raises(
-            FileError, match=rf"{name} holds no records, or is damaged\. Give a \.zip that --pack wrote"
+            FileError, match=rf"{name} holds no records, or is damaged\. Give a \.zip of packed records"
         ):
             here.merge(tmp_path / name)
     for name in ("absent.json", "absent.zip"):

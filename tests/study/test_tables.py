@@ -97,5 +97,5 @@ def test_one_seed_claims_nothing() -> None:
     assert "also has the highest recall" in first
     assert "no method is more than 1 point above it, New is more than that below" in second
     assert "0.5 points above" in second
-    assert third == "With one seed, such differences may be luck: use --seeds 3 or more."
+    assert third == "With one seed, such differences may be luck: use seeds=3 or more."
     assert "beat" not in first + second + third

@@ -40,11 +40,13 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def common(
-    version: Annotated[
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001  (its callback prints it)
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Hold the options that come before the verb."""
+    context.with_resource(as_options())  # messages name options, not arguments
 
 
 def main() -> None:
@@ -56,8 +58,7 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="hedgerow.plain")
     try:
-        with as_options():  # messages name options, not arguments
-            app()
+        app()
     except HedgerowError as error:
         _end(str(error))
     except ModuleNotFoundError as error:

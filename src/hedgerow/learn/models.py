@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hedgerow.errors import ParameterError, closest, no_such
+from hedgerow.errors import ParameterError, argument, closest, no_such
 from hedgerow.learn.scaling import Scaling
 from hedgerow.methods import import_object
 
@@ -76,7 +76,7 @@ class Scaled(nn.Module):
         if len(input_shape) != 1:
             raise ParameterError(
                 f"scale_inputs is for features; one example has shape {input_shape}. For images leave it out: "
-                f"--set model.scale_inputs=false."
+                f"{argument('set', 'model.scale_inputs=false', python='scale_inputs=False')}."
             )
         self.register_buffer("mean", torch.zeros(input_shape))
         self.register_buffer("scale", torch.ones(input_shape))

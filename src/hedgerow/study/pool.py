@@ -222,7 +222,7 @@ class _Pool:
             workers.remove(worker)
             worker.stop()
             code = worker.process.exitcode
-            answer = (f"its process ended with status {code}, perhaps for lack of memory: try fewer --jobs", "")
+            answer = (f"its process ended with status {code}, perhaps for lack of memory: use fewer jobs", "")
         if cell is None:
             return []
         self._done(cell)

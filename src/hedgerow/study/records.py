@@ -113,7 +113,7 @@ def _incoming(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             read = [(path.name, each) for each in (content if isinstance(content, list) else [content])]
     except (OSError, ValueError, BadZipFile, zlib.error) as error:
         raise FileError(
-            f"{path} holds no records, or is damaged. Give a .zip that --pack wrote, or a .json of records. If it "
+            f"{path} holds no records, or is damaged. Give a .zip of packed records, or a .json of records. If it "
             f"is one, copy it again."
         ) from error
     for name, record in read:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hedgerow.errors import argument
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -24,7 +26,8 @@ def main_sentences(table: Table) -> tuple[str, ...]:
         return ()
     overall, careful = (_best(table.rows, column) for column in ("AP", "R@95C"))
     several = any(entry.spread is not None for row in table.rows for entry in row.entries.values())
-    caution = () if several else ("With one seed, such differences may be luck: use --seeds 3 or more.",)
+    more = argument("seeds", "3", python="seeds=3")
+    caution = () if several else (f"With one seed, such differences may be luck: use {more} or more.",)
     first = ("" if several else "In this one seed, ") + (
         f"{overall.name} has the best trade-off between being right and being specific "
         f"(AP {_percent(overall.entries['AP'])}), and "

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.errors import ParameterError, closest, no_such
+from hedgerow.errors import ParameterError, argument, closest, no_such
 from hedgerow.learn.data.base import SPLITS, DataSplits, Examples, Split
 from hedgerow.learn.data.features import load_features
 from hedgerow.learn.data.glyphs import load_glyphs
@@ -67,7 +67,8 @@ def load(name: str, **params: Any) -> DataSplits:
     missing = [key for key, default in known.items() if default is inspect.Parameter.empty and key not in params]
     if missing:
         raise ParameterError(
-            f"The data set {name!r} needs the parameter {missing[0]!r}; in a recipe: --set data.{missing[0]}=..."
+            f"The data set {name!r} needs the parameter {missing[0]!r}; in a recipe: "
+            f"{argument('set', f'data.{missing[0]}=...', python=f'data.{missing[0]} = ...')}."
         )
     return LOADERS[name](**params)
 

@@ -10,7 +10,7 @@ from lightning.pytorch import LightningModule
 from torch import Tensor, nn
 
 from hedgerow import methods
-from hedgerow.errors import HedgerowError
+from hedgerow.errors import HedgerowError, argument
 from hedgerow.learn import models
 from hedgerow.learn.data.torch_dataset import to_float
 from hedgerow.learn.torch_metric import SummaryMetric
@@ -130,9 +130,11 @@ class TrainingModule(LightningModule):
         shown = ", ".join(ids[:5]) + (f", ... ({len(ids)} in all)" if len(ids) > 5 else "")
         return (
             f"The loss is not finite at epoch {self.current_epoch}, step {step}. The batch holds the examples "
-            f"{shown}. Try a smaller learning rate (--set optimiser.lr={self._recipe.optimiser.lr / 10:g}), a "
-            f"limit on the gradient (--set optimiser.clip=1), or full precision (--set run.precision=32), and "
-            f"look for inputs that are not finite. The last good checkpoint is kept: --resume continues from it."
+            f"{shown}. Try a smaller learning rate "
+            f"({_setting(f'optimiser.lr={self._recipe.optimiser.lr / 10:g}')}), a limit on the gradient "
+            f"({_setting('optimiser.clip=1')}), or full precision ({_setting('run.precision=32')}), and look for "
+            f"inputs that are not finite. The last good checkpoint is kept: {argument('resume', True)} continues "
+            f"from it."
         )
 
     def validation_step(self, batch: tuple[Tensor, Tensor, Tensor]) -> None:
@@ -158,6 +160,10 @@ class TrainingModule(LightningModule):
         steps = int(self.trainer.estimated_stepping_batches)
         cosine = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
         return {"optimizer": optimiser, "lr_scheduler": {"scheduler": cosine, "interval": "step"}}
+
+
+def _setting(change: str) -> str:
+    return argument("set", change, python=change)
 
 
 def build_optimiser(parameters: Any, optimiser: Optimiser) -> torch.optim.Optimizer:

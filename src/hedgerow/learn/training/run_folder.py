@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 
-from hedgerow.errors import FileError
+from hedgerow.errors import FileError, argument
 from hedgerow.files import atomic_write, make_folder
 from hedgerow.learn.training.batches import EVALUATION_BATCH, Order, batches
 from hedgerow.learn.training.module import Classifier
@@ -89,7 +89,8 @@ class RunFolder:
         make_folder(self.path)
         if not resume and any(self.path.iterdir()):
             raise FileError(
-                f"{self.path} is not empty. Continue the run in it with --resume, or choose another folder."
+                f"{self.path} is not empty. Continue the run in it with {argument('resume', True)}, or choose "
+                f"another folder."
             )
         for leftover in self.path.glob("**/.*.tmp"):
             leftover.unlink()  # from a process that was killed while writing
@@ -138,7 +139,9 @@ class RunFolder:
         try:
             metrics: dict[str, Any] = json.loads((self.path / "metrics.json").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise FileError(f"The run in {self.path} is not finished: continue it with --resume.") from error
+            raise FileError(
+                f"The run in {self.path} is not finished: continue it with {argument('resume', True)}."
+            ) from error
         return metrics
 
     def save_weights(self, classifier: Classifier) -> None:
@@ -161,7 +164,9 @@ class RunFolder:
                 weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
                 input_shape = tuple(json.loads(file.metadata()["input_shape"]))
         except (OSError, SafetensorError) as error:
-            raise FileError(f"{self.path} has no weights yet: {error}. Continue the run with --resume.") from error
+            raise FileError(
+                f"{self.path} has no weights yet: {error}. Continue the run with {argument('resume', True)}."
+            ) from error
         classifier = Classifier(recipe, self.hierarchy(), input_shape)
         classifier.load_state_dict(weights)
         return classifier.eval()
