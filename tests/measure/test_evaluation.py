@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 import hedgerow as hr
 from hedgerow import infer, metrics
@@ -451,3 +452,50 @@ def test_json_is_valid_on_every_scale(scale: Any) -> None:
     assert said["points"]["R@95C"]["threshold"] == (0 if scale == "probability" else None)
     assert said["summary"]["leaf_exact"] == 1
     assert len(labels) == said["examples"]
+
+
+def test_batches_on_different_scales_are_refused() -> None:
+    q, labels = sample()
+    builder = hr.EvaluationBuilder(H)
+    builder.update(Likelihoods.of(H, q, "logit"), labels)
+    with pytest.raises(ParameterError, match="scale"):
+        builder.update(q, labels)
+    assert len(builder.compute()) == len(labels)
+    with pytest.raises(ParameterError, match="scale must be"):
+        hr.EvaluationBuilder(H, scale="odds")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="needs the rule 'leaf'"):
+        hr.EvaluationBuilder(H, rules={})
+
+
+def test_what_is_known_of_examples_is_checked_and_survives_empty_batches() -> None:
+    q, labels = sample()
+    names = np.array([str(i) for i in range(len(q))], dtype=object)
+    builder = hr.EvaluationBuilder(H)
+    with pytest.raises(ScoreError, match="ids needs one entry per example"):
+        builder.update(q, labels, ids=names[1:])
+    builder.update(q, labels, ids=names)
+    builder.update(q[:0], labels[:0])
+    found = builder.compute()
+    assert found.answers.ids is not None
+    assert found.answers.ids.tolist() == names.tolist()
+
+
+def test_parts_of_an_evaluation() -> None:
+    q, labels = sample()
+    whole, mask = evaluate(H, q, labels), np.arange(len(q)) % 3 == 0
+    assert whole.subset(mask).summary == evaluate(H, q[mask], labels[mask]).summary
+    for bad in (np.arange(len(q)), mask[1:], mask.astype(int)):
+        with pytest.raises(ScoreError, match="one True or False per example"):
+            whole.subset(bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scale", ["log", "logit"])
+def test_the_threshold_of_a_point_as_a_probability_gives_that_point(scale: Any) -> None:
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        q = hr.likelihood.from_leaves(H, rng.dirichlet(np.ones(len(H.leaves)), 40))
+        values = np.log(q) if scale == "log" else special.logit(q)
+        found = evaluate(H, values, rng.choice(H.leaves, 40), scale=scale)
+        for point in found.to_dict()["points"].values():
+            if point is not None and point["tau"] is not None:
+                assert found.at_probability(point["tau"])["correct"] == point["correct"]

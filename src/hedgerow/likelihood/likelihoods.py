@@ -40,7 +40,7 @@ class Likelihoods:
 
     Use `Likelihoods.of`. Every function that takes likelihoods accepts these, or plain arrays on the scale named
     by ``scale=``. Values are checked when they are first read, and never again; derived values, such as the most
-    likely node of every tier, are computed once.
+    likely node of every tier, are computed once, so the array must not be changed afterwards.
 
     Examples
     --------

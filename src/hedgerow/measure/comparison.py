@@ -151,6 +151,8 @@ def mismatch(base: Evaluation, other: Evaluation) -> str | None:
         return f"it has {len(other):,} examples, not {len(base):,}."
     if (order := _matched_ids(base, other)) is None:
         missing = _missing_ids(base, other)
+        if not missing:
+            return "its ids are not distinct, so that examples cannot be matched."
         return f"its ids differ: {some(missing)} {'is' if len(missing) == 1 else 'are'} not among them."
     names, other_names = base.hierarchy.names[base.labels], other.hierarchy.names[other.labels[order]]
     differ = np.flatnonzero(names != other_names)

@@ -121,7 +121,7 @@ class OperatingCurve:
         recall
             Recalls at which to report the largest precision.
         tau_min
-            Only use thresholds of at least this, such as 0.5.
+            Only use thresholds of at least this, on the scale of the curve.
         """
         curve = self if tau_min is None else self.down_to(tau_min)
         return summarise(curve.values, correct=correct, recall=recall)

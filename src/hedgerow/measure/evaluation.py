@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood import BOTTOM, from_probability, to_probability
 from hedgerow.measure import metrics
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder
@@ -171,6 +171,9 @@ class Evaluation:
 
     def subset(self, mask: NDArray[np.bool_]) -> Evaluation:
         """Return the evaluation of some of the examples, without intervals."""
+        if np.asarray(mask).dtype != bool or np.shape(mask) != (len(self),):
+            raise ScoreError(f"A mask needs one True or False per example, {len(self):,} in all.")
+        mask = np.asarray(mask)
         events = self.events.subset(mask)
         builder = self._new_builder()
         builder.add(events)
@@ -209,10 +212,16 @@ class Evaluation:
         }
 
     def _for_json(self, point: Mapping[str, float]) -> dict[str, float | None]:
-        """Return a point with `tau`, its threshold as a probability; an infinite threshold is null in JSON."""
+        """Return a point with `tau`, its threshold as a probability; null for infinity, or if it rounds to 1."""
         threshold = point["threshold"]
-        finite = threshold if math.isfinite(threshold) else None
-        return {**point, "threshold": finite, "tau": float(to_probability(np.float64(threshold), self.scale))}
+        tau = float(to_probability(np.float64(threshold), self.scale))
+        while from_probability(tau, self.scale) < threshold:  # rounded down: one more event would have happened
+            tau = math.nextafter(tau, 2)
+        return {
+            **point,
+            "threshold": threshold if math.isfinite(threshold) else None,
+            "tau": tau if tau < 1 or threshold >= from_probability(1, self.scale) else None,
+        }
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write `evaluation.json`, `curve.npz`, `examples.npz` and `tree.json` into a folder; see `load`.

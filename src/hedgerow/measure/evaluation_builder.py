@@ -11,7 +11,7 @@ import numpy as np
 from hedgerow.arrays import as_numpy, namespace
 from hedgerow.errors import ParameterError, ScoreError, counted
 from hedgerow.infer import RULES
-from hedgerow.likelihood import Likelihoods, to_probability
+from hedgerow.likelihood import Likelihoods, check_scale, to_probability
 from hedgerow.measure import bootstrap
 from hedgerow.measure.builder import CurveBuilder
 from hedgerow.measure.class_numbers import warn_of_class_numbers
@@ -69,6 +69,11 @@ class EvaluationBuilder:
         below_label: BelowLabel = "label",
         scale: Scale | None = None,
     ) -> None:
+        for needed in ("leaf", "majority"):
+            if needed not in rules:
+                raise ParameterError(f"Every evaluation needs the rule {needed!r}: add it from infer.RULES.")
+        if scale is not None:
+            check_scale(scale)
         self._hierarchy = hierarchy
         self._rules = rules
         self._information = information
@@ -77,7 +82,17 @@ class EvaluationBuilder:
         self._curve: CurveBuilder | None = None  # created when the scale is known
         self._parts: list[Answers] = []
 
-    def update(self, q: Any, labels: ArrayLike, classes: ArrayLike | None = None, **about: Names | None) -> None:
+    def update(
+        self,
+        q: Any,
+        labels: ArrayLike,
+        classes: ArrayLike | None = None,
+        *,
+        ids: Names | None = None,
+        groups: Names | None = None,
+        texts: Names | None = None,
+        images: Names | None = None,
+    ) -> None:
         """Add a batch.
 
         Parameters
@@ -88,12 +103,15 @@ class EvaluationBuilder:
             B labels: names or integers, any nodes.
         classes
             Names of nodes in which integer labels are positions; without it, they are node indices.
-        about
-            Optional `ids`, `groups`, `texts` and `images` of the examples.
+        ids, groups, texts, images
+            What else is known of the examples: one entry each, if given.
         """
+        about = {"ids": ids, "groups": groups, "texts": texts, "images": images}
         likelihoods = Likelihoods.of(self._hierarchy, q, self._scale)
+        for key, values in about.items():
+            if values is not None and len(values) != len(likelihoods):
+                raise ScoreError(f"{key} needs one entry per example, {len(likelihoods):,}; got {len(values):,}.")
         if self._curve is None:
-            self._scale = likelihoods.scale
             self._curve = CurveBuilder(
                 self._hierarchy,
                 information=self._information,
@@ -142,6 +160,7 @@ class EvaluationBuilder:
 
 
 def _joined(parts: list[Answers]) -> Answers:
+    parts = [part for part in parts if len(part.predictions["leaf"])]
     about: dict[str, Any] = {}
     for key in ABOUT:
         given = [values for part in parts if (values := getattr(part, key)) is not None]
@@ -267,6 +286,8 @@ def _blocks(
         return
     q = Likelihoods.of(hierarchy, scores, scale)
     given = np.atleast_1d(as_numpy(labels))
+    if given.ndim > 1:
+        raise ScoreError(f"One label per example is needed; got labels of shape {given.shape}.")
     nodes = hierarchy.nodes(given, classes)
     if classes is None and given.dtype.kind in "iu":
         warn_of_class_numbers(hierarchy, np.bincount(nodes, minlength=len(hierarchy)) > 0)

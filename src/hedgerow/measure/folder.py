@@ -197,7 +197,8 @@ def _save_examples(evaluation: Evaluation, path: Path) -> None:
         arrays["information"] = np.asarray(evaluation.information)
     for rule, nodes in answers.predictions.items():
         arrays[f"prediction:{rule}"] = nodes
-        arrays[f"confidence:{rule}"] = answers.confidence[rule]
+        if rule in answers.confidence:
+            arrays[f"confidence:{rule}"] = answers.confidence[rule]
     for key in _SHORT:
         if (values := getattr(answers, key)) is not None:
             arrays[key] = values.astype(str)

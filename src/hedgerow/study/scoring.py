@@ -35,7 +35,11 @@ LOGITS: NDArray[np.float64] = np.concatenate(
 )
 """The thresholds at which every record stores its curve, as logits, descending; dense around 0."""
 
-_ON_SCALE: dict[Scale, Callable[[Any], Any]] = {"log": special.log_expit, "logit": np.asarray}
+_ON_SCALE: dict[Scale, Callable[[Any], Any]] = {
+    "probability": special.expit,
+    "log": special.log_expit,
+    "logit": np.asarray,
+}
 _RULES: dict[str, infer.Rule] = {
     **infer.RULES,
     "crm": lambda hierarchy, q, _: infer.risk_minimising(hierarchy, q, "edge distance", over="leaves"),

@@ -68,7 +68,7 @@ def look_up(names: ArrayLike, index: Mapping[str, int]) -> NDArray[np.int64]:
     try:
         found = np.fromiter(map(index.__getitem__, flat), dtype=np.int64, count=len(flat))
     except (KeyError, TypeError):
-        unknown = list(dict.fromkeys(str(name) for name in flat if name not in index))
+        unknown = list(dict.fromkeys(str(name) for name in flat if not isinstance(name, str) or name not in index))
         raise UnknownNameError(
             f"{counted(len(unknown), 'name is', 'names are')} not in the tree: {some(unknown)}."
             f"{closest(unknown[:5], index)}"
