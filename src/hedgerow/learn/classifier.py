@@ -39,10 +39,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 _LINEAR_RATE, _HIDDEN_RATE = 0.3, 0.03
-_FIRST_EPOCHS, _NEXT_EPOCHS = 3, 2  # for the first value of C, and for each that goes on from the one before
-_NEXT_RATE = (
-    0.5  # of the learning rate, there: full steps would shake what was learnt, and weak penalties lose by it
-)
+_PATH_EPOCHS = 3  # for each value of C; each goes on from the one before
+_NEXT_RATE = 0.7  # of the learning rate, after the first: full steps would shake what was learnt
 _STREAM_BATCH = 64  # what arrives in pieces is learnt in smaller steps, since each piece is seen once
 _BLOCK_ENTRIES = 1 << 22  # likelihoods held at a time where only answers are wanted
 
@@ -67,7 +65,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     C
         Inverse strength of the L2 penalty, as in scikit-learn's LogisticRegression on features whose mean squared
         norm is 1. "auto" chooses the one with the best AP on held-out examples, then fits all of them. Where
-        nothing can be held out (every label has one example), and in `partial_fit`, it is 20, or 300 / examples a
+        too little can be held out (20 examples), and in `partial_fit`, it is 20, or 300 / examples a
         label if that is more.
     class_weight
         "balanced", or a weight for each label as it stands in `y` (1 for those not named).
@@ -344,22 +342,18 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         learnt = [self._examples(X, node, weight, rows) for rows, _ in splits]
 
         first = penalty.FIRST / self._examples_a_label()
-        next_pace = {"epochs": _NEXT_EPOCHS, "learning_rate": _NEXT_RATE * self._rate()}
 
-        count = min(penalty.PARTS, *(len(held_out) for _, held_out in splits))
+        scale = self.method_.scale
 
-        def score(C: float) -> tuple[float, list[float]]:
-            whole, *parts = (CurveBuilder(self.hierarchy_, scale="log") for _ in range(1 + count))
-            pace = {"epochs": _FIRST_EPOCHS} if first == C else next_pace
+        def score(C: float) -> float:
+            curve = CurveBuilder(self.hierarchy_, scale=scale)
+            rate = self._rate() if first == C else _NEXT_RATE * self._rate()
+            pace = {"epochs": _PATH_EPOCHS, "learning_rate": rate}
             for network, examples, (rows, held_out) in zip(networks, learnt, splits, strict=True):
                 self._train(network, self._schedule(C, weight[rows].sum(), **pace), examples, columns)
-                q = self._likelihood(X[held_out], "log", _layers(network, columns))
-                for i, part in enumerate(parts):
-                    part.update(q[i::count], node[held_out[i::count]])
-            for part in parts:
-                whole.merge(part)
-            ap, *each = (curve.compute().summary()["AP"] for curve in (whole, *parts))
-            return ap, each
+                q = self._likelihood(X[held_out], scale, _layers(network, columns))
+                curve.update(q, node[held_out], classes=self.hierarchy_.names)
+            return curve.compute().summary()["AP"]
 
         self.C_, self.path_ = penalty.relax(score, first)
 

@@ -1,7 +1,7 @@
 """How strong a penalty: from strong to weak, until examples that were held out are answered no better.
 
 The score is AP, which asks both for right answers and for specific ones. A stronger penalty hedges more, also on
-classes that nobody has seen: among values whose scores differ by no more than chance the strongest is taken.
+classes that nobody has seen: the path stops where a weaker one brings nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -23,17 +23,19 @@ if TYPE_CHECKING:
 Path = dict[str, list[float]]
 """The values of "C" that were tried, and the "AP" of each on held-out examples."""
 
-FIRST = 30.0
+FIRST = 60.0
 """C times the examples a label, where the path begins; the best value is seldom below it."""
 FACTOR = 4.0
 """From one value of C to the next."""
-PARTS = 10
-"""Parts of the held-out examples that are scored apart, to see how far a difference is chance."""
-TOLERANCE = 0.5
-"""Standard errors that a stronger penalty may lose against the best; a whole one costs too much leaf accuracy."""
 _PATIENCE = 2  # values in a row that are no better than the best before them
 _LONGEST = 10  # values in all
-_SHARE, _MOST, _ENOUGH, _FOLDS = 0.2, 3_000, 1_000, 3  # held out at a time, at most, enough in all folds; folds
+_ROUNDING = 1e-9
+_SHARE, _FOLDS = 0.2, 5  # held out at a time, and how often at most
+_FEWEST, _ENOUGH, _MOST = (
+    20,
+    1_000,
+    3_000,
+)  # held out in all folds: fewer say nothing, more than enough in one fold
 
 _USUAL, _FEW_SHOT = 20.0, 300.0
 
@@ -52,7 +54,7 @@ def folds(features: Any, label: Indices, random: np.random.RandomState) -> list[
 
     One example of each label is always learnt from. Equal examples stay together, and one of them is held out for
     all: a copy among those learnt from would make it easy, and a weight then means the same as repetition. Labels
-    at the root are never held out. Nothing to hold out is no folds.
+    at the root are never held out. Too little to hold out is no folds.
     """
     distinct, member = np.unique(_digests(features, label), return_inverse=True)
     first = np.full(len(distinct), len(label))
@@ -68,6 +70,8 @@ def folds(features: Any, label: Indices, random: np.random.RandomState) -> list[
     if count == 0:
         return []
     wanted = min(-(-_ENOUGH // count), _FOLDS, len(spare) // count)
+    if wanted * count < _FEWEST:
+        return []
     groups = [spare[i * count : (i + 1) * count] for i in range(wanted)]
     return [(np.flatnonzero(~np.isin(member, group)), first[group]) for group in groups]
 
@@ -77,35 +81,29 @@ def no_path() -> Path:
     return {"C": [], "AP": []}
 
 
-def relax(score: Callable[[float], tuple[float, Sequence[float]]], first: float) -> tuple[float, Path]:
+def relax(score: Callable[[float], float], first: float) -> tuple[float, Path]:
     """Try one C after the other, from strong penalties to weak ones, until they are no better.
 
     Parameters
     ----------
     score
-        AP of the held-out examples, and of each of several parts of them; called with ascending values, so that it
-        can go on from the one before.
+        AP of the held-out examples; called with ascending values, so that it can go on from the one before.
     first
         Where to begin.
 
     Returns
     -------
     C, path
-        The strongest penalty that is within `TOLERANCE` standard errors of the best, and what was tried. The error
-        is that of the difference of the two, as seen from part to part.
+        The best value, the smallest among equals, and what was tried.
     """
-    path, parts = no_path(), []
+    path = no_path()
     for i in range(_LONGEST):
         path["C"].append(first * FACTOR**i)
-        ap, each = score(path["C"][-1])
-        path["AP"].append(ap)
-        parts.append(each)
-        if i - int(np.argmax(path["AP"])) >= _PATIENCE:
+        path["AP"].append(score(path["C"][-1]))
+        best = int(np.argmax(np.array(path["AP"]) >= max(path["AP"]) - _ROUNDING))
+        if i - best >= _PATIENCE:
             break
-    best = int(np.argmax(path["AP"]))
-    lost = path["AP"][best] - np.array(path["AP"])
-    error = np.std(np.array(parts) - parts[best], axis=1) / np.sqrt(max(len(parts[best]) - 1, 1))
-    return path["C"][int(np.argmax(lost <= TOLERANCE * error))], path
+    return path["C"][best], path
 
 
 def _digests(features: Any, label: Indices) -> NDArray[np.int64]:

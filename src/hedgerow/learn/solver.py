@@ -182,7 +182,7 @@ class Momentum:
         self.rates = rates
         self.steps = 0
         self.means = [torch.zeros_like(p) for p in parameters]
-        self.squares = [torch.zeros_like(p[..., :1, :] if p.ndim > 1 else p) for p in parameters]
+        self.squares = [p.new_zeros(p.shape[-1]) for p in parameters]
 
     @torch.no_grad()
     def step(self, gradients: Sequence[Tensor], share: float) -> None:
@@ -190,9 +190,8 @@ class Momentum:
         self.steps += 1
         for i, gradient in enumerate(gradients):
             mean, square = self.means[i], self.squares[i]
-            rows = gradient.reshape(-1, gradient.shape[-1])
             mean.lerp_(gradient, 1 - MOMENTUM)
-            square.lerp_((torch.linalg.vector_norm(rows, dim=0) ** 2 / len(rows)).view_as(square), 1 - SQUARES)
+            square.lerp_(gradient.square().mean(0) if gradient.ndim > 1 else gradient.square(), 1 - SQUARES)
             size = (square / (1 - SQUARES**self.steps)).sqrt_().add_(_NO_GRADIENT)
             rate = share * self.rates[i] / (1 - MOMENTUM**self.steps)
             self.parameters[i].addcmul_(mean, rate / size, value=-1)
@@ -277,7 +276,7 @@ class Solver:
 
     def _epoch(self, examples: TrainingSet, epoch: int, every: Map) -> float:
         batches = math.ceil(len(examples) / self.schedule.batch_size)
-        passes = math.ceil(self.schedule.least_steps / batches)
+        passes = max(1, round(self.schedule.least_steps / batches))
         device = examples.label.device
         total = torch.zeros((), device=device)
         for i in range(passes):
