@@ -177,5 +177,5 @@ def test_mistakes(tmp_path: Path) -> None:
     unfinished = tmp_path / "run"
     unfinished.mkdir()
     (unfinished / "recipe.toml").write_text("")
-    with pytest.raises(FileError, match="not finished: continue it with resume=True"):
+    with pytest.raises(FileError, match="not finished: continue it with --resume"):
         invoke("evaluate", unfinished)

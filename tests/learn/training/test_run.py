@@ -95,7 +95,7 @@ def test_a_finished_run_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_folder_in_use_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(FileError, match=r"is not empty.*--resume"):
+    with pytest.raises(FileError, match=r"is not empty.*resume=True"):
         train(recipe(), tmp_path, progress=False, splits=splits())
     assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
 
