@@ -71,7 +71,7 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python $(PIP_INSTALL) pip
 	$(BIN)/python $(PIP_INSTALL) torch==2.13.0
 	$(BIN)/python $(PIP_INSTALL) --group dev
-	$(BIN)/python $(PIP_INSTALL) --no-build-isolation --editable '.[train,report]'
+	$(BIN)/python $(PIP_INSTALL) --no-build-isolation --editable '.[train,report,dask]'
 	touch $@
 
 $(WHEEL_READY): pyproject.toml constraints.txt | $(READY)
