@@ -19,7 +19,7 @@ from hedgerow.infer.rules import RULES, answering_rule
 from hedgerow.likelihood import Likelihoods
 from hedgerow.measure import folder
 from hedgerow.measure.comparison import compare
-from hedgerow.measure.evaluation import Evaluation
+from hedgerow.measure.evaluation import ABOUT, Evaluation
 from hedgerow.measure.evaluation_builder import evaluate
 from hedgerow.measure.folder import read_or_evaluate
 from hedgerow.score_files import Block, open_scores
@@ -171,7 +171,10 @@ def full_evaluation(seed: int = 0, **options: Any) -> Evaluation:
     names = np.array([f"n{i}" for i in range(30)], dtype=object)
     texts = np.array([f"tëxt {'x' * i}" for i in range(30)], dtype=object)
     return evaluate(
-        H, [Block(0, Likelihoods.of(H, q), labels, names, names[::-1], texts, names)], name="a model", **options
+        H,
+        [Block(0, Likelihoods.of(H, q), labels, names, names[::-1], names, texts, names)],
+        name="a model",
+        **options,
     )
 
 
@@ -185,7 +188,7 @@ def test_a_folder_holds_everything(information: Any, tmp_path: Path) -> None:
     assert loaded.to_dict() == saved.to_dict()
     assert loaded.hierarchy == H
     np.testing.assert_array_equal(loaded.builder.compute().threshold, saved.curve.threshold)
-    for key in ("ids", "groups", "texts", "images"):
+    for key in ABOUT:
         assert getattr(loaded.answers, key).tolist() == getattr(saved.answers, key).tolist()
     for rule in RULES:
         np.testing.assert_array_equal(loaded.answers.predictions[rule], saved.answers.predictions[rule])

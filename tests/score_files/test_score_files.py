@@ -63,8 +63,14 @@ def test_any_block_size_reads_the_same(suffix: str, block_rows: int, tmp_path: P
 
 
 def test_what_is_said_about_each_example(tmp_path: Path) -> None:
-    extra = {"ids": ["x", "y"], "groups": ["a", "b"], "texts": ["hé", ""], "images": ["1.png", "2.png"]}
-    expected = [extra[key] for key in ("ids", "groups", "texts", "images")]
+    extra = {
+        "ids": ["x", "y"],
+        "groups": ["a", "b"],
+        "clusters": ["1", "1"],
+        "texts": ["hé", ""],
+        "images": ["1.png", "2.png"],
+    }
+    expected = list(extra.values())
     p = probabilities(2)
     paths = [save_npz(tmp_path / "s.npz", probabilities=p, labels=["cod", "eel"], **extra)]
     columns = {key[:-1]: value for key, value in extra.items()}
@@ -72,7 +78,7 @@ def test_what_is_said_about_each_example(tmp_path: Path) -> None:
         paths.append(save_table(tmp_path / f"s.{suffix}", p, label=["cod", "eel"], **columns))
     for path in paths:
         (block,) = open_scores(path, H)
-        found = (block.ids, block.groups, block.texts, block.images)
+        found = (block.ids, block.groups, block.clusters, block.texts, block.images)
         assert [None if names is None else names.tolist() for names in found] == expected
 
 

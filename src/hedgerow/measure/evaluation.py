@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hedgerow.measure.metrics import BelowLabel
     from hedgerow.tree import Hierarchy, InformationKind, Names
 
-ABOUT = ("ids", "groups", "texts", "images")
+ABOUT = ("ids", "groups", "clusters", "texts", "images")
 """What may be known about an example, besides its label."""
 
 
@@ -44,6 +44,7 @@ class Answers:
     """Its likelihood, a probability."""
     ids: Names | None = None
     groups: Names | None = None
+    clusters: Names | None = None
     texts: Names | None = None
     images: Names | None = None
 

@@ -90,6 +90,7 @@ class EvaluationBuilder:
         *,
         ids: Names | None = None,
         groups: Names | None = None,
+        clusters: Names | None = None,
         texts: Names | None = None,
         images: Names | None = None,
     ) -> None:
@@ -103,10 +104,10 @@ class EvaluationBuilder:
             B labels: names or integers, any nodes.
         classes
             Names of nodes in which integer labels are positions; without it, they are node indices.
-        ids, groups, texts, images
+        ids, groups, clusters, texts, images
             What else is known of the examples: one entry each, if given.
         """
-        about = {"ids": ids, "groups": groups, "texts": texts, "images": images}
+        about = {"ids": ids, "groups": groups, "clusters": clusters, "texts": texts, "images": images}
         likelihoods = Likelihoods.of(self._hierarchy, q, self._scale)
         for key, values in about.items():
             if values is not None and len(values) != len(likelihoods):

@@ -37,7 +37,7 @@ MEMBERS = JSON, CURVE, EXAMPLES, TREE = "evaluation.json", "curve.npz", "example
 FORMAT = 1
 """Version of the layout."""
 
-_SHORT = ("ids", "groups")  # saved as arrays of text
+_SHORT = ("ids", "groups", "clusters")  # saved as arrays of text
 _LONG = ("texts", "images")  # of any length: saved as UTF-8, concatenated
 
 

@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 Content = Literal["probabilities", "logits", "likelihoods"]
 """What scores are: probabilities (of leaves or nodes), logits of leaves, likelihoods of nodes on some scale."""
 
-PER_EXAMPLE = {"labels": "label", "ids": "id", "groups": "group", "texts": "text", "images": "image"}
+PER_EXAMPLE = {
+    "labels": "label",
+    "ids": "id",
+    "groups": "group",
+    "clusters": "cluster",
+    "texts": "text",
+    "images": "image",
+}
 """What a file may say about each example: the member of an `.npz` file, and the usual column of a table."""
 
 LABELS_AS_NUMBERS = "If they are numbers of classes, write their names: an order is never guessed."

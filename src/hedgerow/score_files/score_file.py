@@ -43,6 +43,8 @@ class Block:
     """Node index of each label."""
     ids: Names | None = None
     groups: Names | None = None
+    clusters: Names | None = None
+    """Which examples belong together, such as the photographs of one burst."""
     texts: Names | None = None
     images: Names | None = None
 
