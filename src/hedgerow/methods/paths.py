@@ -149,7 +149,7 @@ def _with_root(x: Tensor, value: float) -> Tensor:
 
 
 def _at(x: Tensor, columns: Tensor) -> Tensor:
-    return x.index_select(-1, columns)
+    return x.gather(-1, columns.expand(len(x), -1))  # on several threads, unlike `index_select`
 
 
 @final
