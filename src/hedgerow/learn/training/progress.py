@@ -13,10 +13,12 @@ from rich.console import Console
 from hedgerow.show import live_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from lightning.pytorch import LightningModule, Trainer
 
+
+_FAST = 0.2  # the share by which a loss may fall over the last quarter of the epochs
 
 _listener: ContextVar[Callable[[float], None] | None] = ContextVar("_listener", default=None)
 
@@ -44,6 +46,19 @@ class ShareReport(Callback):
         self._tell(trainer.global_step * trainer.accumulate_grad_batches / max(1, total))
 
 
+def still_falling(losses: Sequence[float]) -> float | None:
+    """Return by what share the loss fell over the last quarter of the epochs, if that is much for so late.
+
+    >>> still_falling([4.0, 2.0, 1.9, 1.85]), still_falling([4.0, 3.5, 3.0, 2.5, 2.0, 1.6, 1.2, 0.9])
+    (None, 0.4375)
+    """
+    quarter = max(1, len(losses) // 4)
+    if len(losses) <= quarter or not losses[-1 - quarter] > 0:
+        return None
+    fall = 1 - losses[-1] / losses[-1 - quarter]
+    return fall if fall > _FAST else None
+
+
 @final
 class EpochReport(Callback):
     """Prints one line per epoch on the standard output; in a terminal, also shows a bar with the time left.
@@ -61,6 +76,7 @@ class EpochReport(Callback):
         self._bar = live_bar(self._out if self._out.is_terminal else Console(stderr=True))
         self._task = self._bar.add_task("", start=False)
         self._begun, self._loss, self._steps = 0.0, 0.0, 0
+        self._losses: list[float] = []
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:  # noqa: ARG002
         """Show the bar; a resumed run continues where it stopped."""
@@ -96,14 +112,22 @@ class EpochReport(Callback):
         """Print the line, but not for an epoch without steps: a resumed run ends the saved epoch once more."""
         if trainer.is_global_zero and self._steps:
             figure = float(trainer.callback_metrics[f"val_{self._monitor}"])
+            self._losses.append(float(self._loss) / self._steps)
             self._out.print(
-                f"{self._name(trainer)}: loss {float(self._loss) / max(1, self._steps):.4g}, "
+                f"{self._name(trainer)}: loss {self._losses[-1]:.4g}, "
                 f"validation {self._monitor} {figure:.1%}, {time.monotonic() - self._begun:.1f} s"
             )
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:  # noqa: ARG002
-        """Remove the bar."""
+        """Remove the bar; say so if the loss was still falling fast."""
         self._bar.stop()
+        fall = still_falling(self._losses)
+        if trainer.is_global_zero and fall is not None:
+            self._out.print(
+                f"The training loss was still falling fast at the end, by {fall:.0%} over the last quarter. More "
+                f"epochs or a larger learning rate may do better: --set optimiser.epochs="
+                f"{2 * (trainer.max_epochs or 1)}, or --set optimiser.lr=X."
+            )
 
     def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:  # noqa: ARG002
         """Remove the bar."""
