@@ -4,7 +4,16 @@ In come tree files, pairs, lineages, nested data or graphs; out goes a `Hierarch
 in depth-first order. Everything else in the package works on such a tree. The next room is `likelihood`.
 """
 
-from hedgerow.tree.formats import FORMATS, FlawedTreeError, Origin, Problem, read_titles
+from hedgerow.tree.formats import (
+    FORMATS,
+    FlawedTreeError,
+    NodeTable,
+    Origin,
+    Problem,
+    TreeFormat,
+    read_titles,
+    register,
+)
 from hedgerow.tree.hierarchy import Hierarchy
 from hedgerow.tree.information import InformationKind
 from hedgerow.tree.layout import Indices
@@ -19,7 +28,10 @@ __all__ = [
     "InformationKind",
     "Names",
     "Node",
+    "NodeTable",
     "Origin",
     "Problem",
+    "TreeFormat",
     "read_titles",
+    "register",
 ]

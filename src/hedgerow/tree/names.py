@@ -20,6 +20,7 @@ Names = NDArray[np.object_]
 CONTROL = "".join(map(chr, {*range(0x20), *range(0x7F, 0xA0)} - {*b"\t\n\r"}))
 """Characters not allowed in names: NumPy drops a trailing NUL, and an escape can change what a terminal shows."""
 _CONTROL = re.compile(f"[{re.escape(CONTROL)}]")
+_BREAK = re.compile(r"[\t\r\n]")
 
 
 def as_names(values: Any, what: str, count: int) -> Names:
@@ -29,6 +30,39 @@ def as_names(values: Any, what: str, count: int) -> Names:
         raise TreeError(f"{what} needs one entry per node, {count} in all; got {len(values)}.")
     array[:] = values
     return array
+
+
+def as_texts(values: Any, what: str, names: Names) -> Names:
+    """Return ranks or titles, one per node, as text that is safe to print: line ends and tabs become spaces."""
+    texts = as_names(values, what, len(names))
+    listed = texts.tolist()
+    if set(map(type, listed)) - {str}:
+        listed = list(map(str, listed))
+        texts[:] = listed
+    if not "".join(listed).isprintable():
+        for i, text in enumerate(listed):
+            if _CONTROL.search(text):
+                raise TreeError(
+                    f"The {what} of {names[i]!r} contains a control character: {text!r}. Remove it, or replace it "
+                    f"by a space."
+                )
+            texts[i] = _BREAK.sub(" ", text)
+    return texts
+
+
+def checked_aliases(aliases: Mapping[str, int], count: int) -> dict[str, int]:
+    """Return aliases as a dict of their own; raise an error unless they are text and stand for nodes."""
+    nodes = set(aliases.values())
+    if not all(isinstance(node, int) for node in nodes) or (nodes and not 0 <= min(nodes) <= max(nodes) < count):
+        raise TreeError(f"Every alias must stand for the index of a node, 0 to {count - 1}.")
+    if not all(map(_is_name, aliases)) or any(with_control(aliases)):
+        offender = next((alias for alias in aliases if not _is_name(alias)), None) or next(with_control(aliases))
+        raise TreeError(f"The alias {offender!r} is not a name: text without control characters.")
+    return dict(aliases)
+
+
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and bool(name.strip())
 
 
 def with_control(names: Iterable[str]) -> Iterator[str]:

@@ -154,7 +154,7 @@ def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> 
                     "A class has only one parent: keep one of these lines, or give the classes different names.",
                 )
             )
-    problems += _cycles(edges, origin)
+    problems += cycles(edges, origin)
     tops = list(dict.fromkeys(parent for parent, _ in places if parent not in edges))
     if len(tops) > 1:
         problems.append(
@@ -239,8 +239,11 @@ def _column_remedy(row: Sequence[Any]) -> str:
     return 'Each line of an edge list is parent,child; put a name that contains a comma in quotes: "a, b".'
 
 
-def _cycles(edges: dict[str, list[tuple[int, str]]], origin: Origin) -> list[Problem]:
-    """Walk up from every child, along first parents, and report each cycle once."""
+def cycles(edges: dict[str, list[tuple[int, str]]], origin: Origin) -> list[Problem]:
+    """Walk up from every child, along first parents, and report each cycle once.
+
+    `edges` holds the lines and parents of every child.
+    """
     problems: list[Problem] = []
     finished: set[str] = set()
     for child in edges:

@@ -6,16 +6,18 @@ import os
 from typing import TYPE_CHECKING
 
 from hedgerow.errors import FileError, ParameterError, argument
-from hedgerow.files import is_path, read_text
+from hedgerow.files import atomic_write, is_path, read_text
 from hedgerow.tree.formats.forest import Forest
 from hedgerow.tree.formats.problems import Origin, Problem, check_root, no_edges, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from os import PathLike
 
     from hedgerow.tree.formats.node_table import NodeTable
 
+ADDED_ROOT = "root"
+"""The root that readers of paths and lineages add above several tops, and that writers therefore leave out."""
 _SEPARATORS = "/;"
 
 
@@ -80,3 +82,32 @@ def _found_separator(lines: list[tuple[int, str]], origin: Origin) -> str:
         if found:
             return found[0]
     return _SEPARATORS[0]
+
+
+def write_paths(path: str | PathLike[str], table: NodeTable) -> None:
+    """Write the path of every leaf, with names separated by "/"; a root that a reader would add is left out."""
+    for name in table.names:
+        if name != name.strip() or any(sign in name for sign in (*_SEPARATORS, "\n", "\r\n")):
+            raise FileError(
+                f"The name {name!r} cannot be part of a path: it contains '/', ';', a line end or blanks around it. "
+                f"Write another format, such as {argument('to', 'edges')}."
+            )
+    with atomic_write(path) as file:
+        for lineage in leaf_lineages(table):
+            file.write("/".join(table.names[node] for node in lineage) + "\n")
+
+
+def leaf_lineages(table: NodeTable) -> Iterator[list[int]]:
+    """Yield the lineage of every leaf, depth first; without the root, if it is called "root" and readers add it."""
+    children = table.children()
+    root = int(table.parent.argmin())
+    skip = int(table.names[root] == ADDED_ROOT and len(children[root]) > 1)
+    lineage: list[int] = []
+    stack = [(root, 0)]
+    while stack:
+        node, depth = stack.pop()
+        del lineage[depth:]
+        lineage.append(node)
+        stack.extend((child, depth + 1) for child in reversed(children[node]))
+        if not children[node]:
+            yield lineage[skip:]
