@@ -4,6 +4,7 @@ In come tree files, pairs, lineages, nested data or graphs; out goes a `Hierarch
 in depth-first order. Everything else in the package works on such a tree. The next room is `likelihood`.
 """
 
+from hedgerow.tree.cutting import cut_down, read_names, require_known, with_plain_names
 from hedgerow.tree.formats import (
     FORMATS,
     FlawedTreeError,
@@ -11,8 +12,11 @@ from hedgerow.tree.formats import (
     Origin,
     Problem,
     TreeFormat,
+    format_of,
     read_titles,
     register,
+    require_source,
+    writable,
 )
 from hedgerow.tree.hierarchy import Hierarchy
 from hedgerow.tree.information import InformationKind
@@ -32,6 +36,13 @@ __all__ = [
     "Origin",
     "Problem",
     "TreeFormat",
+    "cut_down",
+    "format_of",
+    "read_names",
     "read_titles",
     "register",
+    "require_known",
+    "require_source",
+    "with_plain_names",
+    "writable",
 ]

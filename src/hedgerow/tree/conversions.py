@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from hedgerow.tree import formats
 from hedgerow.tree.formats import NodeTable
 from hedgerow.tree.layout import as_positions
-from hedgerow.tree.names import as_names, check_names, checked_aliases
+from hedgerow.tree.names import Aliases, as_names, check_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -45,8 +45,7 @@ class Conversions(ABC):
         """
         listed = as_names(names, "names", len(names))
         check_names(listed)
-        checked = None if aliases is None else checked_aliases(aliases, len(listed))
-        return cls._from_table(NodeTable(listed.tolist(), as_positions(parent), rank, title, checked))
+        return cls._from_table(NodeTable(listed.tolist(), as_positions(parent), rank, title, Aliases.of(aliases)))
 
     @classmethod
     def from_edges(cls, source: str | PathLike[str] | Iterable[tuple[str, str]] | Any) -> Self:
@@ -160,11 +159,11 @@ class Conversions(ABC):
         """Read lineages with the letter of each rank, from a file or strings; empty ranks are skipped.
 
         >>> from hedgerow import Hierarchy
-        >>> h = Hierarchy.from_prefixed(["d__Bacteria; p__Firmicutes; g__Bacillus; s__", "d__Archaea; p__"])
+        >>> h = Hierarchy.from_prefixed(["d__Bacteria; p__Firmicutes; g__", "d__Archaea; p__"])
         >>> h.names.tolist(), h.rank.tolist()
-        (['root', 'd__Bacteria', 'p__Firmicutes', 'g__Bacillus', 'd__Archaea'], ['', 'domain', 'phylum', 'genus', 'domain'])
-        >>> h.index("Bacillus")
-        3
+        (['root', 'd__Bacteria', 'p__Firmicutes', 'd__Archaea'], ['', 'domain', 'phylum', 'domain'])
+        >>> h.index("Firmicutes")
+        2
         """
         return cls._from_table(formats.read_prefixed(source, root))
 
@@ -221,9 +220,7 @@ class Conversions(ABC):
         separator, disambiguate, na, prefixes
             See `from_paths`, `from_lineages` and `from_codes`.
         """
-        return cls._from_table(
-            formats.read_tree(path, format, root, separator, disambiguate, na, prefixes)
-        )
+        return cls._from_table(formats.read_tree(path, format, root, separator, disambiguate, na, prefixes))
 
     def write(self, path: str | PathLike[str], format: str | None = None) -> str:  # noqa: A002
         """Write a tree file: edges, lineages, paths, JSON or Newick; by default, the extension decides which.

@@ -18,13 +18,12 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, final
 
 import numpy as np
 
 from hedgerow.arrays import map_row_blocks
-from hedgerow.errors import ParameterError, ScoreError, TreeError, UnknownNameError, closest
+from hedgerow.errors import ParameterError, ScoreError, TreeError, UnknownNameError
 from hedgerow.tree import parts
 from hedgerow.tree.conversions import Conversions
 from hedgerow.tree.drawing import as_html, as_text
@@ -40,7 +39,7 @@ from hedgerow.tree.layout import (
     depth_first,
     fold_up,
 )
-from hedgerow.tree.names import Names, as_names, as_texts, check_names, checked_aliases, look_up
+from hedgerow.tree.names import Aliases, Names, as_names, as_texts, check_names, look_up, suggestion
 from hedgerow.tree.node import Node
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ class Hierarchy(Conversions):
         self._set("leaves", np.flatnonzero(layout.end == np.arange(1, count + 1)))
         self._set("rank", None if rank is None else as_texts(rank, "rank", names))
         self._set("title", None if title is None else as_texts(title, "title", names))
-        object.__setattr__(self, "aliases", MappingProxyType(checked_aliases(aliases or {}, count)))
+        object.__setattr__(self, "aliases", Aliases.of(aliases).moved(np.arange(count)))
 
     def _set(self, name: str, array: NDArray[Any] | None) -> None:
         if array is not None:
@@ -144,12 +143,9 @@ class Hierarchy(Conversions):
         def ordered(values: Sequence[str] | None, what: str) -> Names | None:
             return None if values is None else as_names(values, what, count)[layout.order]
 
-        aliases = table.aliases
-        if aliases:
-            position = np.empty(count, dtype=np.int64)
-            position[layout.order] = np.arange(count)
-            nodes = np.fromiter(aliases.values(), dtype=np.int64, count=len(aliases))
-            aliases = dict(zip(aliases, position[nodes].tolist(), strict=True))
+        place = np.empty(count, dtype=np.int64)
+        place[layout.order] = np.arange(count)
+        aliases = None if table.aliases is None else table.aliases.moved(place)
         tree = object.__new__(cls)
         names = as_names(table.names, "names", count)[layout.order]
         tree._fill(names, layout, ordered(table.rank, "rank"), ordered(table.title, "title"), aliases)
@@ -161,7 +157,7 @@ class Hierarchy(Conversions):
             self.parent,
             None if self.rank is None else self.rank.tolist(),
             None if self.title is None else self.title.tolist(),
-            self.aliases,
+            Aliases.of(self.aliases),
         )
 
     def with_titles(self, titles: Mapping[str, str]) -> Hierarchy:
@@ -181,16 +177,14 @@ class Hierarchy(Conversions):
 
     @cached_property
     def _index(self) -> dict[str, int]:
-        """The node of every name and alias; a name wins over an alias."""
-        index = dict(self.aliases)
-        index.update(zip(self.names.tolist(), range(len(self)), strict=True))
-        return index
+        return dict(zip(self.names.tolist(), range(len(self)), strict=True))
 
     def index(self, name: str) -> int:
         """Return the index of one name, or alias."""
-        found = self._index.get(name) if isinstance(name, str) else None
+        found = self._index.get(name, self.aliases.get(name)) if isinstance(name, str) else None
         if found is None:
-            raise UnknownNameError(f"There is no {name!r} in the tree.{closest([str(name)], self._index)}")
+            hint = suggestion([str(name)], self._index, Aliases.of(self.aliases))
+            raise UnknownNameError(f"There is no {name!r} in the tree.{hint}")
         return found
 
     def indices(self, names: ArrayLike) -> Indices:
@@ -200,7 +194,7 @@ class Hierarchy(Conversions):
         >>> h.indices([["dog", "cat"], ["root", "dog"]]).tolist()
         [[2, 1], [0, 2]]
         """
-        return look_up(names, self._index)
+        return look_up(names, self._index, Aliases.of(self.aliases))
 
     def canonical(self, names: Iterable[str]) -> list[str]:
         """Replace every alias by the name of its node; what is not in the tree stays as it is.
@@ -209,9 +203,10 @@ class Hierarchy(Conversions):
         >>> h.canonical(["cougar", "lion", "bat"]), h.index("cougar")
         (['puma', 'lion', 'bat'], 2)
         """
-        if not self.aliases:
-            return list(names)
-        return [str(self.names[self._index[name]]) if name in self._index else name for name in names]
+        return [
+            name if name in self._index or name not in self.aliases else str(self.names[self.aliases[name]])
+            for name in names
+        ]
 
     def nodes(self, labels: ArrayLike, classes: ArrayLike | None = None) -> Indices:
         """Return node indices from labels: names or integers, checked.
@@ -253,7 +248,7 @@ class Hierarchy(Conversions):
         return array.astype(np.int64, copy=False)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self._index
+        return isinstance(name, str) and (name in self._index or name in self.aliases)
 
     def __getitem__(self, node: OneNode) -> Node:
         """Return a view of one node, given by name or index: see `hedgerow.tree.Node`.
@@ -483,7 +478,7 @@ class Hierarchy(Conversions):
         return {}
 
     def __reduce__(self) -> tuple[type[Hierarchy], tuple[Any, ...]]:
-        return Hierarchy, (self.names, self.parent, self.rank, self.title, dict(self.aliases))
+        return Hierarchy, (self.names, self.parent, self.rank, self.title, self.aliases)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Hierarchy):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.tree.layout import Indices, follow
+from hedgerow.tree.names import Aliases
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,8 @@ def clade(hierarchy: Hierarchy, node: int) -> Hierarchy:
 
 def at_ranks(hierarchy: Hierarchy, ranks: Sequence[str]) -> Hierarchy:
     """Return the tree of the nodes of some ranks; see `Hierarchy.at_ranks`."""
-    known = Counter([] if hierarchy.rank is None else hierarchy.rank.tolist())
+    rank_of = np.full(len(hierarchy), "", dtype=object) if hierarchy.rank is None else hierarchy.rank
+    known = Counter(rank_of.tolist())
     del known[""]
     for rank in ranks:
         if rank not in known:
@@ -66,7 +67,7 @@ def at_ranks(hierarchy: Hierarchy, ranks: Sequence[str]) -> Hierarchy:
                 f"No node of the tree has the rank {rank!r}. "
                 + (f"Its ranks, with the number of their nodes: {listed}." if known else "It has no ranks at all.")
             )
-    kept = np.isin(hierarchy.rank, list(ranks))  # type: ignore[arg-type]  (there are ranks, or none is asked for)
+    kept = np.isin(rank_of, list(ranks))
     kept[0] = True
     if kept.sum() < 2:
         raise ParameterError("None of these nodes lies below the root: name more ranks.")
@@ -75,17 +76,12 @@ def at_ranks(hierarchy: Hierarchy, ranks: Sequence[str]) -> Hierarchy:
 
 def _part(hierarchy: Hierarchy, kept: NDArray[np.bool_], parent: Indices) -> Hierarchy:
     """Return the tree of some nodes, with their ranks, titles and aliases."""
-    place = np.cumsum(kept) - 1
-    aliases = hierarchy.aliases
-    if aliases:
-        nodes = np.fromiter(aliases.values(), dtype=np.int64, count=len(aliases))
-        aliases = dict(zip(compress(aliases, kept[nodes]), place[nodes[kept[nodes]]].tolist(), strict=True))
     return type(hierarchy)(
         hierarchy.names[kept],
         parent,
         None if hierarchy.rank is None else hierarchy.rank[kept],
         None if hierarchy.title is None else hierarchy.title[kept],
-        aliases,
+        Aliases.of(hierarchy.aliases).moved(np.cumsum(kept) - 1, kept),
     )
 
 

@@ -8,10 +8,6 @@ except in nested JSON files.
 
 from __future__ import annotations
 
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
-
-from hedgerow.errors import ParameterError, argument
 from hedgerow.tree.formats.codes import read_codes
 from hedgerow.tree.formats.darwin_core import read_darwin_core
 from hedgerow.tree.formats.edges import read_edges, write_edges
@@ -19,27 +15,24 @@ from hedgerow.tree.formats.fasta import read_fasta
 from hedgerow.tree.formats.graphs import read_networkx, to_networkx
 from hedgerow.tree.formats.lineages import read_lineages, write_lineages
 from hedgerow.tree.formats.nested import read_json, read_saved, read_titles, write_json, write_saved
-from hedgerow.tree.formats.newick import read_newick, write_newick
+from hedgerow.tree.formats.newick import read_newick, read_newick_file, write_newick
 from hedgerow.tree.formats.node_table import NodeTable
 from hedgerow.tree.formats.paths import read_paths, write_paths
 from hedgerow.tree.formats.prefixed import read_prefixed
-from hedgerow.tree.formats.problems import FlawedTreeError, Origin, Problem, check_root
+from hedgerow.tree.formats.problems import FlawedTreeError, Origin, Problem
 from hedgerow.tree.formats.qiime2 import read_qiime2
 from hedgerow.tree.formats.registry import (
     FORMATS,
     TreeFormat,
-    check_options,
-    find,
     format_of,
+    read_tree,
     register,
     require_source,
+    writable,
+    write_tree,
 )
 from hedgerow.tree.formats.speciesnet import read_speciesnet
 from hedgerow.tree.formats.taxdump import read_taxdump
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from os import PathLike
 
 __all__ = [
     "FORMATS",
@@ -48,7 +41,6 @@ __all__ = [
     "Origin",
     "Problem",
     "TreeFormat",
-    "find",
     "format_of",
     "read_codes",
     "read_darwin_core",
@@ -66,6 +58,7 @@ __all__ = [
     "register",
     "require_source",
     "to_networkx",
+    "writable",
     "write_edges",
     "write_json",
     "write_newick",
@@ -74,16 +67,12 @@ __all__ = [
 ]
 
 
-def _read_newick_file(path: str | PathLike[str], root: str = "root") -> NodeTable:
-    return read_newick(PurePath(path), root)  # a str might be taken for Newick itself
-
-
 for _format in (
     TreeFormat("edges", read_edges, write_edges, (".csv", ".tsv", ".tab")),
-    TreeFormat("lineages", read_lineages, write_lineages, takes=("root", "disambiguate", "na")),
+    TreeFormat("lineages", read_lineages, write_lineages, takes=("root", "disambiguate", "na"), keeps=("rank",)),
     TreeFormat("paths", read_paths, write_paths, (".txt",), takes=("root", "separator", "disambiguate")),
-    TreeFormat("json", read_json, write_json, (".json",), takes=("root",)),
-    TreeFormat("newick", _read_newick_file, write_newick, (".nwk", ".newick", ".tree", ".tre"), takes=("root",)),
+    TreeFormat("json", read_json, write_json, (".json",), takes=("root",), keeps=("rank", "title", "aliases")),
+    TreeFormat("newick", read_newick_file, write_newick, (".nwk", ".newick", ".tree", ".tre"), takes=("root",)),
     TreeFormat("taxdump", read_taxdump, folder_with="nodes.dmp", tells_apart=True),
     TreeFormat("darwin-core", read_darwin_core, takes=("root",), tells_apart=True),
     TreeFormat("prefixed", read_prefixed, takes=("root",), tells_apart=True),
@@ -95,42 +84,3 @@ for _format in (
     TreeFormat("codes", read_codes, takes=("root", "prefixes")),
 ):
     FORMATS[_format.name] = _format
-
-
-def read_tree(
-    path: str | PathLike[str],
-    format: str | None = None,  # noqa: A002
-    root: str = "root",
-    separator: str | None = None,
-    disambiguate: bool = False,
-    na: str | Sequence[str] = (),
-    prefixes: str | Sequence[int] | None = None,
-) -> NodeTable:
-    """Read a tree of any format; for the parameters, see `Hierarchy.read`."""
-    found = format_of(path, format)
-    check_root(root)
-    listed = (na,) if isinstance(na, str) else tuple(na)
-    given: dict[str, Any] = {
-        "root": None if root == "root" else root,
-        "separator": separator,
-        "disambiguate": disambiguate or None,
-        "na": listed or None,
-        "prefixes": prefixes,
-    }
-    given = {option: value for option, value in given.items() if value is not None}
-    check_options(path, found, given)
-    require_source(path, found)
-    return found.read(path, **given)
-
-
-def write_tree(path: str | PathLike[str], table: NodeTable, format: str | None = None) -> str:  # noqa: A002
-    """Write a tree; by default, the extension decides the format. Return the name of the format."""
-    found = format_of(path, format)
-    if found.write is None:
-        writable = ", ".join(known.name for known in FORMATS.values() if known.write is not None)
-        raise ParameterError(
-            f"Trees are not written in the format {found.name}, only read. Choose one of {writable}: "
-            f"{argument('to', 'edges')}."
-        )
-    found.write(path, table)
-    return found.name

@@ -32,8 +32,8 @@ def read_codes(
     Parameters
     ----------
     source
-        A file with one code per line, optionally followed by a comma (`.tsv`: a tab) and a title; or codes. A first
-        line `code`, or `code,title`, is a header.
+        A file with one code per line, optionally followed by a comma (`.tsv`: a tab) and a title; or codes. A
+        first line `code`, or `code,title`, is a header.
     root
         Name of the root that is added if there are several top codes.
     prefixes
@@ -50,7 +50,7 @@ def read_codes(
         )
     else:
         origin = Origin(None, "code")
-        rows = ((i, [str(code)]) for i, code in enumerate(source, 1))
+        rows = ((i, [str(code)]) for i, code in enumerate(source, 1))  # type: ignore[arg-type]
     forest = Forest(origin)
     for line, row in rows:
         _add(forest, [cell.strip() for cell in row], line, lengths)

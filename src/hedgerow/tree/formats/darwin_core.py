@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,11 +49,13 @@ def read_darwin_core(path: str | PathLike[str], root: str = "root") -> NodeTable
     kept = arrow().array(~is_synonym)
     names = arrow().array(taxa.names, arrow().string())
     node = number[accepted].tolist()
-    aliases = chain(
-        zip(taxa.names, node, strict=True),
-        zip(taxa.full_names, node, strict=True),
-        zip(taxa.id_texts, node, strict=True),
-    )
+    own_name = np.where(is_synonym, "", taxa.names).tolist()
+    spelt = [
+        (alias, place)
+        for aliases in (taxa.names, taxa.full_names, taxa.id_texts)
+        for alias, place, own in zip(aliases, node, own_name, strict=True)
+        if alias and alias != own
+    ]
     return assemble(
         names.filter(kept),
         taxa.ids.filter(kept),
@@ -62,7 +63,7 @@ def read_darwin_core(path: str | PathLike[str], root: str = "root") -> NodeTable
         nodes + _HEADER + 1,
         origin,
         rank=None if taxa.rank is None else few_texts(taxa.rank.filter(kept)),
-        aliases=((alias, node) for alias, node in aliases if alias and not alias.isspace()),
+        aliases=([name for name, _ in spelt], np.array([place for _, place in spelt], dtype=np.int64)),
         root=root,
     )
 
@@ -129,8 +130,8 @@ def _flaw(shown: str, delimiter: str, width: int) -> str | None:
             columns = content.count(delimiter.encode()) + 1
             if content.strip() and columns != width and b'"' not in content:
                 return (
-                    f"{shown}, line {line} has {counted(columns, 'column', 'columns')}, but the header has {width}. "
-                    f"Is the file cut off? Get it again, or correct this line."
+                    f"{shown}, line {line} has {counted(columns, 'column', 'columns')}, but the header has "
+                    f"{width}. Is the file cut off? Get it again, or correct this line."
                 )
             try:
                 content.decode()
@@ -174,7 +175,7 @@ def _synonym_cycle(taxa: _Taxa, pointer: Indices, row: int, origin: Origin) -> P
     ring = [row]
     while int(pointer[ring[-1]]) != row:
         ring.append(int(pointer[ring[-1]]))
-    shown = [taxa.full_names[member] for member in ring]
+    shown = [repr(taxa.full_names[member]) for member in ring]
     shown = shown if len(shown) <= 8 else [*shown[:4], "...", *shown[-3:]]
     return Problem(
         "cycle of synonyms",
@@ -201,9 +202,7 @@ def _parents(
     return np.where(found == np.arange(len(found)), -1, found)  # some tables make a top its own parent
 
 
-def _unknown(
-    taxa: _Taxa, which: NDArray[np.bool_], column: Any, what: str, origin: Origin
-) -> Iterator[Problem]:
+def _unknown(taxa: _Taxa, which: NDArray[np.bool_], column: Any, what: str, origin: Origin) -> Iterator[Problem]:
     rows = np.flatnonzero(which).tolist()
     if rows:
         listed = "; ".join(

@@ -120,6 +120,15 @@ def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> 
         Where the rows come from.
     """
     rows = list(rows)
+    other = _other_format(rows[0][1]) if rows else None
+    if other is not None:
+        return [
+            Problem(
+                "format",
+                f"{origin.at(rows[0][0])} is the header of another format, {other}: {some(map(str, rows[0][1]))}.",
+                f"Say so: {argument('format', other)}.",
+            )
+        ]
     widths = {len(row) for _, row in rows}
     if len(rows) > 1 and len(widths) == 1 and min(widths) > 2:
         return [_lineages(widths.pop(), origin)]
@@ -166,6 +175,14 @@ def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> 
             )
         )
     return problems
+
+
+def _other_format(row: Sequence[Any]) -> str | None:
+    """Return the format that has such a header."""
+    cells = {str(cell).strip().rpartition(":")[2].lower() for cell in row}
+    if cells >= {"taxonid", "scientificname"}:
+        return "darwin-core"
+    return "qiime2" if cells >= {"feature id", "taxon"} else None
 
 
 def _lineages(columns: int, origin: Origin) -> Problem:

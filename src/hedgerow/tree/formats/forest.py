@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hedgerow.errors import TreeError, argument
-from hedgerow.tree.formats.node_table import NodeTable, unambiguous
+from hedgerow.tree.formats.node_table import NodeTable
 from hedgerow.tree.formats.problems import (
     Origin,
     Problem,
@@ -17,7 +17,7 @@ from hedgerow.tree.formats.problems import (
     require_edges,
     root_taken,
 )
-from hedgerow.tree.names import with_control
+from hedgerow.tree.names import Aliases, with_control
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,13 +93,13 @@ class Forest:
         title, aliases = self._extras(len(names), int(several_tops))
         return require_edges(NodeTable(names, parent, rank, title, aliases), self.origin)
 
-    def _extras(self, count: int, shift: int) -> tuple[list[str] | None, dict[str, int] | None]:
+    def _extras(self, count: int, shift: int) -> tuple[list[str] | None, Aliases | None]:
         """Return titles and aliases, with the nodes moved by an added root."""
         known = [""] * count
         for node, title in self.titles.items():
             if node + shift >= 0:
                 known[node + shift] = title
-        aliases = unambiguous((alias, node + shift) for alias, node in self.aliases if node + shift >= 0)
+        aliases = Aliases.of((alias, node + shift) for alias, node in self.aliases if node + shift >= 0)
         return known if any(known) else None, aliases or None
 
     def _lineage(self, node: int) -> str:
@@ -144,7 +144,8 @@ class Forest:
         """Put the parent's name, itself made distinct, before every name that several nodes share."""
         names = list(self._names)
         length = 0
-        for nodes in self._nodes_by_name(self._names).values():
+        for shared, nodes in self._nodes_by_name(self._names).items():
+            self.aliases += [(shared, node) for node in nodes]  # one of them may be alone in a part of the tree
             for node in nodes:
                 names[node] = ""
         # Parents come before their children, so their names are final when they are needed.

@@ -1,4 +1,4 @@
-"""Classes with ids, which name their parents by id: names told apart, cycles explained; and tables read by Arrow."""
+"""Classes that name their parents by id: large tables read by Arrow, names told apart, cycles explained."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow.errors import FileError, counted, some
 from hedgerow.tree.formats.edges import cycles
-from hedgerow.tree.formats.node_table import NodeTable, unambiguous
+from hedgerow.tree.formats.node_table import NodeTable
 from hedgerow.tree.formats.problems import (
     Origin,
     Problem,
@@ -20,10 +20,10 @@ from hedgerow.tree.formats.problems import (
     root_taken,
 )
 from hedgerow.tree.layout import follow
-from hedgerow.tree.names import with_control
+from hedgerow.tree.names import Aliases, with_control
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -108,7 +108,7 @@ def assemble(
     *,
     rank: list[str] | None = None,
     title: list[str] | None = None,
-    aliases: Iterable[tuple[str, int]] = (),
+    aliases: tuple[list[str], Indices],
     root: str | None = None,
 ) -> NodeTable:
     """Make a tree of classes that have ids, or refuse it with its problems.
@@ -128,21 +128,21 @@ def assemble(
     rank, title
         As in `NodeTable`.
     aliases
-        Pairs of another name and a node. Names that several nodes share, or that are no aliases of one node only,
-        are left out.
+        Other names, and their nodes. Names that become "name [id]" are added.
     root
         Name of the root to add if there are several tops; None if several tops are an error.
     """
     if not len(parent):
         refuse([no_edges(origin)], origin)
-    listed, shared = _told_apart(names, ids)
+    listed, twins = _told_apart(names, ids)
+    known = aliases[0] + [name for name, _ in twins]
+    nodes = np.concatenate([aliases[1], np.array([node for _, node in twins], dtype=np.int64)])
     taken = set(listed)
     problems = _name_problems(listed, len(taken), lines, origin)
-    taken |= shared
     tops = np.flatnonzero(parent == _TOP)
     end = follow(np.where(parent == _TOP, np.arange(len(parent)), parent))
     lost = np.flatnonzero(parent[end] != _TOP)  # on a cycle, or below one
-    if lost.size:
+    if lost.size and not problems:
         above = parent[lost].tolist()
         edges = {
             listed[node]: [(int(lines[node]), listed[other])]
@@ -157,30 +157,28 @@ def assemble(
                 "A tree has one root: give the others a parent.",
             )
         )
-    known = unambiguous(pair for pair in aliases if pair[0] not in taken)
     if root is not None and len(tops) > 1:
         if root in taken:
-            where = origin.at(int(lines[listed.index(root)])) if root in listed else origin.subject
+            where = origin.at(int(lines[listed.index(root)]))
             problems.append(root_taken(root, f"There are {len(tops):,} top nodes", where))
         listed, parent = [root, *listed], np.concatenate([[_TOP], parent + 1])
         rank = None if rank is None else ["", *rank]
         title = None if title is None else ["", *title]
-        known = {alias: node + 1 for alias, node in known.items()}
+        nodes += 1
     if problems:
         refuse(problems, origin)
-    return require_edges(NodeTable(listed, parent, rank, title, known or None), origin)
+    return require_edges(NodeTable(listed, parent, rank, title, Aliases(known, nodes) or None), origin)
 
 
-def _told_apart(names: Any, ids: Sequence[Any] | NDArray[Any]) -> tuple[list[str], set[str]]:
-    """Return distinct names, and those that several nodes share."""
+def _told_apart(names: Any, ids: Sequence[Any] | NDArray[Any]) -> tuple[list[str], list[tuple[str, int]]]:
+    """Return distinct names; and the names that several nodes share, with each of these nodes."""
     coded = names.dictionary_encode()
     code = coded.indices.to_numpy(zero_copy_only=False)
     listed = texts(names)
-    twins = np.flatnonzero(np.bincount(code)[code] > 1).tolist()
-    shared = {listed[node] for node in twins}
-    for node in twins:
-        listed[node] = f"{listed[node]} [{ids[node]}]"
-    return listed, shared
+    twins = [(listed[node], node) for node in np.flatnonzero(np.bincount(code)[code] > 1).tolist()]
+    for name, node in twins:
+        listed[node] = f"{name} [{ids[node]}]"
+    return listed, twins
 
 
 def _name_problems(names: list[str], distinct: int, lines: Indices, origin: Origin) -> list[Problem]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.errors import FileError, TreeError
 from hedgerow.files import atomic_write, is_path, read_text
-from hedgerow.tree.formats.node_table import NodeTable, unambiguous
+from hedgerow.tree.formats.node_table import NodeTable
 from hedgerow.tree.formats.problems import (
     Origin,
     Problem,
@@ -24,7 +24,7 @@ from hedgerow.tree.formats.problems import (
     require_edges,
     root_taken,
 )
-from hedgerow.tree.names import checked_aliases, with_control
+from hedgerow.tree.names import Aliases, with_control
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -155,8 +155,8 @@ class _Walk:
         if self.problems:
             refuse(self.problems, self.origin)
         rank, title = (values if any(values) else None for values in self.extras.values())
-        parent = np.array(self.parent, dtype=np.int64)
-        return NodeTable(self.names, parent, rank, title, unambiguous(self.aliases) or None)
+        above_each = np.array(self.parent, dtype=np.int64)
+        return NodeTable(self.names, above_each, rank, title, Aliases.of(self.aliases) or None)
 
     def _add(self, name: Any, parent: int, extras: dict[str, Any]) -> None:
         if not isinstance(name, str) or not name.strip():
@@ -305,9 +305,9 @@ def _from_saved(data: dict[str, Any], origin: Origin) -> NodeTable:
         refuse(problems, origin)
     aliases = data.get("aliases")
     try:
-        checked = None if aliases is None else checked_aliases(aliases, len(names))
+        checked = None if aliases is None else Aliases.of(dict(aliases)).moved(np.arange(len(names)))
         return NodeTable(names, np.array(parent, dtype=np.int64), extras.get("rank"), extras.get("title"), checked)
-    except (TreeError, AttributeError, TypeError) as error:
+    except (TreeError, TypeError, ValueError) as error:
         raise FileError(f"{origin.subject} is damaged: its aliases are not names of nodes. {error}") from None
     except OverflowError:
         raise FileError(f"{origin.subject} is damaged: a parent is not a position. Save the tree again.") from None

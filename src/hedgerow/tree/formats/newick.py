@@ -7,6 +7,7 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from functools import cached_property
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,6 +58,11 @@ def read_newick(source: str | PathLike[str], root: str = "root") -> NodeTable:
     if not text.strip():
         refuse([no_edges(origin)], origin)
     return require_edges(_Parser(origin, text, root).table(), origin)
+
+
+def read_newick_file(path: str | PathLike[str], root: str = "root") -> NodeTable:
+    """Read a Newick file, whatever its name: a name that ends with a semicolon is not taken for Newick itself."""
+    return read_newick(PurePath(path), root)
 
 
 class _Parser:

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from hedgerow.tree.names import Aliases
 
 
 @dataclass(frozen=True)
@@ -25,14 +27,14 @@ class NodeTable:
     rank, title
         Optional rank and display name of each node, "" if it has none.
     aliases
-        Other names of nodes, with the position of the node that each of them stands for.
+        Other names of nodes, with the position of the node that each of them stands for, if there are any.
     """
 
     names: Sequence[str]
     parent: NDArray[np.int64]
     rank: Sequence[str] | None = None
     title: Sequence[str] | None = None
-    aliases: Mapping[str, int] | None = None
+    aliases: Aliases | None = None
 
     def children(self) -> list[list[int]]:
         """Return the positions of each node's children."""
@@ -41,19 +43,3 @@ class NodeTable:
             if parent >= 0:
                 children[parent].append(node)
         return children
-
-
-def unambiguous(aliases: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Return other names of nodes without those that stand for several nodes.
-
-    >>> unambiguous([("puma", 3), ("cougar", 3), ("lion", 4), ("lion", 5), ("puma", 3)])
-    {'puma': 3, 'cougar': 3}
-    """
-    found: dict[str, int] = {}
-    several: set[str] = set()
-    for alias, node in aliases:
-        if found.setdefault(alias, node) != node:
-            several.add(alias)
-    for alias in several:
-        del found[alias]
-    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 from hedgerow.errors import FileError, ParameterError, argument
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 ADDED_ROOT = "root"
 """The root that readers of paths and lineages add above several tops, and that writers therefore leave out."""
 _SEPARATORS = "/;"
+_SPECIESNET = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22};")
 
 
 def read_paths(
@@ -65,7 +67,9 @@ def read_paths(
                 Problem(
                     "empty name",
                     f"{origin.at(line)} has an empty name: {path!r}.",
-                    f"Remove the {separator!r} at the start or the end, or the doubled one.",
+                    f"If it is a label of SpeciesNet, say so: {argument('format', 'speciesnet')}."
+                    if _SPECIESNET.match(path)
+                    else f"Remove the {separator!r} at the start or the end, or the doubled one.",
                 )
             )
     return forest.table(root, disambiguate)
@@ -89,8 +93,8 @@ def write_paths(path: str | PathLike[str], table: NodeTable) -> None:
     for name in table.names:
         if name != name.strip() or any(sign in name for sign in (*_SEPARATORS, "\n", "\r\n")):
             raise FileError(
-                f"The name {name!r} cannot be part of a path: it contains '/', ';', a line end or blanks around it. "
-                f"Write another format, such as {argument('to', 'edges')}."
+                f"The name {name!r} cannot be part of a path: it contains '/', ';' or a line end, or has spaces "
+                f"around it. Write another format, such as {argument('to', 'edges')}."
             )
     with atomic_write(path) as file:
         for lineage in leaf_lineages(table):
@@ -98,7 +102,7 @@ def write_paths(path: str | PathLike[str], table: NodeTable) -> None:
 
 
 def leaf_lineages(table: NodeTable) -> Iterator[list[int]]:
-    """Yield the lineage of every leaf, depth first; without the root, if it is called "root" and readers add it."""
+    """Yield the lineage of every leaf, depth first; without the root, if readers would add it."""
     children = table.children()
     root = int(table.parent.argmin())
     skip = int(table.names[root] == ADDED_ROOT and len(children[root]) > 1)

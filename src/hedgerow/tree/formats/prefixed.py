@@ -32,7 +32,8 @@ RANKS = {
     "t": "strain",
 }
 """What the letters stand for; another prefix is a rank of its own."""
-_NUMBERED = ("domain", "phylum", "class", "order", "family", "genus", "species")  # D_0 to D_6, in older SILVA files
+# What D_0 to D_6 stand for, in older files of SILVA.
+_NUMBERED = ("domain", "phylum", "class", "order", "family", "genus", "species")
 _PREFIX = re.compile(r"(D_\d{1,2}|[A-Za-z]{1,3}\d?)__(.*)", re.DOTALL)
 _NO_LINEAGE = {"", "unassigned", "unclassified"}  # folded; what classifiers write instead of a lineage
 
@@ -51,7 +52,7 @@ def read_prefixed(source: str | PathLike[str] | Iterable[str], root: str = "root
         lines: Iterable[str] = read_text(source).replace("\r\n", "\n").split("\n")
         lines = (line.partition("\t")[2] or line for line in lines)
     else:
-        origin, lines = Origin(None, "string"), map(str, source)
+        origin, lines = Origin(None, "string"), map(str, source)  # type: ignore[arg-type]
     forest = Forest(origin, has_ranks=True)
     for line, lineage in enumerate(lines, 1):
         add_prefixed(forest, lineage, line)

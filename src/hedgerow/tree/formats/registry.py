@@ -1,4 +1,4 @@
-"""The registry of tree formats."""
+"""The registry of tree formats, and the functions that read and write a tree of any of them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import FileError, ParameterError, argument, no_such
 from hedgerow.files import require_file
-from hedgerow.tree.formats.node_table import NodeTable
+from hedgerow.tree.formats.problems import check_root
 from hedgerow.tree.layout import as_positions
 from hedgerow.tree.names import as_names, check_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from os import PathLike
+
+    from hedgerow.tree.formats.node_table import NodeTable
 
 ENTRY_POINTS = "hedgerow.tree_formats"
 """The group of entry points through which packages offer tree formats."""
@@ -44,6 +46,8 @@ class TreeFormat:
     """For a format that is a folder: the file by which such a folder is known."""
     tells_apart: bool = False
     """Whether the reader adds something to names that several nodes share."""
+    keeps: tuple[str, ...] = ()
+    """What is written besides names and parents: some of "rank", "title", "aliases"."""
 
 
 FORMATS: dict[str, TreeFormat] = {}
@@ -122,6 +126,18 @@ def format_of(path: str | PathLike[str], format: str | None = None) -> TreeForma
     )
 
 
+def writable(path: str | PathLike[str], format: str | None = None) -> TreeFormat:  # noqa: A002
+    """Return the format in which a tree is to be written: the given one, or by extension."""
+    found = format_of(path, format)
+    if found.write is None:
+        formats = ", ".join(known.name for known in FORMATS.values() if known.write is not None)
+        raise ParameterError(
+            f"Trees are not written in the format {found.name}, only read. Choose one of {formats}: "
+            f"{argument('to', 'edges')}."
+        )
+    return found
+
+
 def require_source(path: str | PathLike[str], tree_format: TreeFormat) -> None:
     """Raise an error unless the file, or the folder, of a tree exists."""
     if tree_format.folder_with is None:
@@ -150,3 +166,37 @@ def check_options(path: str | PathLike[str], tree_format: TreeFormat, given: dic
         raise ParameterError(
             f"{written} only applies to {' and '.join(takers)}; {shown} contains {tree_format.name}."
         )
+
+
+def read_tree(
+    path: str | PathLike[str],
+    format: str | None = None,  # noqa: A002
+    root: str = "root",
+    separator: str | None = None,
+    disambiguate: bool = False,
+    na: str | Sequence[str] = (),
+    prefixes: str | Sequence[int] | None = None,
+) -> NodeTable:
+    """Read a tree of any format; for the parameters, see `Hierarchy.read`."""
+    found = format_of(path, format)
+    check_root(root)
+    listed = (na,) if isinstance(na, str) else tuple(na)
+    given: dict[str, Any] = {
+        "root": None if root == "root" else root,
+        "separator": separator,
+        "disambiguate": disambiguate or None,
+        "na": listed or None,
+        "prefixes": prefixes,
+    }
+    given = {option: value for option, value in given.items() if value is not None}
+    check_options(path, found, given)
+    require_source(path, found)
+    return found.read(path, **given)
+
+
+def write_tree(path: str | PathLike[str], table: NodeTable, format: str | None = None) -> str:  # noqa: A002
+    """Write a tree; by default, the extension decides the format. Return the name of the format."""
+    found = writable(path, format)
+    if found.write is not None:
+        found.write(path, table)
+    return found.name

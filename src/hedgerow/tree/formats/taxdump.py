@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +29,7 @@ def read_taxdump(folder: str | PathLike[str]) -> NodeTable:
     merged tax ids and synonyms are aliases, and GenBank's common names are titles. The rank "no rank" is blank.
     """
     shown = os.fspath(folder)
-    nodes, names, merged = (os.path.join(shown, f"{file}.dmp") for file in ("nodes", "names", "merged"))
+    nodes, names, merged = (str(Path(shown, f"{file}.dmp")) for file in ("nodes", "names", "merged"))
     for path, other in ((nodes, "names.dmp"), (names, "nodes.dmp")):
         if not Path(path).is_file():
             raise FileError(
@@ -58,10 +57,10 @@ def read_taxdump(folder: str | PathLike[str]) -> NodeTable:
     place = np.empty(len(ids), dtype=np.int64)
     place[of] = np.arange(len(of))
     others, of_others = known.of_class("synonym", "equivalent name")
-    aliases = chain(
-        zip(map(str, ids.tolist()), range(len(ids)), strict=True),
-        zip(map(str, old[new >= 0].tolist()), new[new >= 0].tolist(), strict=True),
-        zip(texts(others), of_others.tolist(), strict=True),
+    numbers = arrow().array(np.concatenate([ids, old[new >= 0]])).cast(arrow().string())
+    aliases = (
+        texts(numbers) + texts(others),
+        np.concatenate([np.arange(len(ids)), new[new >= 0], of_others]),
     )
     rank = ["" if rank == "no rank" else rank for rank in few_texts(ranks)]
     return assemble(
@@ -191,9 +190,10 @@ def _unknown_parents(ids: Indices, parents: Indices, parent: Indices, origin: Or
 def _name_problems(ids: Indices, of: Indices, path: str) -> list[Problem]:
     """Every taxon needs one scientific name."""
     count = np.bincount(of, minlength=len(ids))
-    return list(_miscounted(ids, count == 0, path, "no scientific name", "Do both files come from one taxdump?")) + list(
-        _miscounted(ids, count > 1, path, "several scientific names", "Keep one of these lines.")
-    )
+    return [
+        *_miscounted(ids, count == 0, path, "no scientific name", "Do both files come from one taxdump?"),
+        *_miscounted(ids, count > 1, path, "several scientific names", "Keep one of these lines."),
+    ]
 
 
 def _miscounted(ids: Indices, which: Any, path: str, what: str, remedy: str) -> Iterator[Problem]:
