@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hedgerow.tree.formats.node_table import NodeTable
 
 _DOTS = "dots"
+_LEVELS = 64
 _HEADERS = ({"code"}, {"code", "title"}, {"code", "description"}, {"code", "name"})
 
 
@@ -94,6 +95,8 @@ def _add(forest: Forest, row: list[str], line: int, lengths: tuple[int, ...] | N
             f"has the code {code!r} with {len(code)} characters, not {' or '.join(map(str, lengths))}",
             "Correct it (spreadsheets drop zeros at the start), or name its length among the prefixes.",
         )
+    elif (code.count(".") if lengths is None else len(lengths)) > _LEVELS:
+        problem = f"has a code of more than {_LEVELS} levels", "Is it a list of codes?"
     if problem is not None:
         forest.problems.append(Problem("code", f"{forest.origin.at(line)} {problem[0]}.", problem[1]))
         return
