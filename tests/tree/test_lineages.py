@@ -91,7 +91,7 @@ def test_disambiguation_is_by_parent(folder: Path) -> None:
         ("class,species\nroot,a\nb,c\n", ["2 top nodes", "'root'", "table.csv, line 2", "Choose another name"]),
         (
             "class,family,genus\nBirds,Turdus,\nBirds,,Turdus\n",
-            ["'Turdus' is in column 'family' (table.csv, line 2) and in column 'genus' (table.csv, line 3)"],
+            ["'Turdus' has the rank 'family' (table.csv, line 2) and the rank 'genus' (table.csv, line 3)"],
         ),
     ],
 )

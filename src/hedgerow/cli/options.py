@@ -67,6 +67,15 @@ NaOption = Annotated[
         show_default=False,
     ),
 ]
+PrefixesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--prefixes",
+        metavar="A,B,...|dots",
+        help="Lengths of the prefixes of codes that are levels, such as 2,4,6; or dots.",
+        show_default=False,
+    ),
+]
 JsonOption = Annotated[
     Path | None,
     typer.Option("--json", metavar="FILE", help="Write the findings to FILE as JSON.", show_default=False),
@@ -183,6 +192,7 @@ class TreeFile:
     separator: str | None = None
     disambiguate: bool = False
     na: tuple[str, ...] = ()
+    prefixes: str | None = None
 
     @classmethod
     def given(

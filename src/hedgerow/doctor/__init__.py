@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 from hedgerow.doctor.data import LabelFacts, ScoreFacts, examine_data
 from hedgerow.doctor.tree import Level, TreeFacts, remarks, tree_facts
 from hedgerow.errors import HedgerowError, ParameterError
-from hedgerow.files import read_bytes
 from hedgerow.score_files import ColumnNames
-from hedgerow.tree import FlawedTreeError, Hierarchy, Problem, formats, read_titles
+from hedgerow.tree import FlawedTreeError, Hierarchy, Problem, format_of, read_titles, require_source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,6 +71,7 @@ def examine(
     separator: str | None = None,
     disambiguate: bool = False,
     na: tuple[str, ...] = (),
+    prefixes: str | None = None,
     label_column: str | None = None,
     id_column: str | None = None,
     class_columns: Sequence[str] | None = None,
@@ -85,7 +85,7 @@ def examine(
     path
         A tree file.
     format
-        One of `hedgerow.tree.formats.FORMATS`; by default decided by the extension.
+        One of `hedgerow.tree.FORMATS`; by default decided by the extension.
     scores
         A score file (`.npz`, `.csv`, `.parquet`), of which only the names are read: its classes, and its
         labels unless `labels` is given.
@@ -105,9 +105,16 @@ def examine(
         If a file is absent or cannot be opened. What is wrong inside a file is a problem, not an error.
     """
     shown = os.fspath(path)
-    kind = formats.format_of(path, format)
-    read_bytes(path)
-    reading: dict[str, Any] = {"root": root, "separator": separator, "disambiguate": disambiguate, "na": na}
+    found_format = format_of(path, format)
+    kind = found_format.name
+    require_source(path, found_format)
+    reading: dict[str, Any] = {
+        "root": root,
+        "separator": separator,
+        "disambiguate": disambiguate,
+        "na": na,
+        "prefixes": prefixes,
+    }
     try:
         hierarchy = Hierarchy.read(path, format, **reading)
     except ParameterError:

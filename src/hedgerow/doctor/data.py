@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hedgerow.doctor.tree import SAME_CHARACTERS, visible
 from hedgerow.errors import HedgerowError, ParameterError, ScoreError, counted, nearest
 from hedgerow.files import require_file
 from hedgerow.score_files import ColumnFit, check_clash, open_reader, read_labels
@@ -121,7 +122,7 @@ def _labels_of_scores(path: str, names: ColumnNames, delimiter: str | None) -> l
 
 
 def _label_facts(hierarchy: Hierarchy, source: str, labels: list[str]) -> LabelFacts:
-    counts = Counter(labels)
+    counts = Counter(hierarchy.canonical(labels))
     known = set(hierarchy.names.tolist())
     unknown = {name: count for name, count in counts.most_common() if name not in known}
     leaves = hierarchy.names[hierarchy.leaves].tolist()
@@ -132,9 +133,20 @@ def _label_facts(hierarchy: Hierarchy, source: str, labels: list[str]) -> LabelF
         distinct=len(counts),
         internal=len(labels) - at_leaves - sum(unknown.values()),
         unknown=unknown,
-        suggestions={name: nearest(name, known, 2) for name in list(unknown)[:_UNKNOWN_SHOWN]},
+        suggestions={name: _similar(name, known) for name in list(unknown)[:_UNKNOWN_SHOWN]},
         without_data=[name for name in leaves if name not in counts],
     )
+
+
+def _similar(label: str, known: set[str]) -> list[str]:
+    """Return names of the tree that may be meant: those that look the same, or else are spelt alike."""
+    seen = visible(label)
+    alike = [name for name in known if not name.isascii() and visible(name) == seen]
+    return ([seen] if seen in known else alike[:2]) or nearest(label, known, 2)
+
+
+def _looks_like(label: str, near: list[str]) -> bool:
+    return bool(near) and visible(near[0]) == visible(label)
 
 
 def _label_problems(facts: LabelFacts | None) -> list[Problem]:
@@ -148,6 +160,8 @@ def _label_problems(facts: LabelFacts | None) -> list[Problem]:
     shown = []
     for name, near in facts.suggestions.items():
         hint = f", near {' or '.join(map(repr, near))}" if near else ", nothing near it"
+        if _looks_like(name, near):
+            hint = f", which only looks like a name of the tree: {name!a} here, {near[0]!a} there"
         shown.append(f"{name!r} ({counted(facts.unknown[name], 'example', 'examples')}{hint})")
     more = len(facts.unknown) - len(shown)
     return [
@@ -156,6 +170,8 @@ def _label_problems(facts: LabelFacts | None) -> list[Problem]:
             f"{counted(len(facts.unknown), 'label', 'labels')} in {facts.source} "
             f"{'is' if len(facts.unknown) == 1 else 'are'} not in the tree: {'; '.join(shown)}"
             f"{f'; and {more:,} more' if more else ''}.",
-            "Correct the labels, or add these classes to the tree.",
+            SAME_CHARACTERS
+            if any(_looks_like(name, near) for name, near in facts.suggestions.items())
+            else "Correct the labels, or add these classes to the tree.",
         )
     ]

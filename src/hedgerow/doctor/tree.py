@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from unicodedata import category, normalize
 
 import numpy as np
 
-from hedgerow.errors import some
+from hedgerow.errors import argument, some
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from hedgerow.tree import Hierarchy, Indices
 
 _EXAMPLES = 4
+_PREFIX = re.compile(r"[dkpcofgs]__\S")
+SAME_CHARACTERS = (
+    "Write names the same way in tree, labels and scores: compose accents, in Python with "
+    'unicodedata.normalize("NFC", name), and remove zero-width characters.'
+)
 
 
 @dataclass(frozen=True)
@@ -52,10 +59,16 @@ class TreeFacts:
     """Information of a leaf, in bits."""
     lookalikes: list[list[str]]
     """Groups of names that differ only by case or blanks."""
+    twins: list[list[str]]
+    """Groups of names that look the same, but are written with different characters."""
+    invisible: list[str]
+    """Other names with characters that cannot be seen, or with accents as characters of their own."""
     padded: list[str]
     """Names that begin or end with a blank."""
     called_like_rank: list[str]
     """Names that are the name of their own rank, too."""
+    with_prefix: list[str]
+    """Names that begin with the letter of a rank, as in g__Bacillus, in a tree without ranks."""
 
 
 def tree_facts(hierarchy: Hierarchy) -> TreeFacts:
@@ -64,6 +77,8 @@ def tree_facts(hierarchy: Hierarchy) -> TreeFacts:
     widest = int(np.argmax(hierarchy.child_count))
     leaf_depth = hierarchy.depth[hierarchy.leaves]
     names = hierarchy.names.tolist()
+    twins = _groups(names, visible)
+    in_twins = {name for group in twins for name in group}
     return TreeFacts(
         root=hierarchy.display_name(0),
         nodes=len(hierarchy),
@@ -76,11 +91,14 @@ def tree_facts(hierarchy: Hierarchy) -> TreeFacts:
         longest_chain=_longest_chain(hierarchy),
         information_values=len(np.unique(hierarchy.leaf_count)),
         information_max=float(information.max()),
-        lookalikes=_lookalikes(names),
+        lookalikes=_groups([name for name in names if name not in in_twins], _folded),
+        twins=twins,
+        invisible=[name for name in names if visible(name) != name and name not in in_twins],
         padded=[name for name in names if name != name.strip()],
         called_like_rank=[]
         if hierarchy.rank is None
         else hierarchy.names[hierarchy.names == hierarchy.rank].tolist(),
+        with_prefix=[] if hierarchy.rank is not None else [name for name in names if _PREFIX.match(name)],
     )
 
 
@@ -109,21 +127,49 @@ def _longest_chain(hierarchy: Hierarchy) -> list[str]:
     return [hierarchy.display_name(node) for node in range(start[longest], stop[longest] + 1)]
 
 
-def _lookalikes(names: Sequence[str]) -> list[list[str]]:
-    folded = [" ".join(name.casefold().split()) for name in names]
-    twice = (
-        {key for key, count in Counter(folded).items() if count > 1} if len(set(folded)) < len(names) else set()
-    )
+def visible(name: str) -> str:
+    """Return what is to be seen of a name: accents composed with their letters, no zero-width characters.
+
+    >>> visible("cafe\u0301\u200b") == "caf\u00e9"
+    True
+    """
+    if name.isascii():
+        return name
+    return "".join(sign for sign in normalize("NFC", name) if category(sign) != "Cf")
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.casefold().split())
+
+
+def _groups(names: Sequence[str], key: Callable[[str], str]) -> list[list[str]]:
+    """Return the names that become the same, group by group."""
+    keys = list(map(key, names))
+    twice = {text for text, count in Counter(keys).items() if count > 1} if len(set(keys)) < len(keys) else set()
     groups: dict[str, list[str]] = {}
-    for key, name in zip(folded, names, strict=True):
-        if key in twice:
-            groups.setdefault(key, []).append(name)
+    for text, name in zip(keys, names, strict=True):
+        if text in twice:
+            groups.setdefault(text, []).append(name)
     return list(groups.values())
 
 
 def remarks(facts: TreeFacts) -> list[str]:
     """Say what is allowed but often a mistake."""
     found = []
+    if facts.twins:
+        shown = "; ".join(" and ".join(map(ascii, group[:3])) for group in facts.twins[:5])
+        more = f"; and {len(facts.twins) - 5:,} more" if len(facts.twins) > 5 else ""
+        found.append(
+            f"Some names look the same, but are written with different characters: {shown}{more}. They are "
+            f"different classes here. {SAME_CHARACTERS}"
+        )
+    if facts.invisible:
+        shown = ", ".join(map(ascii, facts.invisible[:5]))
+        more = f" and {len(facts.invisible) - 5:,} more" if len(facts.invisible) > 5 else ""
+        found.append(
+            f"Some names contain characters that cannot be seen, or accents as characters of their own: "
+            f"{shown}{more}. {SAME_CHARACTERS}"
+        )
     if facts.lookalikes:
         shown = "; ".join(" and ".join(map(repr, group[:3])) for group in facts.lookalikes[:5])
         more = f"; and {len(facts.lookalikes) - 5:,} more" if len(facts.lookalikes) > 5 else ""
@@ -140,5 +186,10 @@ def remarks(facts: TreeFacts) -> list[str]:
         found.append(
             f"Some classes are called like their rank: {some(facts.called_like_rank)}. Ranks are read from the "
             f"first line of a table: is the line with their names missing?"
+        )
+    if facts.with_prefix:
+        found.append(
+            f"Some names begin with the letter of a rank: {some(facts.with_prefix)}. Read as the format prefixed, "
+            f"they would have ranks: {argument('format', 'prefixed')}."
         )
     return found

@@ -86,6 +86,7 @@ def _names(columns: Any) -> list[str] | None:
 
 def places(hierarchy: Hierarchy, names: list[str], nodes: Indices, what: str) -> NDArray[np.int64]:
     """Return the column of each of some nodes; columns must be exactly these."""
+    names = hierarchy.canonical(names)
     wanted = hierarchy.names[nodes].tolist()
     column = {name: i for i, name in enumerate(names)}
     if len(column) == len(names) and column.keys() == set(wanted):

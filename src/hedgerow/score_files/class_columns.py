@@ -44,6 +44,7 @@ class ColumnFit:
     def of(cls, hierarchy: Hierarchy, reader: Reader) -> ColumnFit:
         """Compare the columns of a file with a tree."""
         classes, leaves = reader.classes, reader.content != "likelihoods"
+        classes = hierarchy.canonical(classes)
         column = {name: i for i, name in enumerate(classes)}
         nodes, tips = hierarchy.names.tolist(), hierarchy.names[hierarchy.leaves].tolist()
         kinds: list[tuple[ColumnKind, list[str]]] = [("leaves", tips)] if leaves else []

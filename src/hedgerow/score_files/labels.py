@@ -83,7 +83,7 @@ def label_nodes(hierarchy: Hierarchy, path: str, labels: list[str], start: int) 
     try:
         return hierarchy.indices(labels)
     except UnknownNameError:
-        known = set(hierarchy.names.tolist())
+        known = {*hierarchy.names.tolist(), *hierarchy.aliases}
     first: dict[str, int] = {}
     for row, label in enumerate(labels):
         if label not in known:

@@ -4,7 +4,20 @@ In come tree files, pairs, lineages, nested data or graphs; out goes a `Hierarch
 in depth-first order. Everything else in the package works on such a tree. The next room is `likelihood`.
 """
 
-from hedgerow.tree.formats import FORMATS, FlawedTreeError, Origin, Problem, read_titles
+from hedgerow.tree.cutting import cut_down, read_names, require_known, with_plain_names
+from hedgerow.tree.formats import (
+    FORMATS,
+    FlawedTreeError,
+    NodeTable,
+    Origin,
+    Problem,
+    TreeFormat,
+    format_of,
+    read_titles,
+    register,
+    require_source,
+    writable,
+)
 from hedgerow.tree.hierarchy import Hierarchy
 from hedgerow.tree.information import InformationKind
 from hedgerow.tree.layout import Indices
@@ -19,7 +32,17 @@ __all__ = [
     "InformationKind",
     "Names",
     "Node",
+    "NodeTable",
     "Origin",
     "Problem",
+    "TreeFormat",
+    "cut_down",
+    "format_of",
+    "read_names",
     "read_titles",
+    "register",
+    "require_known",
+    "require_source",
+    "with_plain_names",
+    "writable",
 ]

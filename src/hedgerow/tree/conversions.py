@@ -5,14 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from hedgerow.tree import formats
 from hedgerow.tree.formats import NodeTable
-from hedgerow.tree.names import as_names, check_names
+from hedgerow.tree.layout import as_positions
+from hedgerow.tree.names import Aliases, as_names, check_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from os import PathLike
 
     import networkx
@@ -38,14 +37,15 @@ class Conversions(ABC):
         parent: ArrayLike,
         rank: Sequence[str] | None = None,
         title: Sequence[str] | None = None,
+        aliases: Mapping[str, int] | None = None,
     ) -> Self:
         """Build from nodes in any order: `parent[i]` is the position of node i's parent, -1 for the root.
 
-        Siblings keep the order in which they are given.
+        Siblings keep the order in which they are given. Aliases also give positions.
         """
         listed = as_names(names, "names", len(names))
         check_names(listed)
-        return cls._from_table(NodeTable(listed.tolist(), np.asarray(parent, dtype=np.int64), rank, title))
+        return cls._from_table(NodeTable(listed.tolist(), as_positions(parent), rank, title, Aliases.of(aliases)))
 
     @classmethod
     def from_edges(cls, source: str | PathLike[str] | Iterable[tuple[str, str]] | Any) -> Self:
@@ -141,6 +141,53 @@ class Conversions(ABC):
         return cls._from_table(formats.read_newick(source, root=root))
 
     @classmethod
+    def from_taxdump(cls, folder: str | PathLike[str]) -> Self:
+        """Read NCBI's taxonomy: the folder into which `taxdump.tar.gz` was unpacked.
+
+        Classes are called by their scientific names; names that several taxa share become "name [tax id]". Tax
+        ids, merged tax ids and synonyms are aliases.
+        """
+        return cls._from_table(formats.read_taxdump(folder))
+
+    @classmethod
+    def from_darwin_core(cls, path: str | PathLike[str], *, root: str = "root") -> Self:
+        """Read a Darwin Core table of taxa, such as GBIF's `Taxon.tsv`; synonyms and taxon ids are aliases."""
+        return cls._from_table(formats.read_darwin_core(path, root))
+
+    @classmethod
+    def from_prefixed(cls, source: str | PathLike[str] | Iterable[str], *, root: str = "root") -> Self:
+        """Read lineages with the letter of each rank, from a file or strings; empty ranks are skipped.
+
+        >>> from hedgerow import Hierarchy
+        >>> h = Hierarchy.from_prefixed(["d__Bacteria; p__Firmicutes; g__", "d__Archaea; p__"])
+        >>> h.names.tolist(), h.rank.tolist()
+        (['root', 'd__Bacteria', 'p__Firmicutes', 'd__Archaea'], ['', 'domain', 'phylum', 'domain'])
+        >>> h.index("Firmicutes")
+        2
+        """
+        return cls._from_table(formats.read_prefixed(source, root))
+
+    @classmethod
+    def from_codes(
+        cls,
+        source: str | PathLike[str] | Iterable[str],
+        *,
+        prefixes: str | Sequence[int],
+        root: str = "root",
+    ) -> Self:
+        """Read codes whose prefixes are their ancestors, from a file or strings.
+
+        `prefixes` are the lengths of all levels, such as (2, 4, 6), or "dots" if each dot begins a level.
+
+        >>> from hedgerow import Hierarchy
+        >>> Hierarchy.from_codes(["010121", "010129", "0102"], prefixes=(2, 4, 6)).names.tolist()
+        ['01', '0101', '010121', '010129', '0102']
+        >>> Hierarchy.from_codes(["62.01", "62.02", "63"], prefixes="dots").names.tolist()
+        ['root', '62', '62.01', '62.02', '63']
+        """
+        return cls._from_table(formats.read_codes(source, root, prefixes))
+
+    @classmethod
     def from_networkx(cls, graph: networkx.DiGraph) -> Self:
         """Build from a directed graph whose edges go from parent to child; nodes become `str(node)`."""
         return cls._from_table(formats.read_networkx(graph))
@@ -155,28 +202,38 @@ class Conversions(ABC):
         separator: str | None = None,
         disambiguate: bool = False,
         na: str | Sequence[str] = (),
+        prefixes: str | Sequence[int] | None = None,
     ) -> Self:
-        """Read a tree file of any format; by default, the extension decides which.
+        """Read a tree of any format; by default, the extension decides which.
 
         Parameters
         ----------
         path
             The file: `.csv`, `.tsv` for edges; `.txt` for paths; `.json` for nested JSON or a file written by
-            `save`; `.nwk`, `.newick`, `.tree` for Newick.
+            `save`; `.nwk`, `.newick`, `.tree` for Newick; `.fasta`, `.fa` for reference sequences. A folder with
+            `nodes.dmp` is a taxdump.
         format
-            "edges", "lineages", "paths", "json" or "newick".
+            One of `hedgerow.tree.FORMATS`: "edges", "lineages", "paths", "json", "newick", "taxdump",
+            "darwin-core", "prefixed", "qiime2", "fasta", "speciesnet", "codes", or one that was registered.
         root
             Name of the root that is added if there are several top nodes.
-        separator, disambiguate, na
-            See `from_paths` and `from_lineages`.
+        separator, disambiguate, na, prefixes
+            See `from_paths`, `from_lineages` and `from_codes`.
         """
-        return cls._from_table(formats.read_tree(path, format, root, separator, disambiguate, na))
+        return cls._from_table(formats.read_tree(path, format, root, separator, disambiguate, na, prefixes))
+
+    def write(self, path: str | PathLike[str], format: str | None = None) -> str:  # noqa: A002
+        """Write a tree file: edges, lineages, paths, JSON or Newick; by default, the extension decides which.
+
+        Only JSON keeps everything; lineages keep ranks. Return the name of the format.
+        """
+        return formats.write_tree(path, self._table(), format)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a file written by `save`."""
         table = formats.read_saved(path)
-        return cls.from_parents(table.names, table.parent, table.rank, table.title)
+        return cls.from_parents(table.names, table.parent, table.rank, table.title, table.aliases)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the whole tree, including ranks and titles, to a JSON file; see `load`."""

@@ -23,18 +23,27 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, final
 import numpy as np
 
 from hedgerow.arrays import map_row_blocks
-from hedgerow.errors import ParameterError, ScoreError, TreeError, UnknownNameError, closest
+from hedgerow.errors import ParameterError, ScoreError, TreeError, UnknownNameError
 from hedgerow.tree import parts
 from hedgerow.tree.conversions import Conversions
 from hedgerow.tree.drawing import as_html, as_text
 from hedgerow.tree.formats import NodeTable
 from hedgerow.tree.information import InformationKind, measure_information
-from hedgerow.tree.layout import CommonAncestors, DepthFirst, Indices, Scalar, by_depth, depth_first, fold_up
-from hedgerow.tree.names import Names, as_names, check_names, look_up
+from hedgerow.tree.layout import (
+    CommonAncestors,
+    DepthFirst,
+    Indices,
+    Scalar,
+    as_positions,
+    by_depth,
+    depth_first,
+    fold_up,
+)
+from hedgerow.tree.names import Aliases, Names, as_names, as_texts, check_names, look_up, suggestion
 from hedgerow.tree.node import Node
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -63,6 +72,9 @@ class Hierarchy(Conversions):
         Optional rank of each node, such as "genus"; "" where it has none.
     title
         Optional display name of each node, such as the words of a WordNet id; "" where it has none.
+    aliases
+        Optional other names of nodes, such as synonyms, with the index of the node that each stands for. Wherever
+        a node is looked up by name, an alias will do; the name of a node is never taken for an alias.
 
     Examples
     --------
@@ -82,6 +94,7 @@ class Hierarchy(Conversions):
     parent: Indices
     rank: Names | None = None
     title: Names | None = None
+    aliases: Mapping[str, int] = field(default_factory=dict)
     depth: Indices = field(init=False)
     """Number of edges from the root to each node."""
     end: Indices = field(init=False)
@@ -90,17 +103,19 @@ class Hierarchy(Conversions):
     """The nodes without children, ascending."""
 
     def __post_init__(self) -> None:
-        parent = np.array(self.parent, dtype=np.int64)
+        parent = as_positions(self.parent)
         names = as_names(self.names, "names", len(parent))
         check_names(names)
-        if parent.ndim != 1 or not len(parent) or parent[0] != -1:
+        if not len(parent) or parent[0] != -1:
             raise TreeError(_NOT_DEPTH_FIRST)
         layout = depth_first(names, parent)
         if not np.array_equal(layout.order, np.arange(len(parent))):
             raise TreeError(_NOT_DEPTH_FIRST)
-        self._fill(names, layout, self.rank, self.title)
+        self._fill(names, layout, self.rank, self.title, self.aliases)
 
-    def _fill(self, names: Names, layout: DepthFirst, rank: Any, title: Any) -> None:
+    def _fill(
+        self, names: Names, layout: DepthFirst, rank: Any, title: Any, aliases: Mapping[str, int] | None
+    ) -> None:
         count = len(names)
         if count < 2:
             raise TreeError("A tree needs at least one class below its root; this one has no edges.")
@@ -109,8 +124,9 @@ class Hierarchy(Conversions):
         self._set("depth", layout.depth)
         self._set("end", layout.end)
         self._set("leaves", np.flatnonzero(layout.end == np.arange(1, count + 1)))
-        self._set("rank", None if rank is None else as_names(rank, "rank", count))
-        self._set("title", None if title is None else as_names(title, "title", count))
+        self._set("rank", None if rank is None else as_texts(rank, "rank", names))
+        self._set("title", None if title is None else as_texts(title, "title", names))
+        object.__setattr__(self, "aliases", Aliases.of(aliases).moved(np.arange(count)))
 
     def _set(self, name: str, array: NDArray[Any] | None) -> None:
         if array is not None:
@@ -127,9 +143,12 @@ class Hierarchy(Conversions):
         def ordered(values: Sequence[str] | None, what: str) -> Names | None:
             return None if values is None else as_names(values, what, count)[layout.order]
 
+        place = np.empty(count, dtype=np.int64)
+        place[layout.order] = np.arange(count)
+        aliases = None if table.aliases is None else table.aliases.moved(place)
         tree = object.__new__(cls)
         names = as_names(table.names, "names", count)[layout.order]
-        tree._fill(names, layout, ordered(table.rank, "rank"), ordered(table.title, "title"))
+        tree._fill(names, layout, ordered(table.rank, "rank"), ordered(table.title, "title"), aliases)
         return tree
 
     def _table(self) -> NodeTable:
@@ -138,6 +157,7 @@ class Hierarchy(Conversions):
             self.parent,
             None if self.rank is None else self.rank.tolist(),
             None if self.title is None else self.title.tolist(),
+            Aliases.of(self.aliases),
         )
 
     def with_titles(self, titles: Mapping[str, str]) -> Hierarchy:
@@ -151,7 +171,7 @@ class Hierarchy(Conversions):
         """
         old = [""] * len(self) if self.title is None else self.title.tolist()
         new = [titles.get(name, title) for name, title in zip(self.names.tolist(), old, strict=True)]
-        return Hierarchy(self.names, self.parent, self.rank, as_names(new, "title", len(self)))
+        return Hierarchy(self.names, self.parent, self.rank, as_names(new, "title", len(self)), self.aliases)
 
     # Names -------------------------------------------------------------------------------------------------
 
@@ -160,20 +180,33 @@ class Hierarchy(Conversions):
         return dict(zip(self.names.tolist(), range(len(self)), strict=True))
 
     def index(self, name: str) -> int:
-        """Return the index of one name."""
-        found = self._index.get(name) if isinstance(name, str) else None
+        """Return the index of one name, or alias."""
+        found = self._index.get(name, self.aliases.get(name)) if isinstance(name, str) else None
         if found is None:
-            raise UnknownNameError(f"There is no {name!r} in the tree.{closest([str(name)], self._index)}")
+            hint = suggestion([str(name)], self._index, Aliases.of(self.aliases))
+            raise UnknownNameError(f"There is no {name!r} in the tree.{hint}")
         return found
 
     def indices(self, names: ArrayLike) -> Indices:
-        """Return the indices of an array of names, in its shape.
+        """Return the indices of an array of names, or aliases, in its shape.
 
         >>> h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
         >>> h.indices([["dog", "cat"], ["root", "dog"]]).tolist()
         [[2, 1], [0, 2]]
         """
-        return look_up(names, self._index)
+        return look_up(names, self._index, Aliases.of(self.aliases))
+
+    def canonical(self, names: Iterable[str]) -> list[str]:
+        """Replace every alias by the name of its node; what is not in the tree stays as it is.
+
+        >>> h = Hierarchy(["cat", "lion", "puma"], [-1, 0, 0], aliases={"cougar": 2})
+        >>> h.canonical(["cougar", "lion", "bat"]), h.index("cougar")
+        (['puma', 'lion', 'bat'], 2)
+        """
+        return [
+            name if name in self._index or name not in self.aliases else str(self.names[self.aliases[name]])
+            for name in names
+        ]
 
     def nodes(self, labels: ArrayLike, classes: ArrayLike | None = None) -> Indices:
         """Return node indices from labels: names or integers, checked.
@@ -215,7 +248,7 @@ class Hierarchy(Conversions):
         return array.astype(np.int64, copy=False)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self._index
+        return isinstance(name, str) and (name in self._index or name in self.aliases)
 
     def __getitem__(self, node: OneNode) -> Node:
         """Return a view of one node, given by name or index: see `hedgerow.tree.Node`.
@@ -380,6 +413,24 @@ class Hierarchy(Conversions):
         """
         return parts.subtree(self, keep)
 
+    def clade(self, node: OneNode) -> Hierarchy:
+        """Return a node and all its descendants as a tree of their own.
+
+        >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+        >>> h.clade("pet").names.tolist()
+        ['pet', 'cat', 'dog']
+        """
+        return parts.clade(self, int(self.nodes(node)))
+
+    def at_ranks(self, ranks: Sequence[str]) -> Hierarchy:
+        """Return the tree of the nodes of some ranks, and the root; each below its nearest kept ancestor.
+
+        >>> h = Hierarchy.from_lineages([{"class": "birds", "family": "thrushes", "species": "robin"}])
+        >>> h.at_ranks(["class", "species"]).names.tolist()
+        ['birds', 'robin']
+        """
+        return parts.at_ranks(self, ranks)
+
     @cached_property
     def without_trivial(self) -> Hierarchy:
         """The tree without its trivial nodes: the others keep their order, each below its nearest kept ancestor.
@@ -427,7 +478,7 @@ class Hierarchy(Conversions):
         return {}
 
     def __reduce__(self) -> tuple[type[Hierarchy], tuple[Any, ...]]:
-        return Hierarchy, (self.names, self.parent, self.rank, self.title)
+        return Hierarchy, (self.names, self.parent, self.rank, self.title, self.aliases)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Hierarchy):
@@ -437,6 +488,7 @@ class Hierarchy(Conversions):
             and np.array_equal(self.names, other.names)
             and _same(self.rank, other.rank)
             and _same(self.title, other.title)
+            and self.aliases == other.aliases
         )
 
     def __hash__(self) -> int:

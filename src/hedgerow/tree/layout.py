@@ -16,10 +16,29 @@ from hedgerow.errors import TreeError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import ArrayLike
+
 Indices = NDArray[np.int64]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 _NONE = -1
+
+
+def as_positions(parent: ArrayLike) -> Indices:
+    """Return the positions of parents as a new array; raise an error unless they are integers.
+
+    >>> as_positions([-1, 0.9])
+    Traceback (most recent call last):
+    hedgerow.errors.TreeError: Parents must be positions of nodes, one integer per node, not float64.
+    """
+    try:
+        array = np.asarray(parent)
+    except ValueError:  # lists of different lengths
+        array = np.asarray(parent, dtype=object)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        what = array.dtype if array.ndim == 1 else f"an array of shape {array.shape}"
+        raise TreeError(f"Parents must be positions of nodes, one integer per node, not {what}.")
+    return array.astype(np.int64)
 
 
 @dataclass(frozen=True)

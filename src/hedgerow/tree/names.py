@@ -1,9 +1,11 @@
-"""Names of nodes as arrays of str: checks and look-up."""
+"""Names of nodes as arrays of str: checks, other names and look-up."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +13,18 @@ from numpy.typing import NDArray
 from hedgerow.errors import TreeError, UnknownNameError, closest, counted, some
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import ArrayLike
+
+    from hedgerow.tree.layout import Indices
 
 Names = NDArray[np.object_]
 
 CONTROL = "".join(map(chr, {*range(0x20), *range(0x7F, 0xA0)} - {*b"\t\n\r"}))
 """Characters not allowed in names: NumPy drops a trailing NUL, and an escape can change what a terminal shows."""
 _CONTROL = re.compile(f"[{re.escape(CONTROL)}]")
+_BREAK = re.compile(r"[\t\r\n]")
 
 
 def as_names(values: Any, what: str, count: int) -> Names:
@@ -29,6 +34,24 @@ def as_names(values: Any, what: str, count: int) -> Names:
         raise TreeError(f"{what} needs one entry per node, {count} in all; got {len(values)}.")
     array[:] = values
     return array
+
+
+def as_texts(values: Any, what: str, names: Names) -> Names:
+    """Return ranks or titles, one per node, as text that is safe to print: line ends and tabs become spaces."""
+    texts = as_names(values, what, len(names))
+    listed = texts.tolist()
+    if set(map(type, listed)) - {str}:
+        listed = list(map(str, listed))
+        texts[:] = listed
+    if not "".join(listed).isprintable():
+        for i, text in enumerate(listed):
+            if _CONTROL.search(text):
+                raise TreeError(
+                    f"The {what} of {names[i]!r} contains a control character: {text!r}. Remove it, or replace it "
+                    f"by a space."
+                )
+            texts[i] = _BREAK.sub(" ", text)
+    return texts
 
 
 def with_control(names: Iterable[str]) -> Iterator[str]:
@@ -61,16 +84,124 @@ def check_names(names: Names) -> None:
         raise TreeError(f"Two nodes have the name {offender!r}; names must be distinct.")
 
 
-def look_up(names: ArrayLike, index: Mapping[str, int]) -> NDArray[np.int64]:
+@final
+class Aliases(Mapping[str, int]):
+    """A mapping from other names to nodes; a name that stands for several nodes is not part of it.
+
+    There may be millions of them, of which few are ever asked for: the mapping itself is only made when it is
+    needed.
+
+    Parameters
+    ----------
+    names
+        Names, not blank and without control characters; the same one may occur several times.
+    nodes
+        The node of each name.
+
+    >>> aliases = Aliases(["puma", "cougar", "lion", "lion"], np.array([3, 3, 4, 5]))
+    >>> dict(aliases), "lion" in aliases
+    ({'puma': 3, 'cougar': 3}, False)
+    """
+
+    def __init__(self, names: Sequence[str], nodes: Indices) -> None:
+        self._names = names
+        self._nodes = nodes
+        if set(map(type, names)) - {str} or not all(map(str.strip, names)) or any(with_control(names)):
+            offender = next(name for name in names if not _is_name(name))
+            raise TreeError(
+                f"The alias {offender!r} is not a name: text that is not blank, without control characters."
+            )
+
+    @classmethod
+    def of(cls, given: Mapping[str, int] | Iterable[tuple[str, int]] | None) -> Aliases:
+        """Return other names, checked, from a mapping or pairs."""
+        if isinstance(given, Aliases):
+            return given
+        pairs = list((given.items() if isinstance(given, Mapping) else given) or ())
+        nodes = [node for _, node in pairs]
+        if not all(isinstance(node, int | np.integer) and abs(int(node)) < 1 << 62 for node in nodes):
+            raise TreeError("Every alias must stand for the index of a node.")
+        return cls([name for name, _ in pairs], np.array(nodes, dtype=np.int64))
+
+    def moved(self, place: Indices, kept: NDArray[np.bool_] | None = None) -> Aliases:
+        """Return the aliases of kept nodes, each node moved to its new place."""
+        if self._nodes.size and not 0 <= self._nodes.min() <= self._nodes.max() < len(place):
+            raise TreeError(f"Every alias must stand for the index of a node, 0 to {len(place) - 1}.")
+        if kept is None:
+            return self._unchecked(self._names, place[self._nodes])
+        chosen = np.flatnonzero(kept[self._nodes])
+        return self._unchecked([self._names[i] for i in chosen.tolist()], place[self._nodes[chosen]])
+
+    def _unchecked(self, names: Sequence[str], nodes: Indices) -> Aliases:
+        aliases = object.__new__(Aliases)
+        aliases._names, aliases._nodes = names, nodes
+        return aliases
+
+    def several(self, name: str) -> list[int]:
+        """Return the nodes of a name that stands for more than one."""
+        nodes = {int(node) for other, node in zip(self._names, self._nodes, strict=True) if other == name}
+        return sorted(nodes) if len(nodes) > 1 else []
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        several: set[str] = set()
+        for name, node in zip(self._names, self._nodes.tolist(), strict=True):
+            if found.setdefault(name, node) != node:
+                several.add(name)
+        for name in several:
+            del found[name]
+        return found
+
+    def __bool__(self) -> bool:
+        return len(self._names) > 0
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._index)
+
+    def __getitem__(self, name: str) -> int:
+        return self._index[name]
+
+    def __repr__(self) -> str:
+        return repr(self._index)
+
+
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and bool(name.strip()) and not any(with_control([name]))
+
+
+def suggestion(unknown: Sequence[str], index: Mapping[str, int], aliases: Aliases) -> str:
+    """Return a sentence that says what may be meant by names that are not in a tree; "" if nothing is near."""
+    for name in unknown:
+        nodes = aliases.several(name)
+        if nodes:
+            listed = list(index)
+            return f" {name!r} may mean {some(listed[node] for node in nodes)}."
+    return closest(unknown, index)
+
+
+def look_up(names: ArrayLike, index: Mapping[str, int], aliases: Aliases) -> NDArray[np.int64]:
     """Return the indices of an array of names, in its shape; an error about unknown names suggests known ones."""
     array = np.asarray(names, dtype=object)
     flat = array.ravel().tolist()
     try:
         found = np.fromiter(map(index.__getitem__, flat), dtype=np.int64, count=len(flat))
     except (KeyError, TypeError):
-        unknown = list(dict.fromkeys(str(name) for name in flat if not isinstance(name, str) or name not in index))
-        raise UnknownNameError(
-            f"{counted(len(unknown), 'name is', 'names are')} not in the tree: {some(unknown)}."
-            f"{closest(unknown[:5], index)}"
-        ) from None
+        unknown = list(
+            dict.fromkeys(
+                str(name)
+                for name in flat
+                if not isinstance(name, str) or (name not in index and name not in aliases)
+            )
+        )
+        if unknown:
+            raise UnknownNameError(
+                f"{counted(len(unknown), 'name is', 'names are')} not in the tree: {some(unknown)}."
+                f"{suggestion(unknown[:5], index, aliases)}"
+            ) from None
+        known = (index[name] if name in index else aliases[name] for name in flat)
+        found = np.fromiter(known, dtype=np.int64, count=len(flat))
     return found.reshape(array.shape)

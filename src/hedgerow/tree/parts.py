@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.tree.layout import Indices, follow
+from hedgerow.tree.names import Aliases
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.tree.hierarchy import Hierarchy
@@ -38,13 +42,47 @@ def _reduced(hierarchy: Hierarchy, kept: NDArray[np.bool_]) -> tuple[Hierarchy, 
     """Return the tree of the kept nodes and the root, each below its nearest kept ancestor; and the projection."""
     nearest = follow(np.where(kept, np.arange(len(hierarchy)), hierarchy.parent))
     projection = (np.cumsum(kept) - 1)[nearest]
-    smaller = type(hierarchy)(
+    parent = np.concatenate([[-1], projection[hierarchy.parent[kept][1:]]])
+    return _part(hierarchy, kept, parent), projection
+
+
+def clade(hierarchy: Hierarchy, node: int) -> Hierarchy:
+    """Return the tree of a node and its descendants; see `Hierarchy.clade`."""
+    if hierarchy.is_leaf[node]:
+        raise ParameterError(f"{hierarchy.display_name(node)!r} is a leaf: there is no tree below it.")
+    kept = np.zeros(len(hierarchy), dtype=bool)
+    kept[node : hierarchy.end[node]] = True
+    return _part(hierarchy, kept, np.maximum(hierarchy.parent[kept] - node, -1))
+
+
+def at_ranks(hierarchy: Hierarchy, ranks: Sequence[str]) -> Hierarchy:
+    """Return the tree of the nodes of some ranks; see `Hierarchy.at_ranks`."""
+    rank_of = np.full(len(hierarchy), "", dtype=object) if hierarchy.rank is None else hierarchy.rank
+    known = Counter(rank_of.tolist())
+    del known[""]
+    for rank in ranks:
+        if rank not in known:
+            listed = ", ".join(f"{rank} ({count:,})" for rank, count in known.most_common(40))
+            raise ParameterError(
+                f"No node of the tree has the rank {rank!r}. "
+                + (f"Its ranks, with the number of their nodes: {listed}." if known else "It has no ranks at all.")
+            )
+    kept = np.isin(rank_of, list(ranks))
+    kept[0] = True
+    if kept.sum() < 2:
+        raise ParameterError("None of these nodes lies below the root: name more ranks.")
+    return _reduced(hierarchy, kept)[0]
+
+
+def _part(hierarchy: Hierarchy, kept: NDArray[np.bool_], parent: Indices) -> Hierarchy:
+    """Return the tree of some nodes, with their ranks, titles and aliases."""
+    return type(hierarchy)(
         hierarchy.names[kept],
-        np.concatenate([[-1], projection[hierarchy.parent[kept][1:]]]),
+        parent,
         None if hierarchy.rank is None else hierarchy.rank[kept],
         None if hierarchy.title is None else hierarchy.title[kept],
+        Aliases.of(hierarchy.aliases).moved(np.cumsum(kept) - 1, kept),
     )
-    return smaller, projection
 
 
 def split_leaves(hierarchy: Hierarchy, fraction: float, seed: int, per_parent: bool) -> tuple[Indices, Indices]:

@@ -120,6 +120,15 @@ def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> 
         Where the rows come from.
     """
     rows = list(rows)
+    other = _other_format(rows[0][1]) if rows else None
+    if other is not None:
+        return [
+            Problem(
+                "format",
+                f"{origin.at(rows[0][0])} is the header of another format, {other}: {some(map(str, rows[0][1]))}.",
+                f"Say so: {argument('format', other)}.",
+            )
+        ]
     widths = {len(row) for _, row in rows}
     if len(rows) > 1 and len(widths) == 1 and min(widths) > 2:
         return [_lineages(widths.pop(), origin)]
@@ -154,7 +163,7 @@ def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> 
                     "A class has only one parent: keep one of these lines, or give the classes different names.",
                 )
             )
-    problems += _cycles(edges, origin)
+    problems += cycles(edges, origin)
     tops = list(dict.fromkeys(parent for parent, _ in places if parent not in edges))
     if len(tops) > 1:
         problems.append(
@@ -166,6 +175,14 @@ def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> 
             )
         )
     return problems
+
+
+def _other_format(row: Sequence[Any]) -> str | None:
+    """Return the format that has such a header."""
+    cells = {str(cell).strip().rpartition(":")[2].lower() for cell in row}
+    if cells >= {"taxonid", "scientificname"}:
+        return "darwin-core"
+    return "qiime2" if cells >= {"feature id", "taxon"} else None
 
 
 def _lineages(columns: int, origin: Origin) -> Problem:
@@ -239,8 +256,11 @@ def _column_remedy(row: Sequence[Any]) -> str:
     return 'Each line of an edge list is parent,child; put a name that contains a comma in quotes: "a, b".'
 
 
-def _cycles(edges: dict[str, list[tuple[int, str]]], origin: Origin) -> list[Problem]:
-    """Walk up from every child, along first parents, and report each cycle once."""
+def cycles(edges: dict[str, list[tuple[int, str]]], origin: Origin) -> list[Problem]:
+    """Walk up from every child, along first parents, and report each cycle once.
+
+    `edges` holds the lines and parents of every child.
+    """
     problems: list[Problem] = []
     finished: set[str] = set()
     for child in edges:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hedgerow.errors import argument
+from hedgerow.errors import TreeError, argument
 from hedgerow.tree.formats.node_table import NodeTable
 from hedgerow.tree.formats.problems import (
     Origin,
@@ -17,12 +17,14 @@ from hedgerow.tree.formats.problems import (
     require_edges,
     root_taken,
 )
-from hedgerow.tree.names import with_control
+from hedgerow.tree.names import Aliases, with_control
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_TOP = -1
+TOP = -1
+"""What is above the top nodes."""
+_LONGEST = 1 << 26  # characters of all names that are told apart by the names of their parents
 
 
 class Forest:
@@ -31,15 +33,20 @@ class Forest:
     def __init__(self, origin: Origin, *, has_ranks: bool = False) -> None:
         self.origin = origin
         self.problems: list[Problem] = []
+        self.titles: dict[int, str] = {}
+        """Display names of nodes; that of `TOP` is for an added root."""
+        self.aliases: list[tuple[str, int]] = []
+        """Other names of nodes; one that stands for several nodes is left out."""
         self._node: dict[tuple[int, str], int] = {}
         self._names: list[str] = []
         self._parent: list[int] = []
         self._line: list[int] = []
         self._rank: list[str] | None = [] if has_ranks else None
 
-    def add(self, names: Sequence[str], line: int, ranks: Sequence[str] | None = None) -> None:
-        """Add one lineage, coarsest name first."""
-        above = _TOP
+    def add(self, names: Sequence[str], line: int, ranks: Sequence[str] | None = None) -> list[int]:
+        """Add one lineage, coarsest name first; return its nodes."""
+        above = TOP
+        path = []
         for i, name in enumerate(names):
             node = self._node.setdefault((above, name), len(self._names))
             if node == len(self._names):
@@ -51,6 +58,8 @@ class Forest:
             elif self._rank is not None and ranks is not None and self._rank[node] != ranks[i]:
                 self._two_ranks(node, ranks[i], line)
             above = node
+            path.append(node)
+        return path
 
     def _two_ranks(self, node: int, rank: str, line: int) -> None:
         assert self._rank is not None  # noqa: S101  (called only then)
@@ -58,9 +67,9 @@ class Forest:
         self.problems.append(
             Problem(
                 "two ranks",
-                f"{name!r} is in column {known!r} ({self.origin.at(self._line[node])}) and in column {rank!r} "
+                f"{name!r} has the rank {known!r} ({self.origin.at(self._line[node])}) and the rank {rank!r} "
                 f"({self.origin.at(line)}).",
-                "Move it to one column.",
+                "Give it one of them.",
             )
         )
 
@@ -69,27 +78,37 @@ class Forest:
         names, parent, rank = self._names, np.array(self._parent, dtype=np.int64), self._rank
         if not names and not self.problems:
             refuse([no_edges(self.origin)], self.origin)
-        several_tops = self._parent.count(_TOP) > 1
+        several_tops = self._parent.count(TOP) > 1
         if disambiguate:
             names = self._distinct_names(root if several_tops else None)
         self.problems += self._ambiguities(names) + self._control_characters()
         if several_tops:
             if root in set(names):
-                why = f"There are {self._parent.count(_TOP):,} top nodes"
+                why = f"There are {self._parent.count(TOP):,} top nodes"
                 self.problems.append(root_taken(root, why, self.origin.at(self._line[names.index(root)])))
-            names, parent = [root, *names], np.concatenate([[_TOP], parent + 1])
+            names, parent = [root, *names], np.concatenate([[TOP], parent + 1])
             rank = None if rank is None else ["", *rank]
         if self.problems:
             refuse(self.problems, self.origin)
-        return require_edges(NodeTable(names, parent, rank), self.origin)
+        title, aliases = self._extras(len(names), int(several_tops))
+        return require_edges(NodeTable(names, parent, rank, title, aliases), self.origin)
+
+    def _extras(self, count: int, shift: int) -> tuple[list[str] | None, Aliases | None]:
+        """Return titles and aliases, with the nodes moved by an added root."""
+        known = [""] * count
+        for node, title in self.titles.items():
+            if node + shift >= 0:
+                known[node + shift] = title
+        aliases = Aliases.of((alias, node + shift) for alias, node in self.aliases if node + shift >= 0)
+        return known if any(known) else None, aliases or None
 
     def _lineage(self, node: int) -> str:
-        names = []
-        while node != _TOP:
+        """Return the end of a lineage: the whole of a very long one would take too long to find."""
+        names: list[str] = []
+        while node != TOP and len(names) < 12:
             names.append(self._names[node])
             node = self._parent[node]
-        names.reverse()
-        return " > ".join(names if len(names) <= 12 else [*names[:3], "...", *names[-6:]])
+        return " > ".join(names[::-1] if node == TOP else ["...", *names[5::-1]])
 
     def _nodes_by_name(self, names: Sequence[str]) -> dict[str, list[int]]:
         """Return the nodes of every name that several nodes share."""
@@ -124,12 +143,20 @@ class Forest:
     def _distinct_names(self, root: str | None) -> list[str]:
         """Put the parent's name, itself made distinct, before every name that several nodes share."""
         names = list(self._names)
-        for nodes in self._nodes_by_name(self._names).values():
+        length = 0
+        for shared, nodes in self._nodes_by_name(self._names).items():
+            self.aliases += [(shared, node) for node in nodes]  # one of them may be alone in a part of the tree
             for node in nodes:
                 names[node] = ""
         # Parents come before their children, so their names are final when they are needed.
         for node, name in enumerate(self._names):
             if not names[node]:
-                above = root if self._parent[node] == _TOP else names[self._parent[node]]
+                above = root if self._parent[node] == TOP else names[self._parent[node]]
                 names[node] = name if above is None else f"{above}/{name}"
+                length += len(names[node])
+                if length > _LONGEST:
+                    raise TreeError(
+                        f"{self.origin.subject} repeats so many names that names of the form 'parent/name' would "
+                        f"be too long. Correct the lineages."
+                    )
         return names

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections import Counter
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.errors import ParameterError, argument, counted, some
-from hedgerow.files import delimiter_of, is_path, read_text
+from hedgerow.errors import FileError, ParameterError, argument, counted, some
+from hedgerow.files import atomic_write, delimiter_of, is_path, read_text
 from hedgerow.tree.formats.forest import Forest
-from hedgerow.tree.formats.problems import Origin, Problem, check_root, no_edges, refuse
+from hedgerow.tree.formats.paths import ADDED_ROOT, leaf_lineages
+from hedgerow.tree.formats.problems import Origin, Problem, check_root, control_character, no_edges, refuse
 from hedgerow.tree.formats.tables import as_table, is_missing, numbered_rows
+from hedgerow.tree.names import with_control
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from os import PathLike
 
     from hedgerow.tree.formats.node_table import NodeTable
 
+_KEEP_RANKS = "Keep only some ranks (--ranks, `Hierarchy.at_ranks`), or write another format, such as edges."
 _MISSING_VALUES = {  # as written by R, pandas, spreadsheets, databases and classifiers
     *("NA", "NaN", "nan", "<NA>", "N/A", "n/a", "#N/A", "None", "none", "NULL", "null", "-"),
     *("unclassified", "Unclassified"),
@@ -135,6 +142,8 @@ def _check_ranks(table: _RankedRows, forest: Forest) -> None:
                 "If semicolons separate the ranks, write commas instead.",
             )
         )
+    for rank in with_control(ranks):
+        forest.problems.append(control_character(rank, where))
     for rank, count in Counter(ranks).items():
         if not rank or count > 1:
             what = f"names the rank {rank!r} twice" if rank else "has a column without a name"
@@ -180,3 +189,71 @@ class _Blanks:
 
 def _cell(value: Any) -> str:
     return value if isinstance(value, str) else "" if is_missing(value) else str(value)
+
+
+def write_lineages(path: str | PathLike[str], table: NodeTable) -> None:
+    """Write one row per leaf and one column per rank; without ranks, per level.
+
+    A root that a reader would add is left out.
+    """
+    unreadable = next((name for name in table.names if name.strip() in _MISSING_VALUES), None)
+    if unreadable is not None:
+        raise FileError(
+            f"The class {unreadable!r} would be read as a missing value. Write another format: "
+            f"{argument('to', 'edges')}."
+        )
+    lineages = [list(lineage) for lineage in leaf_lineages(table)]
+    rank = _ranks_to_write(table, lineages)
+    columns = _column_order(rank, lineages)
+    place = {name: column for column, name in enumerate(columns)}
+    with atomic_write(path) as file:
+        writer = csv.writer(file, delimiter=delimiter_of(os.fspath(path)), lineterminator="\n")
+        writer.writerow(columns)
+        for lineage in lineages:
+            row = [""] * len(columns)
+            for node in lineage:
+                row[place[rank[node]]] = table.names[node]
+            writer.writerow(row)
+
+
+def _ranks_to_write(table: NodeTable, lineages: Iterable[list[int]]) -> list[str]:
+    """Return the column of every node: its rank, or its level where there are no ranks."""
+    rank = list(table.rank or [])
+    if not any(rank):
+        rank = [""] * len(table.names)
+        for lineage in lineages:
+            for level, node in enumerate(lineage, 1):
+                rank[node] = f"level {level}"
+        return rank
+    root = int(table.parent.argmin())
+    rank[root] = rank[root] or ADDED_ROOT
+    blank = [table.names[node] for node, name in enumerate(rank) if not name]
+    if blank:
+        raise FileError(
+            f"{counted(len(blank), 'class has', 'classes have')} no rank, and so no column in a table of "
+            f"lineages: {some(blank)}. {_KEEP_RANKS}"
+        )
+    for lineage in lineages:
+        ranks = [rank[node] for node in lineage]
+        if len(set(ranks)) < len(ranks):
+            twice = next(name for name in ranks if ranks.count(name) > 1)
+            raise FileError(
+                f"The lineage of {table.names[lineage[-1]]!r} has two classes of the rank {twice!r}, which cannot "
+                f"stand in one column. {_KEEP_RANKS}"
+            )
+    return rank
+
+
+def _column_order(rank: list[str], lineages: Iterable[list[int]]) -> list[str]:
+    """Return the ranks from coarse to fine, as the lineages have them."""
+    sorter: TopologicalSorter[str] = TopologicalSorter()
+    for above, below in {(rank[a], rank[b]) for lineage in lineages for a, b in pairwise(lineage)}:
+        sorter.add(below, above)
+    for lineage in lineages:
+        sorter.add(rank[lineage[0]])
+    try:
+        return list(sorter.static_order())
+    except CycleError as error:
+        raise FileError(
+            f"The ranks have no common order: {' above '.join(map(repr, reversed(error.args[1])))}. {_KEEP_RANKS}"
+        ) from None

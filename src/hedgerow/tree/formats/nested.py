@@ -10,27 +10,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.errors import FileError
-from hedgerow.files import atomic_write, is_path, line_of, read_text
+from hedgerow.errors import FileError, TreeError
+from hedgerow.files import atomic_write, is_path, read_text
 from hedgerow.tree.formats.node_table import NodeTable
 from hedgerow.tree.formats.problems import (
     Origin,
     Problem,
     check_root,
     control_character,
+    control_in,
     no_edges,
     refuse,
     require_edges,
     root_taken,
 )
-from hedgerow.tree.names import with_control
+from hedgerow.tree.names import Aliases, with_control
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from os import PathLike
 
 _FORMAT = "hedgerow tree"
 _VERSION = 1
 _EXTRAS = ("rank", "title")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def read_json(source: str | PathLike[str] | dict[str, Any] | list[Any], root: str = "root") -> NodeTable:
@@ -72,7 +75,8 @@ def parse_json(text: str, origin: Origin) -> Any:
     except ValueError as error:  # a number with thousands of digits
         raise FileError(f"{origin.subject} is not a tree in JSON: {error}.") from None
     except _RepeatedKeyError as error:
-        refuse([_duplicate(error.args[0], text, origin)], origin)
+        name = error.args[0]
+        refuse([_duplicate(name, _places({name}, text).get(name, []), origin)], origin)
 
 
 class _RepeatedKeyError(Exception):
@@ -87,8 +91,7 @@ def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def _duplicate(name: str, text: str | None, origin: Origin) -> Problem:
-    lines = [] if text is None else _lines_of(name, text)
+def _duplicate(name: str, lines: list[int], origin: Origin) -> Problem:
     where = f" ({origin.at(*lines[:5])})" if lines else ""
     return Problem(
         "duplicate name",
@@ -97,11 +100,20 @@ def _duplicate(name: str, text: str | None, origin: Origin) -> Problem:
     )
 
 
-def _lines_of(name: str, text: str) -> list[int]:
-    """Find the lines that contain a name, escaped or not."""
-    spellings = {json.dumps(name), json.dumps(name, ensure_ascii=False)}
-    found = re.finditer("|".join(map(re.escape, spellings)), text)
-    return list(dict.fromkeys(line_of(text, match.start()) for match in found))
+def _places(names: Collection[str], text: str | None) -> dict[str, list[int]]:
+    """Find the lines that contain names, escaped or not; in one pass, for there may be thousands."""
+    spelt = {json.dumps(name, ensure_ascii=escaped): name for name in names for escaped in (True, False)}
+    found: dict[str, list[int]] = {}
+    line, counted_to = 1, 0
+    for match in _STRING.finditer(text or ""):
+        name = spelt.get(match.group())
+        if name is not None:
+            line += (text or "").count("\n", counted_to, match.start())
+            counted_to = match.start()
+            lines = found.setdefault(name, [])
+            if not lines or lines[-1] != line:
+                lines.append(line)
+    return found
 
 
 class _Walk:
@@ -114,6 +126,7 @@ class _Walk:
         self.names: list[str] = []
         self.parent: list[int] = []
         self.extras: dict[str, list[str]] = {extra: [] for extra in _EXTRAS}
+        self.aliases: list[tuple[str, int]] = []
         self.problems: list[Problem] = []
 
     def table(self, data: Any) -> NodeTable:
@@ -132,14 +145,18 @@ class _Walk:
             stack.extend((here, child) for child in reversed(children))
         if len(set(self.names)) < len(self.names):
             self._report_duplicates(len(tops))
-        for name in with_control(self.names):
-            lines = [] if self.text is None else _lines_of(name, self.text)
-            where = self.origin.at(*lines[:5]) if lines else self.origin.subject
+        flawed = list(with_control(self.names))
+        places = _places(flawed, self.text) if flawed else {}
+        for name in flawed:
+            where = self.origin.at(*places[name][:5]) if name in places else self.origin.subject
             self.problems.append(control_character(name, where))
+        for extra, values in self.extras.items():
+            self.problems += control_in(extra, values, self.names, self.origin)
         if self.problems:
             refuse(self.problems, self.origin)
         rank, title = (values if any(values) else None for values in self.extras.values())
-        return NodeTable(self.names, np.array(self.parent, dtype=np.int64), rank, title)
+        above_each = np.array(self.parent, dtype=np.int64)
+        return NodeTable(self.names, above_each, rank, title, Aliases.of(self.aliases) or None)
 
     def _add(self, name: Any, parent: int, extras: dict[str, Any]) -> None:
         if not isinstance(name, str) or not name.strip():
@@ -156,21 +173,32 @@ class _Walk:
         self.parent.append(parent)
         for extra, values in self.extras.items():
             value = extras.get(extra)
-            values.append("" if value is None else str(value))
+            values.append(value if isinstance(value, str) else "" if value is None else repr(value))
+        aliases = extras.get("aliases")
+        if isinstance(aliases, list):
+            here = len(self.names) - 1
+            self.aliases += [(alias, here) for alias in aliases if isinstance(alias, str)]
 
     def _nodes_in(self, data: Any, above: str | None = None) -> list[tuple[Any, Any, dict[str, Any]]]:
         """Return the name, children and extras of every node in a list, an object or None."""
-        if data is None:
-            return []
-        if isinstance(data, dict):
-            if "name" in data and not isinstance(data["name"], dict | list):
-                return [(data["name"], data.get("children"), data)]
-            return [(name, below, {}) for name, below in data.items()]
-        if isinstance(data, list | tuple):
-            nodes: list[tuple[Any, Any, dict[str, Any]]] = []
-            for item in data:
-                nodes.extend([(item, None, {})] if isinstance(item, str) else self._nodes_in(item, above))
-            return nodes
+        nodes: list[tuple[Any, Any, dict[str, Any]]] = []
+        stack = [data]  # lists may be nested, to any depth
+        while stack:
+            item = stack.pop()
+            if isinstance(item, dict):
+                if "name" in item and not isinstance(item["name"], dict | list):
+                    nodes.append((item["name"], item.get("children"), item))
+                else:
+                    nodes += [(name, below, {}) for name, below in item.items()]
+            elif isinstance(item, list | tuple):
+                stack.extend(reversed(item))
+            elif isinstance(item, str) and item is not data:
+                nodes.append((item, None, {}))
+            elif item is not None:
+                self._not_a_node(item, above)
+        return nodes
+
+    def _not_a_node(self, data: Any, above: str | None) -> None:
         self.problems.append(
             Problem(
                 "not a node",
@@ -180,21 +208,28 @@ class _Walk:
                 'Children must be a list, such as ["robin", "wren"], an object, such as {"robin": {}}, or null.',
             )
         )
-        return []
 
     def _report_duplicates(self, tops: int) -> None:
         counts = Counter(self.names)
+        repeated = [name for name, count in counts.items() if count > 1]
+        places = _places(repeated, self.text)
         if tops > 1 and counts[self.root] == 2:  # the added root, and a node of the file
-            lines = [] if self.text is None else _lines_of(self.root, self.text)
+            lines = places.get(self.root)
             where = self.origin.at(lines[0]) if lines else self.origin.subject
             self.problems.append(root_taken(self.root, f"There are {tops:,} top nodes", where))
-            del counts[self.root]
-        self.problems += [_duplicate(name, self.text, self.origin) for name, count in counts.items() if count > 1]
+            repeated.remove(self.root)
+        self.problems += [_duplicate(name, places.get(name, []), self.origin) for name in repeated]
 
 
 def write_json(path: str | PathLike[str], table: NodeTable) -> None:
-    """Write ``{"name": ..., "children": [...]}``, one node per line, with its "rank" and "title" if it has any."""
+    """Write ``{"name": ..., "children": [...]}``, one node per line.
+
+    Ranks, titles and aliases of a node stand beside its name: "rank", "title", and a list "aliases".
+    """
     children = table.children()
+    aliases: dict[int, list[str]] = {}
+    for alias, node in (table.aliases or {}).items():
+        aliases.setdefault(node, []).append(alias)
     extras = [(extra, values) for extra in _EXTRAS if (values := getattr(table, extra)) is not None]
     with atomic_write(path) as file:
         # Each entry is a node to open, or text to close one.
@@ -205,9 +240,9 @@ def write_json(path: str | PathLike[str], table: NodeTable) -> None:
                 file.write(entry)
                 continue
             node = entry
-            fields = {"name": table.names[node]} | {
-                extra: values[node] for extra, values in extras if values[node]
-            }
+            fields: dict[str, Any] = {"name": table.names[node]}
+            fields |= {extra: values[node] for extra, values in extras if values[node]}
+            fields |= {"aliases": aliases[node]} if node in aliases else {}
             file.write(json.dumps(fields, ensure_ascii=False)[:-1])
             if children[node]:
                 file.write(', "children": [\n')
@@ -243,12 +278,18 @@ def _from_saved(data: dict[str, Any], origin: Origin) -> NodeTable:
             f"reads version {_VERSION}. Save the tree again, or update hedgerow."
         )
     names, parent = data.get("names") or [], data.get("parent") or []
-    columns = [names, parent, *(data[extra] for extra in _EXTRAS if data.get(extra) is not None)]
+    extras = {extra: data[extra] for extra in _EXTRAS if data.get(extra) is not None}
+    columns = [names, parent, *extras.values()]
     whole = all(isinstance(column, list) for column in columns) and len(set(map(len, columns))) == 1
-    if not whole or not names or {type(position) for position in parent} != {int}:
+    if (
+        not whole
+        or not names
+        or {type(position) for position in parent} != {int}
+        or not all(isinstance(value, str) for values in extras.values() for value in values)
+    ):
         raise FileError(
-            f"{origin.subject} is damaged: names, parent, rank and title must be lists of the same length, and "
-            f"parent must contain integers. Save the tree again."
+            f"{origin.subject} is damaged: names, parent, rank and title must be lists of the same length; parent "
+            f"must contain integers, the others text. Save the tree again."
         )
     if (
         not all(isinstance(name, str) and name.strip() for name in names)
@@ -259,8 +300,15 @@ def _from_saved(data: dict[str, Any], origin: Origin) -> NodeTable:
             f"{origin.subject} is damaged: names must be distinct, non-empty strings without control characters. "
             f"Save the tree again."
         )
+    problems = [flaw for extra, values in extras.items() for flaw in control_in(extra, values, names, origin)]
+    if problems:
+        refuse(problems, origin)
+    aliases = data.get("aliases")
     try:
-        return NodeTable(names, np.array(parent, dtype=np.int64), data.get("rank"), data.get("title"))
+        checked = None if aliases is None else Aliases.of(dict(aliases)).moved(np.arange(len(names)))
+        return NodeTable(names, np.array(parent, dtype=np.int64), extras.get("rank"), extras.get("title"), checked)
+    except (TreeError, TypeError, ValueError) as error:
+        raise FileError(f"{origin.subject} is damaged: its aliases are not names of nodes. {error}") from None
     except OverflowError:
         raise FileError(f"{origin.subject} is damaged: a parent is not a position. Save the tree again.") from None
 
@@ -280,6 +328,7 @@ def write_saved(path: str | PathLike[str], table: NodeTable) -> None:
     """Write a whole tree as flat JSON."""
     data = {"format": _FORMAT, "version": _VERSION, "names": list(table.names), "parent": table.parent.tolist()}
     data |= {extra: list(values) for extra in _EXTRAS if (values := getattr(table, extra)) is not None}
+    data |= {"aliases": dict(table.aliases)} if table.aliases else {}
     with atomic_write(path) as file:
         file.write(json.dumps(data, ensure_ascii=False))
         file.write("\n")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_right
 from collections import defaultdict
+from functools import cached_property
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hedgerow.errors import FileError
-from hedgerow.files import atomic_write, line_of, read_text
+from hedgerow.files import atomic_write, read_text
 from hedgerow.tree.formats.node_table import NodeTable
 from hedgerow.tree.formats.problems import (
     Origin,
@@ -34,8 +37,9 @@ _TOKEN = re.compile(
       | (?P<mark>[(),;])
       | '(?P<quoted>(?:[^']|'')*)'
       | (?P<length>:\s*[^\s(),;:'\[\]]*)
-      | (?P<plain>[^\s(),;:'\[\]]+)""",
-    re.VERBOSE,
+      | (?P<plain>[^\s(),;:'\[\]]+)
+      | (?P<wrong>.)                    # without it, a search would go on from every later character""",
+    re.VERBOSE | re.DOTALL,
 )
 _MUST_QUOTE = re.compile(r"[\s(),;:'\[\]_]")
 
@@ -54,6 +58,11 @@ def read_newick(source: str | PathLike[str], root: str = "root") -> NodeTable:
     if not text.strip():
         refuse([no_edges(origin)], origin)
     return require_edges(_Parser(origin, text, root).table(), origin)
+
+
+def read_newick_file(path: str | PathLike[str], root: str = "root") -> NodeTable:
+    """Read a Newick file, whatever its name: a name that ends with a semicolon is not taken for Newick itself."""
+    return read_newick(PurePath(path), root)
 
 
 class _Parser:
@@ -117,23 +126,22 @@ class _Parser:
         return NodeTable(self._checked(names, position), np.array(parent, dtype=np.int64))
 
     def _tokens(self) -> Iterator[tuple[str, str, int]]:
-        at = 0
         for match in _TOKEN.finditer(self.text):
-            if match.start() != at:
-                break
-            at = match.end()
             kind = match.lastgroup
             if kind == "quoted":
                 yield "name", match.group(kind).replace("''", "'"), match.start()
             elif kind == "plain":
                 yield "name", match.group(), match.start()
+            elif kind == "wrong":
+                self._misplaced(match.group(), match.start())
             elif kind != "blank":
                 yield str(kind), match.group(), match.start()
-        if at < len(self.text):
-            opened = {"'": "a quote", "[": "a comment"}.get(self.text[at])
-            if opened:
-                self._fail(at, f"{opened} is never closed", "Close it")
-            self._fail(at, f"{self.text[at]!r} is out of place", "Put names with such characters in single quotes")
+
+    def _misplaced(self, sign: str, position: int) -> NoReturn:
+        opened = {"'": "a quote", "[": "a comment"}.get(sign)
+        if opened:
+            self._fail(position, f"{opened} is never closed", "Close it")
+        self._fail(position, f"{sign!r} is out of place", "Put names with such characters in single quotes")
 
     @staticmethod
     def _open(names: list[str | None], position: list[int], parent: list[int], path: list[int], here: int) -> None:
@@ -143,9 +151,13 @@ class _Parser:
         position.append(here)
 
     def _place(self, position: int) -> str:
-        line = line_of(self.text, position)
-        column = position - self.text.rfind("\n", 0, position)
+        line = bisect_right(self._line_starts, position)
+        column = position - self._line_starts[line - 1] + 1
         return f"{self.origin.at(line)}, column {column}"
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     def _fail(self, position: int, what: str, remedy: str) -> NoReturn:
         raise FileError(f"{self._place(position)}: not Newick: {what}. {remedy}.")

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from hedgerow.tree.names import Aliases
+
 
 @dataclass(frozen=True)
 class NodeTable:
@@ -24,12 +26,15 @@ class NodeTable:
         Position of each node's parent in `names`; -1 for the root.
     rank, title
         Optional rank and display name of each node, "" if it has none.
+    aliases
+        Other names of nodes, with the position of the node that each of them stands for, if there are any.
     """
 
     names: Sequence[str]
     parent: NDArray[np.int64]
     rank: Sequence[str] | None = None
     title: Sequence[str] | None = None
+    aliases: Aliases | None = None
 
     def children(self) -> list[list[int]]:
         """Return the positions of each node's children."""

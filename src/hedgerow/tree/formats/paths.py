@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 from hedgerow.errors import FileError, ParameterError, argument
-from hedgerow.files import is_path, read_text
+from hedgerow.files import atomic_write, is_path, read_text
 from hedgerow.tree.formats.forest import Forest
 from hedgerow.tree.formats.problems import Origin, Problem, check_root, no_edges, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from os import PathLike
 
     from hedgerow.tree.formats.node_table import NodeTable
 
+ADDED_ROOT = "root"
+"""The root that readers of paths and lineages add above several tops, and that writers therefore leave out."""
 _SEPARATORS = "/;"
+_SPECIESNET = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22};")
 
 
 def read_paths(
@@ -63,7 +67,9 @@ def read_paths(
                 Problem(
                     "empty name",
                     f"{origin.at(line)} has an empty name: {path!r}.",
-                    f"Remove the {separator!r} at the start or the end, or the doubled one.",
+                    f"If it is a label of SpeciesNet, say so: {argument('format', 'speciesnet')}."
+                    if _SPECIESNET.match(path)
+                    else f"Remove the {separator!r} at the start or the end, or the doubled one.",
                 )
             )
     return forest.table(root, disambiguate)
@@ -80,3 +86,32 @@ def _found_separator(lines: list[tuple[int, str]], origin: Origin) -> str:
         if found:
             return found[0]
     return _SEPARATORS[0]
+
+
+def write_paths(path: str | PathLike[str], table: NodeTable) -> None:
+    """Write the path of every leaf, with names separated by "/"; a root that a reader would add is left out."""
+    for name in table.names:
+        if name != name.strip() or any(sign in name for sign in (*_SEPARATORS, "\n", "\r\n")):
+            raise FileError(
+                f"The name {name!r} cannot be part of a path: it contains '/', ';' or a line end, or has spaces "
+                f"around it. Write another format, such as {argument('to', 'edges')}."
+            )
+    with atomic_write(path) as file:
+        for lineage in leaf_lineages(table):
+            file.write("/".join(table.names[node] for node in lineage) + "\n")
+
+
+def leaf_lineages(table: NodeTable) -> Iterator[list[int]]:
+    """Yield the lineage of every leaf, depth first; without the root, if readers would add it."""
+    children = table.children()
+    root = int(table.parent.argmin())
+    skip = int(table.names[root] == ADDED_ROOT and len(children[root]) > 1)
+    lineage: list[int] = []
+    stack = [(root, 0)]
+    while stack:
+        node, depth = stack.pop()
+        del lineage[depth:]
+        lineage.append(node)
+        stack.extend((child, depth + 1) for child in reversed(children[node]))
+        if not children[node]:
+            yield lineage[skip:]

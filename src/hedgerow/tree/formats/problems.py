@@ -69,6 +69,8 @@ class Origin:
     """What its parts are called: "line", "pair", "row"."""
     format: str | None = None
     """Its format, if the extension does not determine it."""
+    folder: str | None = None
+    """The folder that is the tree, if the file is only part of it."""
 
     def at(self, *places: int) -> str:
         """Describe the location of some parts, counted from 1."""
@@ -88,7 +90,7 @@ class Origin:
         return (
             None
             if self.name is None
-            else shlex.join(["hedgerow", "doctor", self.name, *options(format=self.format)])
+            else shlex.join(["hedgerow", "doctor", self.folder or self.name, *options(format=self.format)])
         )
 
 
@@ -107,6 +109,20 @@ def control_character(name: str, where: str) -> Problem:
         f"{where}: the name {name!r} contains a control character.",
         "Remove it, or replace it by a space.",
     )
+
+
+def control_in(what: str, values: Sequence[str], names: Sequence[str], origin: Origin) -> list[Problem]:
+    """Describe ranks or titles of nodes that could change what a terminal shows."""
+    flawed = set(with_control(values))
+    return [
+        Problem(
+            "control character",
+            f"{origin.subject}: the {what} of {name!r} contains a control character: {value!r}.",
+            "Remove it, or replace it by a space.",
+        )
+        for name, value in zip(names, values, strict=True)
+        if value in flawed
+    ]
 
 
 def check_root(root: Any) -> None:

@@ -1,0 +1,142 @@
+"""`hedgerow tree`: cut a tree down, and write it in another format."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from hedgerow.cli.app import app
+from hedgerow.cli.options import (
+    DisambiguateOption,
+    JsonOption,
+    NaOption,
+    Output,
+    PrefixesOption,
+    RootOption,
+    SeparatorOption,
+    TreeFile,
+    TreeFormatOption,
+    check_outputs,
+    write_json,
+)
+from hedgerow.errors import counted, options
+from hedgerow.files import is_special
+from hedgerow.tree import Hierarchy
+
+_CALLED = {"rank": "ranks", "title": "titles", "aliases": "aliases"}
+
+
+@app.command(
+    epilog="Examples:\n\nhedgerow tree taxdump/ --keep species.txt -o tree.json\n\n"
+    "hedgerow tree Taxon.tsv --tree-format darwin-core --clade Mammalia --ranks order,family,genus,species "
+    "-o mammals.csv --to lineages\n\nhedgerow tree hs.csv --tree-format codes --prefixes 2,4,6 -o hs.json"
+)
+def tree(
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="SOURCE", help="The tree: a file, or the folder of a taxdump.", show_default=False),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Where to write: .csv (edges), .json, .nwk, .txt (paths).",
+            show_default=False,
+        ),
+    ],
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Classes to keep, with their ancestors: one name a line.", show_default=False
+        ),
+    ] = None,
+    clade: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The class that becomes the root of the tree.", show_default=False),
+    ] = None,
+    ranks: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="Ranks to keep; children of others move up.", show_default=False),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="Format to write: edges, lineages, paths, json, newick.",
+            show_default="by extension",
+        ),
+    ] = None,
+    tree_format: TreeFormatOption = None,
+    root: RootOption = "root",
+    separator: SeparatorOption = None,
+    disambiguate: DisambiguateOption = False,
+    na: NaOption = None,
+    prefixes: PrefixesOption = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Read a tree in any format, cut it down to what is needed, and write it in any format."""
+    from hedgerow.tree import cut_down, format_of, read_names, require_known, with_plain_names, writable
+
+    check_outputs(output, json_file, inputs=(source, keep))
+    read_as, target = format_of(source, tree_format), writable(output, to)
+    names = None if keep is None else read_names(keep)
+    kept_ranks = None if ranks is None else [rank.strip() for rank in ranks.split(",") if rank.strip()]
+    whole = TreeFile(source, tree_format, root, separator, disambiguate, tuple(na or ()), prefixes).read()
+    if names is not None and keep is not None:
+        require_known(whole, names, keep)
+    part = cut_down(whole, keep=None if names is None else list(names), clade=clade, ranks=kept_ranks)
+    if part is not whole and read_as.tells_apart:
+        part = with_plain_names(part)
+    lost = [what for what in ("rank", "title", "aliases") if what not in target.keeps and _has(part, what)]
+    part.write(output, target.name)
+
+    console = Output(stderr=is_special(output))
+    done = [f"{source}: {_size(whole)}."]
+    if names is not None:
+        done.append(f"Kept {counted(len(names), 'name', 'names')} of {keep}, and their ancestors.")
+    if clade is not None:
+        done.append(f"The root is {part.names[0]!r}.")
+    if kept_ranks is not None:
+        done.append(f"Kept the ranks {', '.join(kept_ranks)}.")
+    console.print(Text(" ".join(done)), soft_wrap=True)
+    console.print(Text(f"{output}: {_size(part)}; written as {target.name}."), soft_wrap=True)
+    if lost:
+        what = ", ".join(_CALLED[extra] for extra in lost)
+        console.print(Text(f"Left out, since only .json keeps them: {what}.", "yellow"), soft_wrap=True)
+    command = shlex.join(["hedgerow", "doctor", str(output), *options(format=to)])
+    console.print(
+        Text(f"Next: see whether your labels fit the tree:\n  {command} --labels FILE", "bold"), soft_wrap=True
+    )
+    if json_file is not None:
+        write_json(
+            json_file,
+            {
+                "source": str(source),
+                "format": read_as.name,
+                "nodes": len(whole),
+                "leaves": len(whole.leaves),
+                "output": str(output),
+                "output_format": target.name,
+                "output_nodes": len(part),
+                "output_leaves": len(part.leaves),
+                "root": str(part.names[0]),
+                "fingerprint": part.fingerprint,
+                "lost": lost,
+            },
+        )
+
+
+def _size(hierarchy: Hierarchy) -> str:
+    leaves = counted(len(hierarchy.leaves), "leaf", "leaves")
+    return f"{len(hierarchy):,} nodes, {leaves}, depth {int(hierarchy.depth.max())}"
+
+
+def _has(hierarchy: Hierarchy, extra: str) -> bool:
+    values = getattr(hierarchy, extra)
+    return bool(values) if extra == "aliases" else values is not None

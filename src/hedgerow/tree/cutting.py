@@ -1,0 +1,116 @@
+"""Trees cut down to what a project needs: listed classes, a clade, some ranks."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hedgerow.errors import FileError, ParameterError, UnknownNameError, counted, nearest, some
+from hedgerow.files import read_text
+from hedgerow.tree.hierarchy import Hierarchy
+from hedgerow.tree.names import Aliases
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+
+_SHOWN = 20  # unknown names
+_SUGGESTED = 5  # unknown names that get suggestions, each of which takes a pass over all names
+
+
+def read_names(path: str | PathLike[str]) -> dict[str, int]:
+    """Read a list of names, one per line; return the first line of each. Spaces around names are dropped."""
+    names: dict[str, int] = {}
+    for line, name in enumerate(read_text(path).replace("\r\n", "\n").split("\n"), 1):
+        if name.strip():
+            names.setdefault(name.strip(), line)
+    if not names:
+        raise FileError(f"{os.fspath(path)} contains no names. Write the classes to keep, one per line.")
+    return names
+
+
+def require_known(hierarchy: Hierarchy, names: Mapping[str, int], path: str | PathLike[str]) -> None:
+    """Raise an error that lists the names of a file that are not in a tree, with similar names that are."""
+    unknown = {name: line for name, line in names.items() if name not in hierarchy}
+    if not unknown:
+        return
+    shown: list[str] = []
+    for name, line in list(unknown.items())[:_SHOWN]:
+        hint = _hint(hierarchy, name) if len(shown) < _SUGGESTED else ""
+        shown.append(f"{name!r} (line {line}{hint})")
+    more = f"; and {len(unknown) - len(shown):,} more" if len(unknown) > len(shown) else ""
+    raise UnknownNameError(
+        f"{len(unknown):,} of the {counted(len(names), 'name', 'names')} in {os.fspath(path)} "
+        f"{'is' if len(unknown) == 1 else 'are'} not in the tree: {'; '.join(shown)}{more}. Correct these names, "
+        f"or delete their lines."
+    )
+
+
+def _hint(hierarchy: Hierarchy, name: str) -> str:
+    twins = hierarchy.names[Aliases.of(hierarchy.aliases).several(name)].tolist()
+    if twins:
+        return f", which may mean {some(twins)}"
+    near = nearest(name, hierarchy.names.tolist(), 2)
+    return f", similar to {some(near)}" if near else ""
+
+
+def cut_down(
+    hierarchy: Hierarchy,
+    *,
+    keep: Sequence[str] | None = None,
+    clade: str | None = None,
+    ranks: Sequence[str] | None = None,
+) -> Hierarchy:
+    """Return a part of a tree.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree.
+    keep
+        Names of nodes to keep, with their ancestors; what is below them is left out.
+    clade
+        The node that becomes the root; everything outside it is left out.
+    ranks
+        Ranks of nodes to keep; others are left out, and their children move up. The root is always kept.
+
+    >>> h = Hierarchy.from_paths(["animal/bird/robin", "animal/bird/wren", "animal/fish"])
+    >>> cut_down(h, keep=["wren"], clade="bird").names.tolist()
+    ['bird', 'wren']
+    """
+    small, top = hierarchy, 0 if clade is None else hierarchy.index(clade)
+    if keep is not None:
+        nodes = hierarchy.indices(list(keep))
+        outside = np.flatnonzero(~hierarchy.is_ancestor(top, nodes)).tolist()
+        if outside:
+            listed = some(keep[i] for i in outside)
+            raise ParameterError(
+                f"{counted(len(outside), 'name', 'names')} to keep {'is' if len(outside) == 1 else 'are'} outside "
+                f"the clade {clade!r}: {listed}. Choose a larger clade, or leave these names out."
+            )
+        small, place = hierarchy.subtree(nodes)
+        top = int(place[top])
+    if top:
+        small = small.clade(top)
+    return small if ranks is None else small.at_ranks(ranks)
+
+
+def with_plain_names(hierarchy: Hierarchy) -> Hierarchy:
+    """Take back what a reader added to tell names apart, "name [id]" or "parent/name", where it is not needed.
+
+    >>> h = Hierarchy(["animal", "Bacillus [7]"], [-1, 0], aliases={"Bacillus": 1})
+    >>> with_plain_names(h).names.tolist()
+    ['animal', 'Bacillus']
+    """
+    names = hierarchy.names.tolist()
+    taken = set(names)
+    for plain, node in hierarchy.aliases.items():
+        name = names[node]
+        numbered = name.startswith(f"{plain} [") and name.endswith("]")
+        if plain not in taken and (numbered or name.endswith(f"/{plain}")):
+            taken.add(plain)
+            names[node] = plain
+    aliases = {alias: node for alias, node in hierarchy.aliases.items() if alias not in taken}
+    return Hierarchy(names, hierarchy.parent, hierarchy.rank, hierarchy.title, aliases)

@@ -1,0 +1,203 @@
+"""The taxonomy of NCBI as `taxdump`: a folder with `nodes.dmp`, `names.dmp` and, optionally, `merged.dmp`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hedgerow.errors import FileError, counted, some
+from hedgerow.tree.formats.identified import arrow, assemble, few_texts, read_columns, texts
+from hedgerow.tree.formats.problems import Origin, Problem, no_edges, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from os import PathLike
+
+    from hedgerow.tree.formats.node_table import NodeTable
+    from hedgerow.tree.layout import Indices
+
+_BETWEEN, _END = b"\t|\t", b"\t|"
+
+
+def read_taxdump(folder: str | PathLike[str]) -> NodeTable:
+    """Read a folder of NCBI's taxonomy, as unpacked from `taxdump.tar.gz` or `new_taxdump.tar.gz`.
+
+    Classes are called by their scientific names; names that several taxa share become "name [tax id]". Tax ids,
+    merged tax ids and synonyms are aliases, and GenBank's common names are titles. The rank "no rank" is blank.
+    """
+    shown = os.fspath(folder)
+    nodes, names, merged = (str(Path(shown, f"{file}.dmp")) for file in ("nodes", "names", "merged"))
+    for path, other in ((nodes, "names.dmp"), (names, "nodes.dmp")):
+        if not Path(path).is_file():
+            raise FileError(
+                f"{shown} has no {Path(path).name}, which must stand beside {other}. Unpack NCBI's taxdump.tar.gz "
+                f"again: a tree needs both files."
+            )
+    number, text = arrow().int64(), arrow().string()
+    ids, parents, ranks = _columns(nodes, {0: number, 1: number, 2: text})
+    ids, parents = ids.to_numpy(), parents.to_numpy()
+    origin = Origin(nodes, format="taxdump", folder=shown)
+    if not len(ids):
+        refuse([no_edges(origin)], origin)
+    find = _Finder(ids)
+    problems = _repeated_ids(ids, origin)
+    old, new = _columns(merged, {0: number, 1: number}) if Path(merged).is_file() else (np.empty(0, int),) * 2
+    old, new = np.asarray(old, dtype=np.int64), find(np.asarray(new, dtype=np.int64))
+    parent = find(parents)
+    problems += _unknown_parents(ids, parents, parent, origin)
+    parent[ids == parents] = -1
+    known = _Names(names, find)
+    scientific, of = known.of_class("scientific name")
+    problems += _name_problems(ids, of, names)
+    if problems:
+        refuse(problems, origin)
+    place = np.empty(len(ids), dtype=np.int64)
+    place[of] = np.arange(len(of))
+    others, of_others = known.of_class("synonym", "equivalent name")
+    numbers = arrow().array(np.concatenate([ids, old[new >= 0]])).cast(arrow().string())
+    aliases = (
+        texts(numbers) + texts(others),
+        np.concatenate([np.arange(len(ids)), new[new >= 0], of_others]),
+    )
+    rank = ["" if rank == "no rank" else rank for rank in few_texts(ranks)]
+    return assemble(
+        scientific.take(arrow().array(place)),
+        ids,
+        parent,
+        np.arange(1, len(ids) + 1),
+        origin,
+        rank=rank,
+        title=_titles(len(ids), *known.of_class("genbank common name")),
+        aliases=aliases,
+    )
+
+
+def _columns(path: str, columns: dict[int, Any]) -> list[Any]:
+    """Read columns of a `.dmp` file, whose cells are separated by tab, bar, tab."""
+    if not Path(path).stat().st_size:
+        return [arrow().array([], kind) for kind in columns.values()]
+    numbers = [column for column, kind in columns.items() if kind == arrow().int64()]
+
+    def explain() -> str | None:
+        return _flaw(path, max(columns) + 1, numbers)
+
+    with Path(path).open("rb") as file:
+        if _BETWEEN not in file.readline(1 << 20):
+            raise FileError(f"{path}, line 1 is not a line of a taxdump: cells are separated by tab, bar, tab.")
+    # Between two tabs is a cell or a bar.
+    return read_columns(path, {2 * column: kind for column, kind in columns.items()}, "\t", explain)
+
+
+def _flaw(path: str, width: int, numbers: list[int]) -> str | None:
+    """Find the first line that is not as it should be."""
+    with Path(path).open("rb") as file:
+        tabs = None
+        for line, content in enumerate(file, 1):
+            cells = content.rstrip(b"\r\n").removesuffix(_END).split(_BETWEEN)
+            if not content.strip():
+                continue
+            tabs = content.count(b"\t") if tabs is None else tabs
+            if len(cells) < width or content.count(b"\t") != tabs:
+                return (
+                    f"{path}, line {line} has {counted(len(cells), 'cell', 'cells')}, separated by tab, bar, tab; "
+                    f"it should be like line 1, with at least {width}. Is the file cut off? Unpack it again."
+                )
+            for column in numbers:
+                if not cells[column].strip().isdigit() or len(cells[column]) > 18:
+                    return f"{path}, line {line}: {_shown(cells[column])} is not a tax id."
+            try:
+                content.decode()
+            except UnicodeDecodeError:
+                return f"{path}, line {line} is not UTF-8. Unpack the file again."
+    return None
+
+
+def _shown(cell: bytes) -> str:
+    return repr(cell[:40].decode("utf-8", "replace"))
+
+
+class _Finder:
+    """Finds the positions of tax ids; -1 for those that are not there."""
+
+    def __init__(self, ids: Indices) -> None:
+        self._order = np.argsort(ids, kind="stable")
+        self._sorted = ids[self._order]
+
+    def __call__(self, wanted: Indices) -> Indices:
+        place = np.minimum(np.searchsorted(self._sorted, wanted), len(self._sorted) - 1)
+        return np.where(self._sorted[place] == wanted, self._order[place], -1)
+
+
+class _Names:
+    """The names of known taxa in `names.dmp`, by their class."""
+
+    def __init__(self, path: str, find: _Finder) -> None:
+        number, text = arrow().int64(), arrow().string()
+        ids, self._names, classes = _columns(path, {0: number, 1: text, 3: text})
+        self._owner = find(ids.to_numpy())
+        coded = classes.dictionary_encode()
+        self._class, self._code = coded.dictionary.to_pylist(), coded.indices.to_numpy()
+
+    def of_class(self, *wanted: str) -> tuple[Any, Indices]:
+        """Return all names of some classes, and the positions of their taxa."""
+        chosen = np.isin(self._code, [self._class.index(name) for name in wanted if name in self._class])
+        chosen &= self._owner >= 0
+        return self._names.filter(arrow().array(chosen)), self._owner[chosen]
+
+
+def _titles(count: int, common: Any, of: Indices) -> list[str] | None:
+    titles = [""] * count
+    for node, name in zip(of.tolist(), common.to_pylist(), strict=True):
+        titles[node] = titles[node] or name
+    return titles if any(titles) else None
+
+
+def _repeated_ids(ids: Indices, origin: Origin) -> list[Problem]:
+    order = np.argsort(ids, kind="stable")
+    again = order[1:][np.diff(ids[order]) == 0]
+    if not again.size:
+        return []
+    first = int(again[0])
+    lines = (np.flatnonzero(ids == ids[first])[:5] + 1).tolist()
+    return [
+        Problem(
+            "duplicate id",
+            f"{counted(len(again), 'line repeats', 'lines repeat')} a tax id, such as {ids[first]} "
+            f"({origin.at(*lines)}).",
+            "Keep one line per tax id.",
+        )
+    ]
+
+
+def _unknown_parents(ids: Indices, parents: Indices, parent: Indices, origin: Origin) -> list[Problem]:
+    missing = np.flatnonzero(parent < 0).tolist()
+    if not missing:
+        return []
+    listed = "; ".join(f"{ids[i]} has parent {parents[i]} ({origin.at(i + 1)})" for i in missing[:5])
+    return [
+        Problem(
+            "unknown parent",
+            f"{counted(len(missing), 'taxon has a parent', 'taxa have parents')} without a line of its own: "
+            f"{listed}.",
+            "Was the file cut off, or cut down without its ancestors? Unpack NCBI's taxdump.tar.gz again.",
+        )
+    ]
+
+
+def _name_problems(ids: Indices, of: Indices, path: str) -> list[Problem]:
+    """Every taxon needs one scientific name."""
+    count = np.bincount(of, minlength=len(ids))
+    return [
+        *_miscounted(ids, count == 0, path, "no scientific name", "Do both files come from one taxdump?"),
+        *_miscounted(ids, count > 1, path, "several scientific names", "Keep one of these lines."),
+    ]
+
+
+def _miscounted(ids: Indices, which: Any, path: str, what: str, remedy: str) -> Iterator[Problem]:
+    if which.any():
+        listed = some(str(number) for number in ids[which].tolist())
+        taxa = counted(int(which.sum()), "taxon has", "taxa have")
+        yield Problem("names", f"{taxa} {what} in {path}: tax id {listed}.", remedy)
