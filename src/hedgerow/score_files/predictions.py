@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.likelihood import Likelihoods
+    from hedgerow.likelihood import Likelihoods, SparseLikelihoods
     from hedgerow.score_files.score_file import Scores
     from hedgerow.tree import Hierarchy
 
@@ -181,7 +181,7 @@ def _by_rank(hierarchy: Hierarchy, answers: NDArray[np.int64]) -> dict[str, int]
 def write_predictions(
     path: str | os.PathLike[str],
     scores: Scores,
-    rule: Callable[[Hierarchy, Likelihoods], Any],
+    rule: Callable[[Hierarchy, Likelihoods | SparseLikelihoods], Any],
     *,
     progress: Progress = silent,
 ) -> Written:
@@ -207,7 +207,7 @@ def write_predictions(
     ):
         for block in scores:
             nodes = np.asarray(rule(hierarchy, block.likelihoods))
-            confidence = to_probability(block.q[np.arange(len(nodes)), nodes], block.scale)
+            confidence = to_probability(block.at(nodes), block.scale)
             write(nodes, confidence, block.ids)
             answers += np.bincount(nodes, minlength=len(hierarchy))
             total += float(confidence.sum(dtype=np.float64))
