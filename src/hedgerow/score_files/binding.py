@@ -12,15 +12,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
-from hedgerow.errors import closest
+from hedgerow.errors import closest, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections import Counter
+    from collections.abc import Iterable, Mapping, Sequence
 
     from hedgerow.tree import Hierarchy
 
@@ -29,6 +30,8 @@ ANYTHING = "*"
 NO_NODE = -1
 """The node of a step that has none."""
 
+_SHOWN = 5
+_REMEMBERED = 1 << 16  # names; the same ones stand in many lineages
 _PREFIX = re.compile(r"(?:[dkpcofgst]__|[dkpcofgst]:|D_\d+__)")
 _QUOTES = str.maketrans("", "", "\"'`")
 _RANKS = {
@@ -49,6 +52,7 @@ _RANKS = {
 }
 
 
+@lru_cache(_REMEMBERED)
 def rank_letter(rank: str) -> str:
     """Return the letter of a rank; '' if it is none of the usual ranks.
 
@@ -73,11 +77,16 @@ class Step(NamedTuple):
         >>> Step.of("g__Bacillus"), Step.of("Bacillus", "genus")
         (Step(rank='g', names=('Bacillus',)), Step(rank='g', names=('Bacillus',)))
         """
-        text = text.strip()
-        prefix = _PREFIX.match(text)
-        if prefix is None:
-            return cls(rank_letter(rank), (text,))
-        return cls(rank_letter(rank or prefix[0][0]), (text[prefix.end() :],))
+        return _step(text, rank)
+
+
+@lru_cache(_REMEMBERED)
+def _step(text: str, rank: str) -> Step:
+    text = text.strip()
+    prefix = _PREFIX.match(text)
+    if prefix is None:
+        return Step(rank_letter(rank), (text,))
+    return Step(rank_letter(rank or prefix[0][0]), (text[prefix.end() :],))
 
 
 Lineage = tuple[Step, ...]
@@ -102,11 +111,16 @@ def as_lineage(steps: Iterable[Step]) -> Lineage:
     return tuple(found)
 
 
-def shown(lineage: Sequence[Step]) -> str:
-    """Write a lineage for a message."""
-    return " > ".join(step.names[0] for step in lineage) or "(nothing)"
+def bare_name(hierarchy: Hierarchy, node: int) -> str:
+    """Return the name of a node without what the readers of trees add to tell it apart: 'parent/' or ' [id]'."""
+    name = str(hierarchy.names[node])
+    above = f"{hierarchy.names[hierarchy.parent[node]]}/" if node else ""
+    if above and name.startswith(above):
+        return name.removeprefix(above)
+    return name.rpartition(" [")[0] if name.endswith("]") and " [" in name else name
 
 
+@lru_cache(_REMEMBERED)
 def folded(name: str) -> str:
     """Return what is compared of a name.
 
@@ -118,6 +132,18 @@ def folded(name: str) -> str:
     return " ".join((text if prefix is None else text[prefix.end() :]).replace("_", " ").casefold().split())
 
 
+class Unbound(NamedTuple):
+    """Why a lineage cannot be bound."""
+
+    path: str
+    """The lineage as far as the step at fault."""
+    name: str
+    """The name of that step."""
+    below: int
+    """The node where the walk stopped."""
+    reason: str
+
+
 @final
 @dataclass(frozen=True)
 class Bound:
@@ -125,10 +151,8 @@ class Bound:
 
     nodes: tuple[int, ...]
     """The node of each step, or `NO_NODE`; a node that several steps name belongs to the last of them."""
-    problem: str = ""
-    """Why the lineage cannot be bound; '' if it can."""
-    stop: int = 0
-    """The step at fault, if there is a problem."""
+    unbound: Unbound | None = None
+    """Why the lineage cannot be bound; None if it can."""
 
     @property
     def last(self) -> int:
@@ -155,8 +179,8 @@ class Binder:
     >>> lineage = (Step.of("c:Bacilli"), Step.of("o:Bacillales"), Step.of("g:Bacillus"))
     >>> Binder(h).bind(lineage).nodes
     (1, -1, 2)
-    >>> Binder(h).bind((Step.of("c:Bacili"),)).problem
-    "the tree has no 'Bacili'. Did you mean 'Bacilli'?"
+    >>> Binder(h).bind((Step.of("c:Bacili"),)).unbound.reason
+    "the tree has no 'Bacili'"
     """
 
     def __init__(self, hierarchy: Hierarchy, outside: Iterable[str] = ()) -> None:
@@ -165,6 +189,7 @@ class Binder:
         self._anything = ANYTHING in named
         self._outside = {folded(name) for name in named - {ANYTHING}}
         self._end: list[int] = hierarchy.end.tolist()
+        self._aliases: Mapping[str, int] = getattr(hierarchy, "aliases", {})
 
     @cached_property
     def _names(self) -> list[str]:
@@ -175,11 +200,10 @@ class Binder:
         """The nodes, ascending, by what is compared of their name, of its bare form and of their title."""
         nodes: dict[str, list[int]] = {}
         titles = None if self._hierarchy.title is None else self._hierarchy.title.tolist()
-        for node, (name, parent) in enumerate(zip(self._names, self._hierarchy.parent.tolist(), strict=True)):
+        for node, name in enumerate(self._names):
             spellings = [folded(name)]
-            above = f"{self._names[parent]}/"
-            if "/" in name and name.startswith(above):  # names made distinct are 'parent/name'
-                spellings.append(folded(name.removeprefix(above)))
+            if name[-1] == "]" or "/" in name:
+                spellings.append(folded(bare_name(self._hierarchy, node)))
             if titles is not None and titles[node]:
                 spellings.append(folded(titles[node]))
             for spelling in dict.fromkeys(spellings):
@@ -202,10 +226,6 @@ class Binder:
             return {}
         return {letter: np.flatnonzero(letters == letter).tolist() for letter in set(self._rank) - {""}}
 
-    def is_outside(self, name: str) -> bool:
-        """Return whether a name was declared to be outside the tree."""
-        return folded(name) in self._outside
-
     def bind(self, lineage: Lineage) -> Bound:
         """Return the nodes of a lineage, or why it has none."""
         nodes: list[int] = []
@@ -213,7 +233,8 @@ class Binder:
         skipped: list[int] = []  # the steps since then that have no node
         problem, stop = "", 0
         for number, step in enumerate(lineage):
-            if any(map(self.is_outside, step.names)):
+            if self._outside and any(folded(name) in self._outside for name in step.names):
+                skipped = []  # what leads to a class outside the tree may be outside it as well
                 break
             found = self._find(step, here) if step.names[0] else NO_NODE
             if isinstance(found, str):
@@ -231,7 +252,20 @@ class Binder:
         if not problem:
             problem, stop = self._missing(lineage, skipped, here)
         nodes += [NO_NODE] * (len(lineage) - len(nodes))
-        return Bound(tuple(nodes), "" if self._anything else problem, stop)
+        if not problem or self._anything:
+            return Bound(tuple(nodes))
+        path = " > ".join(step.names[0] for step in lineage[: stop + 1])
+        return Bound(tuple(nodes), Unbound(path, lineage[stop].names[0], here, problem))
+
+    def explained(self, counts: Counter[Unbound]) -> str:
+        """Write in sentences what cannot be bound, with the number of examples, the most frequent first."""
+        said = []
+        for unbound, count in counts.most_common(_SHOWN):
+            known = self._names[unbound.below : self._end[unbound.below]]
+            near = closest([unbound.name], known) or closest([unbound.name], self._names)
+            said.append(f"{unbound.path!r} ({counted(count, 'example', 'examples')}): {unbound.reason}.{near}")
+        more = f" And {len(counts) - _SHOWN:,} more." if len(counts) > _SHOWN else ""
+        return " ".join(said) + more
 
     def _find(self, step: Step, here: int) -> int | str | None:
         """Return the node that a step names at or below another; None if there is none, and why if several."""
@@ -252,7 +286,10 @@ class Binder:
 
     def _alike(self, step: Step) -> list[int]:
         """Return the nodes, ascending, that have the first name of a step and no other rank."""
-        nodes = self._by_name.get(folded(step.names[0]), [])
+        name = step.names[0]
+        nodes = self._by_name.get(folded(name), [])
+        if not nodes and name in self._aliases:
+            nodes = [self._aliases[name]]
         return [node for node in nodes if not step.rank or self._rank[node] in ("", step.rank)]
 
     def _has_rank_below(self, top: int, rank: str) -> bool:
@@ -291,12 +328,7 @@ class Binder:
             name, elsewhere = step.names[0], self._alike(step)
             if elsewhere:
                 return f"the tree's own lineage of {name!r} is {self._path(elsewhere[0])}", number
-            place = f" below {self._names[here]!r}" if here else ""
-            near = self._names[here : self._end[here]]
-            return (
-                f"the tree has no {name!r}{place}.{closest([name], near) or closest([name], self._names)}",
-                number,
-            )
+            return f"the tree has no {name!r}{f' below {self._names[here]!r}' if here else ''}", number
         return "", 0
 
     def _path(self, node: int) -> str:

@@ -18,7 +18,7 @@ from hedgerow.score_files.tables import TABLES
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hedgerow.score_files.binding import Lineage
+    from hedgerow.score_files.binding import Lineage, Unbound
     from hedgerow.score_files.block import Block
     from hedgerow.score_files.tables import Table
     from hedgerow.tree import Hierarchy, Indices
@@ -69,30 +69,21 @@ class LabelFile:
     def _bound(self, hierarchy: Hierarchy, labels: list[str | Lineage], binder: Binder) -> Indices:
         """Return the node of each label."""
         node: dict[str | Lineage, int] = {}
-        problems: dict[str | Lineage, str] = {}
-        for label in dict.fromkeys(labels):
+        problems: Counter[Unbound] = Counter()
+        for label, count in Counter(labels).items():
             if isinstance(label, str) and label in hierarchy:
                 node[label] = hierarchy.index(label)
                 continue
             bound = binder.bind(_split(label) if isinstance(label, str) else label)
             node[label] = bound.last
-            if bound.problem:
-                problems[label] = bound.problem
+            if bound.unbound is not None:
+                problems[bound.unbound] += count
         if problems:
-            self._refuse(labels, problems)
+            raise UnknownNameError(
+                f"{self.path}: {counted(len(problems), 'label', 'labels')} cannot be found in the tree: "
+                f"{binder.explained(problems)} Correct them, or add these classes to the tree."
+            )
         return np.fromiter(map(node.__getitem__, labels), dtype=np.int64, count=len(labels))
-
-    def _refuse(self, labels: list[str | Lineage], problems: dict[str | Lineage, str]) -> None:
-        counts = Counter(labels)
-        said = "; ".join(
-            f"{_shown(label)!r} ({counted(counts[label], 'example', 'examples')}): {problem.rstrip('.')}"
-            for label, problem in list(problems.items())[:_SHOWN]
-        )
-        more = f"; and {len(problems) - _SHOWN:,} more" if len(problems) > _SHOWN else ""
-        raise UnknownNameError(
-            f"{self.path}: {counted(len(problems), 'label', 'labels')} cannot be found in the tree: {said}{more}. "
-            f"Correct them, or add these classes to the tree."
-        )
 
     def joined(self, blocks: Iterator[Block], path: str, remarks: list[str]) -> Iterator[Block]:
         """Yield the blocks of a file with labels, without the examples that have none.
@@ -195,7 +186,3 @@ def _split(text: str) -> Lineage:
     """Return a label as a lineage: a path separated by `;` or `,`, or one name."""
     separator = ";" if ";" in text else ","
     return as_lineage(map(Step.of, text.split(separator)))
-
-
-def _shown(label: str | Lineage) -> str:
-    return label if isinstance(label, str) else " > ".join(step.names[0] for step in label)

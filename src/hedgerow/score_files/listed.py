@@ -64,7 +64,7 @@ class ListReader(ABC):
     @property
     def missing_labels(self) -> str:
         """What to say if labels are needed and not there."""
-        return f"Give a table with columns 'id' and 'label': {argument('labels_file', 'FILE')}."
+        return f"Give a table of them, with columns 'id' and 'label': {argument('labels_file', 'FILE')}."
 
     @abstractmethod
     def read(self, rows: int) -> Iterator[Entries]:

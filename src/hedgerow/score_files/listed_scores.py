@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn, final
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from hedgerow import likelihood
 from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, counted
-from hedgerow.score_files.binding import ANYTHING, Binder, shown
+from hedgerow.score_files.binding import ANYTHING, Binder
 from hedgerow.score_files.block import Block, as_names
 from hedgerow.score_files.labels import label_nodes
 from hedgerow.score_files.listed import SeenIds
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.likelihood import SparseLikelihoods
-    from hedgerow.score_files.binding import Bound
+    from hedgerow.score_files.binding import Bound, Unbound
     from hedgerow.score_files.listed import Entries, ListReader
     from hedgerow.tree import Hierarchy, Indices
 
 _BLOCK_ROWS = 1 << 16
-_SHOWN = 5
 _MOST = 1 + 1e-3  # what the scores of an example may sum to, because they were rounded
 _TWICE = "Remove one of them; in a table with several rows per example, put these next to each other."
 
@@ -146,13 +145,13 @@ class ListedScores(Source):
     def _remarks(self, examples: int, unclassified: int, growing: int) -> Iterator[str]:
         if unclassified:
             yield (
-                f"{counted(unclassified, 'example', 'examples')} of {examples:,} are unclassified, or classified "
-                f"only outside the tree: the answer is the root."
+                f"{unclassified:,} of {examples:,} examples {'is' if unclassified == 1 else 'are'} unclassified, "
+                f"or classified only outside the tree: the answer is the root."
             )
         if growing:
             yield (
-                f"In {counted(growing, 'example', 'examples')} of {examples:,} the confidence grows towards the "
-                f"leaves. Such an answer goes to the most specific class whose own confidence suffices."
+                f"In {growing:,} of {examples:,} examples the confidence grows towards the leaves. The answer is "
+                f"then the most specific class whose own confidence suffices."
             )
 
 
@@ -164,17 +163,6 @@ def _added_up(
     if len(key) == len(row):
         return row, node, value
     return key // nodes, key % nodes, np.bincount(place, weights=value).astype(np.float64)
-
-
-@final
-@dataclass
-class _Unbound:
-    """A lineage that cannot be bound."""
-
-    path: str
-    name: str
-    problem: str
-    examples: int = 0
 
 
 @final
@@ -195,12 +183,13 @@ class _BoundLineages:
         """Bind the new lineages of some examples; return whether all of theirs could be bound."""
         new = self._reader.lineages.steps[len(self._bound) :]
         if new:
-            self._bound += [self._binder.bind(lineage) for lineage in new]
-            length = np.array([len(bound.nodes) for bound in self._bound], dtype=np.int64)
-            self._start = np.cumsum(length) - length
-            self._nodes = np.array([node for bound in self._bound for node in bound.nodes], dtype=np.int64)
-            self._last = np.array([bound.last for bound in self._bound])
-            self._problem = np.array([bool(bound.problem) for bound in self._bound])
+            bound = [self._binder.bind(lineage) for lineage in new]
+            length = np.array([len(one.nodes) for one in bound], dtype=np.int64)
+            self._bound += bound
+            self._start = np.append(self._start, len(self._nodes) + np.cumsum(length) - length)
+            self._nodes = np.append(self._nodes, [node for one in bound for node in one.nodes]).astype(np.int64)
+            self._last = np.append(self._last, [one.last for one in bound])
+            self._problem = np.append(self._problem, [one.unbound is not None for one in bound])
             self._examples = np.append(self._examples, np.zeros(len(new), dtype=np.int64))
         wrong = self._problem[entries.lineage]
         if not wrong.any():
@@ -222,24 +211,14 @@ class _BoundLineages:
         for entries in rest:
             examples += len(entries)
             self.add(entries)
-        problems: dict[str, _Unbound] = {}
-        for number in np.flatnonzero(self._examples):
-            lineage, bound = self._reader.lineages.steps[number], self._bound[number]
-            stop = bound.stop
-            problem = problems.setdefault(
-                f"{shown(lineage[: stop + 1])}: {bound.problem}",
-                _Unbound(shown(lineage[: stop + 1]), lineage[stop].names[0], bound.problem),
-            )
-            problem.examples += int(self._examples[number])
-        ordered = sorted(problems.values(), key=lambda problem: -problem.examples)
-        said = "; ".join(
-            f"{problem.path!r} ({counted(problem.examples, 'example', 'examples')}): {problem.problem.rstrip('.')}"
-            for problem in ordered[:_SHOWN]
-        )
-        more = f"; and {len(ordered) - _SHOWN:,} more" if len(ordered) > _SHOWN else ""
+        counts: Counter[Unbound] = Counter()
+        for bound, count in zip(self._bound, self._examples.tolist(), strict=True):
+            if bound.unbound is not None and count:
+                counts[bound.unbound] += count
+        first = counts.most_common(1)[0][0].name
         raise UnknownNameError(
-            f"{self._reader.path}: {counted(len(ordered), 'class', 'classes')} of its {examples:,} examples "
-            f"cannot be found in the tree: {said}{more}. Correct the names or the tree. If a class lies outside "
-            f"the tree, say {argument('outside', (ordered[0].name,))}; {argument('outside', (ANYTHING,))} means "
+            f"{self._reader.path}: {counted(len(counts), 'class', 'classes')} of its {examples:,} examples cannot "
+            f"be found in the tree: {self._binder.explained(counts)} Correct the names or the tree. If a class is "
+            f"outside it, say {argument('outside', (first,))}; {argument('outside', (ANYTHING,))} means "
             f"whatever cannot be found."
         )

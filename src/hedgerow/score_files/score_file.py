@@ -208,7 +208,8 @@ def open_scores(
         raise ParameterError(f"block_rows must be 1 or more, not {block_rows}.")
     if isinstance(outside, str):
         raise ParameterError(f"outside must be a list of names, not the text {outside!r}.")
-    names = ColumnNames(label_column, id_column, class_columns, class_prefix)
+    in_file = label_column if labels_file is None else None
+    names = ColumnNames(in_file, id_column, class_columns, class_prefix)
     found = find_format(os.fspath(path), scores_format, delimiter)
     source: Source
     if found == WIDE:

@@ -43,8 +43,6 @@ def about_columns(table: Table, names: ColumnNames, ids: str = "id") -> dict[str
     found = {key: column(table, name, key) for key, name in usual.items() if name in table.columns}
     if "ids" not in found:
         column(table, usual["ids"], "the ids", "id_column")
-    if "labels" in names.given and "labels" not in found:
-        column(table, usual["labels"], "the labels", "label_column")
     return found
 
 
