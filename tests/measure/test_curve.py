@@ -267,7 +267,7 @@ def test_builders_travel_between_processes() -> None:
     ],
 )
 def test_only_like_builders_merge(other: dict[str, Any]) -> None:
-    with pytest.raises(ParameterError, match="same tree, metrics, scale and bins"):
+    with pytest.raises(ParameterError, match="same tree, metrics, single_child, scale and bins"):
         hr.CurveBuilder(PETS).merge(hr.CurveBuilder(PETS, **other))
 
 
