@@ -160,8 +160,11 @@ Value = str | bool | tuple[str, ...]
 """The value of an option: a string, a flag, or several strings (the option is repeated)."""
 
 _in_command = ContextVar("_in_command", default=False)
-_OPTIONS = {"format": "--tree-format"}  # options whose name differs from that of the argument
-_DEFAULTS = (None, False, "root", ())
+_OPTIONS = {
+    "format": "--tree-format",
+    "labels_file": "--labels",
+}  # options whose name differs from that of the argument
+_DEFAULTS = (None, False, "root", "auto", ())
 
 
 @contextmanager

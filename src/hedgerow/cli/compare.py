@@ -11,19 +11,12 @@ import typer
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
     BelowLabelOfFilesOption,
-    ClassColumnsOption,
-    ClassPrefixOption,
-    DelimiterOption,
     DisambiguateOption,
     FigureOption,
-    IdColumnOption,
     InformationOfFilesOption,
     JsonOption,
-    LabelColumnOption,
-    LogitsOption,
     NaOption,
     Output,
-    RenormaliseOption,
     RootOption,
     RulesOption,
     ScoreReading,
@@ -36,6 +29,7 @@ from hedgerow.cli.options import (
     is_run,
     name_of,
     open_any_scores,
+    reads_scores,
     write_json,
 )
 
@@ -51,7 +45,9 @@ class Against(StrEnum):
     epilog="Examples:\n\nhedgerow compare results/model-a results/model-b --figure curves.pdf\n\n"
     "hedgerow compare a.npz b.npz c.npz --tree tree.csv --against best --json comparison.json"
 )
+@reads_scores()
 def compare(
+    reading: ScoreReading,
     systems: Annotated[
         list[Path],
         typer.Argument(
@@ -71,13 +67,6 @@ def compare(
     json_file: JsonOption = None,
     figure: FigureOption = None,
     rules: RulesOption = None,
-    logits: LogitsOption = False,
-    renormalise: RenormaliseOption = False,
-    label_column: LabelColumnOption = None,
-    id_column: IdColumnOption = None,
-    class_columns: ClassColumnsOption = None,
-    class_prefix: ClassPrefixOption = None,
-    delimiter: DelimiterOption = None,
     information: InformationOfFilesOption = None,
     below_label: BelowLabelOfFilesOption = None,
     against: Annotated[
@@ -99,8 +88,6 @@ def compare(
     # Pass on only what was given: a folder must agree with it, and a score file has defaults for the rest.
     given = {"information": information, "below_label": below_label}
     options: dict[str, Any] = {name: option.value for name, option in given.items() if option is not None}
-
-    reading = ScoreReading(logits, renormalise, label_column, id_column, class_columns, class_prefix, delimiter)
 
     def evaluation(path: Path) -> Evaluation:
         if not is_run(path):

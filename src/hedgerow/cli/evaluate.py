@@ -12,21 +12,14 @@ from hedgerow.cli.app import app
 from hedgerow.cli.options import (
     BelowLabel,
     BelowLabelOption,
-    ClassColumnsOption,
-    ClassPrefixOption,
     DataOption,
-    DelimiterOption,
     DisambiguateOption,
     FigureOption,
-    IdColumnOption,
     Information,
     InformationOption,
     JsonOption,
-    LabelColumnOption,
-    LogitsOption,
     NaOption,
     Output,
-    RenormaliseOption,
     RootOption,
     RulesOption,
     ScoreReading,
@@ -40,6 +33,7 @@ from hedgerow.cli.options import (
     drawing,
     name_of,
     open_any_scores,
+    reads_scores,
     write_json,
 )
 
@@ -50,7 +44,9 @@ from hedgerow.cli.options import (
     "hedgerow evaluate scores.parquet --tree tree.csv --bootstrap 1000 --json figures.json\n\n"
     "hedgerow evaluate runs/quick --data new.npz"
 )
+@reads_scores()
 def evaluate(
+    reading: ScoreReading,
     scores: ScoresArgument,
     tree: TreeOption = None,
     data: DataOption = None,
@@ -66,13 +62,6 @@ def evaluate(
     json_file: JsonOption = None,
     figure: FigureOption = None,
     rules: RulesOption = None,
-    logits: LogitsOption = False,
-    renormalise: RenormaliseOption = False,
-    label_column: LabelColumnOption = None,
-    id_column: IdColumnOption = None,
-    class_columns: ClassColumnsOption = None,
-    class_prefix: ClassPrefixOption = None,
-    delimiter: DelimiterOption = None,
     information: InformationOption = Information.leaves,
     below_label: BelowLabelOption = BelowLabel.label,
     bootstrap: Annotated[
@@ -89,7 +78,6 @@ def evaluate(
         try_evaluation_folder(output)
     draw = drawing(figure, rules)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
-    reading = ScoreReading(logits, renormalise, label_column, id_column, class_columns, class_prefix, delimiter)
     opened = open_any_scores(scores, tree_file, data, reading, labels=True)
     found = measure.evaluate(
         opened.hierarchy,

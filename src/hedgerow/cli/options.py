@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import sys
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, final
+from typing import TYPE_CHECKING, Annotated, Any, final, get_type_hints
 
 import typer
 from rich.console import Console
 
 from hedgerow.errors import FileError, ParameterError, as_options, options
 from hedgerow.files import atomic_write, is_special, read_text, try_file, try_folder
+from hedgerow.score_files import FORMATS as SCORE_FORMATS
+from hedgerow.score_files import WIDE
 from hedgerow.tree import FORMATS
 
 if TYPE_CHECKING:
@@ -83,7 +87,9 @@ JsonOption = Annotated[
 ScoresArgument = Annotated[
     Path,
     typer.Argument(
-        metavar="SCORES", help="The scores (.npz, .csv, .tsv, .parquet), or a training run.", show_default=False
+        metavar="SCORES",
+        help="The scores (.npz, .csv, .tsv, .parquet, or what a tool wrote), or a training run.",
+        show_default=False,
     ),
 ]
 TreeOption = Annotated[
@@ -158,6 +164,77 @@ RulesOption = Annotated[
 ]
 
 
+ScoresFormatOption = Annotated[
+    str,
+    typer.Option(
+        "--scores-format",
+        metavar="FORMAT",
+        help=f"Format of the scores: {', '.join((WIDE, *SCORE_FORMATS))}; auto: by extension and header.",
+    ),
+]
+LabelsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels",
+        metavar="FILE",
+        help="Labels to join by id: a table with columns id and label, or id and a lineage.",
+        show_default=False,
+    ),
+]
+OutsideOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--outside",
+        metavar="NAME",
+        help="A class that is not in the tree, such as blank; may be repeated. In lists of classes, '*': any.",
+        show_default=False,
+    ),
+]
+OnlyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--only",
+        metavar="FILE|NAME",
+        help="The classes that are possible: a clade, or a file with one name a line; others are dropped.",
+        show_default=False,
+    ),
+]
+VotesOption = Annotated[
+    bool, typer.Option("--votes", help="The scores are numbers of votes, which become shares.")
+]
+
+
+class Columns(StrEnum):
+    """What the columns of a wide table are, if that is not clear from their names."""
+
+    own = "own"
+
+
+class SingleChild(StrEnum):
+    """What a node with one child is."""
+
+    skip = "skip"
+    answer = "answer"
+
+
+ColumnsOption = Annotated[
+    Columns | None,
+    typer.Option(
+        "--columns",
+        help="Columns of a wide table are classes at any depth, each with the probability of the class itself.",
+        show_default=False,
+    ),
+]
+SingleChildOption = Annotated[
+    SingleChild | None,
+    typer.Option(
+        "--single-child",
+        help="Whether a node with one child is an answer of its own.",
+        show_default="skip; answer for sintax, rdp, qiime2, speciesnet, pybioclip",
+    ),
+]
+
+
 class Information(StrEnum):
     """Measures of specificity."""
 
@@ -228,34 +305,90 @@ class TreeFile:
 @final
 @dataclass(frozen=True)
 class ScoreReading:
-    """How score files are to be read, as the options say."""
+    """How score files are to be read: the options of every verb that reads them; see `reads_scores`."""
 
-    logits: bool = False
-    renormalise: bool = False
-    label_column: str | None = None
-    id_column: str | None = None
-    class_columns: str | None = None
-    class_prefix: str | None = None
-    delimiter: str | None = None
+    logits: LogitsOption = False
+    renormalise: RenormaliseOption = False
+    label_column: LabelColumnOption = None
+    id_column: IdColumnOption = None
+    class_columns: ClassColumnsOption = None
+    class_prefix: ClassPrefixOption = None
+    delimiter: DelimiterOption = None
+    scores_format: ScoresFormatOption = "auto"
+    labels_file: LabelsOption = None
+    outside: OutsideOption = None
+    columns: ColumnsOption = None
+    only: OnlyOption = None
+    votes: VotesOption = False
+    single_child: SingleChildOption = None
 
     @property
     def keywords(self) -> dict[str, Any]:
         """The keywords of `open_scores`."""
-        return vars(self) | {"class_columns": class_columns(self.class_columns)}
+        return vars(self) | {
+            "class_columns": class_columns(self.class_columns),
+            "outside": tuple(self.outside or ()),
+            "only": None if self.only is None else _listed(self.only) or [self.only],
+        }
 
     @property
     def arguments(self) -> list[str]:
         """What to write on the command line to read score files this way again."""
-        return options(**vars(self))
+        written = {
+            "outside": tuple(self.outside or ()),
+            "labels_file": None if self.labels_file is None else str(self.labels_file),
+        }
+        return options(**vars(self) | written)
+
+
+def reads_scores(*, without: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a verb the options of `ScoreReading`: its parameter `reading` becomes one option per field.
+
+    Parameters
+    ----------
+    without
+        Fields that the verb does not take as options.
+    """
+
+    def decorate(verb: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(ScoreReading, include_extras=True)
+        shared = [
+            inspect.Parameter(
+                field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+            )
+            for field in fields(ScoreReading)
+            if field.name not in without
+        ]
+        own = get_type_hints(verb, include_extras=True)
+        others = [
+            given.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=own[name])
+            for name, given in inspect.signature(verb).parameters.items()
+            if name != "reading"
+        ]
+
+        @wraps(verb)
+        def command(**given: Any) -> None:
+            reading = ScoreReading(**{option.name: given.pop(option.name) for option in shared})
+            verb(reading=reading, **given)
+
+        signature = inspect.Signature([*others, *shared])
+        command.__signature__ = signature  # type: ignore[attr-defined]
+        command.__annotations__ = {name: given.annotation for name, given in signature.parameters.items()}
+        return command
+
+    return decorate
 
 
 def class_columns(given: str | None) -> list[str] | None:
     """Return the names that --class-columns gives, or that the file has."""
-    if given is None:
-        return None
+    return None if given is None else _listed(given) or given.split(",")
+
+
+def _listed(given: str) -> list[str]:
+    """Return the names in a file, one a line; nothing if it is not a file."""
     if not Path(given).is_file():
-        return given.split(",")
-    return [line for line in read_text(given).splitlines() if line.strip()]
+        return []
+    return [line.strip() for line in read_text(given).splitlines() if line.strip()]
 
 
 @final
@@ -287,8 +420,9 @@ def open_any_scores(
 
         if tree is not None:
             raise ParameterError(f"{path} is a training run, which has its own tree: leave out --tree.")
-        if reading.arguments:
-            raise ParameterError(f"{path} is a training run, not a table: leave out {reading.arguments[0]}.")
+        refused = replace(reading, single_child=None).arguments
+        if refused:
+            raise ParameterError(f"{path} is a training run, not a table: leave out {refused[0]}.")
         run = RunFolder(path)
         if data is not None:
             return RunScores(run, data, labels=labels)

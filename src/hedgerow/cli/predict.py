@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -9,20 +10,13 @@ import typer
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
-    ClassColumnsOption,
-    ClassPrefixOption,
     DataOption,
-    DelimiterOption,
     DisambiguateOption,
-    IdColumnOption,
     Information,
     InformationOption,
     JsonOption,
-    LabelColumnOption,
-    LogitsOption,
     NaOption,
     Output,
-    RenormaliseOption,
     RootOption,
     ScoreReading,
     ScoresArgument,
@@ -33,8 +27,17 @@ from hedgerow.cli.options import (
     bar,
     check_outputs,
     open_any_scores,
+    reads_scores,
     write_json,
 )
+
+
+class As(StrEnum):
+    """How answers are laid out in a file."""
+
+    table = "table"
+    qiime2 = "qiime2"
+    camtrap_dp = "camtrap-dp"
 
 
 @app.command(
@@ -42,7 +45,9 @@ from hedgerow.cli.options import (
     "hedgerow predict scores.parquet --tree tree.csv --rule majority -o answers.parquet\n\n"
     "hedgerow predict runs/quick --data new.npz --tau 0.8 -o answers.csv",
 )
+@reads_scores()
 def predict(
+    reading: ScoreReading,
     scores: ScoresArgument,
     output: Annotated[
         Path,
@@ -73,27 +78,34 @@ def predict(
     separator: SeparatorOption = None,
     disambiguate: DisambiguateOption = False,
     na: NaOption = None,
+    layout: Annotated[
+        As,
+        typer.Option(
+            "--as", help="What to write: a table, a taxonomy.tsv of QIIME 2, or observations of a Camtrap DP."
+        ),
+    ] = As.table,
+    spreadsheet_safe: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet-safe", help="In CSV, write ' before texts that begin with =, +, - or @, like formulas."
+        ),
+    ] = False,
     json_file: JsonOption = None,
-    logits: LogitsOption = False,
-    renormalise: RenormaliseOption = False,
-    label_column: LabelColumnOption = None,
-    id_column: IdColumnOption = None,
-    class_columns: ClassColumnsOption = None,
-    class_prefix: ClassPrefixOption = None,
-    delimiter: DelimiterOption = None,
     information: InformationOption = Information.leaves,
 ) -> None:
     """Write an answer for every example: name, rank or depth, confidence, lineage."""
     from hedgerow.infer import answering_rule
-    from hedgerow.score_files import write_predictions
+    from hedgerow.score_files import check_layout, write_predictions
     from hedgerow.show import print_written
 
-    check_outputs(output, json_file, inputs=(scores, tree, data))
+    check_outputs(output, json_file, inputs=(scores, tree, data, reading.labels_file))
+    check_layout(output, layout.value, spreadsheet_safe)
     answer = answering_rule(tau, rule, information.value)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
-    reading = ScoreReading(logits, renormalise, label_column, id_column, class_columns, class_prefix, delimiter)
     file = open_any_scores(scores, tree_file, data, reading, labels=False)
-    written = write_predictions(output, file, answer, progress=bar)
+    written = write_predictions(
+        output, file, answer, layout=layout.value, spreadsheet_safe=spreadsheet_safe, progress=bar
+    )
     print_written(written, str(output), file.warnings, Output())
     if json_file is not None:
         write_json(

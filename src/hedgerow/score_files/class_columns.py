@@ -12,16 +12,15 @@ from hedgerow.errors import argument, closest, counted, some
 from hedgerow.score_files.score_tables import class_columns_argument
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hedgerow.score_files.reader import Reader
     from hedgerow.tree import Hierarchy, Indices
 
-ColumnKind = Literal["leaves", "nodes"]
+ColumnKind = Literal["leaves", "nodes", "own"]
+"""What columns are: the leaves, all nodes (their likelihoods), or classes at any depth (the mass of each)."""
 
 _INDEX = " A column without a name is usually an index: write the table with index=False."
-_UNKNOWN_LEAVES = (
-    " If these are classes that the model does not know, add columns of zeros (logits: -inf), or give a tree of "
-    "only those that it knows: Hierarchy.subtree(names)[0].to_edges(FILE)."
-)
 
 
 @final
@@ -41,8 +40,12 @@ class ColumnFit:
     extra: list[str]
 
     @classmethod
-    def of(cls, hierarchy: Hierarchy, reader: Reader) -> ColumnFit:
-        """Compare the columns of a file with a tree."""
+    def of(
+        cls, hierarchy: Hierarchy, reader: Reader, *, own: bool = False, outside: Sequence[str] = ()
+    ) -> ColumnFit:
+        """Compare the columns of a file with a tree; see `open_scores` for `own` and `outside`."""
+        if own:
+            return cls._own(hierarchy, reader, set(outside))
         classes, leaves = reader.classes, reader.content != "likelihoods"
         classes = hierarchy.canonical(classes)
         column = {name: i for i, name in enumerate(classes)}
@@ -65,6 +68,13 @@ class ColumnFit:
             extra=[name for name in column if name not in set(wanted)],
         )
 
+    @classmethod
+    def _own(cls, hierarchy: Hierarchy, reader: Reader, outside: set[str]) -> ColumnFit:
+        repeated = [name for name, count in Counter(reader.classes).items() if count > 1]
+        extra = [name for name in dict.fromkeys(reader.classes) if name not in hierarchy and name not in outside]
+        kind: ColumnKind | None = None if repeated or extra else "own"
+        return cls(len(reader.classes), kind, np.empty(0, dtype=np.int64), "own", repeated, [], extra)
+
     def misfit(self, hierarchy: Hierarchy, reader: Reader) -> str:
         """Say why the columns of a file are neither the leaves nor all nodes."""
         parts = [
@@ -72,6 +82,13 @@ class ColumnFit:
             for which, what in ((self.repeated, "repeated"), (self.missing, "missing"), (self.extra, "extra"))
             if which
         ]
+        if self.taken_as == "own":
+            declare = f" If a class lies outside the tree, say {argument('outside', tuple(self.extra[:1]))}."
+            near = closest(self.extra[:3], hierarchy.names.tolist())
+            return (
+                f"The {counted(self.columns, 'class column', 'class columns')} of {reader.path} must be nodes of "
+                f"the tree, each once: {'; '.join(parts)}.{near}{declare if self.extra else ''}"
+            )
         expected = "all nodes (the root is optional)" if self.taken_as == "nodes" else "the leaves"
         return (
             f"The {counted(self.columns, 'class column', 'class columns')} of {reader.path} are neither the "
@@ -86,8 +103,11 @@ class ColumnFit:
         if table and prefix is not None:
             return f" If the class columns begin with {prefix!r}, say {argument('class_prefix', prefix)}."
         near = closest(self.extra[:3], self.missing)
-        if not self.extra and not self.repeated and self.taken_as == "leaves":
-            return _UNKNOWN_LEAVES
+        if not self.extra and not self.repeated:
+            return (
+                f" If the model knows only these classes, and each column is the probability of its class itself, "
+                f"say {argument('columns', 'own')}."
+            )
         if table and self.extra and not near:
             return (
                 f" If columns are about the examples, say which: {argument('label_column', 'NAME')}, "

@@ -22,6 +22,8 @@ from hedgerow.score_files.reader import row_name
 from hedgerow.score_files.tables import TABLES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hedgerow.tree import Hierarchy, Indices
 
 
@@ -78,16 +80,16 @@ def _absent(shown: str, what: str, name: str, there: list[str]) -> str:
     )
 
 
-def label_nodes(hierarchy: Hierarchy, path: str, labels: list[str], start: int) -> Indices:
+def label_nodes(hierarchy: Hierarchy, path: str, labels: list[str], rows: Sequence[int]) -> Indices:
     """Return the nodes that labels name, or list some that are not in the tree, with their rows."""
     try:
         return hierarchy.indices(labels)
     except UnknownNameError:
         known = {*hierarchy.names.tolist(), *hierarchy.aliases}
     first: dict[str, int] = {}
-    for row, label in enumerate(labels):
+    for row, label in zip(rows, labels, strict=True):
         if label not in known:
-            first.setdefault(label, start + row)
+            first.setdefault(label, row)
     if "" in first:
         raise ScoreError(f"{path}: {row_name(first[''])} has no label.")
     shown = ", ".join(f"{name!r} (row {row:,})" for name, row in list(first.items())[:5])

@@ -3,64 +3,30 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Protocol, cast, final
+from typing import TYPE_CHECKING, Literal, Protocol, final
 
-import numpy as np
-
-from hedgerow.errors import ParameterError, ScoreError, UnknownNameError
-from hedgerow.score_files.class_columns import ColumnFit
-from hedgerow.score_files.labels import label_nodes
+from hedgerow.errors import ParameterError, ScoreError, argument
+from hedgerow.likelihood import restrict
+from hedgerow.score_files.formats import FORMATS, WIDE, find_format
+from hedgerow.score_files.label_file import LabelFile
+from hedgerow.score_files.listed_scores import ListedScores
 from hedgerow.score_files.npz import NpzFile, NpzReader
-from hedgerow.score_files.score_tables import ColumnNames, TableReader, check_clash
+from hedgerow.score_files.score_tables import ColumnNames, TableReader
 from hedgerow.score_files.tables import TABLES
-from hedgerow.score_files.values import Values
+from hedgerow.score_files.wide import WideScores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-    from hedgerow.likelihood import Likelihoods, Scale
+    from hedgerow.likelihood import Scale
+    from hedgerow.score_files.block import Block
     from hedgerow.score_files.class_columns import ColumnKind
+    from hedgerow.score_files.listed import ListReader
     from hedgerow.score_files.reader import Reader
-    from hedgerow.tree import Hierarchy, Indices, Names
-
-_BLOCK_BYTES = 1 << 25  # of likelihoods, or of what the file holds of the same rows
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Block:
-    """Some consecutive examples of a score file."""
-
-    start: int
-    """Row of the first example in the file, counted from 0."""
-    likelihoods: Likelihoods
-    """Likelihoods of the rows, with their scale."""
-    labels: Indices | None = None
-    """Node index of each label."""
-    ids: Names | None = None
-    groups: Names | None = None
-    clusters: Names | None = None
-    """Which examples belong together, such as the photographs of one burst."""
-    texts: Names | None = None
-    images: Names | None = None
-
-    @property
-    def q(self) -> NDArray[Any]:
-        """The likelihoods as an array [rows, nodes], in node order; float32 or float64."""
-        values: NDArray[Any] = self.likelihoods.values
-        return values
-
-    @property
-    def scale(self) -> Scale:
-        """What the likelihoods are: "probability", "log" or "logit"."""
-        return self.likelihoods.scale
-
-    def __len__(self) -> int:
-        return len(self.likelihoods)
+    from hedgerow.score_files.source import SingleChild, Source
+    from hedgerow.tree import Hierarchy, Indices
 
 
 class Scores(Protocol):
@@ -84,72 +50,91 @@ class Scores(Protocol):
 
 @final
 class ScoreFile:
-    """A score file whose columns have been bound to the nodes of a tree; iterating yields `Block`s.
+    """A score file whose classes have been bound to the nodes of a tree; iterating yields `Block`s.
 
     Use `open_scores`. A file can be iterated over several times; each time it is read anew.
     """
 
-    def __init__(self, values: Values, *, labels: bool, block_rows: int | None) -> None:
-        self._values = values
-        self._reader = values.reader
-        self.path = self._reader.path
-        self.hierarchy = values.hierarchy
+    def __init__(
+        self,
+        source: Source,
+        *,
+        format: str,  # noqa: A002
+        labels: bool | LabelFile,
+        only: Indices | None,
+        single_child: SingleChild,
+        block_rows: int | None,
+    ) -> None:
+        self._source = source
+        self.path = source.path
+        self.hierarchy = source.hierarchy
+        self.format = format
+        """The format of the file: "wide", or a name in `FORMATS`."""
+        self.single_child: SingleChild = single_child
+        """Whether a node with one child is an "answer" of its own, or left out ("skip")."""
         self._labels = labels
-        row_bytes = max(8 * len(self.hierarchy), self._reader.row_bytes)
-        self._block_rows = max(1, _BLOCK_BYTES // row_bytes) if block_rows is None else block_rows
+        self._only = only
+        self._block_rows = source.block_rows if block_rows is None else block_rows
         self.warnings: list[str] = []
         """What is allowed but often a mistake; complete once the file has been read."""
 
     @property
     def rows(self) -> int | None:
         """Number of examples, where the file tells it in advance."""
-        return self._reader.rows
+        return self._source.rows
 
     @property
     def has_ids(self) -> bool:
         """Whether the examples have ids."""
-        return "ids" in self._reader.has
+        return "ids" in self._source.has
 
     @property
-    def kind(self) -> ColumnKind:
-        """What the columns are: "leaves" or "nodes"."""
-        return cast("ColumnKind", self._values.fit.kind)
+    def kind(self) -> ColumnKind | None:
+        """What the columns of a wide file are: "leaves", "nodes" or "own"."""
+        return self._source.kind if isinstance(self._source, WideScores) else None
 
     @property
     def scale(self) -> Scale:
         """What the likelihoods are: "probability", unless the file holds likelihoods on another scale."""
-        return self._reader.scale
+        return self._source.scale
 
     def __iter__(self) -> Iterator[Block]:
-        keys = self._reader.has if self._labels else self._reader.has - {"labels"}
-        doubts: list[str | None] = []
+        source, remarks = self._source, list[str]()
+        keys = source.has if self._labels is True else source.has - {"labels"}
+        blocks = self._not_empty(source.blocks(self._block_rows, keys))
+        if isinstance(self._labels, LabelFile):
+            blocks = self._labels.joined(blocks, self.path, remarks)
+        for block in blocks:
+            if self._only is None:
+                yield block
+            else:
+                yield replace(block, likelihoods=restrict(self.hierarchy, block.likelihoods, self._only))
+        self.warnings[:] = [*source.warnings, *remarks]
+
+    def _not_empty(self, blocks: Iterator[Block]) -> Iterator[Block]:
         rows = 0
-        for raw in self._reader.read(self._block_rows, keys):
-            if not len(raw.scores):
-                continue
-            likelihoods = self._values.likelihoods(raw.scores, raw.start)
-            doubts.append(self._values.likely_probabilities(raw.scores))
-            labels = raw.texts.get("labels")
-            yield Block(
-                raw.start,
-                likelihoods,
-                None if labels is None else label_nodes(self.hierarchy, self.path, labels, raw.start),
-                **{key: _as_names(values) for key, values in raw.texts.items() if key != "labels"},
-            )
-            rows += len(raw.scores)
+        for block in blocks:
+            rows += len(block)
+            if len(block):
+                yield block
         if not rows:
             raise ScoreError(f"{self.path} has no rows: there are no examples in it.")
-        if doubts[0] is not None and all(doubts) and doubts[0] not in self.warnings:
-            self.warnings.append(doubts[0])
 
 
 def open_scores(
     path: str | os.PathLike[str],
     hierarchy: Hierarchy,
     *,
+    scores_format: str = "auto",
     logits: bool = False,
     renormalise: bool = False,
+    votes: bool = False,
+    columns: Literal["own"] | None = None,
+    outside: Sequence[str] = (),
+    only: str | Sequence[str] | None = None,
+    single_child: SingleChild | None = None,
     labels: bool = True,
+    labels_file: str | os.PathLike[str] | None = None,
     label_column: str | None = None,
     id_column: str | None = None,
     class_columns: Sequence[str] | None = None,
@@ -157,29 +142,50 @@ def open_scores(
     delimiter: str | None = None,
     block_rows: int | None = None,
 ) -> ScoreFile:
-    r"""Open a score file and bind its columns to the nodes of a tree, by name.
+    r"""Open a score file and bind its classes to the nodes of a tree, by name.
 
-    Columns that are exactly the leaves are summed up the tree (logits through a softmax first); columns that are
-    all nodes (the root is optional) are taken as the likelihoods of the nodes; anything else is an error.
+    In a wide file, columns that are exactly the leaves are summed up the tree (logits through a softmax first);
+    columns that are all nodes (the root is optional) are taken as the likelihoods of the nodes; anything else is
+    an error, unless `columns` is "own". Files in the other formats list a few classes for each example, and give
+    sparse likelihoods.
 
     Parameters
     ----------
     path
-        An `.npz`, `.csv`, `.tsv` or `.parquet` file.
+        A wide `.npz`, `.csv`, `.tsv` or `.parquet` file, or what a tool wrote.
     hierarchy
         The tree.
+    scores_format
+        "wide", "long", "lineage", "sintax", "rdp", "qiime2", "speciesnet" or "pybioclip"; "auto" decides by the
+        extension and by header lines that cannot be mistaken.
     logits
         Whether the scores of a table are logits; an `.npz` file says so by the name of its member.
     renormalise
-        Whether rows of leaf probabilities may have any positive sum, by which they are divided: for numbers that
-        were rounded, percentages, or votes. Otherwise they must sum to 1 within 1e-3.
+        Whether rows of probabilities may have any positive sum, by which they are divided: for numbers that
+        were rounded, or percentages. Otherwise leaf probabilities must sum to 1 within 1e-3.
+    votes
+        Whether scores are numbers of votes, which become shares of the votes for an example.
+    columns
+        "own" if the columns of a wide file are classes at any depth, each with the probability of the class
+        itself. Classes without a column have probability 0; what is missing to a sum of 1 stays at the root.
+    outside
+        Names of classes that are not in the tree, such as "blank"; their probability stays at the root, or at the
+        last ancestor that the tree has. In listed classes, "*" stands for whatever is not in the tree.
+    only
+        Names of the classes that are possible, leaves or clades; the likelihoods of others are dropped, and what
+        remains is divided by its sum.
+    single_child
+        Whether a node with one child is an "answer" of its own, or is left out ("skip"). By default "answer" for
+        the formats sintax, rdp, qiime2, speciesnet and pybioclip. `evaluate` takes it from here.
     labels
         Whether labels are needed. If not, they are not looked at.
+    labels_file
+        A table of labels, joined by id: columns `id` and `label`, or `id` and a lineage.
     label_column, id_column
         The columns of a table, or members of an `.npz` file, that hold labels and ids, if they are not called
         `label` and `id` (`labels` and `ids`).
     class_columns
-        The columns of a table that are classes; others are then ignored, unless they are about the examples.
+        The columns of a wide table that are classes; others are then ignored, unless they are about the examples.
     class_prefix
         What the names of the class columns begin with, in front of the class; others are then ignored as well.
     delimiter
@@ -200,16 +206,69 @@ def open_scores(
     """
     if block_rows is not None and block_rows < 1:
         raise ParameterError(f"block_rows must be 1 or more, not {block_rows}.")
-    names = ColumnNames(label_column, id_column, class_columns, class_prefix)
-    reader = open_reader(path, names, delimiter=delimiter, labels=labels)
-    check_clash(hierarchy, reader)
-    if labels and "labels" not in reader.has:
+    if isinstance(outside, str):
+        raise ParameterError(f"outside must be a list of names, not the text {outside!r}.")
+    in_file = label_column if labels_file is None else None
+    names = ColumnNames(in_file, id_column, class_columns, class_prefix)
+    found = find_format(os.fspath(path), scores_format, delimiter)
+    source: Source
+    if found == WIDE:
+        wide = open_reader(path, names, delimiter=delimiter, labels=labels and labels_file is None)
+        if labels and labels_file is None:
+            _require_labels(wide)
+        source = WideScores(
+            hierarchy,
+            wide,
+            logits=logits,
+            renormalise=renormalise or votes,
+            own=columns == "own",
+            outside=outside,
+        )
+    else:
+        _refuse_wide(os.fspath(path), found, logits, renormalise, columns, names)
+        listing = FORMATS[found].open(os.fspath(path), names, delimiter)
+        if labels and labels_file is None:
+            _require_labels(listing)
+        source = ListedScores(hierarchy, listing, outside=outside, votes=votes)
+    wanted: bool | LabelFile = labels
+    if labels and labels_file is not None:
+        wanted = LabelFile(
+            labels_file,
+            hierarchy,
+            label_column=label_column,
+            id_column=id_column,
+            delimiter=delimiter,
+            outside=outside,
+        )
+    usual: SingleChild = "skip" if found == WIDE else FORMATS[found].single_child
+    return ScoreFile(
+        source,
+        format=found,
+        labels=wanted,
+        only=None if only is None else hierarchy.indices([only] if isinstance(only, str) else list(only)),
+        single_child=single_child or usual,
+        block_rows=block_rows,
+    )
+
+
+def _require_labels(reader: Reader | ListReader) -> None:
+    if "labels" not in reader.has:
         raise ScoreError(f"{reader.path} needs labels for this. {reader.missing_labels}")
-    fit = ColumnFit.of(hierarchy, reader)
-    if fit.kind is None:
-        raise UnknownNameError(fit.misfit(hierarchy, reader))
-    values = Values(hierarchy, reader, fit, logits=logits, renormalise=renormalise)
-    return ScoreFile(values, labels=labels, block_rows=block_rows)
+
+
+def _refuse_wide(
+    path: str, found: str, logits: bool, renormalise: bool, columns: str | None, names: ColumnNames
+) -> None:
+    """Refuse arguments that have a meaning for wide files alone."""
+    given = {
+        argument("logits", True): logits,
+        argument("renormalise", True): renormalise,
+        argument("columns", "own"): columns is not None,
+        "the class columns": names.names_classes,
+    }
+    for said, is_given in given.items():
+        if is_given:
+            raise ParameterError(f"{path} is in the format {found}, and {said} is for wide files: leave it out.")
 
 
 def open_reader(
@@ -228,9 +287,3 @@ def open_reader(
             f"{shown} names its classes itself, in its member 'classes': class columns are those of tables."
         )
     return NpzReader(NpzFile(shown), labels=labels, label_column=names.label_column, id_column=names.id_column)
-
-
-def _as_names(values: list[str]) -> Names:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array

@@ -12,6 +12,7 @@ import numpy as np
 
 from hedgerow.errors import FileError, ParameterError, ScoreError
 from hedgerow.files import delimiter_of, read_header, require_file
+from hedgerow.score_files.quotes import check_quotes
 from hedgerow.score_files.reader import row_name
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ class CsvTable(Table):
         self.path = path
         self._delimiter = delimiter_of(path) if delimiter is None else _checked(delimiter)
         self.columns = read_header(path, self._delimiter)
+        if any("\n" in name for name in self.columns):
+            check_quotes(path, self._delimiter)
         if not self.columns:
             raise FileError(f"{path} is empty; a table needs a header with the names of its columns.")
 
@@ -94,6 +97,7 @@ class CsvTable(Table):
 
     def batches(self, rows: int, text: Sequence[int], numbers: Sequence[int]) -> Iterator[Batch]:  # noqa: ARG002
         """Yield some columns in batches: those that are text, and those that are numbers."""
+        check_quotes(self.path, self._delimiter)
         with _arrow_errors(self.path, "CSV"):
             for batch in self._arrow_batches(text, numbers):
                 places = [*text, *numbers]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
+from scipy.special import softmax
 
 from hedgerow import likelihood
 from hedgerow.arrays import operations
@@ -45,7 +46,9 @@ class Values:
     logits
         Whether what the file calls probabilities are logits.
     renormalise
-        Whether rows of leaf probabilities may have any positive sum, by which they are divided.
+        Whether rows of probabilities may have any positive sum, by which they are divided.
+    outside
+        Columns that are not in the tree, if columns are classes at any depth.
     """
 
     hierarchy: Hierarchy
@@ -53,13 +56,19 @@ class Values:
     fit: ColumnFit
     logits: bool
     renormalise: bool
+    outside: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what is not defined."""
         path = self.reader.path
         if self.content == "logits" and self.fit.kind == "nodes":
             raise ScoreError(f"{path} holds logits, but {_NODE_LOGITS}")
-        if self.renormalise and (self.content != "probabilities" or self.fit.kind != "leaves"):
+        if self.content == "likelihoods" and self.fit.kind == "own":
+            raise ParameterError(
+                f"{path} holds likelihoods of nodes, not probabilities of classes: leave out "
+                f"{argument('columns', 'own')}."
+            )
+        if self.renormalise and (self.content != "probabilities" or self.fit.kind == "nodes"):
             what = self.content if self.content != "probabilities" else "likelihoods of all nodes"
             raise ParameterError(
                 f"{path} holds {what}, and {_renormalise()} is for probabilities of the leaves: leave it out."
@@ -83,9 +92,15 @@ class Values:
             scores = scores.astype(np.float32 if scores.dtype == np.float16 else np.float64)
         if self.content == "logits":
             self._check_logits(scores, start)
-            q = likelihood.flat_softmax(self.hierarchy, self._ordered(scores))
+            if self.fit.kind == "own":
+                q = self._from_columns(softmax(scores, axis=1))
+            else:
+                q = likelihood.flat_softmax(self.hierarchy, self._ordered(scores))
+        elif self.fit.kind == "own":
+            total = self._check_probabilities(scores, start)
+            q = self._from_columns(scores / total[:, None] if self.renormalise else scores)
         elif self.fit.kind == "leaves":
-            total = self._check_leaves(scores, start)
+            total = self._check_probabilities(scores, start)
             if self.renormalise:
                 scores = (scores / total[:, None]).astype(scores.dtype)
             q = operations.leaf_shares(self.hierarchy, self._ordered(scores))
@@ -112,6 +127,9 @@ class Values:
                 )
         return None
 
+    def _from_columns(self, scores: NDArray[Any]) -> Any:
+        return likelihood.from_columns(self.hierarchy, scores, self.reader.classes, self.outside)
+
     def _ordered(self, scores: NDArray[Any]) -> NDArray[Any]:
         place = self.fit.place
         in_order = np.array_equal(place, np.arange(len(place)))
@@ -128,10 +146,15 @@ class Values:
                 )
             self._refuse(scores, ~(scores[row] < np.inf), row, start, "Logits must be finite (or -inf)", _AGAIN)
 
-    def _check_leaves(self, scores: NDArray[Any], start: int) -> NDArray[np.float64]:
+    def _check_probabilities(self, scores: NDArray[Any], start: int) -> NDArray[np.float64]:
         """Return the sum of each row."""
         total: NDArray[np.float64] = scores.sum(axis=1, dtype=np.float64)
-        sums = (total > 0) & (total < np.inf) if self.renormalise else np.abs(total - 1) <= self.tolerance
+        if self.renormalise:
+            sums = (total > 0) & (total < np.inf)
+        elif self.fit.kind == "own":
+            sums = total <= 1 + self.tolerance
+        else:
+            sums = np.abs(total - 1) <= self.tolerance
         good = (scores.min(axis=1) >= 0) & sums  # NaN fails both
         if good.all():
             return total
@@ -144,10 +167,11 @@ class Values:
             rule = "Probabilities lie between 0 and 1"
         if impossible.any():
             self._refuse(scores, impossible, row, start, rule, advice)
-        wanted = "have a positive sum" if self.renormalise else f"sum to 1 within {self.tolerance}"
+        most = "at most " if self.fit.kind == "own" else ""
+        wanted = "have a positive sum" if self.renormalise else f"sum to {most}1 within {self.tolerance}"
+        what = "probabilities" if self.fit.kind == "own" else "leaf probabilities"
         raise ScoreError(
-            f"{self.reader.path}: leaf probabilities must {wanted}; {row_name(start + row)} sums to "
-            f"{total[row]:.6g}. {advice}"
+            f"{self.reader.path}: {what} must {wanted}; {row_name(start + row)} sums to {total[row]:.6g}. {advice}"
         )
 
     def _advice(self, scores: NDArray[Any], row: int, total: NDArray[np.float64]) -> str:

@@ -1,0 +1,335 @@
+"""The lineages that tools write, bound to the nodes of a tree.
+
+A lineage is a path of steps, coarsest first. It is bound by walking down from the root: at each step to the
+descendant that has the step's name, bare or with the letter of its rank (`Bacillus`, `g__Bacillus`, `g:Bacillus`).
+Case, blanks and underscores do not matter, and quotes are dropped. Equal names in two clades are told apart by the
+path. A step is skipped if the tree has nothing at its rank there; anything else that has no node is a problem,
+which the caller reports. Nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, NamedTuple, final
+
+import numpy as np
+
+from hedgerow.errors import closest, counted
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from hedgerow.tree import Hierarchy
+
+ANYTHING = "*"
+"""In place of a name outside the tree: whatever cannot be bound."""
+NO_NODE = -1
+"""The node of a step that has none."""
+
+_SHOWN = 5
+_REMEMBERED = 1 << 16  # names; the same ones stand in many lineages
+_PREFIX = re.compile(r"(?:[dkpcofgst]__|[dkpcofgst]:|D_\d+__)")
+_QUOTES = str.maketrans("", "", "\"'`")
+_RANKS = {
+    "domain": "d",
+    "superkingdom": "d",
+    "kingdom": "d",  # Bacteria are a domain here and a kingdom there
+    "k": "d",
+    "phylum": "p",
+    "division": "p",
+    "class": "c",
+    "order": "o",
+    "family": "f",
+    "genus": "g",
+    "species": "s",
+    "subspecies": "t",
+    "strain": "t",
+    **{letter: letter for letter in "dpcofgst"},
+}
+
+
+@lru_cache(_REMEMBERED)
+def rank_letter(rank: str) -> str:
+    """Return the letter of a rank; '' if it is none of the usual ranks.
+
+    >>> rank_letter("Genus"), rank_letter("superkingdom"), rank_letter("k"), rank_letter("clade")
+    ('g', 'd', 'd', '')
+    """
+    return _RANKS.get(rank.strip().casefold(), "")
+
+
+class Step(NamedTuple):
+    """One rank of a lineage."""
+
+    rank: str
+    """The letter of the rank; '' if it is not known."""
+    names: tuple[str, ...]
+    """The name, and other ways to write it; ('',) if there is nothing at this rank."""
+
+    @classmethod
+    def of(cls, text: str, rank: str = "") -> Step:
+        """Return the step that a text such as `g__Bacillus` or `g:Bacillus` names.
+
+        >>> Step.of("g__Bacillus"), Step.of("Bacillus", "genus")
+        (Step(rank='g', names=('Bacillus',)), Step(rank='g', names=('Bacillus',)))
+        """
+        return _step(text, rank)
+
+
+@lru_cache(_REMEMBERED)
+def _step(text: str, rank: str) -> Step:
+    text = text.strip()
+    prefix = _PREFIX.match(text)
+    if prefix is None:
+        return Step(rank_letter(rank), (text,))
+    return Step(rank_letter(rank or prefix[0][0]), (text[prefix.end() :],))
+
+
+Lineage = tuple[Step, ...]
+"""The steps of a lineage, coarsest first; () is the root."""
+
+
+def as_lineage(steps: Iterable[Step]) -> Lineage:
+    """Return a lineage in which a species goes by its epithet and by both its names.
+
+    >>> as_lineage([Step.of("g__Bacillus"), Step.of("s__subtilis")])[1].names
+    ('subtilis', 'Bacillus subtilis')
+    >>> as_lineage([Step.of("g__Bacillus"), Step.of("s__Bacillus_subtilis")])[1].names
+    ('Bacillus_subtilis', 'subtilis')
+    """
+    found: list[Step] = []
+    for step in steps:
+        if step.rank == "s" and step.names[0] and found and found[-1].rank == "g":
+            name, genus = step.names[0], found[-1].names[0]
+            both = folded(name).startswith(f"{folded(genus)} ")
+            step = Step("s", (name, name[len(genus) + 1 :] if both else f"{genus} {name}"))
+        found.append(step)
+    return tuple(found)
+
+
+def bare_name(hierarchy: Hierarchy, node: int) -> str:
+    """Return the name of a node without what the readers of trees add to tell it apart: 'parent/' or ' [id]'."""
+    name = str(hierarchy.names[node])
+    above = f"{hierarchy.names[hierarchy.parent[node]]}/" if node else ""
+    if above and name.startswith(above):
+        return name.removeprefix(above)
+    return name.rpartition(" [")[0] if name.endswith("]") and " [" in name else name
+
+
+@lru_cache(_REMEMBERED)
+def folded(name: str) -> str:
+    """Return what is compared of a name.
+
+    >>> folded('"g__Bacillus_subtilis"') == folded("bacillus  subtilis")
+    True
+    """
+    text = name.translate(_QUOTES).strip()
+    prefix = _PREFIX.match(text)
+    return " ".join((text if prefix is None else text[prefix.end() :]).replace("_", " ").casefold().split())
+
+
+class Unbound(NamedTuple):
+    """Why a lineage cannot be bound."""
+
+    path: str
+    """The lineage as far as the step at fault."""
+    name: str
+    """The name of that step."""
+    below: int
+    """The node where the walk stopped."""
+    reason: str
+
+
+@final
+@dataclass(frozen=True)
+class Bound:
+    """Where the steps of a lineage are in the tree."""
+
+    nodes: tuple[int, ...]
+    """The node of each step, or `NO_NODE`; a node that several steps name belongs to the last of them."""
+    unbound: Unbound | None = None
+    """Why the lineage cannot be bound; None if it can."""
+
+    @property
+    def last(self) -> int:
+        """The deepest node; the root if no step has a node."""
+        return max((0, *self.nodes))  # deeper nodes have higher numbers
+
+
+@final
+class Binder:
+    """Binds lineages to the nodes of a tree.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree.
+    outside
+        Names of classes that are not in the tree and need not be: a lineage ends above them. "*" stands for
+        whatever cannot be bound.
+
+    Examples
+    --------
+    >>> from hedgerow import Hierarchy
+    >>> h = Hierarchy.from_edges([("root", "Bacilli"), ("root", "Clostridia"), ("Bacilli", "g__Bacillus")])
+    >>> lineage = (Step.of("c:Bacilli"), Step.of("o:Bacillales"), Step.of("g:Bacillus"))
+    >>> Binder(h).bind(lineage).nodes
+    (1, -1, 2)
+    >>> Binder(h).bind((Step.of("c:Bacili"),)).unbound.reason
+    "the tree has no 'Bacili'"
+    """
+
+    def __init__(self, hierarchy: Hierarchy, outside: Iterable[str] = ()) -> None:
+        self._hierarchy = hierarchy
+        named = set(outside)
+        self._anything = ANYTHING in named
+        self._outside = {folded(name) for name in named - {ANYTHING}}
+        self._end: list[int] = hierarchy.end.tolist()
+        self._aliases: Mapping[str, int] = getattr(hierarchy, "aliases", {})
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return list(self._hierarchy.names.tolist())
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[int]]:
+        """The nodes, ascending, by what is compared of their name, of its bare form and of their title."""
+        nodes: dict[str, list[int]] = {}
+        titles = None if self._hierarchy.title is None else self._hierarchy.title.tolist()
+        for node, name in enumerate(self._names):
+            spellings = [folded(name)]
+            if name[-1] == "]" or "/" in name:
+                spellings.append(folded(bare_name(self._hierarchy, node)))
+            if titles is not None and titles[node]:
+                spellings.append(folded(titles[node]))
+            for spelling in dict.fromkeys(spellings):
+                nodes.setdefault(spelling, []).append(node)
+        return nodes
+
+    @cached_property
+    def _rank(self) -> list[str]:
+        """The letter of each node's rank, from the tree's ranks or the prefix of the name; '' if unknown."""
+        if self._hierarchy.rank is not None:
+            return [rank_letter(rank) for rank in self._hierarchy.rank.tolist()]
+        prefixes = (re.match(r"([dkpcofgst])(?:__|:)", name) for name in self._names)
+        return ["" if prefix is None else rank_letter(prefix[1]) for prefix in prefixes]
+
+    @cached_property
+    def _at_rank(self) -> dict[str, list[int]]:
+        """The nodes of each known rank, ascending; nothing if the tree does not say which ranks it has."""
+        letters = np.array(self._rank)
+        if self._hierarchy.rank is None and not letters[1:].all():
+            return {}
+        return {letter: np.flatnonzero(letters == letter).tolist() for letter in set(self._rank) - {""}}
+
+    def bind(self, lineage: Lineage) -> Bound:
+        """Return the nodes of a lineage, or why it has none."""
+        nodes: list[int] = []
+        here = 0  # where the walk stands
+        skipped: list[int] = []  # the steps since then that have no node
+        problem, stop = "", 0
+        for number, step in enumerate(lineage):
+            if self._outside and any(folded(name) in self._outside for name in step.names):
+                skipped = []  # what leads to a class outside the tree may be outside it as well
+                break
+            found = self._find(step, here) if step.names[0] else NO_NODE
+            if isinstance(found, str):
+                problem, stop = found, number
+                break
+            if found is None:
+                skipped.append(number)
+            elif found != NO_NODE:
+                problem, stop = self._clash(lineage, skipped, here, found), number
+                if problem:
+                    break
+                nodes = [NO_NODE if node == found else node for node in nodes]
+                here, skipped = found, []
+            nodes.append(NO_NODE if found is None else found)
+        if not problem:
+            problem, stop = self._missing(lineage, skipped, here)
+        nodes += [NO_NODE] * (len(lineage) - len(nodes))
+        if not problem or self._anything:
+            return Bound(tuple(nodes))
+        path = " > ".join(step.names[0] for step in lineage[: stop + 1])
+        return Bound(tuple(nodes), Unbound(path, lineage[stop].names[0], here, problem))
+
+    def explained(self, counts: Counter[Unbound]) -> str:
+        """Write in sentences what cannot be bound, with the number of examples, the most frequent first."""
+        said = []
+        for unbound, count in counts.most_common(_SHOWN):
+            known = self._names[unbound.below : self._end[unbound.below]]
+            near = closest([unbound.name], known) or closest([unbound.name], self._names)
+            said.append(f"{unbound.path!r} ({counted(count, 'example', 'examples')}): {unbound.reason}.{near}")
+        more = f" And {len(counts) - _SHOWN:,} more." if len(counts) > _SHOWN else ""
+        return " ".join(said) + more
+
+    def _find(self, step: Step, here: int) -> int | str | None:
+        """Return the node that a step names at or below another; None if there is none, and why if several."""
+        for name in step.names:
+            below = self._within(self._alike(Step(step.rank, (name,))), here)
+            if len(below) > 1 and below[0] == here:
+                below = below[1:]  # a class within a phylum of the same name
+            if not below:
+                continue
+            if below[-1] < self._end[below[0]]:  # one, or all of them below the first
+                return below[0]
+            exact = [node for node in below if self._names[node] == name]
+            if len(exact) == 1:
+                return exact[0]
+            shown_nodes = "; ".join(self._path(node) for node in below[:3])
+            return f"{name!r} stands for several nodes there: {shown_nodes}"
+        return None
+
+    def _alike(self, step: Step) -> list[int]:
+        """Return the nodes, ascending, that have the first name of a step and no other rank."""
+        name = step.names[0]
+        nodes = self._by_name.get(folded(name), [])
+        if not nodes and name in self._aliases:
+            nodes = [self._aliases[name]]
+        return [node for node in nodes if not step.rank or self._rank[node] in ("", step.rank)]
+
+    def _has_rank_below(self, top: int, rank: str) -> bool:
+        nodes = self._at_rank.get(rank, [])
+        first = bisect_left(nodes, top + 1)
+        return first < len(nodes) and nodes[first] < self._end[top]
+
+    def _within(self, nodes: list[int], top: int) -> list[int]:
+        """Return those of some ascending nodes that are at or below another."""
+        return nodes if top == 0 else nodes[bisect_left(nodes, top) : bisect_left(nodes, self._end[top])]
+
+    def _clash(self, lineage: Lineage, skipped: Sequence[int], above: int, below: int) -> str:
+        """Say why steps between two nodes contradict the tree; '' if the tree has nothing at their ranks there."""
+        if not skipped:
+            return ""
+        between = self._hierarchy.lineage(below).tolist()[:-1]
+        between = [node for node in between if node > above]
+        for step in (lineage[number] for number in skipped):
+            if step.rank and self._at_rank:
+                against = [node for node in between if self._rank[node] == step.rank]
+            else:
+                against = between
+            elsewhere = self._alike(step)
+            if against or (elsewhere and not self._within(elsewhere, above)):
+                return f"the tree's own lineage is {self._path(below)}"
+        return ""
+
+    def _missing(self, lineage: Lineage, skipped: Sequence[int], here: int) -> tuple[str, int]:
+        """Say why the last steps have no node, and which is at fault; '' if the tree lacks their ranks there."""
+        if self._end[here] == here + 1:
+            return "", 0  # the tree ends here
+        for number in skipped:
+            step = lineage[number]
+            if step.rank and self._at_rank and not self._has_rank_below(here, step.rank):
+                continue
+            name, elsewhere = step.names[0], self._alike(step)
+            if elsewhere:
+                return f"the tree's own lineage of {name!r} is {self._path(elsewhere[0])}", number
+            return f"the tree has no {name!r}{f' below {self._names[here]!r}' if here else ''}", number
+        return "", 0
+
+    def _path(self, node: int) -> str:
+        return " > ".join(self._names[ancestor] for ancestor in self._hierarchy.lineage(node))

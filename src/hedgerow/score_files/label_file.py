@@ -1,0 +1,188 @@
+"""Labels in a file of their own, joined to the examples of a score file by id."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from hedgerow.errors import FileError, ParameterError, ScoreError, UnknownNameError, argument, counted, some
+from hedgerow.score_files.binding import ANYTHING, Binder, Step, as_lineage, rank_letter
+from hedgerow.score_files.reader import row_name
+from hedgerow.score_files.tables import TABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hedgerow.score_files.binding import Lineage, Unbound
+    from hedgerow.score_files.block import Block
+    from hedgerow.score_files.tables import Table
+    from hedgerow.tree import Hierarchy, Indices
+
+_IDS = ("id", "Feature ID", "file_name", "filepath")
+_LABELS = ("label", "lineage", "Taxon")
+_SHOWN = 5
+
+
+@final
+class LabelFile:
+    """The label of each id.
+
+    Parameters
+    ----------
+    path
+        A `.csv`, `.tsv` or `.parquet` table with a column `id`, and either a column `label` (or `lineage`) or one
+        column per rank. A label is the name of a node, or a path of names separated by `;` or `,`.
+    hierarchy
+        The tree.
+    label_column, id_column, delimiter
+        Other names of the columns, and what separates them.
+    outside
+        Labels that are not in the tree; the example is then labelled with what is above them, or the root.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        hierarchy: Hierarchy,
+        *,
+        label_column: str | None = None,
+        id_column: str | None = None,
+        delimiter: str | None = None,
+        outside: Sequence[str] = (),
+    ) -> None:
+        self.path = os.fspath(path)
+        table = _opened(self.path, delimiter)
+        ids = table.texts(_column(table, [id_column, *_IDS], "ids"))
+        self._place = _places(self.path, ids)
+        self._ids = ids
+        lineages = _lineages(table, label_column)
+        self._nodes = self._bound(hierarchy, lineages, Binder(hierarchy, [o for o in outside if o != ANYTHING]))
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def _bound(self, hierarchy: Hierarchy, labels: list[str | Lineage], binder: Binder) -> Indices:
+        """Return the node of each label."""
+        node: dict[str | Lineage, int] = {}
+        problems: Counter[Unbound] = Counter()
+        for label, count in Counter(labels).items():
+            if isinstance(label, str) and label in hierarchy:
+                node[label] = hierarchy.index(label)
+                continue
+            bound = binder.bind(_split(label) if isinstance(label, str) else label)
+            node[label] = bound.last
+            if bound.unbound is not None:
+                problems[bound.unbound] += count
+        if problems:
+            raise UnknownNameError(
+                f"{self.path}: {counted(len(problems), 'label', 'labels')} cannot be found in the tree: "
+                f"{binder.explained(problems)} Correct them, or add these classes to the tree."
+            )
+        return np.fromiter(map(node.__getitem__, labels), dtype=np.int64, count=len(labels))
+
+    def joined(self, blocks: Iterator[Block], path: str, remarks: list[str]) -> Iterator[Block]:
+        """Yield the blocks of a file with labels, without the examples that have none.
+
+        What is left over on either side is counted and named in `remarks` at the end.
+        """
+        used = np.zeros(len(self._ids), dtype=bool)
+        unlabelled: list[str] = []
+        without = 0
+        for block in blocks:
+            if block.ids is None:
+                raise ScoreError(
+                    f"{path} has no ids, by which the labels of {self.path} could be joined. Add a column 'id', "
+                    f"or say which column holds them: {argument('id_column', 'NAME')}."
+                )
+            place = np.array([self._place.get(name, -1) for name in block.ids], dtype=np.int64)
+            found = place >= 0
+            used[place[found]] = True
+            without += int((~found).sum())
+            unlabelled += block.ids[~found][: _SHOWN - len(unlabelled)].tolist()
+            if found.any():
+                yield replace(block if found.all() else block.taken(found), labels=self._nodes[place[found]])
+        if not used.any():
+            raise ScoreError(
+                f"No id of {path} is in {self.path}. The former has {some(unlabelled, 2)}, the latter "
+                f"{some(self._ids, 2)}. Write them alike."
+            )
+        if without:
+            remarks.append(
+                f"{counted(without, 'example has', 'examples have')} no label in {self.path} and "
+                f"{'is' if without == 1 else 'are'} left out: {_some(unlabelled, without)}."
+            )
+        if not used.all():
+            left = np.flatnonzero(~used)
+            remarks.append(
+                f"{counted(len(left), 'label', 'labels')} in {self.path} "
+                f"{'is for an id' if len(left) == 1 else 'are for ids'} not in {path}: "
+                f"{some([self._ids[i] for i in left])}."
+            )
+
+
+def _some(first: list[str], count: int) -> str:
+    return some([*first, *[""] * (count - len(first))])
+
+
+def _opened(path: str, delimiter: str | None) -> Table:
+    suffix = PurePath(path).suffix.lower()
+    if suffix not in TABLES:
+        raise ParameterError(
+            f"{path}: labels are joined by id, from a {', '.join(TABLES)} table with columns 'id' and 'label', "
+            f"not from {suffix or 'a name without extension'!r}."
+        )
+    return TABLES[suffix](path, delimiter)
+
+
+def _column(table: Table, names: Sequence[str | None], what: str) -> int:
+    found = next((name for name in names if name in table.columns), None)
+    if found is None:
+        wanted = next(name for name in names if name is not None)
+        raise FileError(
+            f"{table.path} has no column {wanted!r} for the {what}. Its columns: {some(table.columns)}."
+        )
+    if table.columns.count(found) > 1:
+        raise FileError(f"{table.path} has two columns {found!r}. Remove one.")
+    return table.columns.index(found)
+
+
+def _places(path: str, ids: list[str]) -> dict[str, int]:
+    place: dict[str, int] = {}
+    for row, name in enumerate(ids):
+        if not name:
+            raise ScoreError(f"{path}: {row_name(row)} has no id. Give it one, or remove the row.")
+        if place.setdefault(name, row) != row:
+            raise ScoreError(
+                f"{path}: the id {name!r} stands there twice, in rows {place[name]:,} and {row:,} (counted from "
+                f"0). Keep one of them."
+            )
+    return place
+
+
+def _lineages(table: Table, label_column: str | None) -> list[str | Lineage]:
+    """Return the label of each row: a text, or a lineage if there is a column per rank."""
+    named = [name for name in (label_column, *_LABELS) if name in table.columns]
+    ranks = [name for name in table.columns if rank_letter(name)]
+    if named or label_column is not None or not ranks:
+        labels = table.texts(_column(table, [label_column, *_LABELS], "labels"))
+        if "" in labels:
+            raise ScoreError(
+                f"{table.path}: {row_name(labels.index(''))} has no label. Give it one, or remove the row."
+            )
+        return list(labels)
+    columns = [table.texts(table.columns.index(rank)) for rank in ranks]
+    return [
+        as_lineage(Step.of(cell, rank) for rank, cell in zip(ranks, cells, strict=True))
+        for cells in zip(*columns, strict=True)
+    ]
+
+
+def _split(text: str) -> Lineage:
+    """Return a label as a lineage: a path separated by `;` or `,`, or one name."""
+    separator = ";" if ";" in text else ","
+    return as_lineage(map(Step.of, text.split(separator)))

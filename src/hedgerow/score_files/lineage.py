@@ -1,0 +1,84 @@
+"""Tables with one lineage a row: an id, then a column per rank and `RANK_confidence` beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from hedgerow.errors import FileError, some
+from hedgerow.score_files.binding import Step, as_lineage
+from hedgerow.score_files.listed import Entries, Lineages, ListReader
+from hedgerow.score_files.tool_tables import about_columns, column, open_table, table_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hedgerow.score_files.binding import Lineage
+    from hedgerow.score_files.score_tables import ColumnNames
+
+_CONFIDENCE = "_confidence"
+_BETWEEN = "\x1f"  # what stands between names; no name may contain it
+
+
+def rank_columns(columns: Sequence[str]) -> list[str]:
+    """Return the columns that have a column of confidences beside them."""
+    return [name for name in columns if f"{name}{_CONFIDENCE}" in columns]
+
+
+@final
+class LineageReader(ListReader):
+    """Examples with one lineage each, and a likelihood for every rank."""
+
+    listing = "lineages"
+
+    def __init__(self, path: str, names: ColumnNames, delimiter: str | None = None) -> None:
+        self.path = path
+        self._table = table = open_table(path, delimiter)
+        self._about = about_columns(table, names)
+        about = {table.columns[place] for place in self._about.values()}
+        self._ranks = [rank for rank in rank_columns(table.columns) if rank not in about]
+        if not self._ranks:
+            raise FileError(
+                f"{path} has no column of a rank with its confidence beside it, such as 'genus' and "
+                f"'genus_confidence'. Its columns: {some(table.columns)}."
+            )
+        used = about | {name for rank in self._ranks for name in (rank, f"{rank}{_CONFIDENCE}")}
+        extra = [name for name in table.columns if name not in used]
+        if extra:
+            raise FileError(
+                f"{path} has columns that are neither about the examples nor a rank with its confidence: "
+                f"{some(extra)}. Remove them, or add a column {extra[0] + _CONFIDENCE!r}."
+            )
+        self.has = frozenset(self._about)
+        self.rows = table.rows
+        self.lineages = Lineages(self._parsed)
+
+    def read(self, rows: int) -> Iterator[Entries]:
+        """Yield the file in blocks of at most so many examples."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        names = {f"name:{rank}": column(self._table, rank, "names") for rank in self._ranks}
+        values = {f"value:{rank}": self._table.columns.index(f"{rank}{_CONFIDENCE}") for rank in self._ranks}
+        for block in table_rows(self._table, self._about | names, values, rows):
+            count, width = len(block), len(self._ranks)
+            cells = [block.columns[name].fill_null("") for name in names]
+            lineage = self.lineages.numbers(
+                pc.binary_join_element_wise(*cells, pa.scalar(_BETWEEN)) if width > 1 else cells[0]
+            )
+            named = np.stack([pc.not_equal(cell, "").to_numpy(zero_copy_only=False) for cell in cells], axis=1)
+            value = np.stack([block.numbers(name) for name in values], axis=1)
+            row, step = np.nonzero(named)
+            yield Entries(
+                place=block.start + np.arange(count),
+                texts=block.texts(list(self._about)),
+                row=row,
+                lineage=lineage[row],
+                step=step,
+                value=value[row, step],
+            )
+
+    def _parsed(self, text: str) -> Lineage:
+        cells = text.split(_BETWEEN)
+        return as_lineage(Step.of(cell, rank) for rank, cell in zip(self._ranks, cells, strict=True))

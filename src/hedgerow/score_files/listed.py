@@ -1,0 +1,143 @@
+"""Score files that list a few classes for each example, instead of a column for every class."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, final
+
+import numpy as np
+
+from hedgerow.errors import FileError, ScoreError, argument
+from hedgerow.files import require_file
+from hedgerow.score_files.reader import row_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from hedgerow.score_files.binding import Lineage
+    from hedgerow.tree import Indices
+
+Listing = Literal["lineages", "top"]
+"""What is listed: one lineage with a likelihood for each of its steps, or classes with their own mass."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """What is listed for some consecutive examples of a file."""
+
+    place: Indices
+    """The first line or row of each example."""
+    texts: dict[str, list[str]]
+    """What is known about each example, by its key in `PER_EXAMPLE`."""
+    row: Indices
+    """The example of each entry, counted from 0 here; ascending."""
+    lineage: Indices
+    """Its lineage: a number of `ListReader.lineages`."""
+    step: Indices | None
+    """Which step of the lineage it is about; None for its end."""
+    value: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.place)
+
+
+class ListReader(ABC):
+    """A file that lists classes, opened: its shape is known, its examples are not read yet."""
+
+    path: str
+    listing: Listing
+    rows: int | None = None
+    """Number of examples, where the file tells it in advance."""
+    has: frozenset[str] = frozenset({"ids"})
+    """What is there about each example: keys of `PER_EXAMPLE`."""
+    lineages: Lineages
+    """The lineages found so far."""
+    line_based: bool = False
+    """Whether examples are found again by line, counted from 1, or by row, counted from 0."""
+
+    @property
+    def missing_labels(self) -> str:
+        """What to say if labels are needed and not there."""
+        return f"Give a table of them, with columns 'id' and 'label': {argument('labels_file', 'FILE')}."
+
+    @abstractmethod
+    def read(self, rows: int) -> Iterator[Entries]:
+        """Yield the file in blocks of about so many examples."""
+
+    def where(self, place: int) -> str:
+        """Name a line or row of the file."""
+        return f"line {place:,}" if self.line_based else row_name(place)
+
+
+@final
+class Lineages:
+    """The distinct lineages of a file, each parsed once.
+
+    Parameters
+    ----------
+    parse
+        From the text of a lineage to its steps.
+    """
+
+    def __init__(self, parse: Callable[[str], Lineage]) -> None:
+        self._parse = parse
+        self._number: dict[str, int] = {}
+        self.texts: list[str] = []
+        self.steps: list[Lineage] = []
+
+    def numbers(self, texts: Any) -> Indices:
+        """Return the number of each text of an Arrow array."""
+        encoded = texts.dictionary_encode()
+        known = np.fromiter(map(self._numbered, encoded.dictionary.to_pylist()), np.int64, len(encoded.dictionary))
+        places: Indices = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        return known[places] if len(known) else places
+
+    def _numbered(self, text: str) -> int:
+        number = self._number.setdefault(text, len(self.steps))
+        if number == len(self.steps):
+            self.texts.append(text)
+            self.steps.append(self._parse(text))
+        return number
+
+
+@final
+class SeenIds:
+    """The ids of a file; none may stand there twice."""
+
+    def __init__(self, path: str, remedy: str) -> None:
+        self._path = path
+        self._remedy = remedy
+        self._seen: set[str] = set()
+
+    def add(self, ids: list[str], where: Callable[[int], str]) -> None:
+        """Add the ids of some more examples; `where` names the place of each."""
+        if "" in ids:
+            raise ScoreError(f"{self._path}: {where(ids.index(''))} has no id. Give every example one.")
+        if len(set(ids)) < len(ids) or not self._seen.isdisjoint(ids):
+            for place, name in enumerate(ids):
+                if name in self._seen:
+                    raise ScoreError(
+                        f"{self._path}: the id {name!r} stands there twice, the second time in {where(place)}. "
+                        f"{self._remedy}"
+                    )
+                self._seen.add(name)
+        self._seen.update(ids)
+
+
+def line_blocks(path: str, rows: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield the lines of a UTF-8 file without their ends, so many at a time, with the number of the first."""
+    require_file(path)
+    number = 1
+    try:
+        with Path(path).open(encoding="utf-8-sig") as file:
+            while lines := list(islice(file, rows)):
+                yield number, [line.rstrip("\n") for line in lines]
+                number += len(lines)
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path} is not UTF-8, after line {number:,}: {error}. Save it as UTF-8.") from None

@@ -1,0 +1,70 @@
+"""QIIME 2's `taxonomy.tsv`: `Feature ID`, `Taxon` (`k__Bacteria; p__Firmicutes`) and `Confidence`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from hedgerow.errors import FileError
+from hedgerow.score_files.binding import Step, as_lineage
+from hedgerow.score_files.listed import Entries, Lineages, ListReader
+from hedgerow.score_files.tool_tables import column, open_table, table_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hedgerow.score_files.binding import Lineage
+
+COLUMNS = ("Feature ID", "Taxon")
+_UNASSIGNED = ("Unassigned", "Unclassified")
+
+
+@final
+class Qiime2Reader(ListReader):
+    """Features with one taxon each.
+
+    The confidence is that of the taxon; its ancestors are at least as likely, so the mass is the taxon's own.
+    """
+
+    listing = "top"
+
+    def __init__(self, path: str, delimiter: str | None = None) -> None:
+        self.path = path
+        self._table = open_table(path, delimiter)
+        self._text = {
+            "ids": column(self._table, COLUMNS[0], "the ids"),
+            "taxon": column(self._table, COLUMNS[1], "taxa"),
+        }
+        confidence = "Consensus" if "Consensus" in self._table.columns else "Confidence"
+        self._text["confidence"] = column(self._table, confidence, "the confidence of each taxon")
+        self.rows = self._table.rows
+        self.lineages = Lineages(_parsed)
+
+    def read(self, rows: int) -> Iterator[Entries]:
+        """Yield the file in blocks of at most so many features."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        # The confidence is read as text, since a line '#q2:types' may say there what the columns hold.
+        for block in table_rows(self._table, self._text, {}, rows):
+            kept = pc.invert(pc.starts_with(block.columns["ids"], "#q2:"))
+            place = block.start + np.flatnonzero(kept.to_numpy(zero_copy_only=False))
+            ids, taxa, confidence = (block.columns[key].filter(kept) for key in ("ids", "taxon", "confidence"))
+            row = np.flatnonzero(~np.isin(taxa.to_pylist(), _UNASSIGNED))
+            try:
+                value = pc.cast(confidence.take(row), pa.float64())
+            except pa.ArrowInvalid as error:
+                raise FileError(f"{self.path}: a confidence is not a number: {error}.") from None
+            yield Entries(
+                place=place,
+                texts={"ids": ids.to_pylist()},
+                row=row,
+                lineage=self.lineages.numbers(taxa.take(row)),
+                step=None,
+                value=value.to_numpy(zero_copy_only=False),
+            )
+
+
+def _parsed(text: str) -> Lineage:
+    return as_lineage(map(Step.of, text.split(";")))

@@ -1,0 +1,103 @@
+"""What the RDP classifier writes (allrank, fixrank): id, orientation, then name, rank and confidence in turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from hedgerow.errors import FileError
+from hedgerow.score_files.binding import Step, as_lineage
+from hedgerow.score_files.listed import Entries, Lineages, ListReader, line_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hedgerow.score_files.binding import Lineage
+
+_EXPECTED = (
+    "Expected, separated by tabs: an id, the orientation, then a name, its rank and its confidence in turn (the "
+    "formats allrank and fixrank)."
+)
+
+
+def looks_like_rdp(lines: Sequence[str]) -> bool:
+    """Tell whether lines are such a file's, beyond doubt."""
+    return bool(lines) and all(map(_is_rdp, lines))
+
+
+def _is_rdp(line: str) -> bool:
+    fields = line.split("\t")
+    return (
+        len(fields) >= 5
+        and len(fields) % 3 == 2
+        and fields[1] in ("", "-", "+")
+        and fields[3] in ("rootrank", "domain", "superkingdom", "kingdom", "phylum")
+        and all(number.replace(".", "", 1).isdigit() for number in fields[4::3])
+    )
+
+
+@final
+class RdpReader(ListReader):
+    """Sequences with one lineage each, and the bootstrap confidence of every rank."""
+
+    listing = "lineages"
+    line_based = True
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.lineages = Lineages(_parsed)
+
+    def read(self, rows: int) -> Iterator[Entries]:
+        """Yield the file in blocks of at most so many sequences."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        for first, lines in line_blocks(self.path, rows):
+            place = np.array([first + i for i, line in enumerate(lines) if line], dtype=np.int64)
+            fields = pc.split_pattern(pa.array(filter(None, lines), pa.string()), "\t")
+            width = pc.list_value_length(fields).to_numpy(zero_copy_only=False).astype(np.int64)
+            good = (width >= 5) & (width % 3 == 2)
+            if not good.all():
+                wrong = int(np.argmin(good))
+                raise FileError(f"{self.path}, line {place[wrong]:,} has {width[wrong]} fields. {_EXPECTED}")
+            yield self._entries(place, fields, (width - 2) // 3)
+
+    def _entries(self, place: Any, fields: Any, count: Any) -> Entries:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        flat = fields.flatten()
+        number = np.arange(len(flat)) - np.repeat(fields.offsets.to_numpy()[:-1], 3 * count + 2)
+        names, ranks, values = (flat.filter(pa.array((number >= 2) & (number % 3 == i))) for i in (2, 0, 1))
+        row = np.repeat(np.arange(len(place)), count)
+        try:
+            value = pc.cast(values, pa.float64())
+        except pa.ArrowInvalid:
+            self._refuse(place[row], values.to_pylist())
+            raise
+        steps = pc.binary_join_element_wise(ranks, names, ":")
+        offsets = pa.array(np.concatenate([[0], np.cumsum(count)]), pa.int32())
+        lineage = self.lineages.numbers(pc.binary_join(pa.ListArray.from_arrays(offsets, steps), "\t"))
+        return Entries(
+            place=place,
+            texts={"ids": pc.list_element(fields, 0).to_pylist()},
+            row=row,
+            lineage=np.repeat(lineage, count),
+            step=np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count),
+            value=value.to_numpy(zero_copy_only=False),
+        )
+
+    def _refuse(self, place: Any, values: list[str]) -> None:
+        for line, value in zip(place.tolist(), values, strict=True):
+            if not value.replace(".", "", 1).replace("E-", "").isdigit():
+                raise FileError(f"{self.path}, line {line:,}: {value!r} is not a confidence. {_EXPECTED}")
+
+
+def _parsed(text: str) -> Lineage:
+    return as_lineage(_step(*part.split(":", 1)) for part in text.split("\t"))
+
+
+def _step(rank: str, name: str) -> Step:
+    # The root of the training set is the root of the tree, whatever either is called.
+    return Step("", ("",)) if rank == "rootrank" else Step.of(name, rank)

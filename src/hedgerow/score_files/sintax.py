@@ -1,0 +1,93 @@
+"""What `vsearch --sintax --tabbedout` writes: `id <tab> d:Bacteria(1.00),p:Firmicutes(0.98) <tab> strand ...`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from hedgerow.errors import FileError
+from hedgerow.score_files.binding import Step, as_lineage
+from hedgerow.score_files.listed import Entries, Lineages, ListReader, line_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hedgerow.score_files.binding import Lineage
+
+_FIRST = re.compile(r"[^\t]*\t[a-z]:[^\t]*\([0-9.]+\)(\t[+-]?(\t[^\t]*)?)?$")
+_PIECE = re.compile(r".*\([0-9.eE+-]+\)$")
+_EXPECTED = "Expected: an id, a tab, and a lineage such as d:Bacteria(1.00),p:Firmicutes(0.98)"
+
+
+def looks_like_sintax(lines: Sequence[str]) -> bool:
+    """Tell whether lines are such a file's, beyond doubt; lines of unclassified queries alone are not."""
+    return any(_FIRST.match(line) for line in lines) and all(
+        _FIRST.match(line) or not line.partition("\t")[2].strip("\t") for line in lines
+    )
+
+
+@final
+class SintaxReader(ListReader):
+    """Queries with one lineage each, and the bootstrap confidence of every rank."""
+
+    listing = "lineages"
+    line_based = True
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.lineages = Lineages(_parsed)
+
+    def read(self, rows: int) -> Iterator[Entries]:
+        """Yield the file in blocks of at most so many queries."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        for first, lines in line_blocks(self.path, rows):
+            place = np.array([first + i for i, line in enumerate(lines) if line], dtype=np.int64)
+            fields = pc.split_pattern(pa.array(filter(None, lines), pa.string()), "\t")
+            width = pc.list_value_length(fields).to_numpy(zero_copy_only=False)
+            if len(width) and (width.min() < 2 or width.max() > 4):
+                wrong = int(np.argmax((width < 2) | (width > 4)))
+                raise FileError(
+                    f"{self.path}, line {place[wrong]:,} has {width[wrong]} fields. {_EXPECTED}, then the strand."
+                )
+            # The id of a sequence ends at the first blank of its header; vsearch may write the whole header.
+            ids = [name.partition(" ")[0] for name in pc.list_element(fields, 0).to_pylist()]
+            yield self._entries(place, ids, pc.list_element(fields, 1))
+
+    def _entries(self, place: Any, ids: list[str], texts: Any) -> Entries:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        classified = pc.not_equal(texts, "")
+        queries = np.flatnonzero(classified.to_numpy(zero_copy_only=False))
+        pieces = pc.split_pattern(texts.filter(classified), ",")
+        count = pc.list_value_length(pieces).to_numpy(zero_copy_only=False).astype(np.int64)
+        parts = pc.split_pattern(pieces.flatten(), "(", max_splits=1, reverse=True)
+        try:
+            names = pc.list_element(parts, 0)
+            value = pc.cast(pc.utf8_rtrim(pc.list_element(parts, 1), ")"), pa.float64())
+        except pa.ArrowInvalid:
+            self._refuse(place[queries], pieces.to_pylist())
+            raise
+        joined = pc.binary_join(pa.ListArray.from_arrays(pieces.offsets, names), ",")
+        return Entries(
+            place=place,
+            texts={"ids": ids},
+            row=np.repeat(queries, count),
+            lineage=np.repeat(self.lineages.numbers(joined), count),
+            step=np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count),
+            value=value.to_numpy(zero_copy_only=False),
+        )
+
+    def _refuse(self, place: Any, lineages: list[list[str]]) -> None:
+        for line, pieces in zip(place.tolist(), lineages, strict=True):
+            for piece in pieces:
+                if not _PIECE.match(piece):
+                    raise FileError(f"{self.path}, line {line:,}: {piece!r} has no confidence. {_EXPECTED}.")
+
+
+def _parsed(text: str) -> Lineage:
+    return as_lineage(map(Step.of, text.split(",")))

@@ -1,0 +1,155 @@
+"""Labels in a file of their own, joined by id."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hedgerow as hr
+from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, UnknownNameError
+from tests.make_scores import H, probabilities, save_npz, save_table
+from tests.score_files.test_tool_formats import BACTERIA, MAMMALS, written
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LONG = "id,class,score\na,cod,1\nb,eel,1\nc,wren,1\n"
+
+
+def joined(scores: Path, labels: Path, tree: hr.Hierarchy = H, **options: Any) -> tuple[dict[str, str], list[str]]:
+    """Return the label of each id, and the warnings."""
+    opened = hr.open_scores(scores, tree, labels_file=labels, **options)
+    found: dict[str, str] = {}
+    for block in opened:
+        assert block.ids is not None
+        assert block.labels is not None
+        assert len(block.likelihoods) == len(block.ids)
+        found |= dict(zip(block.ids.tolist(), tree.names[block.labels].tolist(), strict=True))
+    return found, opened.warnings
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet"])
+def test_labels_are_joined_by_id(suffix: str, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"id": ["c", "a", "b"], "label": ["bird", "cod", "animal"]})
+    path = tmp_path / f"labels.{suffix}"
+    if suffix == "parquet":
+        frame.to_parquet(path, index=False)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if suffix == "tsv" else ",")
+    expected = {"a": "cod", "b": "animal", "c": "bird"}
+    assert joined(written(tmp_path / "long.csv", LONG), path) == (expected, [])
+    p = probabilities(3)
+    wide = save_table(tmp_path / "wide.csv", p, id=["a", "b", "c"])
+    assert joined(wide, path) == (expected, [])
+    archive = save_npz(tmp_path / "wide.npz", probabilities=p, ids=["a", "b", "c"], labels=["eel"] * 3)
+    assert joined(archive, path) == (expected, [])  # the file of labels counts, not the labels of the scores
+
+
+def test_what_is_left_over_is_counted_and_named(tmp_path: Path) -> None:
+    labels = written(tmp_path / "labels.csv", "id,label\nb,eel\nx,cod\ny,cod\n")
+    scores = written(tmp_path / "long.csv", LONG)
+    found, warnings = joined(scores, labels)
+    assert found == {"b": "eel"}
+    assert warnings == [
+        f"2 examples have no label in {labels} and are left out: 'a' and 'c'.",
+        f"2 labels in {labels} are for ids not in {scores}: 'x' and 'y'.",
+    ]
+    p = probabilities(3)
+    wide = save_table(tmp_path / "wide.csv", p, id=["a", "b", "c"])
+    (block,) = hr.open_scores(wide, H, labels_file=labels)
+    np.testing.assert_array_equal(
+        block.q, hr.likelihood.from_leaves(H, p[1:2], classes=["robin", "wren", "cod", "eel"])
+    )
+
+
+def test_no_id_in_common(tmp_path: Path) -> None:
+    labels = written(tmp_path / "labels.csv", "id,label\nx,cod\n")
+    with pytest.raises(ScoreError, match=r"No id of .*long.csv is in .*labels.csv.*'a', 'b' and 1 more.*'x'"):
+        joined(written(tmp_path / "long.csv", LONG), labels)
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "tree"),
+    [
+        (
+            "id,lineage",
+            ["a,d__Bacteria; p__Firmicutes; c__Bacilli", "b,d__Bacteria", 'c,"Bacteria,Firmicutes"'],
+            BACTERIA,
+        ),
+        ("id,label", ["a,d:Bacteria;p:Firmicutes;c:Bacilli", "b,Bacteria", "c,Bacteria; Firmicutes"], BACTERIA),
+        (
+            "id,domain,phylum,class",
+            ["a,Bacteria,Firmicutes,Bacilli", "b,Bacteria,,", "c,Bacteria,Firmicutes,"],
+            BACTERIA,
+        ),
+    ],
+)
+def test_labels_may_be_lineages(columns: str, rows: list[str], tree: hr.Hierarchy, tmp_path: Path) -> None:
+    labels = written(tmp_path / "labels.csv", "\n".join([columns, *rows]) + "\n")
+    scores = written(tmp_path / "s.txt", "".join(f"{name}\td:Bacteria(1.00)\t+\n" for name in "abc"))
+    assert joined(scores, labels, tree)[0] == {"a": "c__Bacilli", "b": "d__Bacteria", "c": "p__Firmicutes"}
+
+
+def test_labels_of_taxonomy_tables(tmp_path: Path) -> None:
+    """A reference taxonomy of QIIME 2 can be the labels."""
+    labels = written(tmp_path / "labels.tsv", "Feature ID\tTaxon\na\td__Archaea; p__Crenarchaeota\n")
+    scores = written(tmp_path / "s.txt", "a\td:Bacteria(1.00)\t+\n")
+    assert joined(scores, labels, BACTERIA)[0] == {"a": "p__Crenarchaeota"}
+
+
+def test_labels_outside_the_tree(tmp_path: Path) -> None:
+    labels = written(tmp_path / "labels.csv", "id,label\na,blank\nb,eel\n")
+    scores = written(tmp_path / "long.csv", "id,class,score\na,blank,0.5\nb,eel,0.5\n")
+    assert joined(scores, labels, outside=["blank"])[0] == {"a": "animal", "b": "eel"}
+    with pytest.raises(UnknownNameError, match="1 label cannot be found in the tree: 'blank'"):
+        joined(scores, labels, outside=["*"])  # whatever is outside among the scores; labels need their names
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        ("id,label\na,cod\na,eel\n", ScoreError, "the id 'a' stands there twice, in rows 0 and 1"),
+        ("id,label\na,\n", ScoreError, "row 0 (counted from 0) has no label"),
+        ("id,label\n,cod\n", ScoreError, "row 0 (counted from 0) has no id"),
+        (
+            "id,label\na,codd\nb,codd\n",
+            UnknownNameError,
+            "'codd' (2 examples): the tree has no 'codd'. Did you mean 'cod'?",
+        ),
+        ("id,name\na,cod\n", FileError, "no column 'label' for the labels"),
+        ("name,label\na,cod\n", FileError, "no column 'id' for the ids"),
+        ("id,label,label\na,cod,cod\n", FileError, "two columns 'label'"),
+    ],
+)
+def test_bad_files_of_labels(text: str, error: type[HedgerowError], said: str, tmp_path: Path) -> None:
+    labels = written(tmp_path / "labels.csv", text)
+    with pytest.raises(error) as caught:
+        joined(written(tmp_path / "long.csv", LONG), labels)
+    assert said in str(caught.value)
+    assert str(labels) in str(caught.value)
+
+
+def test_labels_need_ids(tmp_path: Path) -> None:
+    labels = written(tmp_path / "labels.csv", "id,label\na,cod\n")
+    with pytest.raises(ScoreError, match="has no ids"):
+        joined(save_table(tmp_path / "wide.csv", probabilities(2)), labels)
+    with pytest.raises(ParameterError, match="joined by id"):
+        joined(written(tmp_path / "long.csv", LONG), written(tmp_path / "labels.txt", "cod\n"))
+    with pytest.raises(ScoreError, match=r"needs labels.*labels_file='FILE'"):
+        hr.open_scores(written(tmp_path / "long.csv", LONG), H)
+
+
+def test_another_name_of_the_columns(tmp_path: Path) -> None:
+    labels = written(tmp_path / "labels.csv", "image,species\na,cod\nb,eel\nc,wren\n")
+    scores = written(tmp_path / "long.csv", LONG.replace("id,", "image,", 1))
+    found, _ = joined(scores, labels, scores_format="long", id_column="image", label_column="species")
+    assert found == {"a": "cod", "b": "eel", "c": "wren"}
+
+
+def test_names_as_a_tool_would_write_them(tmp_path: Path) -> None:
+    labels = written(tmp_path / "labels.csv", "id,label\na,puma_concolor\n")
+    scores = written(tmp_path / "long.csv", "id,class,score\na,Felidae,1\n")
+    assert joined(scores, labels, MAMMALS)[0] == {"a": "Puma concolor"}
