@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hedgerow.arrays import UNIT, as_numpy, map_row_blocks, row_sums, sum_below, sum_rounding, with_ancestors
-from hedgerow.errors import ScoreError, UnknownNameError, argument, closest, counted, some
+from hedgerow.errors import ScoreError, UnknownNameError, a_number, argument, closest, counted, some
 from hedgerow.likelihood.sparse import SparseLikelihoods
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class _Entries(NamedTuple):
 def _row_numbers(row: ArrayLike, rows: int) -> Indices:
     """Return the examples of entries, checked."""
     number = as_numpy(row)
-    if rows < 0:
+    if a_number(rows, "rows") < 0:
         raise ScoreError(f"rows must be the number of examples, not {rows}.")
     if not number.size:
         return np.zeros(number.shape, dtype=np.int64)
