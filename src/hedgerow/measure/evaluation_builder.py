@@ -320,7 +320,7 @@ def _blocks(
 
 def _doubts(hierarchy: Hierarchy, labels: NDArray[np.int32], answers: Answers) -> Iterator[str]:
     """Warn if a model is confident but no better than chance: a typical sign of columns in the wrong order."""
-    known = hierarchy.is_leaf[labels]
+    known = hierarchy.is_leaf[labels] & (answers.predictions["leaf"] > 0)  # no leaf is likely, without scores
     answer, label = answers.predictions["leaf"][known], labels[known]
     number = len(label)
     if number < _ENOUGH_EXAMPLES:
