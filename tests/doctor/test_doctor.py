@@ -308,7 +308,7 @@ def test_bad_score_files(tree: str) -> None:
         assert problem.kind == "unreadable scores"
         assert part in problem.message
     Path("scores.csv.gz").write_bytes(b"junk")
-    with pytest.raises(ParameterError, match=r"not from '\.gz'"):
+    with pytest.raises(ParameterError, match=r"cannot be told"):
         examine(tree, scores="scores.csv.gz")
     Path("tree.csv").write_text("r,label\nr,b\n")
     (problem,) = examine(tree, scores=save_scores("scores.csv", ["label", "b"])).problems

@@ -86,7 +86,7 @@ def compare(
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
     hierarchy = None if tree_file is None else tree_file.read()
     # Pass on only what was given: a folder must agree with it, and a score file has defaults for the rest.
-    given = {"information": information, "below_label": below_label}
+    given = {"information": information, "below_label": below_label, "single_child": reading.single_child}
     options: dict[str, Any] = {name: option.value for name, option in given.items() if option is not None}
 
     def evaluation(path: Path) -> Evaluation:

@@ -9,24 +9,22 @@ import typer
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
-    ClassColumnsOption,
-    ClassPrefixOption,
-    DelimiterOption,
     DisambiguateOption,
-    IdColumnOption,
     JsonOption,
-    LabelColumnOption,
     NaOption,
     Output,
     PrefixesOption,
     RootOption,
+    ScoreReading,
     SeparatorOption,
     TreeFormatOption,
     check_outputs,
-    class_columns,
+    reads_scores,
     write_json,
 )
 from hedgerow.errors import as_options
+
+_NOT_TAKEN = ("logits", "renormalise", "labels_file", "only", "single_child")
 
 
 @app.command(
@@ -34,11 +32,13 @@ from hedgerow.errors import as_options
     "hedgerow doctor lineages.csv --tree-format lineages --labels labels.txt\n\n"
     "hedgerow doctor tree.csv --scores model.npz --json findings.json"
 )
+@reads_scores(without=_NOT_TAKEN)
 def doctor(
+    reading: ScoreReading,
     tree: Annotated[Path, typer.Argument(metavar="TREE", help="The tree.", show_default=False)],
     scores: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Scores whose classes should fit the tree (.npz, .csv, .parquet)."),
+        typer.Option(metavar="FILE", help="Scores whose classes should fit the tree."),
     ] = None,
     labels: Annotated[
         Path | None,
@@ -57,11 +57,6 @@ def doctor(
     disambiguate: DisambiguateOption = False,
     na: NaOption = None,
     prefixes: PrefixesOption = None,
-    label_column: LabelColumnOption = None,
-    id_column: IdColumnOption = None,
-    columns: ClassColumnsOption = None,
-    class_prefix: ClassPrefixOption = None,
-    delimiter: DelimiterOption = None,
     json_file: JsonOption = None,
 ) -> None:
     """Describe a tree in plain words, and explain everything that is wrong with it.
@@ -83,11 +78,7 @@ def doctor(
             disambiguate=disambiguate,
             na=tuple(na or ()),
             prefixes=prefixes,
-            label_column=label_column,
-            id_column=id_column,
-            class_columns=class_columns(columns),
-            class_prefix=class_prefix,
-            delimiter=delimiter,
+            **{name: value for name, value in reading.keywords.items() if name not in _NOT_TAKEN},
         )
     diagnosis.print(Output())
     if json_file is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -73,7 +74,9 @@ def evaluate(
     from hedgerow.measure import MEMBERS, try_evaluation_folder
     from hedgerow.show import print_evaluation
 
-    check_outputs(json_file, figure, folder=output, members=MEMBERS, inputs=(scores, tree, data))
+    check_outputs(
+        json_file, figure, folder=output, members=MEMBERS, inputs=(scores, tree, data, reading.labels_file)
+    )
     if output is not None:
         try_evaluation_folder(output)
     draw = drawing(figure, rules)
@@ -88,15 +91,14 @@ def evaluate(
         replicates=bootstrap,
         progress=bar,
     )
-    again = [
-        *([] if tree_file is None else tree_file.arguments),
-        *reading.arguments,
-        *([] if information is Information.leaves else ["--information", information.value]),
-    ]
+    tree_arguments = [] if tree_file is None else tree_file.arguments
+    measured = [] if information is Information.leaves else ["--information", information.value]
+    again = [*tree_arguments, *reading.arguments, *measured]
+    unlabelled = [*tree_arguments, *replace(reading, labels_file=None).arguments, *measured]
     print_evaluation(
         found,
         Output(),
-        predict=shlex.join([str(scores), *([] if data is None else ["--data", str(data)]), *again]),
+        predict=shlex.join([str(scores), *([] if data is None else ["--data", str(data)]), *unlabelled]),
         compare=shlex.join([str(scores), "OTHER", *again] if output is None else [str(output), "OTHER"]),
     )
     if output is not None:

@@ -329,6 +329,7 @@ class ScoreReading:
             "class_columns": class_columns(self.class_columns),
             "outside": tuple(self.outside or ()),
             "only": None if self.only is None else _listed(self.only) or [self.only],
+            "single_child": self.single_child and self.single_child.value,
         }
 
     @property
@@ -425,9 +426,11 @@ def open_any_scores(
             raise ParameterError(f"{path} is a training run, not a table: leave out {refused[0]}.")
         run = RunFolder(path)
         if data is not None:
-            return RunScores(run, data, labels=labels)
+            return RunScores(run, data, labels=labels, single_child=reading.keywords["single_child"] or "skip")
         run.metrics()  # an error if the run is not finished
-        return open_scores(run.scores, run.hierarchy(), labels=labels)
+        return open_scores(
+            run.scores, run.hierarchy(), labels=labels, single_child=reading.keywords["single_child"]
+        )
     if not path.exists():
         raise FileError(f"{path} does not exist. Give a score file, or the folder of a training run.")
     if data is not None:

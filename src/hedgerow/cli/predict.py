@@ -100,13 +100,13 @@ def predict(
 
     check_outputs(output, json_file, inputs=(scores, tree, data, reading.labels_file))
     check_layout(output, layout.value, spreadsheet_safe)
-    answer = answering_rule(tau, rule, information.value)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
     file = open_any_scores(scores, tree_file, data, reading, labels=False)
+    answer = answering_rule(tau, rule, information.value, file.single_child)
     written = write_predictions(
         output, file, answer, layout=layout.value, spreadsheet_safe=spreadsheet_safe, progress=bar
     )
-    print_written(written, str(output), file.warnings, Output())
+    print_written(written, str(output), file.warnings, Output(), single_child=file.single_child)
     if json_file is not None:
         write_json(
             json_file,

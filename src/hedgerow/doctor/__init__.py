@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from hedgerow.doctor.data import LabelFacts, ScoreFacts, examine_data
+from hedgerow.doctor.data import LabelFacts, Listing, ScoreFacts, examine_data
 from hedgerow.doctor.tree import Level, TreeFacts, remarks, tree_facts
 from hedgerow.errors import HedgerowError, ParameterError
 from hedgerow.score_files import ColumnNames
@@ -41,7 +41,7 @@ class Diagnosis:
     scores: ScoreFacts | None = None
     reading: dict[str, str | bool | tuple[str, ...] | None] = field(default_factory=dict)
     """How the tree was read: the arguments of `Hierarchy.read`."""
-    score_reading: dict[str, str | list[str] | None] = field(default_factory=dict)
+    score_reading: dict[str, Any] = field(default_factory=dict)
     """How the scores are to be read: arguments of `open_scores`."""
 
     @property
@@ -77,6 +77,10 @@ def examine(
     class_columns: Sequence[str] | None = None,
     class_prefix: str | None = None,
     delimiter: str | None = None,
+    scores_format: str = "auto",
+    columns: Literal["own"] | None = None,
+    outside: Sequence[str] = (),
+    votes: bool = False,
 ) -> Diagnosis:
     """Read a tree and say what it is like and what is wrong with it, or with the data that should fit it.
 
@@ -87,8 +91,7 @@ def examine(
     format
         One of `hedgerow.tree.FORMATS`; by default decided by the extension.
     scores
-        A score file (`.npz`, `.csv`, `.parquet`), of which only the names are read: its classes, and its
-        labels unless `labels` is given.
+        A score file. Of a wide one only the names are read: its classes, and its labels unless `labels` is given.
     labels
         A file of labels: `.txt` with one label a line, or `.csv`, `.tsv`, `.parquet` with a column `label`; also
         an `.npz` file with a member `labels`.
@@ -96,7 +99,7 @@ def examine(
         A JSON file of display names, ``{"n02084071": "dog", ...}``.
     root, separator, disambiguate, na
         As for `Hierarchy.read`.
-    label_column, id_column, class_columns, class_prefix, delimiter
+    label_column, id_column, class_columns, class_prefix, delimiter, scores_format, columns, outside, votes
         As for `open_scores`; `label_column` and `delimiter` hold for the file of labels, too.
 
     Raises
@@ -127,7 +130,8 @@ def examine(
         hierarchy = hierarchy.with_titles(read_titles(titles))
     facts = tree_facts(hierarchy)
     names = ColumnNames(label_column, id_column, class_columns, class_prefix)
-    found = examine_data(hierarchy, _shown(scores), _shown(labels), names, delimiter)
+    listing = Listing(scores_format, columns, tuple(outside), votes)
+    found = examine_data(hierarchy, _shown(scores), _shown(labels), names, delimiter, listing)
     return Diagnosis(
         shown,
         kind,
@@ -143,6 +147,10 @@ def examine(
             "class_columns": None if class_columns is None else list(class_columns),
             "class_prefix": class_prefix,
             "delimiter": delimiter,
+            "scores_format": scores_format,
+            "columns": columns,
+            "outside": list(outside),
+            "votes": votes,
         },
     )
 

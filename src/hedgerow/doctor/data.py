@@ -5,18 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from hedgerow.doctor.tree import SAME_CHARACTERS, visible
 from hedgerow.errors import HedgerowError, ParameterError, ScoreError, counted, nearest
 from hedgerow.files import require_file
-from hedgerow.score_files import ColumnFit, check_clash, open_reader, read_labels
+from hedgerow.score_files import (
+    WIDE,
+    ColumnFit,
+    check_clash,
+    find_format,
+    open_reader,
+    open_scores,
+    read_labels,
+)
 from hedgerow.tree import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hedgerow.score_files import ColumnKind, ColumnNames
+    from hedgerow.score_files import ColumnNames
     from hedgerow.tree import Hierarchy
 
 _UNKNOWN_SHOWN = 10
@@ -48,8 +56,9 @@ class ScoreFacts:
 
     source: str
     columns: int
-    kind: ColumnKind | None
-    """"leaves", "nodes", or None where they are neither."""
+    """Number of class columns; in a file that lists classes, of examples."""
+    kind: str | None
+    """"leaves", "nodes", "own" or the format of a file that lists classes; None where they do not fit."""
     repeated: list[str]
     missing: list[str]
     extra: list[str]
@@ -64,8 +73,23 @@ class DataFindings:
     problems: list[Problem]
 
 
+@dataclass(frozen=True)
+class Listing:
+    """How a score file is to be read beyond its columns: arguments of `open_scores`."""
+
+    scores_format: str = "auto"
+    columns: Literal["own"] | None = None
+    outside: tuple[str, ...] = ()
+    votes: bool = False
+
+
 def examine_data(
-    hierarchy: Hierarchy, scores: str | None, labels: str | None, names: ColumnNames, delimiter: str | None
+    hierarchy: Hierarchy,
+    scores: str | None,
+    labels: str | None,
+    names: ColumnNames,
+    delimiter: str | None,
+    listing: Listing,
 ) -> DataFindings:
     """Compare the columns of a score file, and labels, with a tree.
 
@@ -77,27 +101,62 @@ def examine_data(
         A score file and a file of labels, if there are any; without the latter, the labels of the former count.
     names, delimiter
         What the columns are called, and what separates them, where that is not as usual.
+    listing
+        How else the scores are to be read.
     """
     problems: list[Problem] = []
     score_facts, listed = None, None
     if scores is not None:
         require_file(scores)
         with _noting("unreadable scores", problems):
-            reader = open_reader(scores, names, delimiter=delimiter, labels=False)
-            check_clash(hierarchy, reader)
-            fit = ColumnFit.of(hierarchy, reader)
-            score_facts = ScoreFacts(scores, fit.columns, fit.kind, fit.repeated, fit.missing, fit.extra)
-            if fit.kind is None:
-                problems.append(Problem("score columns", fit.misfit(hierarchy, reader), _FITTING))
+            found = find_format(scores, listing.scores_format, delimiter)
+            if found == WIDE:
+                score_facts = _column_facts(hierarchy, scores, names, delimiter, listing, problems)
+            else:
+                score_facts = _listing_facts(hierarchy, scores, found, names, delimiter, listing)
     if labels is not None:
         require_file(labels)
         with _noting("unreadable labels", problems):
             listed = read_labels(labels, label_column=names.label_column, delimiter=delimiter)
-    elif score_facts is not None:
+    elif score_facts is not None and found == WIDE:
         with _noting("unreadable labels", problems):
             listed = _labels_of_scores(score_facts.source, names, delimiter)
     label_facts = None if listed is None else _label_facts(hierarchy, labels or scores or "", listed)
     return DataFindings(label_facts, score_facts, problems + _label_problems(label_facts))
+
+
+def _column_facts(
+    hierarchy: Hierarchy,
+    path: str,
+    names: ColumnNames,
+    delimiter: str | None,
+    listing: Listing,
+    problems: list[Problem],
+) -> ScoreFacts:
+    """Compare the columns of a wide file with a tree; only the names are read."""
+    reader = open_reader(path, names, delimiter=delimiter, labels=False)
+    check_clash(hierarchy, reader)
+    fit = ColumnFit.of(hierarchy, reader, own=listing.columns == "own", outside=listing.outside)
+    if fit.kind is None:
+        problems.append(Problem("score columns", fit.misfit(hierarchy, reader), _FITTING))
+    return ScoreFacts(path, fit.columns, fit.kind, fit.repeated, fit.missing, fit.extra)
+
+
+def _listing_facts(
+    hierarchy: Hierarchy, path: str, found: str, names: ColumnNames, delimiter: str | None, listing: Listing
+) -> ScoreFacts:
+    """Read a file that lists classes; an error says what does not fit the tree."""
+    opened = open_scores(
+        path,
+        hierarchy,
+        scores_format=found,
+        votes=listing.votes,
+        outside=listing.outside,
+        labels=False,
+        id_column=names.id_column,
+        delimiter=delimiter,
+    )
+    return ScoreFacts(path, sum(len(block) for block in opened), found, [], [], [])
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import textwrap
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hedgerow.doctor import Diagnosis
-    from hedgerow.doctor.data import LabelFacts
+    from hedgerow.doctor.data import LabelFacts, ScoreFacts
     from hedgerow.doctor.tree import Level, TreeFacts
     from hedgerow.tree import Problem
 
 _PROBLEMS_SHOWN = 25
+_FITS = {"leaves": "exactly the leaves", "nodes": "exactly the nodes of the tree", "own": "nodes of the tree"}
 _WIDEST_LINE = 110
 _LISTED = 10  # class columns that a command lists; for more, it names a file
 
@@ -46,9 +47,7 @@ def _paragraphs(diagnosis: Diagnosis, width: int) -> Iterator[Text]:
         for sentence in _tree_sentences(diagnosis.tree):
             yield _wrapped(sentence, width)
     if diagnosis.scores is not None and diagnosis.scores.kind is not None:
-        fit = {"leaves": "the leaves", "nodes": "the nodes of the tree"}[diagnosis.scores.kind]
-        columns = counted(diagnosis.scores.columns, "class column", "class columns")
-        yield _wrapped(f"Scores: the {columns} of {diagnosis.scores.source} are exactly {fit}.", width)
+        yield _wrapped(_score_sentence(diagnosis.scores), width)
     if diagnosis.labels is not None:
         yield _wrapped(_label_sentence(diagnosis.labels), width)
     for remark in diagnosis.remarks:
@@ -133,6 +132,16 @@ def _tree_sentences(facts: TreeFacts) -> Iterator[str]:
     )
 
 
+def _score_sentence(facts: ScoreFacts) -> str:
+    if facts.kind in _FITS:
+        columns = counted(facts.columns, "class column", "class columns")
+        return f"Scores: the {columns} of {facts.source} are {_FITS[facts.kind]}."
+    examples = counted(facts.columns, "example", "examples")
+    return (
+        f"Scores: every class that {facts.source} lists for its {examples} is in the tree (format {facts.kind})."
+    )
+
+
 def _label_sentence(facts: LabelFacts) -> str:
     text = (
         f"Labels: {counted(facts.examples, 'example', 'examples')} in {facts.source} with "
@@ -158,6 +167,9 @@ def _advice(diagnosis: Diagnosis) -> str:
     if diagnosis.scores is None:
         return f"see whether your model's scores fit the tree:\n  hedgerow doctor {tree} --scores FILE"
     reading = {name: _on_command_line(value) for name, value in diagnosis.score_reading.items()}
+    reading["outside"] = tuple(diagnosis.score_reading["outside"])
+    if diagnosis.scores.kind not in _FITS:
+        reading["labels_file"] = diagnosis.labels.source
     scores = shlex.join([diagnosis.scores.source, *options(**reading)])
     return (
         f"the names in tree, labels and scores fit together; look at the scores themselves:\n"
@@ -165,7 +177,7 @@ def _advice(diagnosis: Diagnosis) -> str:
     )
 
 
-def _on_command_line(value: str | list[str] | None) -> str | None:
+def _on_command_line(value: Any) -> Any:
     if not isinstance(value, list):
         return value
     listed = ",".join(value)

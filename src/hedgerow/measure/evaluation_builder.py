@@ -191,7 +191,7 @@ def evaluate(
     name: str = "scores",
     rules: Mapping[str, Rule] = RULES,
     information: InformationKind | ArrayLike = "leaves",
-    single_child: SingleChild = "skip",
+    single_child: SingleChild | None = None,
     below_label: BelowLabel = "label",
     scale: Scale | None = None,
     replicates: int = 0,
@@ -222,7 +222,8 @@ def evaluate(
     information
         The measure of specificity: see `Hierarchy.information`.
     single_child
-        Whether nodes with one child may be answers ("answer") or not ("skip").
+        Whether nodes with one child may be answers ("answer") or not ("skip"); by default what the score file
+        says, else "skip".
     below_label
         How to count an answer below its label: as the "label" or as "wrong".
     scale
@@ -245,11 +246,12 @@ def evaluate(
     """
     if replicates < 0:
         raise ParameterError(f"replicates must be 0 or more, not {replicates}.")
+    usual: SingleChild = getattr(scores, "single_child", "skip")
     builder = EvaluationBuilder(
         hierarchy,
         rules=rules,
         information=information,
-        single_child=single_child,
+        single_child=single_child or usual,
         below_label=below_label,
         scale=scale,
     )
@@ -318,7 +320,7 @@ def _blocks(
 
 def _doubts(hierarchy: Hierarchy, labels: NDArray[np.int32], answers: Answers) -> Iterator[str]:
     """Warn if a model is confident but no better than chance: a typical sign of columns in the wrong order."""
-    known = hierarchy.is_leaf[labels]
+    known = hierarchy.is_leaf[labels] & (answers.predictions["leaf"] > 0)  # no leaf is likely, without scores
     answer, label = answers.predictions["leaf"][known], labels[known]
     number = len(label)
     if number < _ENOUGH_EXAMPLES:

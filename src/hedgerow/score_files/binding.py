@@ -189,6 +189,7 @@ class Binder:
         self._anything = ANYTHING in named
         self._outside = {folded(name) for name in named - {ANYTHING}}
         self._end: list[int] = hierarchy.end.tolist()
+        self._found: dict[tuple[int, Step], int | str | None] = {}
         self._aliases: Mapping[str, int] = getattr(hierarchy, "aliases", {})
 
     @cached_property
@@ -236,7 +237,11 @@ class Binder:
             if self._outside and any(folded(name) in self._outside for name in step.names):
                 skipped = []  # what leads to a class outside the tree may be outside it as well
                 break
-            found = self._find(step, here) if step.names[0] else NO_NODE
+            found: int | str | None = NO_NODE
+            if step.names[0]:
+                if (here, step) not in self._found:  # lineages share their beginnings
+                    self._found[here, step] = self._find(step, here)
+                found = self._found[here, step]
             if isinstance(found, str):
                 problem, stop = found, number
                 break

@@ -103,7 +103,8 @@ class ListedScores(Source):
         if self._votes:
             self._check(entries, 0, np.inf, "A number of votes is 0 or more")
         else:
-            self._check(entries, 0, _MOST, "A score is a probability, between 0 and 1")
+            votes = f"for numbers of votes, say {argument('votes', True)}"
+            self._check(entries, 0, _MOST, f"A score is a probability, between 0 and 1; {votes}")
             self._check_sums(entries)
         row, node, value = _added_up(entries.row, node, entries.value, len(self.hierarchy))
         return likelihood.from_top(self.hierarchy, row, node, value, rows=len(entries), renormalise=self._votes)

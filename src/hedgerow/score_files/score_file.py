@@ -35,6 +35,8 @@ class Scores(Protocol):
     path: str
     hierarchy: Hierarchy
     warnings: list[str]
+    single_child: SingleChild
+    """Whether a node with one child is an "answer" of its own, or left out ("skip"), unless told otherwise."""
 
     @property
     def rows(self) -> int | None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from hedgerow.infer import SingleChild
     from hedgerow.measure import Difference, Evaluation, SystemComparison
     from hedgerow.score_files import Written
 
@@ -39,6 +40,7 @@ MEANINGS = {
 _COMPARED = ("AP", "AC", "R@90C", "R@95C", "majority_F1", "leaf_F1", "leaf_exact")
 _RULE_COLUMNS = ("correct", "exact", "precision", "recall", "f1")
 _DIFFERENCES = ("AP", "R@95C", "majority_F1", "leaf_exact")
+_SINGLE_CHILD = "Nodes with a single child are answers of their own (--single-child skip leaves them out)."
 _SAFE = 0.95  # the share of answers that are right at the proposed threshold
 _NEARLY = 0.99  # the share of the recall that a rounded threshold must keep
 _VERDICTS = {None: (" ", ""), "better": ("▲", "green"), "worse": ("▼", "red"), "unclear": ("≈", "dim")}
@@ -66,6 +68,8 @@ def print_evaluation(
     console.print(
         Text(f"{evaluation.name}: {examples}, a tree of {len(hierarchy):,} nodes with {leaves}\n", style="bold")
     )
+    if evaluation.single_child == "answer":
+        console.print(Text(f"{_SINGLE_CHILD}\n"))
     _print_summary(evaluation, console)
     _print_rules(evaluation, console)
     for warning in evaluation.warnings:
@@ -109,11 +113,15 @@ def print_comparison(comparison: SystemComparison, console: Console) -> None:
             console.print(Text(f"Warning, {evaluation.name}: {warning}\n", style="yellow"))
 
 
-def print_written(written: Written, output: str, warnings: Sequence[str], console: Console) -> None:
+def print_written(
+    written: Written, output: str, warnings: Sequence[str], console: Console, *, single_child: SingleChild = "skip"
+) -> None:
     """Print how many answers were written, in total and by rank, or by depth if there are no ranks."""
     answers = counted(written.examples, "answer", "answers")
     sure = f"with a mean confidence of {written.mean_confidence:.1%}"
     console.print(Text(f"{answers} written to {output}, {sure}.\n", style="bold"))
+    if single_child == "answer":
+        console.print(Text(f"{_SINGLE_CHILD}\n"))
     rows = [("the root: no answer", written.by_depth[0])]
     if written.by_rank is None:
         rows += [(str(depth), number) for depth, number in enumerate(written.by_depth) if depth]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from os import PathLike
 
+    from hedgerow.infer import SingleChild
     from hedgerow.learn.training.run_folder import RunFolder
     from hedgerow.tree import Hierarchy
 
@@ -40,12 +41,22 @@ class RunScores:
         named after their classes.
     labels
         Whether labels are needed. If not, they are ignored.
+    single_child
+        Whether a node with one child is an "answer" of its own, or left out ("skip").
     """
 
-    def __init__(self, run: RunFolder, path: str | PathLike[str], *, labels: bool = True) -> None:
+    def __init__(
+        self,
+        run: RunFolder,
+        path: str | PathLike[str],
+        *,
+        labels: bool = True,
+        single_child: SingleChild = "skip",
+    ) -> None:
         self.path = os.fspath(path)
         self.hierarchy = run.hierarchy()
         self.warnings: list[str] = []
+        self.single_child: SingleChild = single_child
         self._labelled = labels
         self._classifier = run.classifier()
         shape = self._classifier.input_shape

@@ -1,0 +1,143 @@
+"""From the output of a tool to a curve and to answers, by the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.cli.test_evaluate import hedgerow
+from tests.make_scores import H, probabilities, save_table
+from tests.score_files.simulated import DATA
+
+SPECIES = ("--tree", str(DATA / "lineages.csv"), "--tree-format", "lineages")
+MAMMALS = ("--tree", str(DATA / "mammals.csv"), "--tree-format", "lineages")
+
+
+@pytest.fixture(autouse=True)
+def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    Path("traps.csv").write_text(
+        "id,label\ncam1/0001.jpg,odocoileus virginianus\ncam1/0002.jpg,blank\n"
+        "cam2/0003.jpg,puma concolor\ncam2/0004.jpg,puma concolor\n"
+    )
+    Path("photos.csv").write_text("id,label\na.jpg,Ursus arctos\nb.jpg,Lynx canadensis\n")
+    Path("asvs.csv").write_text(
+        "id,label\nasv1,g__Bacillus\nasv2,Lactobacillus\nasv3,d__Archaea\nasv4,Firmicutes\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "examples"),
+    [
+        (("sintax.txt", *SPECIES, "--labels", str(DATA / "labels.csv")), 60),
+        (("rdp-allrank.txt", *SPECIES, "--labels", str(DATA / "genus-labels.csv")), 60),
+        (("rdp-fixrank.txt", *SPECIES, "--labels", str(DATA / "genus-labels.csv")), 60),
+        (("taxonomy.tsv", "--tree", str(DATA / "bacteria.txt"), "--labels", "asvs.csv"), 4),
+        (("speciesnet.json", *MAMMALS, "--labels", "traps.csv", "--outside", "*", "--outside", "blank"), 4),
+        (("pybioclip.csv", *MAMMALS, "--labels", "photos.csv"), 2),
+    ],
+)
+def test_from_a_tool_to_a_curve(
+    arguments: tuple[str, ...], examples: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, *rest = arguments
+    out, _ = hedgerow(capsys, "evaluate", str(DATA / name), *rest, "--json", "e.json", "-o", "saved")
+    assert "Nodes with a single child are answers of their own" in out
+    found = json.loads(Path("e.json").read_text())
+    assert found["examples"] == examples
+    assert found["single_child"] == "answer"
+    assert 0 <= found["summary"]["AP"] <= 1
+    # What the command proposes works as it stands, and the answers can be read by other tools.
+    hedgerow(capsys, "compare", "saved", str(DATA / name), *rest, "--bootstrap", "0")
+    kept = rest[: rest.index("--labels")] + rest[rest.index("--labels") + 2 :]
+    out, _ = hedgerow(capsys, "predict", str(DATA / name), *kept, "--tau", "0.5", "-o", "answers.csv")
+    assert "Nodes with a single child are answers of their own" in out
+    assert len(pd.read_csv("answers.csv")) >= examples
+    hedgerow(capsys, "predict", str(DATA / name), *kept, "--tau", "0.5", "--as", "qiime2", "-o", "t.tsv")
+    assert Path("t.tsv").read_text().startswith("Feature ID\tTaxon\tConfidence\n")
+    hedgerow(capsys, "predict", str(DATA / name), *kept, "--tau", "0.5", "--as", "camtrap-dp", "-o", "o.csv")
+    assert "classificationProbability" in Path("o.csv").read_text()
+
+
+def test_warnings_say_what_was_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    labels = str(DATA / "labels.csv")
+    out, _ = hedgerow(
+        capsys, "evaluate", str(DATA / "sintax.txt"), *SPECIES, "--labels", labels, "--json", "e.json"
+    )
+    said = " ".join(out.split())
+    assert "Warning: 8 of 61 examples are unclassified" in said
+    assert f"Warning: 1 example has no label in {labels} and is left out: 'short'." in said
+    assert (
+        f"hedgerow predict {DATA / 'sintax.txt'} --tree {DATA / 'lineages.csv'} --tree-format lineages --tau"
+        in said
+    )
+    assert len(json.loads(Path("e.json").read_text())["warnings"]) == 2
+
+
+def test_single_child_may_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = (str(DATA / "sintax.txt"), *SPECIES, "--labels", str(DATA / "labels.csv"), "--json", "e.json")
+    out, _ = hedgerow(capsys, "evaluate", *arguments, "--single-child", "skip")
+    assert "Nodes with a single child" not in out
+    assert json.loads(Path("e.json").read_text())["single_child"] == "skip"
+
+
+def test_a_part_of_the_tree(capsys: pytest.CaptureFixture[str]) -> None:
+    H.to_edges("tree.csv")
+    save_table(Path("s.csv"), probabilities(4, columns=3), ["robin", "wren", "cod"], label=["cod"] * 4)
+    _, error = hedgerow(capsys, "evaluate", "s.csv", "--tree", "tree.csv", status=2)
+    assert "say --columns own." in error
+    hedgerow(capsys, "evaluate", "s.csv", "--tree", "tree.csv", "--columns", "own", "--json", "e.json")
+    hedgerow(capsys, "evaluate", "s.csv", "--tree", "tree.csv", "--columns", "own", "--only", "bird")
+    Path("here.txt").write_text("robin\ncod\n")
+    only = ("--columns", "own", "--only", "here.txt")
+    hedgerow(capsys, "predict", "s.csv", "--tree", "tree.csv", *only, "--tau", "0.1", "-o", "a.csv")
+    assert "wren" not in set(pd.read_csv("a.csv")["prediction"])
+
+
+def test_votes(capsys: pytest.CaptureFixture[str]) -> None:
+    H.to_edges("tree.csv")
+    Path("votes.csv").write_text("id,class,score\na,cod,3\na,eel,1\nb,unsure,2\nb,bird,2\n")
+    Path("labels.csv").write_text("id,label\na,cod\nb,robin\n")
+    arguments = ("votes.csv", "--tree", "tree.csv", "--labels", "labels.csv")
+    _, error = hedgerow(capsys, "evaluate", *arguments, "--outside", "unsure", status=2)
+    assert "say --votes" in error
+    hedgerow(capsys, "evaluate", *arguments, "--outside", "unsure", "--votes", "--json", "e.json")
+    assert json.loads(Path("e.json").read_text())["examples"] == 2
+    _, error = hedgerow(capsys, "evaluate", *arguments, "--votes", status=2)
+    assert "say --outside unsure; --outside '*' means" in error
+
+
+def test_messages_name_options(capsys: pytest.CaptureFixture[str]) -> None:
+    _, error = hedgerow(capsys, "evaluate", str(DATA / "sintax.txt"), *SPECIES, status=2)
+    assert "--labels FILE" in error
+    Path("x.txt").write_text("what is this\n")
+    _, error = hedgerow(capsys, "evaluate", "x.txt", *SPECIES, status=2)
+    assert "--scores-format sintax; there are wide, long, lineage" in error
+    _, error = hedgerow(capsys, "evaluate", "x.txt", *SPECIES, "--scores-format", "fasta", status=2)
+    assert "no score format 'fasta'" in error
+
+
+def test_the_doctor_of_what_a_tool_wrote(capsys: pytest.CaptureFixture[str]) -> None:
+    tree = str(DATA / "lineages.csv")
+    labels, scores = str(DATA / "labels.csv"), str(DATA / "sintax.txt")
+    out, _ = hedgerow(capsys, "doctor", tree, "--tree-format", "lineages", "--scores", scores, "--labels", labels)
+    assert "lists for its 61 examples is in the tree (format sintax)" in " ".join(out.split())
+    assert f"hedgerow evaluate {scores} --labels {labels} --tree {tree} --tree-format lineages" in out
+    mammals = str(DATA / "mammals.csv")
+    scores = str(DATA / "speciesnet.json")
+    out, _ = hedgerow(capsys, "doctor", mammals, "--tree-format", "lineages", "--scores", scores, status=1)
+    assert "--outside blank" in out
+
+
+def test_cells_safe_for_spreadsheets(capsys: pytest.CaptureFixture[str]) -> None:
+    H.to_edges("tree.csv")
+    Path("long.csv").write_text("id,class,score\n=1+1,cod,1\n")
+    arguments = ("long.csv", "--tree", "tree.csv", "--tau", "0.5", "-o", "a.csv")
+    hedgerow(capsys, "predict", *arguments)
+    assert "\n0,=1+1," in Path("a.csv").read_text()
+    hedgerow(capsys, "predict", *arguments, "--spreadsheet-safe")
+    assert "\n0,'=1+1," in Path("a.csv").read_text()
