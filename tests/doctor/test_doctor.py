@@ -364,3 +364,32 @@ def test_findings_are_json(tree: str) -> None:
 @pytest.mark.parametrize("path", sorted(REAL_TREES.glob("*.csv")), ids=lambda path: path.stem)
 def test_real_trees_are_sound(path: Path) -> None:
     assert examine(path).ok
+
+
+def test_names_that_only_look_the_same(tree: str) -> None:
+    Path("tree.csv").write_text("root,caf\u00e9\nroot,cafe\u0301\nroot,robin\u200b\nroot,na\u00efve\n", "utf-8")
+    Path("labels.txt").write_text("robin\nnai\u0308ve\ncaf\u00e9\n", "utf-8")
+    diagnosis = examine(tree, labels="labels.txt")
+    assert diagnosis.tree is not None
+    assert diagnosis.tree.twins == [["caf\u00e9", "cafe\u0301"]]
+    assert diagnosis.tree.invisible == ["robin\u200b"]
+    said = words(diagnosis, 1_000)
+    assert r"different characters: 'caf\xe9' and 'cafe\u0301'. They are different classes here." in said
+    assert r"characters that cannot be seen, or accents as characters of their own: 'robin\u200b'." in said
+    assert r"only looks like a name of the tree: 'robin' here, 'robin\u200b' there" in said
+    assert r"'nai\u0308ve' here, 'na\xefve' there" in said
+    assert said.count('unicodedata.normalize("NFC", name), and remove zero-width characters') == 3
+
+
+def test_ranks_that_stand_in_the_names(tree: str) -> None:
+    Path("tree.txt").write_text("k__Fungi/p__Ascomycota\nk__Fungi/p__Basidiomycota\n")
+    assert "they would have ranks: format='prefixed'" in words(examine("tree.txt"), 1_000)
+
+
+def test_labels_may_be_aliases(tree: str) -> None:
+    Path("tree.json").write_text('{"name": "cat", "children": [{"name": "puma", "aliases": ["cougar"]}, "lion"]}')
+    Path("labels.txt").write_text("cougar\nlion\npuma\n")
+    diagnosis = examine("tree.json", labels="labels.txt")
+    assert diagnosis.ok
+    assert diagnosis.labels is not None
+    assert (diagnosis.labels.distinct, diagnosis.labels.without_data) == (2, [])

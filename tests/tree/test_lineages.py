@@ -7,10 +7,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import given
 
 from hedgerow import Hierarchy
 from hedgerow.errors import FileError, ParameterError, as_options
 from tests.tree.helpers import ANIMALS, refused, write
+from tests.tree_strategies import trees
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -254,3 +256,52 @@ def test_bad_paths(folder: Path) -> None:
     refused(lambda: Hierarchy.from_paths(["a/x", "b/y"], root=" "), "root needs a name", error=ParameterError)
     write("paths.txt", "a/x\nb/x\n")
     refused(lambda: Hierarchy.from_paths("paths.txt"), "a > x (paths.txt, line 1); b > x (paths.txt, line 2)")
+
+
+# Writing ----------------------------------------------------------------------------------------------------
+
+
+def test_lineages_are_written_by_rank(folder: Path) -> None:
+    h = Hierarchy.from_lineages(write("table.csv", TABLE))
+    h.write("again.csv", "lineages")
+    assert Hierarchy.from_lineages("again.csv") == h
+    h.write("again.tsv", "lineages")
+    assert Hierarchy.from_lineages("again.tsv") == h
+
+
+@given(h=trees(odd=True))
+def test_lineages_are_written_by_level(tmp_path_factory: pytest.TempPathFactory, h: Hierarchy) -> None:
+    path = tmp_path_factory.mktemp("lineages") / "tree.csv"
+    try:
+        h.write(path, "lineages")
+    except FileError as error:
+        assert "would be read as a missing value" in str(error)  # noqa: PT017
+        return
+    again = Hierarchy.from_lineages(path)
+    assert again.names.tolist() == h.names.tolist()
+    assert again.parent.tolist() == h.parent.tolist()
+
+
+@given(h=trees(odd=True))
+def test_paths_are_written_if_they_can_be_read(tmp_path_factory: pytest.TempPathFactory, h: Hierarchy) -> None:
+    path = tmp_path_factory.mktemp("paths") / "tree.txt"
+    try:
+        h.write(path)
+    except FileError as error:
+        assert "cannot be part of a path" in str(error)  # noqa: PT017
+        return
+    assert Hierarchy.read(path) == h
+
+
+def test_trees_that_have_no_columns(folder: Path) -> None:
+    def written(rank: list[str], parent: list[int]) -> None:
+        names = [f"n{i}" for i in range(len(rank))]
+        Hierarchy.from_parents(names, parent, rank).write("a.csv", "lineages")
+
+    refused(lambda: written(["k", "", "s"], [-1, 0, 1]), "1 class has no rank", "'n1'", error=FileError)
+    refused(lambda: written(["k", "s", "s"], [-1, 0, 1]), "two classes of the rank 's'", error=FileError)
+    refused(
+        lambda: written(["k", "a", "b", "b", "a"], [-1, 0, 1, 0, 3]),
+        "The ranks have no common order",
+        error=FileError,
+    )

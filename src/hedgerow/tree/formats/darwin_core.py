@@ -10,7 +10,7 @@ import numpy as np
 from hedgerow.errors import FileError, argument, counted, some
 from hedgerow.files import decode, require_file
 from hedgerow.tree.formats.identified import arrow, assemble, few_texts, read_columns, texts
-from hedgerow.tree.formats.problems import Origin, Problem, check_root, refuse
+from hedgerow.tree.formats.problems import Origin, Problem, check_root, no_edges, refuse
 from hedgerow.tree.layout import follow
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class _Taxa:
             shown,
             {column: arrow().string() for column in order},
             delimiter,
-            lambda: _flaw(shown, delimiter, len(called)),
+            lambda: _flaw(origin, delimiter, len(called)),
             quote=delimiter == ",",
             skip=_HEADER,
         )
@@ -123,8 +123,9 @@ def _header(shown: str) -> str:
     return decode(first, shown)
 
 
-def _flaw(shown: str, delimiter: str, width: int) -> str | None:
+def _flaw(origin: Origin, delimiter: str, width: int) -> str | None:
     """Find the first line that has another number of columns, or is not UTF-8."""
+    shown, line = origin.subject, 0
     with open(shown, "rb") as file:  # noqa: PTH123
         for line, content in enumerate(file, 1):
             columns = content.count(delimiter.encode()) + 1
@@ -137,6 +138,8 @@ def _flaw(shown: str, delimiter: str, width: int) -> str | None:
                 content.decode()
             except UnicodeDecodeError:
                 return f"{shown}, line {line} is not UTF-8. Save the file as UTF-8."
+    if line <= _HEADER:
+        refuse([no_edges(origin)], origin)
     return None
 
 
@@ -175,6 +178,8 @@ def _synonym_cycle(taxa: _Taxa, pointer: Indices, row: int, origin: Origin) -> P
     ring = [row]
     while int(pointer[ring[-1]]) != row:
         ring.append(int(pointer[ring[-1]]))
+    first = ring.index(min(ring))
+    ring = ring[first:] + ring[:first]
     shown = [repr(taxa.full_names[member]) for member in ring]
     shown = shown if len(shown) <= 8 else [*shown[:4], "...", *shown[-3:]]
     return Problem(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import defaultdict
 from itertools import chain, count, repeat
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from hedgerow.files import atomic_write, decode, delimiter_of, is_path, read_byt
 from hedgerow.tree.formats.large_edges import read_large
 from hedgerow.tree.formats.node_table import NodeTable
 from hedgerow.tree.formats.problems import Origin, Problem, control_character, no_edges, refuse
-from hedgerow.tree.formats.tables import as_table, is_missing, numbered_rows
+from hedgerow.tree.formats.tables import as_table, is_missing, numbered_rows, quoted
 from hedgerow.tree.layout import follow
 from hedgerow.tree.names import with_control
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 _LARGE = 1 << 20  # bytes; for smaller files, importing Arrow takes longer than it saves
 _HEADER = ["parent", "child"]
-_MUST_QUOTE = re.compile(r'[",\t\r\n]')
 
 
 def read_edges(source: str | PathLike[str] | Iterable[tuple[str, str]] | Any) -> NodeTable:
@@ -292,8 +290,7 @@ def cycles(edges: dict[str, list[tuple[int, str]]], origin: Origin) -> list[Prob
 def write_edges(path: str | PathLike[str], table: NodeTable) -> None:
     """Write a header and `parent,child` lines, in the order of the table."""
     delimiter = delimiter_of(os.fspath(path))
-    # The csv module leaves some carriage returns unquoted; they would be lost on reading.
-    cells = ['"' + name.replace('"', '""') + '"' if _MUST_QUOTE.search(name) else name for name in table.names]
+    cells = list(map(quoted, table.names))
     parents = table.parent.tolist()
     with atomic_write(path) as file:
         # With a header, a root called "parent" and its child "child" cannot be mistaken for one.

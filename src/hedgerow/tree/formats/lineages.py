@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections import Counter
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from hedgerow.files import atomic_write, delimiter_of, is_path, read_text
 from hedgerow.tree.formats.forest import Forest
 from hedgerow.tree.formats.paths import ADDED_ROOT, leaf_lineages
 from hedgerow.tree.formats.problems import Origin, Problem, check_root, control_character, no_edges, refuse
-from hedgerow.tree.formats.tables import as_table, is_missing, numbered_rows
+from hedgerow.tree.formats.tables import as_table, is_missing, numbered_rows, quoted
 from hedgerow.tree.names import with_control
 
 if TYPE_CHECKING:
@@ -207,13 +206,13 @@ def write_lineages(path: str | PathLike[str], table: NodeTable) -> None:
     columns = _column_order(rank, lineages)
     place = {name: column for column, name in enumerate(columns)}
     with atomic_write(path) as file:
-        writer = csv.writer(file, delimiter=delimiter_of(os.fspath(path)), lineterminator="\n")
-        writer.writerow(columns)
+        delimiter = delimiter_of(os.fspath(path))
+        file.write(delimiter.join(map(quoted, columns)) + "\n")
         for lineage in lineages:
             row = [""] * len(columns)
             for node in lineage:
-                row[place[rank[node]]] = table.names[node]
-            writer.writerow(row)
+                row[place[rank[node]]] = quoted(table.names[node])
+            file.write(delimiter.join(row) + "\n")
 
 
 def _ranks_to_write(table: NodeTable, lineages: Iterable[list[int]]) -> list[str]:

@@ -50,7 +50,7 @@ def read_prefixed(source: str | PathLike[str] | Iterable[str], root: str = "root
     if is_path(source):
         origin = Origin(os.fspath(source), format="prefixed")
         lines: Iterable[str] = read_text(source).replace("\r\n", "\n").split("\n")
-        lines = (line.partition("\t")[2] or line for line in lines)
+        lines = (line.partition("\t")[2] if "\t" in line else line for line in lines)
     else:
         origin, lines = Origin(None, "string"), map(str, source)  # type: ignore[arg-type]
     forest = Forest(origin, has_ranks=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from hedgerow.tree.formats.problems import Origin
+
+
+_MUST_QUOTE = re.compile(r'[",\t\r\n]')
 
 
 def numbered_rows(
@@ -37,6 +41,12 @@ def numbered_rows(
             else 'If a name contains quotes, double them and put the name in quotes: "the ""red"" fox".'
         )
         raise FileError(f"{origin.at(line)} cannot be read as a table: {error}. {remedy}") from None
+
+
+def quoted(cell: str) -> str:
+    """Return a cell as it is written to a table."""
+    # The csv module leaves some carriage returns unquoted; they would be lost on reading.
+    return '"' + cell.replace('"', '""') + '"' if _MUST_QUOTE.search(cell) else cell
 
 
 @dataclass(frozen=True)
