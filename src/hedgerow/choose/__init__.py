@@ -5,17 +5,28 @@ In come likelihoods and labels of examples that were not used in training, and a
 (`measure.Events`), so it is the same for dense and sparse likelihoods. The next room is `show`.
 """
 
+from hedgerow.choose.examples import gather
+from hedgerow.choose.explain import Explanation, answers_of, describe, explain, predictions
 from hedgerow.choose.families import FAMILIES, Family
 from hedgerow.choose.guarantees import GUARANTEES, Guarantee
-from hedgerow.choose.point import OperatingPoint
-from hedgerow.choose.select import CannotPromiseError, select
+from hedgerow.choose.point import OperatingPoint, PointAnswers
+from hedgerow.choose.select import CannotPromiseError, Order, choose, select
 
 __all__ = [
     "FAMILIES",
     "GUARANTEES",
     "CannotPromiseError",
+    "Explanation",
     "Family",
     "Guarantee",
     "OperatingPoint",
+    "Order",
+    "PointAnswers",
+    "answers_of",
+    "choose",
+    "describe",
+    "explain",
+    "gather",
+    "predictions",
     "select",
 ]

@@ -22,13 +22,14 @@ from hedgerow.tree import Hierarchy
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.infer import Candidates
     from hedgerow.likelihood import Scale
     from hedgerow.measure import BelowLabel
+    from hedgerow.score_files import Block, Scores
     from hedgerow.tree import Indices
 
 By = Literal["all", "group", "clade", "rank"]
@@ -162,21 +163,23 @@ class OperatingPoint:
     def _threshold_of_each(self, q: Likelihoods, groups: ArrayLike | None) -> NDArray[np.float64]:
         if groups is not None and self.by != "group":
             raise ParameterError("This point does not depend on groups: leave them out.")
+        if self.by == "clade":
+            return self.thresholds_of(clades(q, self.clade_depth or 1), len(q))
+        if self.by == "group" and groups is None:
+            raise ParameterError(
+                f"This point has a threshold for each group ({some(self.thresholds)}), so it needs to know the "
+                f"group of each example: give {argument('groups', 'COLUMN', python='point.predict(q, groups)')}."
+            )
+        return self.thresholds_of(groups, len(q))
+
+    def thresholds_of(self, names: ArrayLike | None, examples: int) -> NDArray[np.float64]:
+        """Return the threshold of each example, by its group or clade; there may be one threshold for all."""
         if self.by == "all":
-            return np.full(len(q), self.thresholds[""])
-        if self.by == "group":
-            if groups is None:
-                raise ParameterError(
-                    f"This point has a threshold for each group ({some(self.thresholds)}), so it needs to know "
-                    f"the group of each example: point.predict(q, groups), or the same column as in "
-                    f"{argument('groups', 'COLUMN', python='select(groups=...)')}."
-                )
-            names = np.array([str(group) for group in np.asarray(groups).tolist()], dtype=object)
-            if names.shape != (len(q),):
-                raise ParameterError(f"groups needs one entry per example, {len(q):,}; got shape {names.shape}.")
-        else:
-            names = clades(q, self.clade_depth or 1)
-        distinct, place = np.unique(names.astype(str), return_inverse=True)
+            return np.full(examples, self.thresholds[""])
+        given = [str(name) for name in np.asarray(names).ravel().tolist()]
+        if len(given) != examples:
+            raise ParameterError(f"groups needs one entry per example, {examples:,}; got {len(given):,}.")
+        distinct, place = np.unique(np.array(given, dtype=str), return_inverse=True)
         unknown = [name for name in distinct.tolist() if name not in self.thresholds]
         if unknown and not self.root_is_safe:
             raise ParameterError(
@@ -264,6 +267,46 @@ class OperatingPoint:
             tau = "always the root"
         unit = "" if self.clusters is None else f" in {self.clusters:,} clusters"
         return f"OperatingPoint({self.promise}, {self.guarantee}: {tau}, {self.examples:,} examples{unit})"
+
+
+@final
+class PointAnswers:
+    """Scores to be answered at a point, checked against it before they are read; see `write_predictions`.
+
+    Parameters
+    ----------
+    point
+        The point.
+    scores
+        A score file, or what a trained model says about new data. If the point is for scores divided by a
+        temperature, they are divided by it.
+    """
+
+    def __init__(self, point: OperatingPoint, scores: Scores) -> None:
+        point.check_tree(scores.hierarchy)
+        self._point = point
+        self._scores = scores
+        self._groups: NDArray[np.object_] | None = None
+        self.path, self.hierarchy, self.warnings = scores.path, scores.hierarchy, scores.warnings
+
+    @property
+    def rows(self) -> int | None:
+        """Number of examples, where it is known in advance."""
+        return self._scores.rows
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether the examples have ids."""
+        return self._scores.has_ids
+
+    def __iter__(self) -> Iterator[Block]:
+        for block in self._scores:
+            self._groups = block.groups if self._point.by == "group" else None
+            yield block
+
+    def rule(self, _: Hierarchy, q: Likelihoods) -> NDArray[np.int64]:
+        """Answer the examples of the block that was yielded last."""
+        return self._point.predict(q, self._groups)
 
 
 def answers_above(

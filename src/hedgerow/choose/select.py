@@ -410,10 +410,12 @@ def _one(order: Order, steps: Steps, clusters: Clusters, where: str) -> tuple[fl
         low, high = order.bounds
         mean = float(nothing.loss) / clusters.number
         reached = high - mean * (high - low) if higher_is_better(order.metric) else low + mean * (high - low)
+        better = higher_is_better(order.metric)
+        short = (reached < float(order.level or 0)) == better
+        why = "" if short else ", which leaves too little room for chance"
         raise CannotPromiseError(
             f"{order.name} {_sign(order.metric)} {float(order.level or 0):g} cannot be promised{there}: the most "
-            f"specific answers reach {reached:.4g} on these {unit[1]}, which leaves no room for chance. Promise "
-            f"less, or collect more examples."
+            f"specific answers reach {reached:.4g} on these {unit[1]}{why}. Promise less, or collect more examples."
         ) from None
 
 
