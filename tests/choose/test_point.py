@@ -188,7 +188,7 @@ def test_other_scores_are_refused() -> None:
 
 def test_no_examples_have_no_answers() -> None:
     for kind, make in KINDS.items():
-        groups = [] if kind == "groups" else None
+        groups: list[str] | None = [] if kind == "groups" else None
         assert make().predict(PEOPLE.q[:0], groups).tolist() == []
 
 

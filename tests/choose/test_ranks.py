@@ -150,7 +150,7 @@ def test_mistakes_by_their_definition() -> None:
     random = np.random.default_rng(0)
     labels, answers = (random.integers(len(TREE), size=500) for _ in range(2))
     for below_label in ("label", "wrong"):
-        found = mistakes(TREE, labels, answers, below_label=below_label)  # type: ignore[arg-type]
+        found = mistakes(TREE, labels, answers, below_label=below_label)
         for depth in (1, 2, 3):
             counts = {"right": 0, "mis": 0, "under": 0, "known": 0, "over": 0, "unknown": 0}
             for label, answer in zip(labels, answers, strict=True):

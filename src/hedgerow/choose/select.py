@@ -415,7 +415,8 @@ def _one(order: Order, steps: Steps, clusters: Clusters, where: str) -> tuple[fl
         why = "" if short else ", which leaves too little room for chance"
         raise CannotPromiseError(
             f"{order.name} {_sign(order.metric)} {float(order.level or 0):g} cannot be promised{there}: the most "
-            f"specific answers reach {reached:.4g} on these {unit[1]}{why}. Promise less, or collect more examples."
+            f"specific answers reach {reached:.4g} on these {unit[1]}{why}. Promise less, or collect more "
+            "examples."
         ) from None
 
 
