@@ -174,6 +174,8 @@ _in_command = ContextVar("_in_command", default=False)
 _OPTIONS = {
     "format": "--tree-format",
     "labels_file": "--labels",
+    "group_column": "--groups",
+    "cluster_column": "--clusters",
 }  # options whose name differs from that of the argument
 _DEFAULTS = (None, False, "root", "auto", ())
 

@@ -24,7 +24,7 @@ from hedgerow.cli.options import (
 )
 from hedgerow.errors import as_options
 
-_NOT_TAKEN = ("logits", "renormalise", "labels_file", "only", "single_child")
+_NOT_TAKEN = ("logits", "renormalise", "labels_file", "only", "single_child", "group_column", "cluster_column")
 
 
 @app.command(

@@ -204,6 +204,26 @@ VotesOption = Annotated[
 ]
 
 
+GroupsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        metavar="COLUMN",
+        help="The column of groups that are known of every example; an operating point may differ by group.",
+        show_default=False,
+    ),
+]
+ClustersOption = Annotated[
+    str | None,
+    typer.Option(
+        "--clusters",
+        metavar="COLUMN",
+        help="The column that says which examples belong together: a burst, a sample, a site.",
+        show_default=False,
+    ),
+]
+
+
 class Columns(StrEnum):
     """What the columns of a wide table are, if that is not clear from their names."""
 
@@ -321,6 +341,8 @@ class ScoreReading:
     only: OnlyOption = None
     votes: VotesOption = False
     single_child: SingleChildOption = None
+    group_column: GroupsOption = None
+    cluster_column: ClustersOption = None
 
     @property
     def keywords(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -30,6 +30,7 @@ from hedgerow.cli.options import (
     reads_scores,
     write_json,
 )
+from hedgerow.errors import ParameterError
 
 
 class As(StrEnum):
@@ -43,9 +44,10 @@ class As(StrEnum):
 @app.command(
     epilog="Examples:\n\nhedgerow predict scores.npz --tree tree.csv --tau 0.8 -o answers.csv\n\n"
     "hedgerow predict scores.parquet --tree tree.csv --rule majority -o answers.parquet\n\n"
+    "hedgerow predict new.npz --tree tree.csv --point point.json -o answers.csv\n\n"
     "hedgerow predict runs/quick --data new.npz --tau 0.8 -o answers.csv",
 )
-@reads_scores()
+@reads_scores(without=("cluster_column",))
 def predict(
     reading: ScoreReading,
     scores: ScoresArgument,
@@ -73,6 +75,12 @@ def predict(
             show_default=False,
         ),
     ] = None,
+    point: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Answer at the operating point that hedgerow select wrote.", show_default=False
+        ),
+    ] = None,
     tree_format: TreeFormatOption = None,
     root: RootOption = "root",
     separator: SeparatorOption = None,
@@ -94,21 +102,38 @@ def predict(
     information: InformationOption = Information.leaves,
 ) -> None:
     """Write an answer for every example: name, rank or depth, confidence, lineage."""
+    from hedgerow.choose import OperatingPoint, PointAnswers
     from hedgerow.infer import answering_rule
     from hedgerow.score_files import check_layout, write_predictions
     from hedgerow.show import print_written
 
-    check_outputs(output, json_file, inputs=(scores, tree, data, reading.labels_file))
+    check_outputs(output, json_file, inputs=(scores, tree, data, reading.labels_file, point))
     check_layout(output, layout.value, spreadsheet_safe)
+    if point is None:
+        answering_rule(tau, rule, information.value)  # refuses what makes no sense, before anything is read
+    if point is not None and (tau, rule) != (None, None):
+        raise ParameterError("A point has its own threshold: give --point without --tau and --rule.")
+    if point is None and reading.group_column is not None:
+        raise ParameterError("--groups is for operating points that depend on them: give --point FILE too.")
+    chosen = None if point is None else OperatingPoint.load(point)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
     file = open_any_scores(scores, tree_file, data, reading, labels=False)
-    answer = answering_rule(tau, rule, information.value, file.single_child)
-    written = write_predictions(
-        output, file, answer, layout=layout.value, spreadsheet_safe=spreadsheet_safe, progress=bar
-    )
+    written_as: dict[str, Any] = {"layout": layout.value, "spreadsheet_safe": spreadsheet_safe, "progress": bar}
+    if chosen is None:
+        answer = answering_rule(tau, rule, information.value, file.single_child)
+        written = write_predictions(output, file, answer, **written_as)
+    else:
+        answers = PointAnswers(chosen, file)
+        written = write_predictions(output, answers, answers.rule, **written_as)
     print_written(written, str(output), file.warnings, Output(), single_child=file.single_child)
     if json_file is not None:
         write_json(
             json_file,
-            {"output": str(output), "tau": tau, "rule": rule and rule.replace("-", "_"), **written.to_dict()},
+            {
+                "output": str(output),
+                "tau": tau,
+                "rule": rule and rule.replace("-", "_"),
+                "point": None if chosen is None else chosen.promise,
+                **written.to_dict(),
+            },
         )

@@ -20,11 +20,12 @@ from sklearn.utils.validation import (
 )
 
 from hedgerow import infer, methods
+from hedgerow.choose import OperatingPoint, Order, select
 from hedgerow.errors import ParameterError
 from hedgerow.learn import penalty, targets
 from hedgerow.learn.scaling import Scaling
 from hedgerow.learn.solver import Columns, Network, Schedule, Solver, TrainingSet
-from hedgerow.likelihood import check_scale
+from hedgerow.likelihood import Likelihoods, check_scale
 from hedgerow.measure import CurveBuilder, metrics
 from hedgerow.methods import Method
 from hedgerow.tree import Hierarchy
@@ -32,6 +33,7 @@ from hedgerow.tree import Hierarchy
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from hedgerow.choose import Guarantee
     from hedgerow.learn.solver import Layer
     from hedgerow.likelihood import Scale
     from hedgerow.tree import Indices
@@ -71,8 +73,16 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "balanced", or a weight for each label as it stands in `y` (1 for those not named).
     operating_point
         What `predict` answers: the most specific node whose likelihood exceeds this number, or what the
-        ``predict`` of such an object says (see `set_operating_point`). None means more likely than not (0.5), and
+        ``predict`` of such an object says (see `set_operating_point`). None means what `target` promises, if it
+        is given; otherwise more likely than not (0.5), and
         in a tree root > classes made from `y`, where nothing lies between, the most likely class.
+    target
+        What `predict` promises about new examples, such as ("correct", 0.95): see `hedgerow.select`. A share of
+        the examples is then held out, takes no part in learning, and serves to choose the operating point.
+    guarantee
+        How surely: "conformal", "pac" or "empirical".
+    calibration_fraction
+        The share to hold out for `target`.
     epochs
         Passes over the data; small data are passed over more often.
     batch_size
@@ -103,6 +113,8 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Weights and biases of each layer, for scaled features.
     C_ : float
         The C in use.
+    operating_point_ : hedgerow.OperatingPoint or None
+        The point that was chosen for `target`.
     path_ : dict of lists
         What ``C="auto"`` tried ("C") and how it scored on held-out examples ("AP"); empty where nothing was tried.
     loss_curve_, validation_loss_curve_ : list of float
@@ -124,6 +136,8 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     _momentum: dict[str, Any] | None
+    C_: float
+    operating_point_: OperatingPoint | None
 
     def __init__(
         self,
@@ -135,6 +149,9 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         C: float | str = "auto",
         class_weight: str | Mapping[Any, float] | None = None,
         operating_point: Any = None,
+        target: tuple[Any, Any] | None = None,
+        guarantee: Guarantee = "conformal",
+        calibration_fraction: float = 0.2,
         epochs: int = 10,
         batch_size: int = 512,
         learning_rate: float | None = None,
@@ -151,6 +168,9 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.C = C
         self.class_weight = class_weight
         self.operating_point = operating_point
+        self.target = target
+        self.guarantee = guarantee
+        self.calibration_fraction = calibration_fraction
         self.epochs = epochs
         self.batch_size = batch_size
         self.learning_rate = learning_rate
@@ -167,7 +187,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # Learning ----------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, clusters: Any = None) -> Self:
         """Learn from examples.
 
         Parameters
@@ -180,13 +200,17 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             nothing.
         sample_weight
             Optional weight of each example.
+        clusters
+            Which examples belong together, for `target`: whole clusters are held out, and the promise is for new
+            ones.
         """
         self._check_parameters()
         X = self._features(X, y, reset=True)
         self._take_tree(y)
         node = self._nodes(y)
-        weight = self._weights(X, y, node, sample_weight)
         random = check_random_state(self.random_state)
+        learnt, calibration = self._held_out(X, node, sample_weight, clusters, random)
+        weight = self._weights(X, y, node, sample_weight, learnt)
         rows, held_out = self._split(np.flatnonzero(weight), random)
         # What fits in one batch is cheap, and then worth double precision: weights act exactly like repetitions.
         self._dtype = np.float64 if len(rows) <= self.batch_size else np.float32
@@ -200,6 +224,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._examples(X, node, weight, held_out) if len(held_out) else None,
         )
         self._momentum = None  # what `fit` leaves behind is the end of its schedule
+        self.operating_point_ = self._chosen_point(X, node, calibration, clusters)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -214,6 +239,12 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Needed in the first call unless a hierarchy is given: all labels (or lineages) there will be.
         """
         self._check_parameters()
+        if self.target is not None:
+            raise ParameterError(
+                "partial_fit learns from every example, so it cannot hold any out for target. Leave out target, "
+                "and choose a point with hedgerow.select and other examples."
+            )
+        self.operating_point_ = None
         first = not hasattr(self, "coefs_")
         X = self._features(X, y, reset=first)
         if first:
@@ -248,6 +279,8 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ParameterError(f"learning_rate must be a positive number or None, not {self.learning_rate!r}.")
         if not 0 < self.validation_fraction < 1:
             raise ParameterError(f"validation_fraction is between 0 and 1; got {self.validation_fraction!r}.")
+        if not 0 < self.calibration_fraction < 1:
+            raise ParameterError(f"calibration_fraction is between 0 and 1; got {self.calibration_fraction!r}.")
         _check_point(self.operating_point)
 
     def _features(self, X: Any, y: Any = None, *, reset: bool) -> Any:
@@ -274,8 +307,54 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return targets.nodes_of(self.hierarchy_, labels) if found is None else found
         return targets.nodes_of(self.hierarchy_, y)
 
-    def _weights(self, X: Any, y: Any, node: Indices, sample_weight: Any) -> Floats:
+    def _held_out(
+        self, X: Any, node: Indices, sample_weight: Any, clusters: Any, random: np.random.RandomState
+    ) -> tuple[NDArray[np.bool_] | None, Indices]:
+        """Return a mask of the examples to learn from, and those held out to choose the operating point with."""
+        if self.target is None:
+            if clusters is not None:
+                raise ParameterError("clusters say what to hold out together for target; give a target, too.")
+            return None, np.zeros(0, dtype=np.int64)
+        # Refuses a bad target before a long training.
+        Order.of(self.hierarchy_, target=self.target, guarantee=self.guarantee)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        usable = (weight > 0) & (node > 0)  # a label at the root says nothing
+        names = np.arange(len(node)) if clusters is None else np.asarray(clusters)
+        check_consistent_length(X, names)
+        distinct, member = np.unique(names.astype(str), return_inverse=True)
+        count = min(max(round(len(distinct) * self.calibration_fraction), 1), len(distinct) - 1)
+        if count < 1:
+            raise ParameterError(
+                "target needs at least two examples, or clusters: some to learn from, some held out."
+            )
+        chosen = np.isin(member, random.choice(len(distinct), count, replace=False))
+        return ~chosen, np.flatnonzero(chosen & usable)
+
+    def _chosen_point(self, X: Any, node: Indices, rows: Indices, clusters: Any) -> OperatingPoint | None:
+        if self.target is None:
+            return None
+        if not len(rows):
+            raise ParameterError("No example with a label below the root was held out: target cannot be met.")
+        scale = self.method_.scale
+        q = self._each_block(X[rows], scale, lambda block: block)
+        return select(
+            self.hierarchy_,
+            q,
+            node[rows],
+            target=self.target,
+            guarantee=self.guarantee,
+            clusters=None if clusters is None else np.asarray(clusters)[rows],
+            classes=self.hierarchy_.names,
+            scale=scale,
+        )
+
+    def _weights(
+        self, X: Any, y: Any, node: Indices, sample_weight: Any, learnt: NDArray[np.bool_] | None = None
+    ) -> Floats:
+        """Return the weights of the examples; 0 for those that are not learnt from."""
         weight: Floats = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if learnt is not None:
+            weight = weight * learnt
         if not weight.any():
             raise ParameterError("sample_weight is 0 for every example; some must count.")
         if self.class_weight is None:
@@ -464,19 +543,25 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             which likelihoods it wants. None is the default.
         """
         _check_point(point)
+        if isinstance(point, OperatingPoint) and hasattr(self, "hierarchy_"):
+            point.check_tree(self.hierarchy_)
         self.operating_point = point
         return self
 
     def _answers(self, X: Any) -> Indices:
         check_is_fitted(self)
-        point, hierarchy = self.operating_point, self.hierarchy_
+        hierarchy = self.hierarchy_
+        point = self.operating_point_ if self.operating_point is None else self.operating_point
         if point is None and self._flat:
             return self._leaves(X)
         if point is None or isinstance(point, Real):
             tau = 0.5 if point is None else float(point)
             scale = self._ranking_scale()
             return self._each_block(X, scale, lambda q: infer.threshold(hierarchy, q, tau, scale=scale))
-        return self._each_block(X, getattr(point, "scale", "probability"), lambda q: np.asarray(point.predict(q)))
+        scale = getattr(point, "scale", "probability")
+        if isinstance(point, OperatingPoint):
+            return self._each_block(X, scale, lambda q: point.predict(Likelihoods.of(hierarchy, q, scale)))
+        return self._each_block(X, scale, lambda q: np.asarray(point.predict(q)))
 
     def _leaves(self, X: Any) -> Indices:
         scale = self._ranking_scale()

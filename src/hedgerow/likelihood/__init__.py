@@ -30,11 +30,15 @@ from hedgerow.likelihood.scales import (
 from hedgerow.likelihood.sparse import SparseLikelihoods
 from hedgerow.likelihood.temperature import Judge, Temperature, fit_temperature
 
+AnyLikelihoods = Likelihoods | SparseLikelihoods
+"""Dense or sparse."""
+
 __all__ = [
     "BOTTOM",
     "CERTAIN",
     "ROUNDING",
     "SUM_TOLERANCE",
+    "AnyLikelihoods",
     "Judge",
     "Likelihoods",
     "Scale",

@@ -142,6 +142,8 @@ def open_scores(
     class_columns: Sequence[str] | None = None,
     class_prefix: str | None = None,
     delimiter: str | None = None,
+    group_column: str | None = None,
+    cluster_column: str | None = None,
     block_rows: int | None = None,
 ) -> ScoreFile:
     r"""Open a score file and bind its classes to the nodes of a tree, by name.
@@ -192,6 +194,9 @@ def open_scores(
         What the names of the class columns begin with, in front of the class; others are then ignored as well.
     delimiter
         What separates the columns of a `.csv` file, if not a comma: one character, or "tab".
+    group_column, cluster_column
+        The columns, or members, that hold groups and clusters, if they are not called `group` and `cluster`
+        (`groups` and `clusters`).
     block_rows
         Rows to read at a time; by default as many as take some 30 MB.
 
@@ -211,7 +216,7 @@ def open_scores(
     if isinstance(outside, str):
         raise ParameterError(f"outside must be a list of names, not the text {outside!r}.")
     in_file = label_column if labels_file is None else None
-    names = ColumnNames(in_file, id_column, class_columns, class_prefix)
+    names = ColumnNames(in_file, id_column, class_columns, class_prefix, group_column, cluster_column)
     found = find_format(os.fspath(path), scores_format, delimiter)
     source: Source
     if found == WIDE:
@@ -288,4 +293,4 @@ def open_reader(
         raise ParameterError(
             f"{shown} names its classes itself, in its member 'classes': class columns are those of tables."
         )
-    return NpzReader(NpzFile(shown), labels=labels, label_column=names.label_column, id_column=names.id_column)
+    return NpzReader(NpzFile(shown), labels=labels, columns=names.given)

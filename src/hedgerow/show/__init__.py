@@ -1,8 +1,8 @@
 """What people see: tables and progress on a terminal, figures, tables in notebooks.
 
-In come evaluations and comparisons; out go text on a console, HTML in a notebook and, from `show.figures`,
-matplotlib figures. Nothing is computed here. Importing this room gives curves and evaluations the methods `plot`
-and `_repr_html_`; matplotlib is imported when `plot` is called. The next room is `doctor`.
+In come evaluations, comparisons and operating points; out go text on a console, HTML in a notebook and, from
+`show.figures`, matplotlib figures. Nothing is computed here. Importing this room gives curves and evaluations the
+methods `plot` and `_repr_html_`; matplotlib is imported when `plot` is called. The next room is `doctor`.
 """
 
 from hedgerow.measure import Evaluation, OperatingCurve
@@ -10,6 +10,7 @@ from hedgerow.show.evaluation import print_comparison, print_evaluation, print_w
 from hedgerow.show.lines import DEFAULT_RULES, CurveKind, System
 from hedgerow.show.notebook import curve_html, evaluation_html
 from hedgerow.show.plot_methods import plot_curve, plot_evaluation
+from hedgerow.show.point import print_point
 from hedgerow.show.terminal import live_bar, print_table
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "live_bar",
     "print_comparison",
     "print_evaluation",
+    "print_point",
     "print_table",
     "print_written",
 ]
