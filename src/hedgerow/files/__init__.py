@@ -16,6 +16,7 @@ from hedgerow.files.atomic import (
     try_file,
     try_folder,
 )
+from hedgerow.files.bundle import member, replacing
 from hedgerow.files.parquet import column_texts, open_parquet
 from hedgerow.files.reading import digest, read_json, read_toml, reading
 from hedgerow.files.text import (
@@ -44,6 +45,7 @@ __all__ = [
     "is_special",
     "line_of",
     "make_folder",
+    "member",
     "open_parquet",
     "read_bytes",
     "read_header",
@@ -51,6 +53,7 @@ __all__ = [
     "read_text",
     "read_toml",
     "reading",
+    "replacing",
     "require_file",
     "schema",
     "temporary",

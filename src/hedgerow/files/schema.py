@@ -105,6 +105,19 @@ def fields(required: Mapping[str, Rule], optional: Mapping[str, Rule] | None = N
     return rule
 
 
+def exactly(wanted: Mapping[str, Rule]) -> Rule:
+    """Require an object with certain keys and no others."""
+    there = fields(wanted)
+
+    def rule(value: Any, where: str) -> None:
+        there(value, where)
+        for key in value:
+            if key not in wanted:
+                raise ValueError(f"{where} must not have {key[:_SHOWN]!r}")
+
+    return rule
+
+
 def anything(_: Any, __: str) -> None:
     """Require nothing."""
 
