@@ -35,6 +35,7 @@ from hedgerow.cli.options import (
     TreeFile,
     TreeFormatOption,
     TreeOption,
+    TrustOption,
     bar,
     check_outputs,
     drawing,
@@ -54,6 +55,7 @@ def evaluate(
     scores: ScoresArgument,
     tree: TreeOption = None,
     data: DataOption = None,
+    trust: TrustOption = None,
     tree_format: TreeFormatOption = None,
     root: RootOption = "root",
     separator: SeparatorOption = None,
@@ -90,7 +92,7 @@ def evaluate(
     draw = drawing(figure, rules)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
     reading = ScoreReading(logits, renormalise, label_column, id_column, class_columns, class_prefix, delimiter)
-    opened = open_any_scores(scores, tree_file, data, reading, labels=True)
+    opened = open_any_scores(scores, tree_file, data, reading, labels=True, trust=trust)
     found = measure.evaluate(
         opened.hierarchy,
         opened,

@@ -90,6 +90,15 @@ DataOption = Annotated[
         show_default=False,
     ),
 ]
+TrustOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trust",
+        metavar="PACKAGE.MODULE:NAME",
+        help="A model or method of your own that a training run names and may import; may be repeated.",
+        show_default=False,
+    ),
+]
 LogitsOption = Annotated[
     bool, typer.Option("--logits", help="The scores are logits of the leaves, not probabilities.")
 ]
@@ -266,7 +275,13 @@ def write_json(path: Path, data: Any) -> None:
 
 
 def open_any_scores(
-    path: Path, tree: TreeFile | None, data: Path | None, reading: ScoreReading, *, labels: bool
+    path: Path,
+    tree: TreeFile | None,
+    data: Path | None,
+    reading: ScoreReading,
+    *,
+    labels: bool,
+    trust: Sequence[str] | None = None,
 ) -> Scores:
     """Open a score file with its tree; or the model of a training run with new data, or its test data."""
     from hedgerow.score_files import open_scores
@@ -279,13 +294,16 @@ def open_any_scores(
             raise ParameterError(f"{path} is a training run, which has its own tree: leave out --tree.")
         if reading.arguments:
             raise ParameterError(f"{path} is a training run, not a table: leave out {reading.arguments[0]}.")
-        run = RunFolder(path)
+        run = RunFolder(path, tuple(trust or ()))
         if data is not None:
             return RunScores(run, data, labels=labels)
         run.metrics()  # an error if the run is not finished
+        run.check_digests()
         return open_scores(run.scores, run.hierarchy(), labels=labels)
     if not path.exists():
         raise FileError(f"{path} does not exist. Give a score file, or the folder of a training run.")
+    if trust:
+        raise ParameterError(f"--trust is for training runs, and {path} is not one: leave it out.")
     if data is not None:
         raise ParameterError(
             f"--data needs the folder of a training run, and {path} is not one. Give such a folder, or leave out "

@@ -30,6 +30,7 @@ from hedgerow.cli.options import (
     TreeFile,
     TreeFormatOption,
     TreeOption,
+    TrustOption,
     bar,
     check_outputs,
     open_any_scores,
@@ -60,6 +61,7 @@ def predict(
     ] = None,
     tree: TreeOption = None,
     data: DataOption = None,
+    trust: TrustOption = None,
     rule: Annotated[
         str | None,
         typer.Option(
@@ -92,7 +94,7 @@ def predict(
     answer = answering_rule(tau, rule, information.value)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
     reading = ScoreReading(logits, renormalise, label_column, id_column, class_columns, class_prefix, delimiter)
-    file = open_any_scores(scores, tree_file, data, reading, labels=False)
+    file = open_any_scores(scores, tree_file, data, reading, labels=False, trust=trust)
     written = write_predictions(output, file, answer, progress=bar)
     print_written(written, str(output), file.warnings, Output())
     if json_file is not None:

@@ -66,14 +66,22 @@ def read_json(path: str | os.PathLike[str], what: str, remedy: str = _AGAIN) -> 
     """Read a JSON file; an error says what it should have been."""
     require_file(path)
     with reading(path, what, remedy):
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        text = Path(path).read_text(encoding="utf-8")
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"it is not JSON: {error}") from None
 
 
 def read_toml(path: str | os.PathLike[str], what: str) -> dict[str, Any]:
     """Read a TOML file; an error says what it should have been."""
     require_file(path)
     with reading(path, what, "Correct it, or copy it again."):
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        text = Path(path).read_text(encoding="utf-8")
+        try:
+            return tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise ValueError(f"it is not valid TOML: {error}") from None
 
 
 def digest(path: str | os.PathLike[str]) -> str:

@@ -41,6 +41,8 @@ class FeatureFile:
 
     def __post_init__(self) -> None:
         rows = len(self.features)
+        if not rows:
+            raise FileError(f"{self.path} has no rows: there are no examples in it.")
         for what, array in (("labels", self.labels), ("split", self.split), ("ids", self.ids)):
             if array is not None and len(array) != rows:
                 raise FileError(
@@ -164,6 +166,8 @@ def _from_lists(column: Any, path: str) -> NDArray[np.float32]:
 
     with reading(path, "lists of numbers, all of the same length"):
         lengths = compute.unique(compute.list_value_length(column)).to_pylist()
+        if not lengths:
+            return np.empty((0, 1), dtype=np.float32)
         if len(lengths) != 1 or lengths[0] is None:
             raise ValueError(f"the lengths in column 'features' are {lengths[:5]}")
         values = compute.list_flatten(column).to_numpy()
@@ -179,7 +183,7 @@ def _from_columns(table: Any, inputs: list[str], path: str) -> NDArray[np.float3
 
 
 def _checked(features: NDArray[Any], path: str) -> NDArray[np.float32]:
-    if features.ndim != 2 or 0 in features.shape or features.dtype.kind not in "biuf":
+    if features.ndim != 2 or features.shape[1] == 0 or features.dtype.kind not in "biuf":
         raise FileError(
             f"{path}: features must be numbers [examples, features], not {features.dtype} of shape "
             f"{features.shape}."
