@@ -6,11 +6,11 @@ import sys
 import time
 import traceback
 
-from tests.fuzz.harness import FuzzError, counts, in_memory, peak, trial
+from tests.fuzz.harness import counts, excesses, in_memory, peak, trial
 from tests.fuzz.readers import READERS
 
-AT_ONCE = 100
-"""Files that one reader is tried with before it is the next one's turn."""
+AT_ONCE, COPIES = 40, 9
+"""Files that one reader is tried with before it is the next one's turn, and damaged copies of each."""
 
 
 def main(minutes: float) -> int:
@@ -24,8 +24,8 @@ def main(minutes: float) -> int:
         for reader in READERS:
             start += 1
             try:
-                trial(reader, AT_ONCE, start=start, timed=True)()
-            except FuzzError as error:
+                trial(reader, AT_ONCE, start=start, more=COPIES)()
+            except Exception as error:
                 last = traceback.extract_tb((error.__cause__ or error).__traceback__)[-1]
                 key = f"{reader.name}: {type(error.__cause__).__name__} at {last.filename}:{last.lineno}"
                 if key not in findings:
@@ -34,11 +34,14 @@ def main(minutes: float) -> int:
     tried = sum(counts[reader.name] for reader in READERS)
     print(f"{tried:,} cases in {(time.monotonic() - begun) / 60:.1f} minutes, at most {peak() >> 20:,} MiB:")
     print(f"{counts['read']:,} were read, {counts['refused']:,} were refused, {len(findings)} different failures")
+    print(f"{len(excesses)} took more than 1 GiB or 10 s")
     for reader in READERS:
         print(f"  {reader.name}: {counts[reader.name]:,}")
     for key, message in findings.items():
         print(f"FOUND {key}: {message[:300]}")
-    return len(findings)
+    for message in excesses:
+        print(f"FOUND {message[:1000]}")
+    return len(findings) + len(excesses)
 
 
 if __name__ == "__main__":

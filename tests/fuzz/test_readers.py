@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fuzz.harness import trial
+from tests.fuzz.harness import excesses, trial
 from tests.fuzz.readers import READERS, Reader
 
-CASES = 40
-"""Files per reader; all of them are the same in every run."""
+CASES, COPIES = 20, 4
+"""Files per reader, and damaged copies of each; all of them are the same in every run."""
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
 def test_a_reader_returns_or_refuses(reader: Reader) -> None:
-    trial(reader, CASES)()
+    trial(reader, CASES, more=COPIES)()
+    assert not excesses

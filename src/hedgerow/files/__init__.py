@@ -1,4 +1,4 @@
-"""Files on disk: read within bounds, with clear errors, and written whole or not at all.
+"""Files on disk: read within bounds, with plain errors, written whole or not at all.
 
 In come paths given by a user, and files that anyone may have written; out go text, arrays, values that were
 checked, and files that are never half-written. Nothing here knows what the files mean. The next room is `arrays`.
