@@ -11,7 +11,7 @@ WHEEL_ENV := build/wheel-env
 WHEEL_READY := $(WHEEL_ENV)/.ready
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-.PHONY: help setup demo tour test lint unit wheel coverage bench docs clean
+.PHONY: help setup demo tour test lint unit wheel coverage bench fuzz docs clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -56,6 +56,10 @@ bench: $(READY) ## Run every benchmark in turn
 	for file in benchmarks/bench_*.py; do \
 	  if [ -e "$$file" ]; then echo "== $$file"; $(BIN)/python -m benchmarks.$$(basename "$$file" .py); fi; \
 	done
+
+MINUTES ?= 10
+fuzz: $(READY) ## Try every reader with new files for MINUTES, and print what was found
+	$(BIN)/python -m tests.fuzz $(MINUTES)
 
 docs: $(READY) ## Draw the picture of the rooms, and build the documentation into site/
 	$(BIN)/python docs/draw_architecture.py

@@ -32,7 +32,7 @@ OPEN_FILES = {"show.figures"}
 """Files of other rooms that are imported by name: this one needs matplotlib."""
 LONGEST_JOB = 85
 """Characters that fit on a card of the picture."""
-WALK = 37
+WALK = 40
 """The most modules in which one evaluation of a score file may call a function."""
 
 
@@ -63,7 +63,7 @@ def test_a_room_says_what_comes_in_and_what_goes_out(room: str) -> None:
 
 def test_tests_mirror_the_rooms() -> None:
     folders = {path.name for path in (ROOT / "tests").iterdir() if (path / "__init__.py").exists()}
-    assert folders <= set(ROOMS)
+    assert folders - {"fuzz"} <= set(ROOMS)
 
 
 # Who imports whom --------------------------------------------------------------------------------------------

@@ -163,3 +163,29 @@ def test_threads_that_wait_sleep_unless_the_user_says_otherwise(given: dict[str,
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout.split()[-1] == expected
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize(
+    "arguments", [["doctor", "tree.csv"], ["--version"], ["doctor", "tree.csv", "--json", "/dev/full"]]
+)
+def test_a_full_disk_is_one_message(arguments: list[str], tree: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "hedgerow", *arguments],
+            stdout=None if "--json" in arguments else full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert "cannot be written: No space left on device" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_name_of_a_file_does_not_command_the_terminal(tree: str) -> None:
+    done = run("doctor", "a\x1b[2J\x9b.csv")
+    assert done.returncode == 2
+    assert "\x1b" not in done.stderr
+    assert "\x9b" not in done.stderr
+    assert r"a\x1b[2J\x9b.csv does not exist" in done.stderr

@@ -483,3 +483,13 @@ def test_the_example_that_ships_with_the_sources(capsys: pytest.CaptureFixture[s
     row = re.search(r"^majority +(.*)$", out, re.MULTILINE)
     assert row is not None
     assert row[0].rstrip() in shown
+
+
+def test_the_name_of_a_score_file_is_not_a_formula(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "a.npz").rename(place / "m$_^$.npz")
+    (place / "b.csv").rename(place / "a$b.csv")
+    hedgerow(capsys, "evaluate", "m$_^$.npz", "--tree", "tree.csv", "--figure", "one.png")
+    hedgerow(capsys, "compare", "m$_^$.npz", "a$b.csv", "--tree", "tree.csv", "--figure", "two.svg")
+    drawn = (place / "two.svg").read_text(encoding="utf-8")
+    assert "m$_^$" in drawn
+    assert "a$b" in drawn

@@ -3,7 +3,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,9 @@ from rich.console import Console
 
 from hedgerow.doctor import Diagnosis, examine
 from hedgerow.errors import FileError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 REAL_TREES = Path(__file__).parents[3] / "shared" / "data" / "hierarchies"
 TREE = "animal,bird\nanimal,fish\nanimal,worm\nbird,robin\nbird,wren\nfish,cod\n"
@@ -314,6 +317,39 @@ def test_bad_score_files(tree: str) -> None:
     (problem,) = examine(tree, scores=save_scores("scores.csv", ["label", "b"])).problems
     assert "'label', the name of a class and of a column" in problem.message
     assert examine(tree, scores="scores.csv", class_columns=["label", "b"]).ok
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda _: b"",
+    "junk": lambda _: b"junk",
+    "cut": lambda data: data[: len(data) // 2],
+    "flipped": lambda data: data[:40] + bytes([data[40] ^ 255]) + data[41:],
+    "zeros": lambda data: bytes(len(data)),
+    "pickle": lambda _: b"cos\nsystem\n(S'touch x'\ntR.",
+    "not UTF-8": lambda data: data.replace(b"robin", b"r\xffbin"),
+    "NUL": lambda data: data.replace(b"robin", b"r\0bin"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("name", ["s.npz", "s.csv", "s.parquet"])
+def test_every_bad_file_gets_advice(tree: str, name: str, damage: str) -> None:
+    frame = pd.DataFrame({leaf: [0.25] for leaf in LEAVES} | {"label": ["robin"]})
+    if name == "s.npz":
+        np.savez(name, probabilities=np.full((1, 4), 0.25), classes=np.array(LEAVES), labels=np.array(["robin"]))
+    elif name == "s.csv":
+        frame.to_csv(name, index=False)
+    else:
+        frame.to_parquet(name)
+    whole = Path(name).read_bytes()
+    Path(name).write_bytes(DAMAGE[damage](whole))
+    for given in ({"scores": name}, {"labels": name}):
+        diagnosis = examine(tree, **given)  # type: ignore[arg-type]
+        if Path(name).read_bytes() != whole:
+            assert not diagnosis.ok or name == "s.csv" or damage == "flipped"
+        assert all(problem.message.endswith((".", "?")) for problem in diagnosis.problems)
+        words(diagnosis)
+    assert not Path("x").exists()
 
 
 def test_labels_do_not_keep_columns_from_being_looked_at(tree: str) -> None:

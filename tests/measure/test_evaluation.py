@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from hedgerow.measure.evaluation import ABOUT, Evaluation
 from hedgerow.measure.evaluation_builder import evaluate
 from hedgerow.measure.folder import read_or_evaluate
 from hedgerow.score_files import Block, open_scores
+from tests.files.test_bundle import killed_at
 from tests.make_scores import LEAVES, H, probabilities, save_npz
 
 if TYPE_CHECKING:
@@ -227,6 +229,92 @@ def test_files_of_other_origin_are_not_replaced(name: str, tmp_path: Path) -> No
     assert [(path.name, path.read_text(encoding="utf-8")) for path in tmp_path.iterdir()] == [(name, "[1]")]
 
 
+def test_evaluations_of_earlier_versions_are_read(tmp_path: Path) -> None:
+    saved = full_evaluation(replicates=5)
+    saved.save(tmp_path)
+    about = json.loads((tmp_path / "evaluation.json").read_text(encoding="utf-8"))
+    assert sorted(about.pop("files")) == ["curve.npz", "examples.npz", "tree.json"]
+    (tmp_path / "evaluation.json").write_text(json.dumps(about), encoding="utf-8")
+    assert Evaluation.load(tmp_path).to_dict() == saved.to_dict()
+
+
+@pytest.mark.parametrize("name", ["tree.json", "curve.npz", "examples.npz"])
+def test_files_of_two_evaluations_are_not_mixed(name: str, tmp_path: Path) -> None:
+    full_evaluation(0).save(tmp_path / "a")
+    full_evaluation(1, information="depth").save(tmp_path / "b")
+    (tmp_path / "b" / name).replace(tmp_path / "a" / name)
+    if name == "tree.json":  # the same tree, written differently
+        (tmp_path / "a" / name).write_text((tmp_path / "a" / name).read_text(encoding="utf-8") + "\n")
+    with pytest.raises(FileError, match=f"{name} and evaluation.json do not belong together"):
+        Evaluation.load(tmp_path / "a")
+
+
+@pytest.mark.parametrize(
+    ("member", "array", "said"),
+    [
+        ("labels", np.full(30, 99, np.int32), "nodes that the tree does not have"),
+        ("labels", np.full(30, -1, np.int32), "nodes that the tree does not have"),
+        ("labels", np.zeros((30, 1), np.int32), "should be a list of integers"),
+        ("event_count", np.full(30, 10**6, np.int32), "numbers of events do not fit"),
+        ("event_node", np.zeros(3, np.float64), "should be a list of integers"),
+        ("prediction:leaf", np.zeros(29, np.int32), "wrong prediction"),
+        ("prediction:[red]x[/red]", np.zeros(30, np.int32), "wrong prediction"),
+        ("confidence:other", np.zeros(30), "answers of a rule are missing"),
+        ("ids", np.array(["a"]), "not as many as its examples"),
+        ("texts_end", np.full(30, 10**12), "texts are not one after another"),
+    ],
+)
+def test_arrays_that_cannot_be_an_evaluation(member: str, array: Any, said: str, tmp_path: Path) -> None:
+    full_evaluation().save(tmp_path)
+    about = json.loads((tmp_path / "evaluation.json").read_text(encoding="utf-8"))
+    del about["files"]
+    (tmp_path / "evaluation.json").write_text(json.dumps(about), encoding="utf-8")
+    with np.load(tmp_path / "examples.npz") as members:
+        arrays = dict(members)
+    np.savez(tmp_path / "examples.npz", **(arrays | {member: array}))
+    with pytest.raises(FileError, match=rf"examples\.npz cannot be read as part of an evaluation: .*{said}"):
+        Evaluation.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": 3},
+        {"examples": "30"},
+        {"examples": 31},
+        {"information": "custom"},
+        {"information": ["leaves"]},
+        {"below_label": "right"},
+        {"confidence": float("nan")},
+        {"replicates": True},
+        {"warnings": "none"},
+        {"warnings": [1]},
+        {"intervals": {"AP": {"value": 1, "low": 0, "high": 1, "more": 1}}},
+        {"intervals": {"AP": {"value": 1}}},
+        {"tree": "x"},
+        {"files": {"../x": "0" * 64}},
+        {"files": {}},
+    ],
+)
+def test_values_that_cannot_be_those_of_an_evaluation(change: dict[str, Any], tmp_path: Path) -> None:
+    full_evaluation().save(tmp_path)
+    about = json.loads((tmp_path / "evaluation.json").read_text(encoding="utf-8"))
+    (tmp_path / "evaluation.json").write_text(json.dumps(about | change), encoding="utf-8")
+    with pytest.raises(
+        FileError, match=r"(evaluation\.json|examples\.npz) cannot be read as part of an evaluation"
+    ):
+        Evaluation.load(tmp_path)
+
+
+def test_names_from_a_file_do_not_command_the_terminal(tmp_path: Path) -> None:
+    full_evaluation().save(tmp_path)
+    about = json.loads((tmp_path / "evaluation.json").read_text(encoding="utf-8"))
+    changed = about | {"name": "a\x1b[2Jb", "warnings": ["c\rd"]}
+    (tmp_path / "evaluation.json").write_text(json.dumps(changed), encoding="utf-8")
+    loaded = Evaluation.load(tmp_path)
+    assert (loaded.name, loaded.warnings) == ("a?[2Jb", ("c?d",))
+
+
 def test_a_failure_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     full_evaluation(0).save(tmp_path / "out")
 
@@ -255,14 +343,20 @@ def test_folders_that_are_not_evaluations(tmp_path: Path) -> None:
     for content in junk:
         (tmp_path / "examples.npz").write_bytes(content)
         with pytest.raises(
-            FileError, match=r"examples\.npz cannot be read as part of an evaluation: it is damaged"
-        ) as caught:
+            FileError, match=r"examples\.npz and evaluation\.json do not belong together: one of them is damaged"
+        ):
+            Evaluation.load(tmp_path)
+    about = json.loads((tmp_path / "evaluation.json").read_text(encoding="utf-8"))
+    del about["files"]  # as earlier versions wrote it
+    (tmp_path / "evaluation.json").write_text(json.dumps(about), encoding="utf-8")
+    for content in junk:
+        (tmp_path / "examples.npz").write_bytes(content)
+        with pytest.raises(FileError, match=r"examples\.npz cannot be read as \.npz") as caught:
             Evaluation.load(tmp_path)
         assert "pickle" not in str(caught.value)
     np.savez(tmp_path / "examples.npz", labels=np.array([None]))
-    with pytest.raises(FileError, match=r"examples\.npz cannot be read as part of an evaluation: it is damaged"):
+    with pytest.raises(FileError, match=r"examples\.npz: 'labels' is an array of Python objects, which is never"):
         Evaluation.load(tmp_path)
-    about = json.loads((tmp_path / "evaluation.json").read_text(encoding="utf-8"))
     for change, said in (({"format": 99}, "another version"), ({"tree": {"fingerprint": "x"}}, "not the tree")):
         (tmp_path / "evaluation.json").write_text(json.dumps(about | change), encoding="utf-8")
         with pytest.raises(FileError, match=said):
@@ -502,3 +596,18 @@ def test_the_threshold_of_a_point_as_a_probability_gives_that_point(scale: Any) 
         for point in found.to_dict()["points"].values():
             if point is not None and point["tau"] is not None:
                 assert found.at_probability(point["tau"])["correct"] == point["correct"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_kill_at_any_operation_leaves_one_of_two_evaluations(tmp_path: Path) -> None:
+    old, new = full_evaluation(0), full_evaluation(1)
+    old.save(tmp_path)
+    step = 0
+    while killed_at(step, lambda: new.save(tmp_path)):
+        assert Evaluation.load(tmp_path).to_dict() in (old.to_dict(), new.to_dict())
+        old.save(tmp_path)
+        assert Evaluation.load(tmp_path).to_dict() == old.to_dict()
+        step += 1
+    assert step > 30
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(folder.MEMBERS)

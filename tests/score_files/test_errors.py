@@ -317,7 +317,9 @@ def test_a_header_is_checked_against_the_size_before_allocating(method: int, tmp
     tracemalloc.stop()
     assert peak < 1 << 20
     refused(
-        FileError, "'probabilities' is not an array", path=rewritten(path, "probabilities", lambda _: b"x" * 99)
+        FileError,
+        "'probabilities' cannot be read as an array",
+        path=rewritten(path, "probabilities", lambda _: b"x" * 99),
     )
 
 

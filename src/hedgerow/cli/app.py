@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import io
 import os
 import sys
+from contextlib import suppress
 from typing import Annotated, NoReturn
 
 import typer
@@ -18,6 +20,7 @@ BAD_INPUT = 2
 """Exit status if the input cannot be used at all."""
 
 _OF_TRAINING = ("torch", "lightning", "torchmetrics", "safetensors", "sklearn", "PIL", "matplotlib")
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _PLAIN = {"▲": "+", "▼": "-", "≈": "~", "–": "-", "…": ".", "│": "|", "├": "|", "└": "`", "─": "-"}
 
 app = typer.Typer(
@@ -61,6 +64,11 @@ def main() -> None:
         app()
     except HedgerowError as error:
         _end(str(error))
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        _discard_output()  # or Python would try again to write what is left of it
+        _end(f"{error.filename or 'The output'} cannot be written: {error.strerror}. Free some space on the disk.")
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in _OF_TRAINING:
             raise
@@ -74,6 +82,13 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
     return "".join(_PLAIN.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
 
 
+def _discard_output() -> None:
+    with suppress(OSError, io.UnsupportedOperation):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _end(message: str) -> NoReturn:
-    Console(stderr=True, highlight=False).print(message, style="red", markup=False, soft_wrap=True)
+    # What a file is called, or holds, must not command the terminal.
+    printable = "".join(sign if sign.isprintable() or sign in "\n\t" else repr(sign)[1:-1] for sign in message)
+    Console(stderr=True, highlight=False).print(printable, style="red", markup=False, soft_wrap=True)
     sys.exit(BAD_INPUT)

@@ -24,7 +24,16 @@ from hedgerow.cli.options import (
 )
 from hedgerow.errors import as_options
 
-_NOT_TAKEN = ("logits", "renormalise", "labels_file", "only", "single_child", "group_column", "cluster_column")
+_NOT_TAKEN = (
+    "logits",
+    "renormalise",
+    "labels_file",
+    "only",
+    "single_child",
+    "group_column",
+    "cluster_column",
+    "trust",
+)
 
 
 @app.command(

@@ -105,6 +105,15 @@ DataOption = Annotated[
         show_default=False,
     ),
 ]
+TrustOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trust",
+        metavar="PACKAGE.MODULE:NAME",
+        help="A model or method of your own that a training run names and may import; may be repeated.",
+        show_default=False,
+    ),
+]
 LogitsOption = Annotated[
     bool, typer.Option("--logits", help="The scores are logits of the leaves, not probabilities.")
 ]
@@ -343,11 +352,13 @@ class ScoreReading:
     single_child: SingleChildOption = None
     group_column: GroupsOption = None
     cluster_column: ClustersOption = None
+    trust: TrustOption = None
 
     @property
     def keywords(self) -> dict[str, Any]:
         """The keywords of `open_scores`."""
-        return vars(self) | {
+        given = {name: value for name, value in vars(self).items() if name != "trust"}
+        return given | {
             "class_columns": class_columns(self.class_columns),
             "outside": tuple(self.outside or ()),
             "only": None if self.only is None else _listed(self.only) or [self.only],
@@ -359,6 +370,7 @@ class ScoreReading:
         """What to write on the command line to read score files this way again."""
         written = {
             "outside": tuple(self.outside or ()),
+            "trust": tuple(self.trust or ()),
             "labels_file": None if self.labels_file is None else str(self.labels_file),
         }
         return options(**vars(self) | written)
@@ -432,7 +444,12 @@ def write_json(path: Path, data: Any) -> None:
 
 
 def open_any_scores(
-    path: Path, tree: TreeFile | None, data: Path | None, reading: ScoreReading, *, labels: bool
+    path: Path,
+    tree: TreeFile | None,
+    data: Path | None,
+    reading: ScoreReading,
+    *,
+    labels: bool,
 ) -> Scores:
     """Open a score file with its tree; or the model of a training run with new data, or its test data."""
     from hedgerow.score_files import open_scores
@@ -443,18 +460,21 @@ def open_any_scores(
 
         if tree is not None:
             raise ParameterError(f"{path} is a training run, which has its own tree: leave out --tree.")
-        refused = replace(reading, single_child=None).arguments
+        refused = replace(reading, single_child=None, trust=None).arguments
         if refused:
             raise ParameterError(f"{path} is a training run, not a table: leave out {refused[0]}.")
-        run = RunFolder(path)
+        run = RunFolder(path, tuple(reading.trust or ()))
         if data is not None:
             return RunScores(run, data, labels=labels, single_child=reading.keywords["single_child"] or "skip")
         run.metrics()  # an error if the run is not finished
+        run.check_digests()
         return open_scores(
             run.scores, run.hierarchy(), labels=labels, single_child=reading.keywords["single_child"]
         )
     if not path.exists():
         raise FileError(f"{path} does not exist. Give a score file, or the folder of a training run.")
+    if reading.trust:
+        raise ParameterError(f"--trust is for training runs, and {path} is not one: leave it out.")
     if data is not None:
         raise ParameterError(
             f"--data needs the folder of a training run, and {path} is not one. Give such a folder, or leave out "

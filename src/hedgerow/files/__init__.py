@@ -1,10 +1,24 @@
-"""Files on disk: read whole, with clear errors, and written whole or not at all.
+"""Files on disk: read within bounds, with plain errors, written whole or not at all.
 
-In come paths given by a user; out go text, bytes and files that are never half-written. Nothing here knows what
-the files contain. The next room is `arrays`.
+In come paths given by a user, and files that anyone may have written; out go text, arrays, values that were
+checked, and files that are never half-written. Nothing here knows what the files mean. The next room is `arrays`.
 """
 
-from hedgerow.files.atomic import atomic_write, is_special, make_folder, try_file, try_folder
+from hedgerow.files import schema
+from hedgerow.files.archive import Archive, Member, Rows
+from hedgerow.files.atomic import (
+    atomic_write,
+    clear_leftovers,
+    flush_folder,
+    is_special,
+    make_folder,
+    temporary,
+    try_file,
+    try_folder,
+)
+from hedgerow.files.bundle import member, replacing
+from hedgerow.files.parquet import column_texts, open_parquet
+from hedgerow.files.reading import digest, read_json, read_toml, reading
 from hedgerow.files.text import (
     decode,
     delimiter_of,
@@ -17,17 +31,32 @@ from hedgerow.files.text import (
 )
 
 __all__ = [
+    "Archive",
+    "Member",
+    "Rows",
     "atomic_write",
+    "clear_leftovers",
+    "column_texts",
     "decode",
     "delimiter_of",
+    "digest",
+    "flush_folder",
     "is_path",
     "is_special",
     "line_of",
     "make_folder",
+    "member",
+    "open_parquet",
     "read_bytes",
     "read_header",
+    "read_json",
     "read_text",
+    "read_toml",
+    "reading",
+    "replacing",
     "require_file",
+    "schema",
+    "temporary",
     "try_file",
     "try_folder",
 ]

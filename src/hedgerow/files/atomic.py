@@ -1,11 +1,21 @@
-"""Files that are written whole or not at all, and early checks that a place can be written."""
+"""Files that are written whole or not at all, and early checks that a place can be written.
+
+What is being written has a temporary name that says which process writes it. If that process is killed, the next
+one that writes to the same folder removes what it left behind.
+"""
 
 from __future__ import annotations
 
 import os
+import platform
+import re
 import secrets
+import shutil
 import tempfile
-from contextlib import contextmanager
+import time
+import zlib
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, overload
 
@@ -14,6 +24,10 @@ from hedgerow.errors import FileError
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
+
+_TEMPORARY = re.compile(r"\..*\.hedgerow-([0-9a-f]{8})-([0-9]+)-[0-9a-f]{8}\.tmp", re.DOTALL)
+_ELSEWHERE = 24 * 3600.0  # seconds after which what another machine was writing is given up
+_LONGEST_NAME = 100  # bytes of the name that a temporary name repeats
 
 
 @overload
@@ -25,9 +39,9 @@ def atomic_write(path: str | os.PathLike[str], mode: Literal["wb"]) -> AbstractC
 def atomic_write(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "w") -> AbstractContextManager[Any]:
     """Open a file that appears at `path` only once everything has been written.
 
-    The data goes to a temporary file in the same folder, which replaces `path` at the end of the `with` block.
-    After an error, the old file, if any, is unchanged, and the temporary file is gone. Text is UTF-8; line ends
-    are not translated.
+    The data goes to a temporary file in the same folder, which is flushed to disk and replaces `path` at the end
+    of the `with` block. After an error, the old file, if any, is unchanged, and the temporary file is gone. Text
+    is UTF-8; line ends are not translated.
 
     Parameters
     ----------
@@ -49,15 +63,19 @@ def _atomic_write(path: str | os.PathLike[str], mode: str) -> Iterator[IO[Any]]:
     shown = os.fspath(path)
     target = _target(path)
     special = is_special(target)
-    written = target if special else target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
+    written = target if special else temporary(target)
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
     try:
         try:
             # Mode "x" respects the user's umask, which a NamedTemporaryFile would not.
             with written.open(mode if special else mode.replace("w", "x"), **text) as file:  # type: ignore[call-overload]
                 yield file
+                if not special:
+                    file.flush()
+                    os.fsync(file.fileno())
             if not special:
                 written.replace(target)
+                flush_folder(target.parent)
         except BaseException:
             if not special:
                 written.unlink(missing_ok=True)
@@ -85,6 +103,69 @@ def _target(path: str | os.PathLike[str]) -> Path:
             f"{os.fspath(path)} cannot be written: the folder {target.parent} does not exist. Create it first."
         )
     return target
+
+
+def temporary(target: Path) -> Path:
+    """Return a name beside `target` for what is being written; see `clear_leftovers`.
+
+    >>> temporary(Path("scores.npz")).name
+    '.scores.npz.hedgerow-...tmp'
+    """
+    _clear_once(target.parent)
+    name = target.name.encode("utf-8", "surrogateescape")[:_LONGEST_NAME].decode("utf-8", "ignore")
+    return target.with_name(f".{name}.hedgerow-{_machine()}-{os.getpid()}-{secrets.token_hex(4)}.tmp")
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Remove the temporary files and folders of processes that were killed while they wrote to a folder.
+
+    Only names that `temporary` gave are touched, and only if their process is gone. What another machine was
+    writing, on a shared disk, is removed after a day.
+    """
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            found = _TEMPORARY.fullmatch(entry.name)
+            if found is None or not _is_stale(entry, *found.groups()):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path, ignore_errors=True)
+            else:
+                Path(entry.path).unlink(missing_ok=True)
+
+
+@cache
+def _clear_once(folder: Path) -> None:
+    clear_leftovers(folder)
+
+
+def _is_stale(entry: os.DirEntry[str], machine: str, process: str) -> bool:
+    if machine != _machine():
+        return time.time() - entry.stat(follow_symlinks=False).st_mtime > _ELSEWHERE
+    if os.name != "posix":
+        return int(process) != os.getpid()  # Windows does not remove files that are open
+    try:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, OverflowError):
+        return True
+    except PermissionError:  # another user's
+        return False
+    return False
+
+
+def _machine() -> str:
+    return f"{zlib.crc32(platform.node().encode()):08x}"
+
+
+def flush_folder(folder: Path) -> None:
+    """Make sure that a renamed file has its new name even after a power failure, where the system allows that."""
+    if os.name != "posix":
+        return
+    with suppress(OSError):  # some network file systems refuse
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _unwritable(shown: str, error: OSError) -> FileError:

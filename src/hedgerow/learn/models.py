@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hedgerow.errors import ParameterError, argument, closest, no_such
+from hedgerow.errors import HedgerowError, ParameterError, argument, closest, no_such
 from hedgerow.learn.scaling import Scaling
 from hedgerow.methods import import_object
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Shape = tuple[int, ...]
+
+_MOST_LAYERS = 1000
 
 VARIANCE = 100.0
 """The sum of the variances of scaled features; the learning rate of 0.1 in the recipe for features suits it."""
@@ -139,6 +141,8 @@ class MLP(nn.Module):
         scale_inputs: bool = False,
     ) -> None:
         super().__init__()
+        if len(hidden) > _MOST_LAYERS:
+            raise ParameterError(f"hidden must be the widths of {_MOST_LAYERS} layers at most, not {len(hidden)}.")
         _require_positive("hidden", *hidden)
         _require_share("dropout", dropout)
         self.scaling = Scaled(input_shape) if scale_inputs else nn.Identity()
@@ -261,7 +265,15 @@ def _called(name: str, make: Callable[..., Any], input_shape: Shape, params: dic
     except TypeError as error:
         known = [key for key in inspect.signature(make).parameters if key != "input_shape"]
         raise ParameterError(f"Model {name!r}: {error}. Its parameters: {', '.join(known) or 'none'}.") from None
-    return make(input_shape, **params)
+    if ":" in name:
+        return make(input_shape, **params)  # what goes wrong in there is not for us to explain
+    try:
+        return make(input_shape, **params)
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        if isinstance(error, HedgerowError):
+            raise
+        given = ", ".join(f"{key}={value!r}"[:100] for key, value in params.items())
+        raise ParameterError(f"Model {name!r} cannot be made with {given or 'no parameters'}: {error}.") from error
 
 
 def _with_features(model: Any, name: str) -> nn.Module:

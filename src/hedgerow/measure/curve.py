@@ -6,16 +6,13 @@ They use every point of the exact curve, in any order, and never resample it.
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, final
-from zipfile import BadZipFile
+from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
 import numpy as np
 
-from hedgerow.errors import FileError, ParameterError, ScoreError, a_number
-from hedgerow.files import atomic_write
+from hedgerow.errors import ParameterError, ScoreError, a_number
+from hedgerow.files import Archive, atomic_write, reading
 from hedgerow.likelihood import BOTTOM
 
 if TYPE_CHECKING:
@@ -142,17 +139,16 @@ class OperatingCurve:
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a curve written by `save`."""
-        try:
-            with Path(path).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-                arrays = {key: file[key] for key in file.files}
+        with Archive(path) as archive:
+            arrays = archive.all_arrays()
+        with reading(path, "a curve saved by hedgerow"):
+            threshold = np.asarray(arrays["threshold"], dtype=np.float64)
             values = {key.removeprefix("value:"): arrays[key] for key in arrays if key.startswith("value:")}
-            examples, scale = int(arrays["examples"]), cast("Scale", str(arrays["scale"]))
-            if scale not in BOTTOM or any(a.shape != arrays["threshold"].shape for a in values.values()):
-                raise ValueError("its parts do not fit together")
-        except (OSError, ValueError, TypeError, KeyError, EOFError, BadZipFile, zlib.error) as error:
-            reason = getattr(error, "strerror", None) or "it is damaged, or another kind of file"
-            raise FileError(f"{path} cannot be read as a curve saved by hedgerow: {reason}.") from error
-        return cls(arrays["threshold"], values, examples, scale)
+            scale = str(arrays["scale"])
+            for known in BOTTOM:
+                if scale == known and _fits(threshold, values):
+                    return cls(threshold, values, int(arrays["examples"]), known)
+            raise ValueError("its parts do not fit together")
 
     def __repr__(self) -> str:
         return f"OperatingCurve({len(self):,} points, {self.examples:,} examples)"
@@ -160,6 +156,17 @@ class OperatingCurve:
     if TYPE_CHECKING:  # attached by `hedgerow.show`
         plot: ClassVar[Callable[..., Any]]
         _repr_html_: ClassVar[Callable[..., str]]
+
+
+def _fits(threshold: NDArray[np.float64], values: Mapping[str, NDArray[Any]]) -> bool:
+    """Tell whether arrays from a file can be a curve."""
+    return (
+        threshold.ndim == 1
+        and len(threshold) > 0
+        and bool(np.all(threshold[1:] <= threshold[:-1]))  # NaN fails
+        and {"correct", "exact", "precision", "recall", "f1", "coverage"} <= values.keys()
+        and all(each.shape == threshold.shape and each.dtype == np.float64 for each in values.values())
+    )
 
 
 def integral(over: ArrayLike, of: ArrayLike) -> float:

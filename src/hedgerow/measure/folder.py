@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
-import shutil
-import zlib
+from contextlib import suppress
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from hedgerow.errors import FileError, HedgerowError, ParameterError, argument
-from hedgerow.files import atomic_write, require_file, try_folder
+from hedgerow.files import (
+    Archive,
+    atomic_write,
+    digest,
+    member,
+    read_json,
+    reading,
+    replacing,
+    require_file,
+    schema,
+    try_folder,
+)
 from hedgerow.measure.bootstrap import Interval
 from hedgerow.measure.curve import OperatingCurve
 from hedgerow.measure.evaluation import Answers, Evaluation
@@ -37,38 +46,44 @@ MEMBERS = JSON, CURVE, EXAMPLES, TREE = "evaluation.json", "curve.npz", "example
 FORMAT = 1
 """Version of the layout."""
 
+_AGAIN = "Evaluate the scores again."
+_ATTEMPTS = 3  # to read the files of one evaluation while another replaces it
+_SCHEMA = schema.fields(
+    {
+        "name": schema.text(),
+        "examples": schema.whole(1, 1 << 40),
+        "information": schema.one_of("leaves", "depth", "custom"),
+        "below_label": schema.one_of("label", "wrong"),
+        "confidence": schema.number(0, 1),
+        "replicates": schema.whole(0, 1 << 40),
+        "warnings": schema.listing(schema.text()),
+        "intervals": schema.mapping(
+            schema.exactly({"value": schema.number(), "low": schema.number(), "high": schema.number()})
+        ),
+        "tree": schema.fields({"fingerprint": schema.text()}),
+    },
+    optional={  # folders of earlier versions have none
+        "files": schema.exactly({name: schema.text("[0-9a-f]{64}") for name in (TREE, CURVE, EXAMPLES)}),
+        "single_child": schema.one_of("skip", "answer"),
+    },
+)
 _SHORT = ("ids", "groups", "clusters")  # saved as arrays of text
 _LONG = ("texts", "images")  # of any length: saved as UTF-8, concatenated
 
 
 def save(evaluation: Evaluation, folder: str | os.PathLike[str]) -> None:
-    """Write an evaluation into a folder, `evaluation.json` last."""
+    """Write an evaluation into a folder, in place of another that is there; see `hedgerow.files.replacing`."""
     try_evaluation_folder(folder)
-    target = Path(os.path.realpath(folder))
-    # Everything is first written to a temporary folder, so that a failure leaves the target unchanged.
-    aside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
-    try:
-        aside.mkdir(parents=True)
-        try:
-            evaluation.hierarchy.save(aside / TREE)
-            evaluation.curve.save(aside / CURVE)
-            _save_examples(evaluation, aside / EXAMPLES)
-            with atomic_write(aside / JSON) as file:
-                json.dump({"format": FORMAT} | evaluation.to_dict(), file, ensure_ascii=False, indent=2)
-                file.write("\n")
-            if not target.exists():
-                aside.rename(target)
-                return
-            (target / JSON).unlink(missing_ok=True)
-            for name in (TREE, CURVE, EXAMPLES, JSON):
-                (aside / name).replace(target / name)
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
-    except OSError as error:
-        raise FileError(
-            f"{os.fspath(folder)} cannot be written: {error.strerror or error}. Check the folder's permissions "
-            f"and the disk."
-        ) from error
+    with replacing(folder) as place:
+        evaluation.hierarchy.save(place / TREE)
+        evaluation.curve.save(place / CURVE)
+        _save_examples(evaluation, place / EXAMPLES)
+        files = {name: digest(place / name) for name in (TREE, CURVE, EXAMPLES)}
+        with atomic_write(place / JSON) as file:
+            json.dump(
+                {"format": FORMAT} | evaluation.to_dict() | {"files": files}, file, ensure_ascii=False, indent=2
+            )
+            file.write("\n")
 
 
 def try_evaluation_folder(folder: str | os.PathLike[str]) -> None:
@@ -85,49 +100,89 @@ def try_evaluation_folder(folder: str | os.PathLike[str]) -> None:
 
 def _has_evaluation(place: Path) -> bool:
     try:
-        about = json.loads((place / JSON).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        about = read_json(member(place, JSON), "an evaluation")
+    except FileError:
         return False
     return isinstance(about, dict) and "format" in about
 
 
 def load(folder: str | os.PathLike[str]) -> Evaluation:
-    """Read an evaluation from a folder."""
+    """Read an evaluation from a folder; its files must be those that were saved together."""
     shown, place = os.fspath(folder), Path(folder)
-    if not (place / JSON).is_file():
+    if not member(place, JSON).is_file():
         missing = "does not exist" if not place.exists() else f"contains no {JSON}"
         raise FileError(f"{shown} {missing}. Create it with: hedgerow evaluate SCORES --tree TREE -o {shown}")
-    reading = JSON
-    try:
-        about = json.loads((place / JSON).read_text(encoding="utf-8"))
-        if about.get("format") != FORMAT:
-            raise FileError(f"{shown} was written by another version of hedgerow. Evaluate the scores again.")
-        fingerprint, examples, information = about["tree"]["fingerprint"], about["examples"], about["information"]
-        settings = {key: about[key] for key in ("name", "below_label", "confidence", "replicates")}
-        settings["single_child"] = about.get("single_child", "skip")  # older folders have none
-        settings["warnings"] = tuple(about["warnings"])
-        settings["intervals"] = {name: Interval(**interval) for name, interval in about["intervals"].items()}
-        hierarchy = Hierarchy.load(place / TREE)
-        if hierarchy.fingerprint != fingerprint:
+    for _ in range(_ATTEMPTS):
+        before = _state(place)
+        try:
+            return _load(place)
+        except HedgerowError:
+            if _state(place) == before:
+                raise
+    return _load(place)
+
+
+def _state(place: Path) -> list[tuple[str, int, int]]:
+    """Describe the files, to tell whether another process has replaced them meanwhile."""
+    found = []
+    for name in MEMBERS:
+        with suppress(OSError):
+            about = member(place, name).stat()
+            found.append((name, about.st_mtime_ns, about.st_ino))
+    return found
+
+
+def _load(place: Path) -> Evaluation:
+    json_file = member(place, JSON)
+    about = read_json(json_file, "part of an evaluation", _AGAIN)
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise FileError(f"{place} was written by another version of hedgerow. {_AGAIN}")
+    with reading(json_file, "part of an evaluation", _AGAIN):
+        _SCHEMA(about, "it")
+    for name, saved in about.get("files", {}).items():  # evaluations of earlier versions have none
+        if digest(_there(place, name)) != saved:
             raise FileError(
-                f"{shown}: {TREE} is not the tree that {JSON} was made with. Evaluate the scores again."
+                f"{place}: {name} and {JSON} do not belong together: one of them is damaged, or comes from "
+                f"another evaluation. {_AGAIN}"
             )
-        curve = OperatingCurve.load(place / CURVE)
-        reading = EXAMPLES
-        with np.load(place / EXAMPLES, allow_pickle=False) as members:
-            arrays = {key: members[key] for key in members.files}
-        events = Events(*(arrays[key] for key in ("labels", "event_count", "event_node", "event_score")))
-        if len(events.label) != examples or events.count.sum() != len(events.node):
-            raise FileError(f"{shown}: {EXAMPLES} and {JSON} do not belong together. Evaluate the scores again.")
-        information = arrays["information"] if information == "custom" else information
-        return Evaluation(hierarchy, events, curve, _answers(arrays), information=information, **settings)
-    except HedgerowError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, BadZipFile, zlib.error) as error:
-        why = getattr(error, "strerror", None) or "it is damaged, or was written by another program"
-        raise FileError(
-            f"{place / reading} cannot be read as part of an evaluation: {why}. Evaluate the scores again."
-        ) from error
+    hierarchy = Hierarchy.load(_there(place, TREE))
+    if hierarchy.fingerprint != about["tree"]["fingerprint"]:
+        raise FileError(f"{place}: {TREE} is not the tree that {JSON} was made with. {_AGAIN}")
+    curve = OperatingCurve.load(_there(place, CURVE))
+    with Archive(_there(place, EXAMPLES)) as archive:
+        arrays = archive.all_arrays()
+    with reading(member(place, EXAMPLES), "part of an evaluation", _AGAIN):
+        events, answers = _events(arrays, len(hierarchy)), _answers(arrays, len(hierarchy))
+        if len(events.label) != about["examples"] or curve.examples != about["examples"]:
+            raise ValueError(f"the number of examples is not that of {JSON}")
+        information = arrays["information"] if about["information"] == "custom" else about["information"]
+        hierarchy.information(information)
+    return Evaluation(
+        hierarchy,
+        events,
+        curve,
+        answers,
+        name=_printable(about["name"]),
+        information=information,
+        below_label=about["below_label"],
+        single_child=about.get("single_child", "skip"),
+        warnings=tuple(map(_printable, about["warnings"])),
+        intervals={name: Interval(**interval) for name, interval in about["intervals"].items()},
+        confidence=about["confidence"],
+        replicates=about["replicates"],
+    )
+
+
+def _there(place: Path, name: str) -> Path:
+    path = member(place, name)
+    if not path.is_file():
+        raise FileError(f"{place} has no {name}, which is part of an evaluation. {_AGAIN}")
+    return path
+
+
+def _printable(text: str) -> str:
+    """Return text without control characters, which a terminal would obey."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
 def read_or_evaluate(
@@ -212,18 +267,63 @@ def _save_examples(evaluation: Evaluation, path: Path) -> None:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
-def _answers(arrays: dict[str, NDArray[Any]]) -> Answers:
-    def by_rule(kind: str) -> dict[str, NDArray[Any]]:
-        return {key.removeprefix(kind): array for key, array in arrays.items() if key.startswith(kind)}
+def _events(arrays: dict[str, NDArray[Any]], nodes: int) -> Events:
+    events = Events.of_arrays(
+        _nodes(arrays["labels"], nodes),
+        _integers(arrays["event_count"]),
+        _nodes(arrays["event_node"], nodes),
+        _numbers(arrays["event_score"]),
+    )
+    whole = np.all(events.count >= 0) and events.count.sum(dtype=np.int64) == len(events.node)
+    if not whole or len(events.count) != len(events.label) or len(events.score) != len(events.node):
+        raise ValueError("its numbers of events do not fit together")
+    return events
 
+
+def _answers(arrays: dict[str, NDArray[Any]], nodes: int) -> Answers:
+    examples = arrays["labels"].shape
+
+    def by_rule(kind: str) -> dict[str, NDArray[Any]]:
+        found = {key.removeprefix(kind): array for key, array in arrays.items() if key.startswith(kind)}
+        if any(not rule.isidentifier() or array.shape != examples for rule, array in found.items()):
+            raise ValueError(f"it has a wrong {kind.removesuffix(':')}")
+        return found
+
+    predictions = {rule: _nodes(array, nodes) for rule, array in by_rule("prediction:").items()}
+    confidence = {rule: _numbers(array) for rule, array in by_rule("confidence:").items()}
+    if not {"leaf", "majority"} <= predictions.keys() or not confidence.keys() <= predictions.keys():
+        raise ValueError("the answers of a rule are missing")
     texts: dict[str, Names | None] = {key: arrays[key].astype(object) if key in arrays else None for key in _SHORT}
     for key in _LONG:
         texts[key] = _decoded(arrays[f"{key}_utf8"], arrays[f"{key}_end"]) if f"{key}_end" in arrays else None
-    return Answers(by_rule("prediction:"), by_rule("confidence:"), **texts)
+    if any(each is not None and each.shape != examples for each in texts.values()):
+        raise ValueError("its ids, groups or texts are not as many as its examples")
+    return Answers(predictions, confidence, **texts)
+
+
+def _nodes(array: NDArray[Any], nodes: int) -> NDArray[np.int32]:
+    array = _integers(array)
+    if len(array) and not 0 <= array.min() <= array.max() < nodes:
+        raise ValueError("it names nodes that the tree does not have")
+    return array
+
+
+def _integers(array: NDArray[Any]) -> NDArray[np.int32]:
+    if array.ndim != 1 or array.dtype != np.int32:
+        raise ValueError(f"{array.dtype} of shape {array.shape} should be a list of integers")
+    return array
+
+
+def _numbers(array: NDArray[Any]) -> NDArray[np.float64]:
+    if array.ndim != 1 or array.dtype != np.float64 or np.isnan(array).any():
+        raise ValueError(f"{array.dtype} of shape {array.shape} should be a list of numbers, without NaN")
+    return array
 
 
 def _decoded(data: NDArray[np.uint8], end: NDArray[np.int64]) -> Names:
     joined, ends = data.tobytes(), end.tolist()
+    if end.ndim != 1 or end.dtype != np.int64 or any(a > b for a, b in pairwise([0, *ends, len(joined)])):
+        raise ValueError("its texts are not one after another")
     values = np.empty(len(ends), dtype=object)
     values[:] = [
         joined[first:last].decode("utf-8", "surrogatepass")

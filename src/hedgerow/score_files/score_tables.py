@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.errors import FileError, ParameterError, ScoreError, UnknownNameError, argument, closest, some
+from hedgerow.files import column_texts, reading
 from hedgerow.score_files.reader import LABELS_AS_NUMBERS, PER_EXAMPLE, RawBlock, Reader
-from hedgerow.score_files.tables import as_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -131,8 +131,9 @@ class TableReader(Reader):
         """Put the class columns side by side; an empty cell becomes NaN."""
         narrow = self.dtype in (np.float16, np.float32)
         scores = np.empty((len(self._class_places), count), dtype=np.float32 if narrow else np.float64)
-        for row, place in enumerate(self._class_places):
-            scores[row] = part[place].to_numpy(zero_copy_only=False)
+        with reading(self.path, "a table"):
+            for row, place in enumerate(self._class_places):
+                scores[row] = part[place].to_numpy(zero_copy_only=False)
         return np.ascontiguousarray(scores.T)
 
     def _texts(self, key: str, values: Any) -> list[str]:
@@ -144,7 +145,8 @@ class TableReader(Reader):
                 f"{self.path}: the column {column!r} must hold names of nodes, not {values.type}. "
                 f"{LABELS_AS_NUMBERS}"
             )
-        return as_texts(values)
+        with reading(self.path, "a table"):
+            return column_texts(values)
 
 
 def check_clash(hierarchy: Hierarchy, reader: Reader) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.errors import FileError, ParameterError, ScoreError
-from hedgerow.files import delimiter_of, read_header, require_file
+from hedgerow.files import column_texts, delimiter_of, open_parquet, read_header, reading
 from hedgerow.score_files.quotes import check_quotes
 from hedgerow.score_files.reader import row_name
 
@@ -29,13 +29,11 @@ Batch = tuple[int, dict[int, Any]]
 def _arrow_errors(path: str, what: str) -> Iterator[None]:
     """Say in our words what Arrow could not read."""
     try:
-        import pyarrow as pa
+        import pyarrow  # noqa: F401
     except ModuleNotFoundError:
         raise FileError(f"{path}: reading {what} needs pyarrow. Install it, or use an .npz file.") from None
-    try:
+    with reading(path, what):
         yield
-    except (pa.ArrowException, OSError) as error:
-        raise FileError(f"{path} cannot be read as {what}: {str(error).rstrip('.')}.") from error
 
 
 class Table(ABC):
@@ -60,12 +58,11 @@ class Table(ABC):
 
     def texts(self, place: int) -> list[str]:
         """Return all of one column as text; nothing becomes ''."""
-        return [text for _, columns in self.batches(1 << 16, [place], []) for text in as_texts(columns[place])]
-
-
-def as_texts(values: Any) -> list[str]:
-    """Return an Arrow array as text; nothing becomes ''."""
-    return ["" if value is None else str(value) for value in values.to_pylist()]
+        found: list[str] = []
+        for _, columns in self.batches(1 << 16, [place], []):
+            with reading(self.path, "a table"):
+                found += column_texts(columns[place])
+        return found
 
 
 @final
@@ -161,15 +158,11 @@ class ParquetTable(Table):
     """A Parquet file."""
 
     def __init__(self, path: str) -> None:
-        require_file(path)
         self.path = path
-        with _arrow_errors(path, "Parquet"):
-            from pyarrow import parquet
-
-            with parquet.ParquetFile(path) as file:
-                self._types = file.schema_arrow.types
-                self.columns = [str(name) for name in file.schema_arrow.names]
-                self.rows = int(file.metadata.num_rows)
+        with _arrow_errors(path, "Parquet"), open_parquet(path) as file:
+            self._types = file.schema_arrow.types
+            self.columns = [str(name) for name in file.schema_arrow.names]
+            self.rows = int(file.metadata.num_rows)
 
     def number_type(self, places: Sequence[int]) -> np.dtype[Any]:
         """Return the common type of columns, which must be numbers."""
@@ -191,10 +184,9 @@ class ParquetTable(Table):
         # Arrow selects columns by name; if all are wanted, that is not needed, and names may repeat.
         selected = None if len(places) == len(self.columns) else [self.columns[place] for place in places]
         with _arrow_errors(self.path, "Parquet"):
-            from pyarrow import parquet
-
+            texts = [self.columns[place] for place in text]
             # Arrow would keep all that it has read: of the file without row groups, of a group without a buffer.
-            with parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=_PARQUET_BUFFER) as file:
+            with open_parquet(self.path, texts=texts, pre_buffer=False, buffer_size=_PARQUET_BUFFER) as file:
                 for group in range(file.num_row_groups):
                     for batch in file.iter_batches(rows, row_groups=[group], columns=selected):
                         names = batch.schema.names

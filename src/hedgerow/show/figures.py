@@ -352,7 +352,7 @@ def panel_figure(
     axes: list[Axes] = list(np.ravel(figure.subplots(down, across)))
     for ax, panel, style in zip(axes, panels, styles, strict=False):
         _draw(ax, panel.kind, style)
-        ax.set_title(panel.title, fontsize="medium")
+        ax.set_title(_literal(panel.title), fontsize="medium")
         if not common:
             names = style.name_entries()
             ax.legend(handles=names, fontsize="x-small", framealpha=0.85, edgecolor="none", loc="best")
@@ -445,7 +445,7 @@ class _Style:
                 [],
                 color=look.colour,
                 linewidth=1.6,
-                label=name,
+                label=_literal(name),
                 marker=look.symbol if self.rules else None,
                 markersize=5,
                 markeredgewidth=1,
@@ -509,11 +509,16 @@ def _set_up(ax: Axes, along: str, up: str, style: _Style) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
+def _literal(name: str) -> str:
+    """Return a name as text that Matplotlib does not take for a formula."""
+    return name.replace("$", r"\$")
+
+
 def _draw_line(ax: Axes, line: Line, name: str, colour: str, width: float, size: tuple[float, float]) -> None:
     """Draw a line, dashed where the threshold is below 0.5."""
     style: Any = {"color": colour, "linewidth": width, "zorder": 2}
     step: Any = {"drawstyle": "steps-pre"} if line.stepped else {}
-    ax.plot(line.x[: line.half + 1], line.y[: line.half + 1], label=name, **style, **step)
+    ax.plot(line.x[: line.half + 1], line.y[: line.half + 1], label=_literal(name), **style, **step)
     x, y = line.x[line.half :], line.y[line.half :]
     spaced = _spaced(x / size[0], y / size[1])
     if len(spaced) < len(x):
@@ -565,7 +570,7 @@ def _mark_outliers(ax: Axes, along: str, up: str, style: _Style) -> None:
             if point is not None and point[up] >= bottom:
                 ax.plot(point[along], point[up], linestyle="", zorder=3, **look.marker(mark, style.marker_size))
             elif point is not None:
-                below.append(f"{system.name}: {point[up]:.2f}")
+                below.append(f"{_literal(system.name)}: {point[up]:.2f}")
         if below:
             text = "\n".join([f"{mark.label}, below:", *below])
             clear: Any = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1}

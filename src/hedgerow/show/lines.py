@@ -95,6 +95,7 @@ class System:
         means = {
             rule: {metric: float(np.mean([seed[rule][metric] for seed in rules])) for metric in point}
             for rule, point in first.items()
+            if all(rule in seed and point.keys() <= seed[rule].keys() for seed in rules)
         }
         return cls(name, tuple(curves), means)
 

@@ -31,6 +31,7 @@ PAPER_METHODS = (
 )
 """The methods of the paper, in the order of its table."""
 
+_NEAR = 1000  # seeds so far from those that were asked for are shown too
 _PLACES = ("path", "tree", "titles")  # where the data is stored does not say what it is
 
 
@@ -112,21 +113,28 @@ class StudyPlan:
         ]
 
     def covering(self, records: Records) -> StudyPlan:
-        """Return the plan extended to all methods and seeds that have records of the same data and recipe."""
+        """Return the plan extended to methods and seeds that have records of the same data and recipe.
+
+        Records may come from elsewhere, so a method that is not part of hedgerow, and would have to be imported,
+        is left out unless the plan names it; and so are seeds far from those of the plan.
+        """
         mine = self.cells("", self.recipe.method.name)[0].identity
-        methods, seeds = list(self.methods), {self.recipe.run.seed, self.recipe.run.seed + self.seeds - 1}
+        chosen, first = list(self.methods), self.recipe.run.seed
+        seeds = {first, first + self.seeds - 1}
         for record in records.all():
             cell = record["cell"]
-            if all(cell.get(key) == as_read(mine[key]) for key in ("data", "model", "optimiser")):
-                methods.append(cell["method"]["name"])
-                seeds.add(cell["seed"])
-        order = [*PAPER_METHODS, *methods]
+            if all(cell[key] == as_read(mine[key]) for key in ("data", "model", "optimiser")):
+                if cell["method"]["name"] in methods.METHODS:
+                    chosen.append(cell["method"]["name"])
+                if first - _NEAR <= cell["seed"] < first + self.seeds + _NEAR:
+                    seeds.add(cell["seed"])
+        order = [*PAPER_METHODS, *chosen]
         run = dataclasses.replace(self.recipe.run, seed=min(seeds))
         return dataclasses.replace(
             self,
             recipe=dataclasses.replace(self.recipe, run=run),
             seeds=max(seeds) - min(seeds) + 1,
-            methods=tuple(name for name in dict.fromkeys(order) if name in methods),
+            methods=tuple(name for name in dict.fromkeys(order) if name in chosen),
         )
 
 

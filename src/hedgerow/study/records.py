@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
-from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile
 
 from hedgerow import __version__
 from hedgerow.errors import FileError
-from hedgerow.files import atomic_write, make_folder, require_file
+from hedgerow.files import Archive, atomic_write, make_folder, read_json, reading, schema
 from hedgerow.study.cells import as_read, canonical
 
 if TYPE_CHECKING:
@@ -21,6 +20,73 @@ if TYPE_CHECKING:
     from hedgerow.study.cells import Cell
 
 _FORMAT = 1
+_LARGEST_SEED = 2**32 - 1
+
+# What stands in a record. Names become parts of file names and of tables, so they are words.
+_NAME = schema.text(r"[\w.:-]{1,200}")
+_COUNT = schema.whole(0, 1 << 40)
+_CELL = schema.fields(
+    {
+        "task": schema.text("[a-z_]{1,60}"),
+        "options": schema.mapping(schema.anything, keys=_NAME),
+        "data": schema.fields({"name": schema.text(longest=1000)}),
+        "model": schema.fields({"name": schema.text(longest=200)}),
+        "method": schema.fields({"name": _NAME}),
+        "optimiser": schema.mapping(schema.anything, keys=_NAME),
+        "seed": schema.whole(0, _LARGEST_SEED),
+    }
+)
+_SUMMARY = ("AP", "AC", "R@90C", "R@95C", "majority_F1", "leaf_F1", "leaf_exact", "leaf_ECE")
+_CURVE = ("correct", "exact", "precision", "recall")
+_MEASURED = schema.fields(
+    {
+        "way": schema.one_of("plain", "tempered"),
+        "reading": _NAME,
+        "part": schema.text(r"[\w -]{1,60}"),
+        "examples": _COUNT,
+        "summary": schema.fields(dict.fromkeys(_SUMMARY, schema.number())),
+        "rules": schema.mapping(schema.mapping(schema.number(), keys=_NAME), keys=_NAME),
+    },
+    optional={
+        "curve": schema.fields(
+            dict.fromkeys(_CURVE, schema.listing(schema.number(), longest=10_000)),
+            optional={
+                "logit": schema.listing(lambda value, where: schema.number()(float(value), where)),
+                "tau": schema.listing(schema.number(0, 1)),
+            },
+        )
+    },
+)
+_LEVEL = schema.fields({"level": _COUNT, "classes": _COUNT, "examples": _COUNT, "accuracy": schema.number(0, 1)})
+_TEMPERATURE = schema.fields(dict.fromkeys(("value", "before", "after"), schema.number()))
+_RECORD = schema.fields(
+    {"cell": _CELL, "results": schema.listing(lambda value, where: _result(value, where))},
+    optional={"temperature": schema.mapping(_TEMPERATURE, keys=_NAME)},
+)
+
+
+def _result(value: Any, where: str) -> None:
+    """Require the measurements of a curve, or those of one level of the tree."""
+    if isinstance(value, dict) and "level" in value:
+        return _LEVEL(value, where)
+    _MEASURED(value, where)
+    if value["way"] == "plain" or "curve" in value:
+        curve = value.get("curve", {})
+        thresholds = curve.get("logit", curve.get("tau", []))
+        if not thresholds or any(len(curve[name]) != len(thresholds) for name in _CURVE):
+            raise ValueError(f"{where}.curve must have a value for each of its thresholds")
+    return None
+
+
+def _check(record: Any) -> None:
+    """Raise a ValueError if something is not a record."""
+    _RECORD(record, "the record")
+    results = [result for result in record["results"] if "way" in result]
+    plain = {(result["reading"], result["part"]) for result in results if result["way"] == "plain"}
+    for result in results:
+        known = result["reading"] in record.get("temperature", {})
+        if (result["reading"], result["part"]) not in plain or (result["way"] == "tempered" and not known):
+            raise ValueError(f"its results of {result['reading']} are not complete")
 
 
 @final
@@ -40,11 +106,8 @@ class Records:
 
     def read(self, cell: Cell) -> dict[str, Any] | None:
         """Return the record of a cell, or None if there is no intact one."""
-        try:
-            record = json.loads(self.path(cell).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return None
-        return record if _is_whole(record) and record["cell"] == as_read(cell.identity) else None
+        record = _whole(self.path(cell))
+        return record if record is not None and record["cell"] == as_read(cell.identity) else None
 
     def finished(self, cells: Iterable[Cell]) -> list[dict[str, Any]]:
         """Return the records of those cells that have one."""
@@ -54,11 +117,8 @@ class Records:
     def all(self) -> Iterator[dict[str, Any]]:
         """Yield every intact record in the folder, of any cell."""
         for path in sorted(self.folder.glob("*.json")):
-            try:
-                record = json.loads(path.read_text(encoding="utf-8"))
-            except (OSError, ValueError):
-                continue
-            if _is_whole(record):
+            record = _whole(path)
+            if record is not None:
                 yield record
 
     def write(self, cell: Cell, content: dict[str, Any]) -> None:
@@ -80,20 +140,14 @@ class Records:
         incoming = dict(_incoming(Path(path)))
         new = 0
         for name, record in incoming.items():
-            if not self._has(name):
+            if _whole(self.folder / f"{name}.json") is None:
                 self._put(name, record)
                 new += 1
         return new
 
-    def _has(self, name: str) -> bool:
-        try:
-            return _is_whole(json.loads((self.folder / f"{name}.json").read_text(encoding="utf-8")))
-        except (OSError, ValueError):
-            return False
-
     def pack(self, path: str | PathLike[str]) -> int:
         """Write all intact records into one archive for `merge`; return how many there are."""
-        names = sorted(file.stem for file in self.folder.glob("*.json") if self._has(file.stem))
+        names = sorted(file.stem for file in self.folder.glob("*.json") if _whole(file) is not None)
         with atomic_write(path, "wb") as file, ZipFile(file, "w", ZIP_DEFLATED) as archive:
             for name in names:
                 archive.write(self.folder / f"{name}.json", f"{name}.json")
@@ -102,36 +156,44 @@ class Records:
 
 def _incoming(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the names and records in a file made elsewhere."""
-    require_file(path)
-    try:
-        if path.suffix.lower() == ".zip":
-            with ZipFile(path) as archive:
-                texts = [(name, archive.read(name)) for name in archive.namelist()]
-            read = [(name, json.loads(text)) for name, text in texts]
-        else:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            read = [(path.name, each) for each in (content if isinstance(content, list) else [content])]
-    except (OSError, ValueError, BadZipFile, zlib.error) as error:
-        raise FileError(
-            f"{path} holds no records, or is damaged. Give a .zip of packed records, or a .json of records. If it "
-            f"is one, copy it again."
-        ) from error
+    remedy = "Give a .zip of packed records, or a .json of records. If it is one, copy it again."
+    if path.suffix.lower() == ".zip":
+        with Archive(path) as archive, reading(path, "records", remedy):
+            read = [(name, json.loads(archive.content(name))) for name in archive.names]
+    else:
+        content = read_json(path, "records", remedy)
+        read = [(path.name, each) for each in (content if isinstance(content, list) else [content])]
     for name, record in read:
-        if not _is_whole(record):
+        if not _is_intact(record):
             raise FileError(f"{path}: {name} is damaged, or is not a record of a study. Copy the file again.")
+        with reading(path, f"records: {name}", "It was not written by hedgerow."):
+            _check(record)
         identity = record["cell"]
         digest = hashlib.sha256(canonical(identity).encode()).hexdigest()[:12]
         method = identity["method"]["name"].replace(":", ".")
         yield f"{identity['task']}-{method}-seed{identity['seed']}-{digest}", record
 
 
-def _is_whole(record: Any) -> bool:
+def _whole(path: Path) -> dict[str, Any] | None:
+    """Return the record in a file; None if there is none, or if it is damaged."""
+    if not path.is_file():
+        return None
+    try:
+        record: dict[str, Any] = read_json(path, "a record")
+        with reading(path, "a record"):
+            _check(record)
+    except FileError:
+        return None
+    return record if _is_intact(record) else None
+
+
+def _is_intact(record: Any) -> bool:
     if not isinstance(record, dict) or record.get("format") != _FORMAT or not isinstance(record.get("cell"), dict):
         return False
     body = {key: value for key, value in record.items() if key != "checksum"}
     try:
         return bool(record.get("checksum") == _checksum(body))
-    except ValueError:  # such as NaN
+    except (ValueError, RecursionError):  # such as NaN, or half of a surrogate pair
         return False
 
 

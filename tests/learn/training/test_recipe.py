@@ -70,7 +70,7 @@ def test_unknown_recipe_names_the_nearest() -> None:
 
 
 def test_files_that_are_not_recipes(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="cannot be read"):
+    with pytest.raises(FileError, match="does not exist"):
         Recipe.load(str(tmp_path / "none.toml"))
     broken = tmp_path / "broken.toml"
     broken.write_text("[data\n")

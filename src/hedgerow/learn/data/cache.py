@@ -6,12 +6,11 @@ import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
 from hedgerow.errors import FileError
-from hedgerow.files import atomic_write
+from hedgerow.files import Archive, atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,8 +54,5 @@ def cached(name: str, make: Callable[[], Arrays]) -> Arrays:
 
 
 def _read(path: Path) -> Arrays:
-    with ZipFile(path) as archive:
-        if archive.testzip() is not None:  # np.load checks only the bytes that it needs
-            raise BadZipFile
-    with np.load(path, allow_pickle=False) as arrays:
-        return {member: arrays[member] for member in arrays.files}
+    with Archive(path) as archive:
+        return archive.all_arrays()

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, final
-from zipfile import BadZipFile
 
 import numpy as np
 
 from hedgerow.errors import FileError, some
-from hedgerow.files import require_file
+from hedgerow.files import Archive, column_texts, open_parquet, reading, require_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
 
-    import pandas as pd
     from numpy.typing import NDArray
 
     Texts = NDArray[np.object_]
@@ -42,6 +41,8 @@ class FeatureFile:
 
     def __post_init__(self) -> None:
         rows = len(self.features)
+        if not rows:
+            raise FileError(f"{self.path} has no rows: there are no examples in it.")
         for what, array in (("labels", self.labels), ("split", self.split), ("ids", self.ids)):
             if array is not None and len(array) != rows:
                 raise FileError(
@@ -80,18 +81,9 @@ def read_features(path: str | PathLike[str], label: str | Sequence[str] = "label
 
 
 def _from_npz(path: str) -> FeatureFile:
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            wanted = {"features", "X", "labels", "ranks", "split", "ids"}.intersection(archive.files)
-            arrays = {member: archive[member] for member in wanted}
-    except (OSError, EOFError, BadZipFile, ValueError) as error:
-        if "Object arrays" in str(error):
-            raise FileError(
-                f"{path} holds an array of Python objects, which is never unpickled. Save names as text: "
-                f"np.array(names, dtype=str)."
-            ) from None
-        why = "it is not an archive that np.savez wrote" if "allow_pickle" in str(error) else error
-        raise FileError(f"{path} cannot be read as .npz: {why}.") from None
+    with Archive(path) as archive:
+        wanted = {"features", "X", "labels", "ranks", "split", "ids"}.intersection(archive.arrays)
+        arrays = {member: archive.array(member) for member in sorted(wanted)}
     features = arrays.get("features", arrays.get("X"))
     if features is None:
         raise FileError(
@@ -117,43 +109,77 @@ def _from_npz(path: str) -> FeatureFile:
 
 
 def _from_parquet(path: str, label: list[str]) -> FeatureFile:
-    import pandas as pd
-    from pyarrow import ArrowException
-
-    try:
-        table = pd.read_parquet(path)
-    except (ArrowException, OSError, ValueError) as error:
-        raise FileError(f"{path} cannot be read as Parquet: {error}.") from None
-    found = [column for column in label if column in table.columns]
-    if found and found != label:
-        missing = [column for column in label if column not in found]
-        raise FileError(f"{path} has no column {some(missing)}. Its columns: {some(map(str, table.columns))}.")
+    with open_parquet(path, texts=[*label, "split", "id"], whole=True) as file:
+        with reading(path, "Parquet"):
+            schema = file.schema_arrow
+            types = dict(zip(map(str, schema.names), schema.types, strict=True))
+            index = (schema.pandas_metadata or {}).get("index_columns", [])
+            columns = [name for name in types if name not in index]
+        if len(types) < len(schema.names):
+            twice = next(name for name, count in Counter(map(str, schema.names)).items() if count > 1)
+            raise FileError(f"{path} has several columns {twice!r}. Remove all but one.")
+        found = [column for column in label if column in types]
+        if found and found != label:
+            missing = [column for column in label if column not in found]
+            raise FileError(f"{path} has no column {some(missing)}. Its columns: {some(columns)}.")
+        inputs = _feature_columns(types, columns, {*label, *_ABOUT_EXAMPLES}, path)
+        about = {name: [name] for name in ("split", "id") if name in types} | ({"": found} if found else {})
+        with reading(path, "Parquet"):
+            table = file.read(
+                columns=[*inputs, *dict.fromkeys(name for names in about.values() for name in names)]
+            )
+            texts = {
+                key: np.array([column_texts(table.column(name)) for name in names], dtype=object).T
+                for key, names in about.items()
+            }
     return FeatureFile(
         path,
-        _feature_columns(table, {*label, *_ABOUT_EXAMPLES}, path),
-        table[found].fillna("").astype(str).to_numpy(dtype=object) if found else None,
+        _from_lists(table.column("features"), path)
+        if inputs == ["features"]
+        else _from_columns(table, inputs, path),
+        texts.get(""),
         tuple(label),
-        table["split"].fillna("").astype(str).to_numpy(dtype=object) if "split" in table else None,
-        table["id"].astype(str).to_numpy(dtype=object) if "id" in table else None,
+        texts["split"][:, 0] if "split" in texts else None,
+        texts["id"][:, 0] if "id" in texts else None,
     )
 
 
-def _feature_columns(table: pd.DataFrame, others: set[str], path: str) -> NDArray[np.float32]:
-    if "features" in table:
-        try:
-            return _checked(np.stack(table["features"].tolist()) if len(table) else np.empty((0, 0)), path)
-        except (ValueError, TypeError):
-            raise FileError(
-                f"{path}: the lists in column 'features' must hold numbers and have the same length."
-            ) from None
-    numbers = table.drop(columns=[column for column in table.columns if column in others])
-    texts = [str(column) for column, kind in numbers.dtypes.items() if kind.kind not in "biuf"]
+def _feature_columns(types: dict[str, Any], columns: list[str], others: set[str], path: str) -> list[str]:
+    """Return the columns that hold features: `features`, of lists, or all that are about nothing else."""
+    from pyarrow import types as kinds
+
+    if "features" in columns:
+        return ["features"]
+    inputs = [name for name in columns if name not in others]
+    numeric = (kinds.is_integer, kinds.is_floating, kinds.is_boolean)
+    texts = [name for name in inputs if not any(test(types[name]) for test in numeric)]
     if texts:
         raise FileError(
             f"{path}: {some(texts)} should be features but are not numbers. Remove these columns, or name those "
             f"that hold labels: label=[...]."
         )
-    return _checked(numbers.to_numpy(), path)
+    return inputs
+
+
+def _from_lists(column: Any, path: str) -> NDArray[np.float32]:
+    from pyarrow import compute
+
+    with reading(path, "lists of numbers, all of the same length"):
+        lengths = compute.unique(compute.list_value_length(column)).to_pylist()
+        if not lengths:
+            return np.empty((0, 1), dtype=np.float32)
+        if len(lengths) != 1 or lengths[0] is None:
+            raise ValueError(f"the lengths in column 'features' are {lengths[:5]}")
+        values = compute.list_flatten(column).to_numpy()
+        return _checked(values.reshape(len(column), lengths[0]), path)
+
+
+def _from_columns(table: Any, inputs: list[str], path: str) -> NDArray[np.float32]:
+    features = np.empty((len(table), len(inputs)), dtype=np.float32)
+    with reading(path, "Parquet"):
+        for place, name in enumerate(inputs):
+            features[:, place] = table.column(name).to_numpy()
+    return _checked(features, path)
 
 
 def _checked(features: NDArray[Any], path: str) -> NDArray[np.float32]:
@@ -162,7 +188,8 @@ def _checked(features: NDArray[Any], path: str) -> NDArray[np.float32]:
             f"{path}: features must be numbers [examples, features], not {features.dtype} of shape "
             f"{features.shape}."
         )
-    return features.astype(np.float32)
+    with np.errstate(over="ignore"):  # infinite numbers are refused
+        return features.astype(np.float32, copy=False)
 
 
 def _texts(array: NDArray[Any], what: str, path: str) -> Texts:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from hedgerow.errors import FileError, ParameterError
+from hedgerow.files import reading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,15 +87,10 @@ class ImageFiles:
         from PIL import Image
 
         path = self.path(index)
-        try:
-            with Image.open(path) as image:
-                pixels = image.convert("RGB" if self.channels == 3 else "L")
-        except FileNotFoundError:
-            raise FileError(f"{path} does not exist, but the data set lists it. Unpack the data again.") from None
-        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-            raise FileError(
-                f"{path} cannot be read as an image: {error}. Unpack it again, or remove it."
-            ) from None
+        if not path.is_file():
+            raise FileError(f"{path} does not exist, but the data set lists it. Unpack the data again.")
+        with reading(path, "an image", "Unpack it again, or remove it."), Image.open(path) as image:
+            pixels = image.convert("RGB" if self.channels == 3 else "L")
         if self.channels == 1:
             return _cut(pixels, (0, 0, *pixels.size), self.size)
         return _centre(pixels, self.size) if rng is None else _random_part(pixels, self.size, rng)

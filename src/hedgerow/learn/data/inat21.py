@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hedgerow.errors import FileError, some
-from hedgerow.files import read_bytes
+from hedgerow.files import read_json, reading
 from hedgerow.learn.data import DataSplits, Examples, ImageFiles
 from hedgerow.learn.data.held_out import hold_out
 from hedgerow.tree import Hierarchy
@@ -51,7 +50,8 @@ def load_inat21(
     for split in splits:
         _require_files(folder, split)
     annotations = _annotations(folder / f"{splits[0]}.json")
-    hierarchy, node = category_tree(annotations["categories"])
+    with reading(folder / f"{splits[0]}.json", "annotations", "Use the official annotation file."):
+        hierarchy, node = category_tree(annotations["categories"])
     train = _examples(folder, splits[0], annotations, node, image_size)
     test = _examples(folder, "val", _annotations(folder / "val.json"), node, image_size)
     train, val = (train, test) if val_share == 0 else hold_out(train, val_share, seed)
@@ -109,22 +109,31 @@ def _require_files(folder: Path, split: str) -> None:
 
 
 def _annotations(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(read_bytes(path))
-    except ValueError as error:
-        raise FileError(f"{path} is not JSON: {error}. Unpack it again.") from None
+    data = read_json(path, "annotations", "Unpack it again.")
     keys = ("images", "annotations", "categories")
     if not isinstance(data, dict) or not all(isinstance(data.get(key), list) for key in keys):
         raise FileError(f"{path} does not hold the lists {some(keys)}. Use the official annotation file.")
     return data
 
 
+def _is_inside(name: str) -> bool:
+    """Tell whether the name of a file leads nowhere but into the folder that it is relative to."""
+    path = PurePath(name)
+    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts
+
+
 def _examples(
     folder: Path, split: str, annotations: dict[str, Any], node: dict[int, int], image_size: int
 ) -> Examples:
     path = folder / f"{split}.json"
-    category: dict[int, int] = {each["image_id"]: each["category_id"] for each in annotations["annotations"]}
-    images = annotations["images"]
+    with reading(path, "annotations", "Use the official annotation file."):
+        category: dict[int, int] = {each["image_id"]: each["category_id"] for each in annotations["annotations"]}
+        images = [{"id": each["id"], "file_name": str(each["file_name"])} for each in annotations["images"]]
+        outside = [each["file_name"] for each in images if not _is_inside(each["file_name"])]
+    if outside:
+        raise FileError(
+            f"{path} lists images outside its folder: {some(outside)}. Use the official annotation file."
+        )
     unlabelled = [str(image["id"]) for image in images if image["id"] not in category]
     if unlabelled:
         raise FileError(f"{path} gives no category for {len(unlabelled):,} images: {some(unlabelled)}.")

@@ -96,6 +96,12 @@ class TrainingModule(LightningModule):
         self._ids = ids
         self._loss = torch.compile(classifier.loss) if compiled else classifier.loss
         self._first_bad = torch.tensor(-1)
+        self.is_training = False
+        """Whether training has begun: what a checkpoint holds is then restored."""
+
+    def on_train_start(self) -> None:
+        """Note that training has begun."""
+        self.is_training = True
 
     def on_train_epoch_start(self) -> None:
         """Seed the random draws of the epoch, so that a resumed run draws the same."""

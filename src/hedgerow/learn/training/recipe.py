@@ -15,13 +15,16 @@ import textwrap
 import tomllib
 from dataclasses import dataclass, field
 from importlib import resources
-from pathlib import Path
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Self, final
 
-from hedgerow.errors import FileError, ParameterError
+from hedgerow.errors import ParameterError
+from hedgerow.files import read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+_LARGEST_SEED = 2**32 - 1
 
 
 @final
@@ -92,7 +95,7 @@ class Run:
     """The summary figure of the validation curve by which the best checkpoint is chosen."""
 
     def __post_init__(self) -> None:
-        _require(self.seed >= 0, "run.seed", "0 or more", self.seed)
+        _require(0 <= self.seed <= _LARGEST_SEED, "run.seed", f"from 0 to {_LARGEST_SEED}", self.seed)
         _require(self.devices >= 1, "run.devices", "1 or more", self.devices)
         _require(self.workers >= 0, "run.workers", "0 or more", self.workers)
         _one_of("run.monitor", self.monitor, ("AP", "AC", "AC_exact", "R@90C", "R@95C", "majority_F1"))
@@ -135,21 +138,16 @@ class Recipe:
     @classmethod
     def load(cls, name: str, changes: Iterable[str] = ()) -> Self:
         """Load a recipe by name or path, and apply changes such as "optimiser.lr=0.05"."""
-        path = Path(name)
-        if path.suffix == ".toml":
-            text = _read(path)
+        if PurePath(name).suffix == ".toml":
+            tables = read_toml(name, "a recipe")
         elif name in available():
-            text = _shipped(name).read_text(encoding="utf-8")
+            tables = tomllib.loads(_shipped(name).read_text(encoding="utf-8"))
         else:
             near = difflib.get_close_matches(name, available(), 1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise ParameterError(
                 f"There is no recipe {name!r}.{hint} Choose from {', '.join(available())}, or give a .toml file."
             )
-        try:
-            tables = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise FileError(f"{name} is not valid TOML: {error}.") from error
         for change in changes:
             _apply(tables, change)
         return cls.from_tables(tables, name)
@@ -201,15 +199,6 @@ def _shipped(name: str) -> Any:
     return resources.files("hedgerow.learn.training").joinpath("recipes", f"{name}.toml")
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(
-            f"The recipe {path} cannot be read: {getattr(error, 'strerror', None) or error}."
-        ) from error
-
-
 def _choice(section: str, table: dict[str, Any], where: str) -> Choice:
     if not isinstance(table.get("name"), str):
         raise ParameterError(f'{where}: [{section}] needs a name, such as name = "...".')
@@ -224,9 +213,11 @@ def _apply(tables: dict[str, Any], change: str) -> None:
         raise ParameterError(f"Write a change as section.key=value, such as optimiser.lr=0.05, not {change!r}.")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         value = text.strip()  # a bare word is a string
     table = tables.setdefault(section, {})
+    if not isinstance(table, dict):
+        raise ParameterError(f"{change!r} cannot be applied: in the recipe, {section!r} is not a table.")
     if key == "name" and table.get("name") != value:
         table.clear()  # the parameters belonged to the previous choice
     table[key] = value
@@ -276,7 +267,7 @@ def _toml(value: Any) -> str:
         return "[" + ", ".join(map(_toml, value)) + "]"
     text = str(value)
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in escaped) + '"'
+    return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'
 
 
 def _comment(text: str) -> list[str]:

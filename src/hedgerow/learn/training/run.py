@@ -7,7 +7,7 @@ import json
 import logging
 import signal
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,8 @@ from lightning.pytorch.loggers import CSVLogger
 from lightning.pytorch.utilities import rank_zero_only
 
 from hedgerow import methods
-from hedgerow.errors import ParameterError
+from hedgerow.errors import HedgerowError, ParameterError
+from hedgerow.files import reading
 from hedgerow.learn import data, models
 from hedgerow.learn.training.batches import SplitBatches
 from hedgerow.learn.training.module import Classifier, TrainingModule
@@ -90,7 +91,9 @@ def train(
             enable_progress_bar=False,  # `EpochReport` replaces it
             default_root_dir=run.path,
         )
-        trainer.fit(module, batches, ckpt_path=run.last if resume and run.last.exists() else None)
+        resumed = run.last if resume and run.last.exists() else None
+        with nullcontext() if resumed is None else _restoring(resumed, module):
+            trainer.fit(module, batches, ckpt_path=resumed)
     if trainer.is_global_zero:
         _finish(run, classifier, splits, module.device)
     trainer.strategy.barrier()
@@ -180,11 +183,13 @@ def _loggers(folder: Path) -> list[Any]:
 
 def _finish(run: RunFolder, classifier: Classifier, splits: DataSplits, device: torch.device) -> None:
     """Write weights, scores and figures of the best epoch; the figures last, as they mark the run as finished."""
-    best = torch.load(run.best, map_location="cpu", weights_only=True)["state_dict"]
+    best = AtomicCheckpoints().load_checkpoint(run.best)["state_dict"]
     prefix = "classifier."
-    classifier.load_state_dict({k.removeprefix(prefix): v for k, v in best.items() if k.startswith(prefix)})
+    with reading(run.best, "the checkpoint of this run"):
+        classifier.load_state_dict({k.removeprefix(prefix): v for k, v in best.items() if k.startswith(prefix)})
     run.save_weights(classifier)
     run.save_scores(classifier, splits.test, device)
+    run.save_digests()
     test = evaluate(splits.hierarchy, open_scores(run.scores, splits.hierarchy))
     figures = {"val": _evaluated(classifier, splits.val, device).summary, "test": test.summary}
     run.write_text("metrics.json", json.dumps(figures, indent=2) + "\n")
@@ -198,6 +203,18 @@ def _evaluated(classifier: Classifier, examples: data.Examples, device: torch.de
         builder.update(likelihoods, nodes, classes=likelihoods.hierarchy.names)
         start += len(likelihoods)
     return builder.compute()
+
+
+@contextmanager
+def _restoring(path: Path, module: TrainingModule) -> Iterator[None]:
+    """Say which file is at fault if a training cannot be continued from its checkpoint."""
+    try:
+        yield
+    except Exception as error:
+        if module.is_training or isinstance(error, HedgerowError):
+            raise
+        with reading(path, "the checkpoint of this run", "Delete it to begin the run again."):
+            raise
 
 
 def accelerator(run: Run) -> str:

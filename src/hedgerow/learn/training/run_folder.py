@@ -4,42 +4,64 @@
 recipe.toml         the recipe, with every field written out
 tree.json           the tree
 model.safetensors   the best weights
-metrics.json        summary figures on the validation and test data
 scores.npz          likelihoods of the test data, on the scale of the method
+digests.json        SHA-256 of the files above, which belong together
+metrics.json        summary figures on the validation and test data
 checkpoints/        best.ckpt and last.ckpt, each complete or absent
 logs/               TensorBoard and CSV
 ```
+
+A folder may come from anyone. What it says is checked before use, and what it names is imported only if it is
+built in, or if the user trusts it by name.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import shutil
-import tomllib
-from dataclasses import dataclass
-from pathlib import Path
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 import torch
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 
-from hedgerow.errors import FileError, argument
-from hedgerow.files import atomic_write, make_folder
+from hedgerow import methods
+from hedgerow.errors import FileError, HedgerowError, argument
+from hedgerow.files import (
+    atomic_write,
+    clear_leftovers,
+    digest,
+    make_folder,
+    read_json,
+    read_toml,
+    reading,
+    require_file,
+    schema,
+)
+from hedgerow.learn import models
 from hedgerow.learn.training.batches import EVALUATION_BATCH, Order, batches
 from hedgerow.learn.training.module import Classifier
-from hedgerow.learn.training.recipe import Recipe
+from hedgerow.learn.training.recipe import Choice, Recipe
 from hedgerow.likelihood import Likelihoods
 from hedgerow.tree import Hierarchy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from torch import Tensor
 
     from hedgerow.learn.data import Examples
 
 _SPARE_BYTES = 64 << 20  # for logs and scores, in addition to the checkpoints
+_BOUND = ("recipe.toml", "tree.json", "model.safetensors", "scores.npz")  # files that belong together
+_LARGEST_INPUT = 1 << 27  # numbers in one example
+_DIGESTS = schema.exactly({name: schema.text("[0-9a-f]{64}") for name in _BOUND})
+_INPUT_SHAPE = schema.listing(schema.whole(1, _LARGEST_INPUT), longest=3)
+_METRICS = schema.mapping(schema.mapping(schema.number()), keys=schema.one_of("val", "test"))
 
 
 class AtomicCheckpoints(TorchCheckpointIO):
@@ -57,17 +79,53 @@ class AtomicCheckpoints(TorchCheckpointIO):
         map_location: Any = "cpu",
         weights_only: bool | None = None,  # noqa: ARG002  (always)
     ) -> dict[str, Any]:
-        """Read a checkpoint."""
-        checkpoint: dict[str, Any] = torch.load(path, map_location=map_location, weights_only=True)
+        """Read a checkpoint; it must be like those that `save_checkpoint` writes."""
+        require_file(path)
+        with reading(path, "a checkpoint", _OTHER_CHECKPOINT):
+            checkpoint: dict[str, Any] = torch.load(path, map_location=map_location, weights_only=True)
+            _check_checkpoint(checkpoint)
         return checkpoint
+
+
+_OTHER_CHECKPOINT = "Delete it and train again, or copy the run again."
+
+
+def _check_checkpoint(checkpoint: Any) -> None:
+    """Refuse what is no checkpoint, or names files outside its folder: Lightning deletes some of those."""
+    weights = schema.mapping(_tensor, keys=schema.text())
+    schema.fields(
+        {"state_dict": weights, "epoch": schema.whole(0, 1 << 40), "global_step": schema.whole(0, 1 << 60)},
+        optional={"callbacks": schema.mapping(schema.mapping(schema.anything), keys=schema.text())},
+    )(checkpoint, "it")
+    for state in checkpoint.get("callbacks", {}).values():
+        paths = [value for key, value in state.items() if str(key).endswith("_path")]
+        for path in [*paths, *(state.get("best_k_models") or {})]:
+            beside = isinstance(path, str) and PurePath(path).parent == PurePath(str(state.get("dirpath")))
+            if path and not (beside and path.endswith(".ckpt")):
+                raise ValueError(f"it names a file outside its folder, {path!r}")
+
+
+def _tensor(value: Any, where: str) -> None:
+    if not isinstance(value, torch.Tensor):
+        raise ValueError(f"{where} must be a tensor, not a {type(value).__name__}")
 
 
 @final
 @dataclass(frozen=True)
 class RunFolder:
-    """Where a run keeps its files."""
+    """Where a run keeps its files.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    trust
+        Models and methods that are not part of hedgerow, "package.module:object", which may be imported if the
+        folder names them. Importing runs their code.
+    """
 
     path: Path
+    trust: Collection[str] = ()
 
     @property
     def last(self) -> Path:
@@ -92,8 +150,8 @@ class RunFolder:
                 f"{self.path} is not empty. Continue the run in it with {argument('resume', True)}, or choose "
                 f"another folder."
             )
-        for leftover in self.path.glob("**/.*.tmp"):
-            leftover.unlink()  # from a process that was killed while writing
+        for place in (self.path, self.last.parent):
+            clear_leftovers(place)
         if (self.path / "recipe.toml").exists():  # written after the tree
             if self.recipe().tables() != recipe.tables() or self.hierarchy().fingerprint != hierarchy.fingerprint:
                 raise FileError(
@@ -123,12 +181,11 @@ class RunFolder:
     def recipe(self) -> Recipe:
         """Read the recipe."""
         path = self.path / "recipe.toml"
-        try:
-            return Recipe.from_tables(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
-        except (OSError, tomllib.TOMLDecodeError) as error:
-            raise FileError(
-                f"{self.path} does not hold a training run: {path.name} cannot be read ({error})."
-            ) from error
+        if not path.is_file():
+            raise FileError(f"{self.path} does not hold a training run: there is no {path.name} in it.")
+        tables = read_toml(path, "the recipe of a training run")
+        with _naming(path):
+            return Recipe.from_tables(tables, str(path))
 
     def hierarchy(self) -> Hierarchy:
         """Read the tree."""
@@ -136,13 +193,36 @@ class RunFolder:
 
     def metrics(self) -> dict[str, Any]:
         """Read the summary figures of a finished run."""
-        try:
-            metrics: dict[str, Any] = json.loads((self.path / "metrics.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        path = self.path / "metrics.json"
+        if not path.exists():
             raise FileError(
                 f"The run in {self.path} is not finished: continue it with {argument('resume', True)}."
-            ) from error
+            )
+        again = f"Delete it, and write it again with {argument('resume', True)}."
+        metrics: dict[str, Any] = read_json(path, "the figures of a training run", again)
+        with reading(path, "the figures of a training run", again):
+            _METRICS(metrics, "it")
         return metrics
+
+    def save_digests(self) -> None:
+        """Write down which files belong together."""
+        self.write_text("digests.json", json.dumps({name: digest(self.path / name) for name in _BOUND}, indent=2))
+
+    def check_digests(self) -> None:
+        """Refuse files that do not belong together; runs of earlier versions do not say which do."""
+        path = self.path / "digests.json"
+        if not path.exists():
+            return
+        written = read_json(path, "the digests of a training run")
+        with reading(path, "the digests of a training run"):
+            _DIGESTS(written, "it")
+        for name, expected in written.items():
+            require_file(self.path / name)
+            if digest(self.path / name) != expected:
+                raise FileError(
+                    f"{self.path / name} is not the file that this run wrote: it was changed, is damaged, or "
+                    f"comes from another run. Copy the run again; if you changed the file yourself, delete {path}."
+                )
 
     def save_weights(self, classifier: Classifier) -> None:
         """Write the weights."""
@@ -155,21 +235,36 @@ class RunFolder:
 
     def classifier(self) -> Classifier:
         """Return the trained classifier, ready to predict."""
-        from safetensors import SafetensorError, safe_open
-
+        self.check_digests()
         path = self.path / "model.safetensors"
-        recipe = self.recipe()
-        try:
-            with safe_open(path, framework="pt") as file:
-                weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
-                input_shape = tuple(json.loads(file.metadata()["input_shape"]))
-        except (OSError, SafetensorError) as error:
-            raise FileError(
-                f"{self.path} has no weights yet: {error}. Continue the run with {argument('resume', True)}."
-            ) from error
-        classifier = Classifier(recipe, self.hierarchy(), input_shape)
-        classifier.load_state_dict(weights)
+        if not path.exists():
+            raise FileError(f"{self.path} has no weights yet. Continue the run with {argument('resume', True)}.")
+        recipe, hierarchy = self.recipe(), self.hierarchy()
+        self._check_trust(recipe)
+        weights, input_shape = _read_weights(path)
+        earlier = (
+            "" if (self.path / "digests.json").exists() else " (it has no digests: an earlier version wrote it)"
+        )
+        with _naming(self.path), reading(self.path, f"a training run{earlier}", "Copy the run again."):
+            recipe = _without_download(recipe)
+            if ":" not in recipe.model.name:
+                _check_shapes(recipe, input_shape, weights)
+            classifier = Classifier(recipe, hierarchy, input_shape)
+            classifier.load_state_dict(weights)
         return classifier.eval()
+
+    def _check_trust(self, recipe: Recipe) -> None:
+        """Refuse to import what the folder names, unless it is built in or the user names it too."""
+        trusted = {self.trust} if isinstance(self.trust, str) else set(self.trust)
+        own = {"model": ":" not in recipe.model.name, "method": recipe.method.name in methods.METHODS}
+        for what, is_own in own.items():
+            name = getattr(recipe, what).name
+            if not is_own and name not in trusted:
+                raise FileError(
+                    f"{self.path} names the {what} {name!r}, which is not part of hedgerow; loading it would run "
+                    f"code that the folder chooses. If you know and trust it, say so: "
+                    f"{argument('trust', name, python=f'trust=[{name!r}]')}."
+                )
 
     @property
     def scores(self) -> Path:
@@ -190,6 +285,54 @@ class RunFolder:
                 likelihoods=np.concatenate(blocks),
                 scale=np.array(classifier.method.scale),
             )
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Name the file or folder in an error that says only what is wrong with its values."""
+    try:
+        yield
+    except HedgerowError as error:
+        if str(path) in str(error):
+            raise
+        raise FileError(f"{path}: {error}") from error
+
+
+def _read_weights(path: Path) -> tuple[dict[str, Tensor], tuple[int, ...]]:
+    """Return the weights, all finite, and the shape of one example."""
+    from safetensors import safe_open
+
+    with reading(path, "the weights of a training run"), safe_open(path, framework="pt") as file:
+        weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
+        shape = json.loads(file.metadata()["input_shape"])
+        _INPUT_SHAPE(shape, "input_shape")
+        if len(shape) not in (1, 3) or math.prod(shape) > _LARGEST_INPUT:
+            raise ValueError(f"{shape} is not the shape of features or of an image")
+        bad = [name for name, tensor in weights.items() if not torch.isfinite(tensor).all()]
+        if bad:
+            raise ValueError(f"{bad[0]!r} holds numbers that are not finite")
+    return weights, tuple(shape)
+
+
+def _without_download(recipe: Recipe) -> Recipe:
+    """Return the recipe of a model to be filled with weights, for which none need to be downloaded."""
+    params = {key: value for key, value in recipe.model.params.items() if key != "pretrained"}
+    own = ":" in recipe.model.name
+    return recipe if own else replace(recipe, model=Choice(recipe.model.name, params))
+
+
+def _check_shapes(recipe: Recipe, input_shape: tuple[int, ...], weights: dict[str, Tensor]) -> None:
+    """Compare the model that a recipe describes with its weights, before any memory is given to it."""
+    with torch.device("meta"):
+        model = models.build(recipe.model.name, input_shape, **recipe.model.params)
+    expected = {f"model.{name}": tensor.shape for name, tensor in model.state_dict().items()}
+    found = {name: tensor.shape for name, tensor in weights.items()}
+    wrong = [name for name, shape in expected.items() if found.get(name) != shape]
+    head = found.get("head.linear.weight", ())
+    if wrong or len(head) != 2 or head[1] != model.out_features:
+        raise ValueError(
+            f"the weights are not those of its model: {(wrong or ['head.linear.weight'])[0]!r} differs"
+        )
 
 
 @torch.inference_mode()

@@ -1,0 +1,373 @@
+"""Every reader of files, and the files to try it with. A new reader is one more line of `READERS`."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import io
+import json
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow.doctor import examine
+from hedgerow.learn import data
+from hedgerow.learn.data.feature_files import read_features
+from hedgerow.learn.training.module import Classifier
+from hedgerow.learn.training.recipe import Recipe
+from hedgerow.learn.training.run_folder import AtomicCheckpoints, RunFolder
+from hedgerow.measure import Evaluation, OperatingCurve
+from hedgerow.score_files import read_labels
+from hedgerow.study.cells import StudyPlan, canonical
+from hedgerow.study.records import Records
+from hedgerow.tree import read_titles
+from tests.fuzz import content
+from tests.fuzz.content import changed_json, damaged, encoded
+from tests.study.test_records import content as record_content
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hypothesis.strategies import SearchStrategy
+
+    Files = dict[str, bytes]
+
+H = hr.Hierarchy.from_edges([("root", "a"), ("root", "b"), ("a", "c"), ("a", "d")])
+TREE = b"parent,child\nroot,a\nroot,b\na,c\na,d\n"
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A reader, and the files of a folder that it reads."""
+
+    name: str
+    files: SearchStrategy[Files]
+    read: Callable[[Path], object]
+
+
+def one(name: str, file: SearchStrategy[bytes], read: Callable[[Path], object], path: str) -> Reader:
+    """A reader of one file."""
+    return Reader(name, damaged(file).map(lambda found: {path: found}), lambda folder: read(folder / path))
+
+
+def tree(name: str, text: SearchStrategy[Any], path: str, **options: Any) -> Reader:
+    """A reader of one tree format, and what is done with every tree: the doctor's findings, saving and loading."""
+
+    def read(file: Path) -> None:
+        examine(file, options.get("format"))
+        hierarchy = hr.Hierarchy.read(file, **options)
+        hierarchy.save(file.with_name("saved.json"))
+        hr.Hierarchy.load(file.with_name("saved.json"))
+
+    file = text.map(lambda made: made if isinstance(made, bytes) else made.encode("utf-8", "replace"))
+    return one(name, file, read, path)
+
+
+# Score files -------------------------------------------------------------------------------------------------
+
+SCORES: dict[str, Any] = {
+    "classes": np.array(["b", "c", "d"]),
+    "probabilities": np.array([[0.5, 0.25, 0.25], [0, 0.5, 0.5], [1, 0, 0]]),
+    "labels": np.array(["b", "c", "a"]),
+    "ids": np.array(["x", "y", "z"]),
+}
+LIKELIHOODS: dict[str, Any] = {
+    "classes": np.array(["root", "a", "b", "c", "d"]),
+    "likelihoods": np.array([[0.0, -1, -1, -2, -3]] * 2, dtype=np.float32),
+    "labels": np.array(["b", "root"]),
+    "scale": np.array("log"),
+}
+COLUMNS: dict[str, Any] = {
+    "b": [0.5, 0.0],
+    "c": [0.25, 0.5],
+    "d": [0.25, 0.5],
+    "label": ["b", "a"],
+    "id": ["x", "y"],
+}
+
+
+def scores(path: Path) -> None:
+    """Everything that is done with a score file; one that fails must not keep the next from being tried."""
+    (path.parent / "tree.csv").write_bytes(TREE)
+    examine(path.parent / "tree.csv", scores=path)
+    examine(path.parent / "tree.csv", labels=path)
+    for options in ({"labels": False}, {"logits": True, "labels": False}, {}):
+        try:
+            for _ in hr.open_scores(path, H, **options):  # type: ignore[arg-type]
+                pass
+        except hr.HedgerowError:
+            continue
+    hr.evaluate(H, hr.open_scores(path, H))
+
+
+def score_npz() -> SearchStrategy[bytes]:
+    others = ("logits", "groups", "clusters", "texts", "images", "scale")
+    return content.npz(SCORES, others) | content.npz(LIKELIHOODS, others)
+
+
+# Evaluations -------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def evaluation() -> tuple[Files, dict[str, Any], dict[str, Any]]:
+    """The files of an evaluation, the content of its JSON, and its arrays."""
+    q = hr.likelihood.from_leaves(H, np.array([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7]]))
+    found = hr.evaluate(H, q, ["b", "c"], ids=["x", "y"], replicates=3)
+    with tempfile.TemporaryDirectory() as folder:
+        found.save(folder)
+        files = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+        with np.load(Path(folder, "examples.npz")) as arrays:
+            return files, json.loads(files["evaluation.json"]), dict(arrays)
+
+
+@st.composite
+def evaluations(draw: Any) -> Files:
+    whole, about, arrays = evaluation()
+    files = dict(whole)
+    what = draw(st.sampled_from(["json", "examples", "curve", "tree", "bytes"]))
+    plain = {key: value for key, value in about.items() if key != "files"}
+    if what != "bytes":  # without digests, so that readers look further
+        files["evaluation.json"] = json.dumps(plain).encode()
+    if what == "json":
+        files["evaluation.json"] = json.dumps(draw(changed_json(draw(st.sampled_from([about, plain]))))).encode()
+    elif what == "examples":
+        files["examples.npz"] = draw(
+            content.npz(arrays, ("prediction:x", "confidence:leaf", "groups", "texts_end"))
+        )
+    elif what == "curve":
+        values = {
+            f"value:{key}": np.ones(3) for key in ("correct", "exact", "precision", "recall", "f1", "coverage")
+        }
+        curve = {
+            "threshold": np.array([2.0, 1.0, 0.0]),
+            "examples": np.array(2),
+            "scale": np.array("log"),
+            **values,
+        }
+        files["curve.npz"] = draw(content.npz(curve, ("value:x",)))
+    elif what == "tree":
+        files["tree.json"] = json.dumps(draw(changed_json(json.loads(whole["tree.json"])))).encode()
+    name = draw(st.sampled_from(sorted(files)))
+    files[name] = draw(damaged(st.just(files[name])))
+    if not draw(st.integers(0, 9)):
+        del files[draw(st.sampled_from(sorted(files)))]
+    return files
+
+
+def read_evaluation(folder: Path) -> None:
+    found = Evaluation.load(folder)
+    found.to_dict()
+    found.builder.compute()
+    hr.compare([found, found], replicates=2)
+
+
+# Records -----------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def record() -> dict[str, Any]:
+    """A record of a study."""
+    from tests.study.small import recipe, splits
+
+    cell = StudyPlan(recipe(), splits()).cells("main", "flat-softmax")[0]
+    with tempfile.TemporaryDirectory() as folder:
+        Records(folder).write(cell, record_content(0.5))
+        found: dict[str, Any] = json.loads(Records(folder).path(cell).read_text(encoding="utf-8"))
+    return found
+
+
+@st.composite
+def records(draw: Any) -> bytes:
+    """A record, or several; their checksums fit."""
+    made = []
+    for _ in range(draw(st.sampled_from([1, 1, 2]))):
+        changed = draw(changed_json(record()))
+        if isinstance(changed, dict) and draw(st.integers(0, 9)):
+            body = {key: value for key, value in changed.items() if key != "checksum"}
+            with contextlib.suppress(ValueError):
+                changed["checksum"] = hashlib.sha256(canonical(body).encode()).hexdigest()
+        made.append(changed)
+    return json.dumps(made[0] if len(made) == 1 else made).encode()
+
+
+def read_records(path: Path) -> None:
+    """Merge records, and see that nothing was written outside."""
+    from hedgerow.study import EXPERIMENTS
+    from tests.study.small import recipe, splits
+
+    inside = Records(path.parent / "study" / "records")
+    before = {place for place in path.parent.parent.iterdir() if place != path.parent}
+    try:
+        inside.merge(path)
+    finally:
+        assert {place for place in path.parent.parent.iterdir() if place != path.parent} == before
+        assert {place.name for place in path.parent.iterdir()} <= {path.name, "study"}
+    plan = StudyPlan(recipe(), splits()).covering(inside)
+    for experiment in EXPERIMENTS.values():
+        for table in experiment.findings(plan, inside).tables.values():
+            table.markdown()
+
+
+# Training runs -----------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def run() -> Files:
+    """The files of a training run that has not been trained."""
+    recipe = Recipe.from_tables(
+        {"data": {"name": "features"}, "model": {"name": "mlp", "hidden": [3]}, "method": {"name": "hxe"}}
+    )
+    torch.manual_seed(0)
+    with tempfile.TemporaryDirectory() as name:
+        folder = RunFolder(Path(name))
+        folder.begin(recipe, H, resume=False)
+        folder.save_weights(Classifier(recipe, H, (2,)))
+        folder.write_text("metrics.json", json.dumps({"val": {"AP": 0.5}, "test": {"AP": 0.5}}))
+        return {path.name: path.read_bytes() for path in Path(name).iterdir() if path.is_file()}
+
+
+@st.composite
+def safetensors(draw: Any) -> bytes:
+    """Weights; the header or the shape of the input may be changed."""
+    whole = run()["model.safetensors"]
+    length = int.from_bytes(whole[:8], "little")
+    header = draw(changed_json(json.loads(whole[8 : 8 + length])))
+    if draw(st.booleans()) and isinstance(header, dict):
+        shapes = [
+            "[2]",
+            "[3]",
+            "[0]",
+            "[2,2,2]",
+            "[100000,100000,100000]",
+            '["touch","x"]',
+            "{",
+            "[1e9]",
+            "null",
+            "2",
+        ]
+        header["__metadata__"] = {"input_shape": draw(st.sampled_from(shapes))}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + whole[8 + length :]
+
+
+@st.composite
+def runs(draw: Any) -> Files:
+    files = dict(run())
+    name = draw(st.sampled_from(sorted(files)))
+    if name == "model.safetensors":
+        files[name] = draw(safetensors())
+    elif name == "recipe.toml" and draw(st.booleans()):
+        files[name] = draw(content.recipe_text()).encode()
+    elif name.endswith(".json"):
+        files[name] = json.dumps(draw(changed_json(json.loads(files[name])))).encode()
+    files[name] = draw(damaged(st.just(files[name])))
+    if not draw(st.integers(0, 9)):
+        files["digests.json"] = draw(content.as_json(content.values))
+    return files
+
+
+def read_run(folder: Path) -> None:
+    found = RunFolder(folder)
+    found.classifier()
+    found.metrics()
+
+
+@functools.cache
+def checkpoint() -> dict[str, Any]:
+    """What a checkpoint holds, nearly."""
+    state = {"dirpath": "/x", "best_model_path": "/x/best.ckpt", "best_k_models": {"/x/best.ckpt": 0.5}}
+    weights = {"classifier.head": torch.zeros(2, 3)}
+    return {
+        "epoch": 1,
+        "global_step": 2,
+        "state_dict": weights,
+        "callbacks": {"ModelCheckpoint": state},
+        "loops": {},
+    }
+
+
+@st.composite
+def checkpoints(draw: Any) -> bytes:
+    made = checkpoint()
+    plain = {key: value for key, value in made.items() if key != "state_dict"}
+    changed = draw(changed_json(plain))
+    if isinstance(changed, dict) and draw(st.integers(0, 9)):
+        changed["state_dict"] = draw(st.sampled_from([made["state_dict"], [], {"x": 1}, {3: torch.zeros(1)}]))
+    file = io.BytesIO()
+    torch.save(
+        changed if draw(st.integers(0, 9)) else np.float64,
+        file,
+        _use_new_zipfile_serialization=draw(st.booleans()),
+    )
+    return file.getvalue()
+
+
+# All of them -------------------------------------------------------------------------------------------------
+
+FEATURES: dict[str, Any] = {
+    "features": np.ones((3, 3), np.float32),
+    "labels": np.array(["b", "c", "d"]),
+    "split": np.array(["train", "val", "test"]),
+}
+FEATURE_LISTS: dict[str, Any] = {
+    "features": [[1.0, 2.0], [3.0, 4.0]],
+    "label": ["b", "c"],
+    "split": ["train", "val"],
+}
+FEATURE_COLUMNS: dict[str, Any] = {"x": [1.0, 2.0], "y": [3.0, 4.0], "label": ["b", "c"], "id": ["u", "v"]}
+
+
+def features(path: Path) -> None:
+    """Read features for prediction, then as a data set."""
+    read_features(path)
+    data.load("features", path=path)
+
+
+def recipe(path: Path) -> None:
+    """Read a recipe, change it, and write it out again."""
+    found = Recipe.load(str(path), ["optimiser.lr=0.5", "model.name=linear"])
+    Recipe.from_tables(found.tables())
+    found.to_toml()
+
+
+EDGE_CELLS, LINEAGE = content.names, ("class", "order", "species")
+
+READERS = [
+    tree("edges", content.table(EDGE_CELLS, ("parent", "child")), "t.csv"),
+    tree("edges, tabs", content.table(EDGE_CELLS), "t.tsv"),
+    tree("lineages", content.table(EDGE_CELLS, LINEAGE, 3), "t.csv", format="lineages"),
+    tree("paths", st.lists(st.lists(content.names, max_size=4).map("/".join), max_size=5).map("\n".join), "t.txt"),
+    tree("nested JSON", content.as_json(content.tree_json), "t.json"),
+    tree("Newick", content.newick(), "t.nwk"),
+    one("titles", content.as_json(st.dictionaries(content.names, content.values)), read_titles, "t.json"),
+    one("scores, CSV", encoded(content.score_table()), scores, "s.csv"),
+    one("scores, npz", score_npz(), scores, "s.npz"),
+    one("scores, Parquet", content.parquet(content.arrow_columns(COLUMNS)), scores, "s.parquet"),
+    one("labels, text", encoded(st.lists(content.names).map("\n".join)), read_labels, "l.txt"),
+    one("labels, CSV", encoded(content.table(EDGE_CELLS, ("id", "label"))), read_labels, "l.csv"),
+    one("labels, npz", content.npz({"labels": np.array(["b", "c"])}, ("ids",)), read_labels, "l.npz"),
+    one("features, npz", content.npz(FEATURES, ("ids", "ranks", "X")), features, "f.npz"),
+    one("features, Parquet lists", content.parquet(content.arrow_columns(FEATURE_LISTS)), features, "f.parquet"),
+    one("features, Parquet", content.parquet(content.arrow_columns(FEATURE_COLUMNS)), features, "f.parquet"),
+    one(
+        "curve",
+        content.npz({"threshold": np.zeros(2), "examples": np.array(1)}, ("scale",)),
+        OperatingCurve.load,
+        "c.npz",
+    ),
+    Reader("evaluation", evaluations(), read_evaluation),
+    one("records, JSON", records(), read_records, "r.json"),
+    one("records, zip", content.archive(records().map(lambda made: {"a.json": made})), read_records, "r.zip"),
+    one("recipe", encoded(content.recipe_text()), recipe, "r.toml"),
+    Reader("run", runs(), read_run),
+    one("checkpoint", checkpoints(), AtomicCheckpoints().load_checkpoint, "last.ckpt"),
+]
+"""One line each: its name, a strategy of files, the function that reads them, and the name of the file."""
