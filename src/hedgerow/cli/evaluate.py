@@ -19,6 +19,7 @@ from hedgerow.cli.options import (
     DisambiguateOption,
     FigureOption,
     IdColumnOption,
+    ImagesOption,
     Information,
     InformationOption,
     JsonOption,
@@ -37,11 +38,13 @@ from hedgerow.cli.options import (
     TreeOption,
     bar,
     check_outputs,
+    command_line,
     drawing,
     name_of,
     open_any_scores,
     write_json,
 )
+from hedgerow.errors import ParameterError
 
 
 @app.command(
@@ -65,6 +68,11 @@ def evaluate(
     ] = None,
     json_file: JsonOption = None,
     figure: FigureOption = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a page with a slider to FILE: see report.", show_default=False),
+    ] = None,
+    images: ImagesOption = None,
     rules: RulesOption = None,
     logits: LogitsOption = False,
     renormalise: RenormaliseOption = False,
@@ -82,11 +90,15 @@ def evaluate(
     """Measure a model's scores at every trade-off between being right and being specific."""
     from hedgerow import measure
     from hedgerow.measure import MEMBERS, try_evaluation_folder
-    from hedgerow.show import print_evaluation
+    from hedgerow.show import print_evaluation, require_report
 
-    check_outputs(json_file, figure, folder=output, members=MEMBERS, inputs=(scores, tree, data))
+    check_outputs(json_file, figure, html, folder=output, members=MEMBERS, inputs=(scores, tree, data))
     if output is not None:
         try_evaluation_folder(output)
+    if html is not None:
+        require_report()
+    elif images is not None:
+        raise ParameterError("--images is for the page: give --html FILE too.")
     draw = drawing(figure, rules)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
     reading = ScoreReading(logits, renormalise, label_column, id_column, class_columns, class_prefix, delimiter)
@@ -118,3 +130,7 @@ def evaluate(
     if json_file is not None:
         write_json(json_file, found.to_dict())
     draw([found])
+    if html is not None:
+        with bar("Making the page", None):
+            found.to_html(html, images=images, command=command_line())
+        typer.echo(f"The page is in {html}: open it in a browser.", err=True)

@@ -1,0 +1,110 @@
+"""`hedgerow report`: one HTML page about one or more models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hedgerow.cli.app import app
+from hedgerow.cli.options import (
+    BelowLabelOfFilesOption,
+    ClassColumnsOption,
+    ClassPrefixOption,
+    DelimiterOption,
+    DisambiguateOption,
+    IdColumnOption,
+    ImagesOption,
+    InformationOfFilesOption,
+    JsonOption,
+    LabelColumnOption,
+    LogitsOption,
+    NaOption,
+    RenormaliseOption,
+    RootOption,
+    ScoreReading,
+    SeparatorOption,
+    TreeFile,
+    TreeFormatOption,
+    any_evaluation,
+    bar,
+    check_outputs,
+    command_line,
+    is_run,
+    write_json,
+)
+
+
+@app.command(
+    epilog="Examples:\n\nhedgerow report results/model-a results/model-b -o report.html\n\n"
+    "hedgerow report scores.npz --tree tree.csv --images photos -o report.html"
+)
+def report(
+    systems: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="EVAL...",
+            help="Evaluation folders, training runs, or score files with --tree.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE", help="Write the page to FILE.", show_default=False)
+    ],
+    tree: Annotated[
+        Path | None, typer.Option("--tree", metavar="TREE", help="The tree, for score files.", show_default=False)
+    ] = None,
+    tree_format: TreeFormatOption = None,
+    root: RootOption = "root",
+    separator: SeparatorOption = None,
+    disambiguate: DisambiguateOption = False,
+    na: NaOption = None,
+    title: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="The heading of the page.", show_default="the names of the models"),
+    ] = None,
+    images: ImagesOption = None,
+    json_file: JsonOption = None,
+    logits: LogitsOption = False,
+    renormalise: RenormaliseOption = False,
+    label_column: LabelColumnOption = None,
+    id_column: IdColumnOption = None,
+    class_columns: ClassColumnsOption = None,
+    class_prefix: ClassPrefixOption = None,
+    delimiter: DelimiterOption = None,
+    information: InformationOfFilesOption = None,
+    below_label: BelowLabelOfFilesOption = None,
+) -> None:
+    """Make one HTML page about one or more models, with a slider over all operating points.
+
+    The page is one file that needs no network: curves, tree, examples, mistakes and figures follow the slider.
+    """
+    from hedgerow.measure import MEMBERS
+    from hedgerow.show import require_report, write_report
+
+    inside = [system / name for system in systems for name in MEMBERS]
+    check_outputs(output, json_file, inputs=(*systems, *inside, tree))
+    require_report()
+    from hedgerow.show.page import PageModel
+
+    tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
+    hierarchy = None if tree_file is None else tree_file.read()
+    given = {"information": information, "below_label": below_label}
+    options: dict[str, Any] = {name: option.value for name, option in given.items() if option is not None}
+    reading = ScoreReading(logits, renormalise, label_column, id_column, class_columns, class_prefix, delimiter)
+    models = [
+        PageModel.of(any_evaluation(path, hierarchy, reading, options), _recipe(path) if is_run(path) else "")
+        for path in systems
+    ]
+    with bar("Making the page", None):
+        write_report(output, models, title=title, images=images, command=command_line())
+    if json_file is not None:
+        write_json(json_file, {"systems": [model.evaluation.to_dict() for model in models if model.evaluation]})
+    typer.echo(f"The page is in {output}: open it in a browser.", err=True)
+
+
+def _recipe(run: Path) -> str:
+    from hedgerow.files import read_text
+
+    return read_text(run / "recipe.toml")
