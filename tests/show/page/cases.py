@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import hedgerow as hr
-from hedgerow.measure import Evaluation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from hedgerow.measure import Evaluation
 
 GARDEN = hr.Hierarchy.from_lineages(Path(__file__).parents[3] / "examples" / "garden.csv")
 HOSTILE = [

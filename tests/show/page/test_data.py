@@ -19,6 +19,8 @@ from hedgerow.show.page.sample import SHOWN, chosen_examples
 from tests.show.page.cases import GARDEN, evaluation
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 MIXED = np.random.default_rng(3).choice(len(GARDEN), 120)
@@ -34,7 +36,7 @@ def in_logs() -> Evaluation:
     return hr.evaluate(GARDEN, q, GARDEN.names[found.labels], scale="log")
 
 
-CASES = {
+CASES: dict[str, Callable[[], Evaluation]] = {
     "leaf labels": lambda: evaluation(rows=120),
     "labels at any node": lambda: evaluation(labels=MIXED),
     "below the label is wrong": lambda: evaluation(labels=MIXED, below_label="wrong"),

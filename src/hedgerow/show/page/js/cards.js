@@ -23,10 +23,10 @@ function lineageRows(events, answer) {
   const confidence = new Map([[0, 1], ...events.map(([node, , value]) => [node, value])]);
   let path = shownLineage(tree, events, answer);
   const at = path.indexOf(answer);
-  const folded = Math.max(0, Math.min(path.length - ROWS, at - 1));
+  const folded = path.length > ROWS + 1 ? Math.max(0, Math.min(path.length - ROWS, at - 1)) : 0;
   const rows = [];
   if (folded > 0) rows.push(element("li", { class: "folded" }, `${folded} above`));
-  path = path.slice(folded, folded + ROWS);
+  path = path.slice(folded, folded + ROWS + 1);
   for (const node of path) {
     const answered = path.indexOf(node) <= path.indexOf(answer);
     const known = confidence.has(node) ? percent(confidence.get(node)) : "";
@@ -39,19 +39,34 @@ function lineageRows(events, answer) {
   return rows;
 }
 
-function otherAnswers(i, example) {
+/** Return the answers of some other models to an example. */
+function otherAnswers(i) {
   const focus = data.models[state.focus];
-  const others = data.models.filter((model) => model !== focus && model.set === focus.set);
+  const others = data.models.filter((model) => model !== focus && model.set === focus.set).slice(0, OTHERS);
+  return others.map((model) => ({ model, node: answerAt(model.events[i], positionOf(model)).node }));
+}
+
+function otherRows(others, example) {
   if (!others.length) return null;
-  const items = others.slice(0, OTHERS).map((model) => {
-    const { node } = answerAt(model.events[i], positionOf(model));
+  const items = others.map(({ model, node }) => {
     const status = statusOf(tree, example.label, node, model.belowLabel);
     return element("li", {}, element("span", { class: "who" }, `${shortened(model.name, 30)}: `), statusMark(status, shortened(tree.name[node], 40)));
   });
   return element("ul", { class: "others" }, ...items);
 }
 
-function card({ example, i, answer, status }) {
+const made = new Map(); // the cards of examples, until their answers change
+
+/** Return the card of an example: the one that is there already, if it says the same. */
+function card(now) {
+  const others = otherAnswers(now.i);
+  const key = [state.focus, now.answer.node, ...others.map(({ node }) => node)].join();
+  const place = `${data.models[state.focus].set}:${now.i}`;
+  if (made.get(place)?.key !== key) made.set(place, { key, shown: newCard(now, others) });
+  return made.get(place).shown;
+}
+
+function newCard({ example, i, answer, status }, others) {
   const model = data.models[state.focus];
   const picture = example.image ? element("img", { src: example.image, alt: `Image of ${shortened(example.id, 80)}`, loading: "lazy" }) : null;
   const words = example.text ? element("p", { class: "text" }, example.text) : null;
@@ -60,7 +75,7 @@ function card({ example, i, answer, status }) {
     element("div", { class: "about" }, picture,
       element("div", { class: "what" }, element("p", { class: "id", title: example.id }, shortened(example.id, 80)), words, truth, statusMark(status, STATUS[status].words))),
     element("ol", { class: "lineage" }, ...lineageRows(model.events[i], answer.node)),
-    otherAnswers(i, example));
+    otherRows(others, example));
 }
 
 function drawCards() {
@@ -72,7 +87,9 @@ function drawCards() {
   }
   const shown = wanted.slice(0, state.cards).map(card);
   if (!shown.length) shown.push(element("p", { class: "empty" }, emptyWords(now.length)));
-  document.getElementById("cards").replaceChildren(...shown);
+  const place = document.getElementById("cards");
+  const same = shown.length === place.children.length && shown.every((each, i) => each === place.children[i]);
+  if (!same) place.replaceChildren(...shown);
   document.getElementById("more").hidden = wanted.length <= state.cards;
   const set = data.tree.sets[data.models[state.focus].set];
   document.getElementById("cards-note").textContent = set.shown.length === set.examples
