@@ -38,6 +38,7 @@ from hedgerow.cli.options import (
     TreeOption,
     bar,
     check_outputs,
+    check_page,
     command_line,
     drawing,
     name_of,
@@ -90,13 +91,13 @@ def evaluate(
     """Measure a model's scores at every trade-off between being right and being specific."""
     from hedgerow import measure
     from hedgerow.measure import MEMBERS, try_evaluation_folder
-    from hedgerow.show import print_evaluation, require_report
+    from hedgerow.show import print_evaluation
 
     check_outputs(json_file, figure, html, folder=output, members=MEMBERS, inputs=(scores, tree, data))
     if output is not None:
         try_evaluation_folder(output)
     if html is not None:
-        require_report()
+        check_page(html)
     elif images is not None:
         raise ParameterError("--images is for the page: give --html FILE too.")
     draw = drawing(figure, rules)

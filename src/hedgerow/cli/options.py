@@ -330,6 +330,15 @@ def any_evaluation(
     return evaluate(opened.hierarchy, opened, name=name_of(path), progress=bar, **options)
 
 
+def check_page(path: Path) -> None:
+    """Refuse a page that is not to be an HTML file, or that cannot be made, before a long computation."""
+    from hedgerow.show import require_report
+
+    if path.suffix.lower() not in (".html", ".htm") and not is_special(path):
+        raise ParameterError(f"{path}: a page is written as .html.")
+    require_report()
+
+
 def command_line() -> str:
     """Return the command as it was given, for the pages that it makes."""
     return shlex.join(["hedgerow", *sys.argv[1:]])

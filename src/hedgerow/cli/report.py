@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,6 +31,7 @@ from hedgerow.cli.options import (
     any_evaluation,
     bar,
     check_outputs,
+    check_page,
     command_line,
     is_run,
     write_json,
@@ -81,11 +83,11 @@ def report(
     The page is one file that needs no network: curves, tree, examples, mistakes and figures follow the slider.
     """
     from hedgerow.measure import MEMBERS
-    from hedgerow.show import require_report, write_report
+    from hedgerow.show import write_report
 
     inside = [system / name for system in systems for name in MEMBERS]
     check_outputs(output, json_file, inputs=(*systems, *inside, tree))
-    require_report()
+    check_page(output)
     from hedgerow.show.page import PageModel
 
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
@@ -94,7 +96,7 @@ def report(
     options: dict[str, Any] = {name: option.value for name, option in given.items() if option is not None}
     reading = ScoreReading(logits, renormalise, label_column, id_column, class_columns, class_prefix, delimiter)
     models = [
-        PageModel.of(any_evaluation(path, hierarchy, reading, options), _recipe(path) if is_run(path) else "")
+        replace(PageModel.of(any_evaluation(path, hierarchy, reading, options)), **_of_run(path))
         for path in systems
     ]
     with bar("Making the page", None):
@@ -104,7 +106,12 @@ def report(
     typer.echo(f"The page is in {output}: open it in a browser.", err=True)
 
 
-def _recipe(run: Path) -> str:
-    from hedgerow.files import read_text
+def _of_run(path: Path) -> dict[str, Any]:
+    """Return what is known about a training run besides its evaluation: its recipe, and its images, if any."""
+    if not is_run(path):
+        return {}
+    from hedgerow.learn.training.pictures import drawn_pictures
+    from hedgerow.learn.training.run_folder import RunFolder
 
-    return read_text(run / "recipe.toml")
+    run = RunFolder(path)
+    return {"recipe": run.recipe().to_toml(), "picture": drawn_pictures(run)}

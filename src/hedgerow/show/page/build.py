@@ -75,7 +75,7 @@ def page_html(
     ordered, notes = aligned(given)
     data = PageData(ordered, point, picture)
     evaluations = [model.evaluation for model in ordered if model.evaluation is not None]
-    thing = words.thing(evaluations)
+    thing = words.thing(evaluations, all(model.picture is not None for model in ordered))
     exact = data.at_headline("exact")
     content = data.to_dict() | {"thing": thing}
     own = _own_script()

@@ -6,11 +6,12 @@ keeps the nodes with the most examples, and a few hundred examples are shown.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
+from PIL import Image
 
 from hedgerow.errors import ParameterError
 from hedgerow.measure import side_by_side
@@ -18,6 +19,7 @@ from hedgerow.show.lines import KINDS, System
 from hedgerow.show.page.counts import Levels, Track, nearest_kept
 from hedgerow.show.page.positions import Positions, slider_steps
 from hedgerow.show.page.sample import chosen_examples, described, events_of
+from hedgerow.show.page.thumbnails import encoded
 from hedgerow.show.page.words import LEVEL
 
 if TYPE_CHECKING:
@@ -49,11 +51,13 @@ class PageModel:
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     recipe: str = ""
     """How it was trained, as TOML."""
+    picture: Callable[[int], NDArray[np.uint8]] | None = None
+    """Returns the image of an example, given by its number: [H, W] or [H, W, 3]."""
 
     @classmethod
-    def of(cls, evaluation: Evaluation, recipe: str = "") -> PageModel:
+    def of(cls, evaluation: Evaluation) -> PageModel:
         """Return the model that was evaluated."""
-        return cls(evaluation.name, evaluation.curve, evaluation.summary, evaluation, evaluation.intervals, recipe)
+        return cls(evaluation.name, evaluation.curve, evaluation.summary, evaluation, evaluation.intervals)
 
 
 @final
@@ -89,7 +93,10 @@ def aligned(models: Sequence[PageModel]) -> tuple[list[PageModel], list[str]]:
             )
         if reason is not None:
             notes.append(f"{other.name} cannot be compared example by example with {ordered[0].name}: {reason}")
-    return [PageModel.of(each, model.recipe) for each, model in zip(ordered, models, strict=True)], notes
+    return [
+        replace(PageModel.of(each), recipe=model.recipe, picture=model.picture)
+        for each, model in zip(ordered, models, strict=True)
+    ], notes
 
 
 @final
@@ -101,7 +108,7 @@ class PageData:
     """From `aligned`."""
     point: PagePoint | None = None
     picture: Callable[[str], str | None] = lambda _: None
-    """Turns the name of an image into a data URL."""
+    """Turns the name of an image file into a data URL."""
 
     @cached_property
     def steps(self) -> dict[Any, list[float]]:
@@ -162,6 +169,7 @@ class PageData:
             for model, positions in zip(self.models, self.positions, strict=True)
         ]
         kinds = {kind: list(axes) for kind, axes in KINDS.items()}
+        opened["focus"] = int(np.argmax(self.at_headline("exact")))
         data = {"steps": self.steps, "start": opened, "point": point, "kinds": kinds, "models": models}
         if self.tracks:
             data["tree"] = _Clades(self).add_to(models)
@@ -277,8 +285,7 @@ class _Clades:
                     "examples": len(tracks[0].evaluation),
                     "count": count[kept].tolist(),
                     "shown": [
-                        about | {"label": int(local[about["label"]])}
-                        for about in self._shown(tracks[0].evaluation, rows)
+                        about | {"label": int(local[about["label"]])} for about in self._shown(tracks[0], rows)
                     ],
                 }
                 for tracks, count, rows in zip(self.sets, self.examples_below, self.rows, strict=True)
@@ -305,13 +312,18 @@ class _Clades:
         names = [_short(self.hierarchy.display_name(node)) for node in most.tolist()]
         return {"name": names, "inside": nearest_kept(self.hierarchy, kept, most).tolist()}
 
-    def _shown(self, evaluation: Evaluation, rows: Indices) -> list[dict[str, Any]]:
-        shown = described(evaluation, rows)
-        images = evaluation.answers.images
-        if images is not None:
-            for about, name in zip(shown, images[rows].tolist(), strict=True):
-                if name and (picture := self.page.picture(name)) is not None:
-                    about["image"] = picture
+    def _shown(self, track: Track, rows: Indices) -> list[dict[str, Any]]:
+        shown = described(track.evaluation, rows)
+        draw = self.page.models[self.page.tracks.index(track)].picture
+        names = track.evaluation.answers.images
+        for about, row in zip(shown, rows.tolist(), strict=True):
+            picture = None
+            if draw is not None:
+                picture = encoded(Image.fromarray(draw(row)))
+            elif names is not None and names[row]:
+                picture = self.page.picture(names[row])
+            if picture is not None:
+                about["image"] = picture
         return shown
 
 

@@ -47,13 +47,14 @@ def thumbnail(name: str, folder: Path) -> str | None:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(path, formats=_FORMATS) as image:
-                return _encoded(image)
+                return encoded(image)
     # Pillow's decoders raise many kinds of exceptions on damaged files, SyntaxError and struct.error among them.
     except Exception:
         return None
 
 
-def _encoded(image: Image.Image) -> str | None:
+def encoded(image: Image.Image) -> str | None:
+    """Return a picture, made small, as a data URL; None if it is too large to be decoded."""
     if image.width * image.height > _MOST_PIXELS:
         return None
     small = max(image.size) <= _SMALL

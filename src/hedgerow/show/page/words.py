@@ -68,8 +68,10 @@ def facts(evaluations: Sequence[Evaluation], models: int, thing: str) -> str:
     return " · ".join(said)
 
 
-def thing(evaluations: Sequence[Evaluation]) -> str:
-    """Return what examples are called: images, texts or examples."""
+def thing(evaluations: Sequence[Evaluation], drawn: bool = False) -> str:
+    """Return what examples are called: images, texts or examples; `drawn` ones are images."""
+    if drawn:
+        return "images"
     for kind in ("images", "texts"):
         if evaluations and all(getattr(evaluation.answers, kind) is not None for evaluation in evaluations):
             return kind

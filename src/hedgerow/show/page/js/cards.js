@@ -68,7 +68,7 @@ function card(now) {
 
 function newCard({ example, i, answer, status }, others) {
   const model = data.models[state.focus];
-  const picture = example.image ? element("img", { src: example.image, alt: `Image of ${shortened(example.id, 80)}`, loading: "lazy" }) : null;
+  const picture = example.image ? element("img", { src: example.image, alt: `Image of ${shortened(example.id, 80)}` }) : null;
   const words = example.text ? element("p", { class: "text" }, example.text) : null;
   const truth = element("p", { class: "truth" }, element("span", {}, "Truth "), element("b", { title: tree.id[example.label] }, shortened(tree.name[example.label], 80)));
   return element("article", { class: `card example ${status}`, "data-example": i, "data-answer": answer.node, "aria-label": shortened(example.id, 80) },

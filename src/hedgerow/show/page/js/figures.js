@@ -7,7 +7,7 @@ function startFigures() {
     const chip = element("span", { class: "chip", "data-model": i, style: `--colour: var(--model-${i % 10})` });
     const name = element("span", { title: model.name }, shortened(model.name, 60));
     const cells = FIGURES.map((figure) => element("td", { "data-figure": figure }));
-    return element("tr", {}, element("th", { scope: "row" }, chip, name), ...cells, element("td", { "data-figure": "tau" }));
+    return element("tr", {}, element("th", { scope: "row" }, element("span", { class: "named" }, chip, name)), ...cells, element("td", { "data-figure": "tau" }));
   });
   document.getElementById("figures").append(...rows);
   document.querySelector("table.figures").classList.toggle("single", data.models.length === 1);
@@ -19,7 +19,7 @@ function startFigures() {
       const position = positionOf(model);
       FIGURES.forEach((figure, j) => {
         const cell = rows[i].cells[j + 1];
-        cell.textContent = percent(model.figures[figure][position]);
+        cell.textContent = (100 * model.figures[figure][position]).toFixed(1);
         cell.dataset.value = model.figures[figure][position];
       });
       const last = rows[i].cells[FIGURES.length + 1];

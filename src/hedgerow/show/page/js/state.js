@@ -12,7 +12,7 @@ const tree = data.tree ? new Tree(data.tree.nodes) : null;
 const state = {
   mode: data.start.mode,
   step: data.start.step,
-  focus: 0, // the model whose details are shown
+  focus: data.start.focus, // the model whose details are shown
   kind: Object.keys(data.kinds)[0],
   colour: "right",
   clade: 0,

@@ -8,7 +8,7 @@ function percent(share) {
 /** Write a threshold with as many digits as it needs near 0 and 1. */
 function threshold(tau) {
   const distance = Math.min(tau, 1 - tau);
-  const digits = distance <= 0 || distance >= 0.01 ? 3 : Math.min(12, 2 - Math.floor(Math.log10(distance)));
+  const digits = distance <= 0 || distance >= 0.01 ? 3 : Math.min(12, 1 - Math.floor(Math.log10(distance)));
   return String(Number(tau.toFixed(digits)));
 }
 
