@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from hedgerow import infer, likelihood, show  # noqa: F401  (show attaches the plot methods)
+from hedgerow.choose import OperatingPoint, select
 from hedgerow.errors import HedgerowError
 from hedgerow.infer import ordered_pareto_sets
 from hedgerow.measure import (
@@ -31,6 +32,7 @@ __all__ = [
     "HedgerowError",
     "Hierarchy",
     "OperatingCurve",
+    "OperatingPoint",
     "__version__",
     "compare",
     "evaluate",
@@ -40,6 +42,7 @@ __all__ = [
     "open_scores",
     "operating_curve",
     "ordered_pareto_sets",
+    "select",
 ]
 if find_spec("torch") is not None and find_spec("sklearn") is not None:
     __all__ += ["HedgedClassifier"]

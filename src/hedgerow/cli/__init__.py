@@ -11,6 +11,7 @@ from hedgerow.cli import (  # noqa: F401  (importing a verb registers it)
     evaluate,
     predict,
     report,
+    select,
     study,
     train,
 )

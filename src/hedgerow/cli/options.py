@@ -239,6 +239,8 @@ class ScoreReading:
     class_columns: str | None = None
     class_prefix: str | None = None
     delimiter: str | None = None
+    group_column: str | None = None
+    cluster_column: str | None = None
 
     @property
     def keywords(self) -> dict[str, Any]:

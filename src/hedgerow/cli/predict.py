@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -35,11 +36,13 @@ from hedgerow.cli.options import (
     open_any_scores,
     write_json,
 )
+from hedgerow.errors import ParameterError
 
 
 @app.command(
     epilog="Examples:\n\nhedgerow predict scores.npz --tree tree.csv --tau 0.8 -o answers.csv\n\n"
     "hedgerow predict scores.parquet --tree tree.csv --rule majority -o answers.parquet\n\n"
+    "hedgerow predict new.npz --tree tree.csv --point point.json -o answers.csv\n\n"
     "hedgerow predict runs/quick --data new.npz --tau 0.8 -o answers.csv",
 )
 def predict(
@@ -68,6 +71,18 @@ def predict(
             show_default=False,
         ),
     ] = None,
+    point: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Answer at the operating point that hedgerow select wrote.", show_default=False
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="The column of groups, for a point that depends on them.", show_default=False
+        ),
+    ] = None,
     tree_format: TreeFormatOption = None,
     root: RootOption = "root",
     separator: SeparatorOption = None,
@@ -84,19 +99,37 @@ def predict(
     information: InformationOption = Information.leaves,
 ) -> None:
     """Write an answer for every example: name, rank or depth, confidence, lineage."""
+    from hedgerow.choose import OperatingPoint, PointAnswers
     from hedgerow.infer import answering_rule
     from hedgerow.score_files import write_predictions
     from hedgerow.show import print_written
 
-    check_outputs(output, json_file, inputs=(scores, tree, data))
-    answer = answering_rule(tau, rule, information.value)
+    check_outputs(output, json_file, inputs=(scores, tree, data, point))
+    if point is None:
+        answering_rule(tau, rule, information.value)  # refuses what makes no sense, before anything is read
+    if point is not None and (tau, rule) != (None, None):
+        raise ParameterError("A point has its own threshold: give --point without --tau and --rule.")
+    if point is None and groups is not None:
+        raise ParameterError("--groups is for operating points that depend on them: give --point FILE too.")
+    chosen = None if point is None else OperatingPoint.load(point)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
     reading = ScoreReading(logits, renormalise, label_column, id_column, class_columns, class_prefix, delimiter)
+    reading = replace(reading, group_column=groups)
     file = open_any_scores(scores, tree_file, data, reading, labels=False)
-    written = write_predictions(output, file, answer, progress=bar)
+    if chosen is None:
+        written = write_predictions(output, file, answering_rule(tau, rule, information.value), progress=bar)
+    else:
+        answers = PointAnswers(chosen, file)
+        written = write_predictions(output, answers, answers.rule, progress=bar)
     print_written(written, str(output), file.warnings, Output())
     if json_file is not None:
         write_json(
             json_file,
-            {"output": str(output), "tau": tau, "rule": rule and rule.replace("-", "_"), **written.to_dict()},
+            {
+                "output": str(output),
+                "tau": tau,
+                "rule": rule and rule.replace("-", "_"),
+                "point": None if chosen is None else chosen.promise,
+                **written.to_dict(),
+            },
         )

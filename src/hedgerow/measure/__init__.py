@@ -2,20 +2,21 @@
 
 In come likelihoods, block by block, with labels; out come operating curves, summary figures and an `Evaluation`,
 which can be saved as a folder. `compare` tests whether several evaluations really differ. No other room turns
-likelihoods and labels into figures. The next room is `show`.
+likelihoods and labels into figures. The next room is `choose`.
 """
 
 from hedgerow.measure import metrics
 from hedgerow.measure.bootstrap import Difference, Interval
-from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, operating_curve
+from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, Measures, operating_curve
 from hedgerow.measure.calibration import calibration_error
 from hedgerow.measure.comparison import SystemComparison, compare, side_by_side
 from hedgerow.measure.curve import OperatingCurve, intercept
 from hedgerow.measure.evaluation import Answers, Evaluation
-from hedgerow.measure.evaluation_builder import EvaluationBuilder, evaluate
+from hedgerow.measure.evaluation_builder import EvaluationBuilder, evaluate, example_blocks
 from hedgerow.measure.events import Events
 from hedgerow.measure.folder import MEMBERS, read_or_evaluate, try_evaluation_folder
 from hedgerow.measure.metrics import BelowLabel, Comparison, Metric
+from hedgerow.measure.ranks import Ranks, mistakes
 
 __all__ = [
     "MEMBERS",
@@ -29,14 +30,18 @@ __all__ = [
     "EvaluationBuilder",
     "Events",
     "Interval",
+    "Measures",
     "Metric",
     "OperatingCurve",
+    "Ranks",
     "SystemComparison",
     "calibration_error",
     "compare",
     "evaluate",
+    "example_blocks",
     "intercept",
     "metrics",
+    "mistakes",
     "operating_curve",
     "read_or_evaluate",
     "side_by_side",

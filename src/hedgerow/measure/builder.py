@@ -258,7 +258,11 @@ class Measures:
 
     def at_root(self, labels: NDArray[Any]) -> list[NDArray[np.float64]]:
         """Return the values of each metric for some labels if every answer is the root."""
-        pairs = self._compare(labels, np.zeros_like(labels))
+        return self.values(labels, np.zeros_like(labels))
+
+    def values(self, labels: NDArray[Any], answers: NDArray[Any]) -> list[NDArray[np.float64]]:
+        """Return the values of each metric for some labels and answers."""
+        pairs = self._compare(labels, answers)
         return [self._evaluate(name, pairs) for name in self.metrics]
 
     def before_and_after(

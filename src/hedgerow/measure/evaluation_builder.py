@@ -237,7 +237,7 @@ def evaluate(
         hierarchy, rules=rules, information=information, below_label=below_label, scale=scale
     )
     with progress("Reading scores", getattr(scores, "rows", None)) as advance:
-        for block in _blocks(hierarchy, scores, labels, classes, ids, scale):
+        for block in example_blocks(hierarchy, scores, labels, classes, ids, scale):
             if block.labels is None:
                 raise ScoreError("An evaluation needs labels; these blocks have none.")
             about = {key: getattr(block, key) for key in ABOUT}
@@ -263,14 +263,15 @@ def _with_intervals(
     return replace(evaluation, intervals=drawn, confidence=confidence, replicates=replicates)
 
 
-def _blocks(
+def example_blocks(
     hierarchy: Hierarchy,
     scores: ScoreFile | Iterable[Block] | Any,
-    labels: ArrayLike | None,
-    classes: ArrayLike | None,
-    ids: ArrayLike | None,
-    scale: Scale | None,
+    labels: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
+    ids: ArrayLike | None = None,
+    scale: Scale | None = None,
 ) -> Iterator[Block]:
+    """Yield the examples of a score file, of other blocks, or of likelihoods with labels; see `evaluate`."""
     if isinstance(scores, ScoreFile):
         if scores.hierarchy != hierarchy:
             raise ParameterError("The score file was opened with another tree; open it with this one.")

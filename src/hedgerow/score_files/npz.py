@@ -7,6 +7,7 @@ import zlib
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -17,7 +18,7 @@ from hedgerow.likelihood import BOTTOM
 from hedgerow.score_files.reader import LABELS_AS_NUMBERS, PER_EXAMPLE, RawBlock, Reader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -192,20 +193,19 @@ class NpzReader(Reader):
         The file.
     labels
         Whether labels are looked at; if not, they may be anything.
-    label_column, id_column
-        The members that hold labels and ids, where they are not called `labels` and `ids`.
+    columns
+        The members about the examples that have other names, by their key in `PER_EXAMPLE`.
     """
 
     def __init__(
-        self, file: NpzFile, *, labels: bool = True, label_column: str | None = None, id_column: str | None = None
+        self, file: NpzFile, *, labels: bool = True, columns: Mapping[str, str] = MappingProxyType({})
     ) -> None:
         self.path = file.path
         self._file = file
-        names = {key: key for key in PER_EXAMPLE} | {
-            key: name for key, name in (("labels", label_column), ("ids", id_column)) if name is not None
-        }
-        if id_column is not None and id_column not in file.members:
-            raise FileError(f"{self.path} has no member {id_column!r}. {self._listed_members()}")
+        names = {key: key for key in PER_EXAMPLE} | dict(columns)
+        for key, name in columns.items():
+            if key != "labels" and name not in file.members:
+                raise FileError(f"{self.path} has no member {name!r}. {self._listed_members()}")
         self.content = self._found_content()
         with file.opened() as archive:
             self._scores = file.header(archive, self.content)

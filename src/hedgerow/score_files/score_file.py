@@ -155,6 +155,8 @@ def open_scores(
     class_columns: Sequence[str] | None = None,
     class_prefix: str | None = None,
     delimiter: str | None = None,
+    group_column: str | None = None,
+    cluster_column: str | None = None,
     block_rows: int | None = None,
 ) -> ScoreFile:
     r"""Open a score file and bind its columns to the nodes of a tree, by name.
@@ -184,6 +186,9 @@ def open_scores(
         What the names of the class columns begin with, in front of the class; others are then ignored as well.
     delimiter
         What separates the columns of a `.csv` file, if not a comma: one character, or "tab".
+    group_column, cluster_column
+        The columns, or members, that hold groups and clusters, if they are not called `group` and `cluster`
+        (`groups` and `clusters`).
     block_rows
         Rows to read at a time; by default as many as take some 30 MB.
 
@@ -200,7 +205,7 @@ def open_scores(
     """
     if block_rows is not None and block_rows < 1:
         raise ParameterError(f"block_rows must be 1 or more, not {block_rows}.")
-    names = ColumnNames(label_column, id_column, class_columns, class_prefix)
+    names = ColumnNames(label_column, id_column, class_columns, class_prefix, group_column, cluster_column)
     reader = open_reader(path, names, delimiter=delimiter, labels=labels)
     check_clash(hierarchy, reader)
     if labels and "labels" not in reader.has:
@@ -227,7 +232,7 @@ def open_reader(
         raise ParameterError(
             f"{shown} names its classes itself, in its member 'classes': class columns are those of tables."
         )
-    return NpzReader(NpzFile(shown), labels=labels, label_column=names.label_column, id_column=names.id_column)
+    return NpzReader(NpzFile(shown), labels=labels, columns=names.given)
 
 
 def _as_names(values: list[str]) -> Names:

@@ -31,6 +31,8 @@ class ColumnNames:
     id_column: str | None = None
     class_columns: Sequence[str] | None = None
     class_prefix: str | None = None
+    group_column: str | None = None
+    cluster_column: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse what contradicts itself."""
@@ -53,7 +55,12 @@ class ColumnNames:
     @property
     def given(self) -> dict[str, str]:
         """The columns about the examples that are named here, by their key in `PER_EXAMPLE`."""
-        named = {"labels": self.label_column, "ids": self.id_column}
+        named = {
+            "labels": self.label_column,
+            "ids": self.id_column,
+            "groups": self.group_column,
+            "clusters": self.cluster_column,
+        }
         return {key: name for key, name in named.items() if name is not None}
 
 
@@ -183,11 +190,12 @@ def _about_places(
 ) -> dict[str, int]:
     """Return the positions of the columns about the examples."""
     places = {name: i for i, name in enumerate(table.columns) if i not in classes}
-    if names.id_column is not None and names.id_column not in places:
-        raise FileError(
-            f"{table.path} has no column {names.id_column!r} for the ids. Its columns: "
-            f"{some(table.columns)}.{closest([names.id_column], table.columns)}"
-        )
+    for key, name in names.given.items():
+        if key != "labels" and name not in places:
+            raise FileError(
+                f"{table.path} has no column {name!r} for the {key}. Its columns: "
+                f"{some(table.columns)}.{closest([name], table.columns)}"
+            )
     found = {key: places[name] for key, name in per_example.items() if name in places}
     count = Counter(table.columns)
     repeated = [per_example[key] for key in found if count[per_example[key]] > 1]

@@ -1,9 +1,9 @@
 """What people see: tables and progress on a terminal, figures, notebooks, HTML pages.
 
-In come evaluations and comparisons; out go text on a console, HTML in a notebook and, from `show.figures`,
-matplotlib figures; `show.page` writes reports. Importing this room gives curves and evaluations the methods
-`plot`, `to_html` and `_repr_html_`; matplotlib and Plotly are imported when these are called. The next room is
-`doctor`.
+In come evaluations, comparisons and operating points; out go text on a console, HTML in a notebook and, from
+`show.figures`, matplotlib figures; `show.page` writes reports. Importing this room gives curves and evaluations the
+methods `plot`, `to_html` and `_repr_html_`; matplotlib and Plotly are imported when these are called. The next room
+is `doctor`.
 """
 
 from hedgerow.measure import Evaluation, OperatingCurve
@@ -11,6 +11,7 @@ from hedgerow.show.evaluation import print_comparison, print_evaluation, print_w
 from hedgerow.show.lines import DEFAULT_RULES, CurveKind, System
 from hedgerow.show.notebook import curve_html, evaluation_html
 from hedgerow.show.plot_methods import plot_curve, plot_evaluation
+from hedgerow.show.point import print_point
 from hedgerow.show.report import report_evaluation, require_report, write_report
 from hedgerow.show.terminal import live_bar, print_table
 
@@ -21,6 +22,7 @@ __all__ = [
     "live_bar",
     "print_comparison",
     "print_evaluation",
+    "print_point",
     "print_table",
     "print_written",
     "require_report",

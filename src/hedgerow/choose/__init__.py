@@ -1,0 +1,32 @@
+"""Operating points that keep a promise: "right at least 95 % of the time".
+
+In come likelihoods and labels of examples that were not used in training, and a target; out goes an
+`OperatingPoint`, a small file that says how to answer new examples. Everything works on threshold events
+(`measure.Events`), so it is the same for dense and sparse likelihoods. The next room is `show`.
+"""
+
+from hedgerow.choose.examples import gather
+from hedgerow.choose.explain import Explanation, answers_of, describe, explain, predictions
+from hedgerow.choose.families import FAMILIES, Family
+from hedgerow.choose.guarantees import GUARANTEES, Guarantee
+from hedgerow.choose.point import OperatingPoint, PointAnswers
+from hedgerow.choose.select import CannotPromiseError, Order, choose, select
+
+__all__ = [
+    "FAMILIES",
+    "GUARANTEES",
+    "CannotPromiseError",
+    "Explanation",
+    "Family",
+    "Guarantee",
+    "OperatingPoint",
+    "Order",
+    "PointAnswers",
+    "answers_of",
+    "choose",
+    "describe",
+    "explain",
+    "gather",
+    "predictions",
+    "select",
+]

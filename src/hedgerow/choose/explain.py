@@ -1,0 +1,264 @@
+"""What a point buys: how specific its answers are, how often right, and what other targets would cost."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from hedgerow.choose.examples import Examples, gather
+from hedgerow.choose.guarantees import exactly
+from hedgerow.choose.point import OperatingPoint, answers_above
+from hedgerow.choose.select import CannotPromiseError, Order, choose, with_level
+from hedgerow.measure import STANDARD_METRICS, Measures, Ranks, example_blocks, metrics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from hedgerow.score_files import Block
+    from hedgerow.tree import Hierarchy
+
+_MOST = 10  # classes that are listed
+_SMALL = Fraction(1, 4)  # losses up to this are halved and doubled; levels of larger ones are moved a little
+_LITTLE = Fraction(1, 20)
+
+
+@final
+@dataclass(frozen=True)
+class Level:
+    """The answers at one rank, or depth."""
+
+    name: str
+    """The rank or depth; "" for the root."""
+    share: float
+    """The share of all answers."""
+    correct: float | None
+    """The share of them that are right; None if there are none."""
+
+
+@final
+@dataclass(frozen=True)
+class Shortened:
+    """A class whose examples often get a right answer above it."""
+
+    name: str
+    higher: int
+    """How many examples end higher up."""
+    examples: int
+
+
+@final
+@dataclass(frozen=True)
+class Alternative:
+    """What another level of the target would give."""
+
+    level: float
+    metrics: dict[str, float] | None
+    """Means over the examples; None if this level cannot be promised with them."""
+    root: float = 1.0
+    """The share of answers that are the root."""
+
+
+@final
+@dataclass(frozen=True)
+class Explanation:
+    """What a point gives on some examples."""
+
+    point: OperatingPoint
+    examples: int
+    metrics: dict[str, float]
+    """Means over the examples."""
+    levels: tuple[Level, ...]
+    """The answers at each rank or depth, the root first."""
+    kind: str
+    """What the levels are: "rank" or "depth"."""
+    shortened: tuple[Shortened, ...]
+    """The classes that most often end higher up; at most ten."""
+    stricter: Alternative | None
+    looser: Alternative | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the point, ready for JSON."""
+        fields = {name: value for name, value in vars(self).items() if name != "point"}
+        return {name: _plain(value) for name, value in fields.items()}
+
+
+def explain(
+    point: OperatingPoint,
+    scores: Any,
+    labels: ArrayLike | None = None,
+    *,
+    classes: ArrayLike | None = None,
+    groups: ArrayLike | bool | None = None,
+    clusters: ArrayLike | bool | None = False,
+) -> Explanation:
+    """Say what a point gives on held-out examples.
+
+    Parameters
+    ----------
+    point
+        The point.
+    scores, labels, classes
+        A score file, or likelihoods with labels, as in `select`.
+    groups
+        The groups of the examples, if the point has thresholds by group; True: those of the score file.
+    clusters
+        Their clusters, for what other targets would cost.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> from hedgerow.choose import explain
+    >>> h = hr.Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> q, labels = [[1, 0.9, 0.6, 0.3, 0.1]] * 15 + [[1, 0.6, 0.5, 0.1, 0.4]] * 5, ["cat"] * 15 + ["dog"] * 5
+    >>> found = explain(hr.select(h, q, labels, target=("correct", 0.9)), q, labels)
+    >>> found.metrics["correct"], [(level.name, level.share) for level in found.levels]
+    (1.0, [('', 0.0), ('1', 0.25), ('2', 0.75)])
+    >>> found.shortened
+    (Shortened(name='dog', higher=5, examples=5),)
+    """
+    hierarchy = getattr(scores, "hierarchy", point.hierarchy)
+    point.check_tree(hierarchy)
+    order = _order(point, hierarchy)
+    examples = gather(
+        hierarchy,
+        scores,
+        labels,
+        order.wanted,
+        classes=classes,
+        groups=groups,
+        clusters=clusters,
+        scale=point.scale,
+    )
+    answers = answers_of(point, examples)
+    if answers is None:
+        answers = predictions(point, example_blocks(hierarchy, scores, labels, classes, None, point.scale))
+    return describe(order, examples, point, answers)
+
+
+def predictions(point: OperatingPoint, blocks: Iterable[Block]) -> NDArray[np.int64]:
+    """Return the answers of a point to the examples of some blocks."""
+    groups = point.by == "group"
+    return np.concatenate([point.predict(block.likelihoods, block.groups if groups else None) for block in blocks])
+
+
+def answers_of(point: OperatingPoint, examples: Examples) -> NDArray[np.int64] | None:
+    """Return the answers of a point to examples whose events are known; None if they are not."""
+    if examples.events is None:
+        return None
+    names = examples.groups if point.by == "group" else examples.clades
+    tau = point.thresholds_of(names, len(examples))
+    return answers_above(examples.events.count, examples.events.node, examples.events.score, tau)
+
+
+def describe(order: Order, examples: Examples, point: OperatingPoint, answers: NDArray[np.int64]) -> Explanation:
+    """Explain a point by its answers to some examples."""
+    hierarchy, labels = examples.hierarchy, examples.labels
+    right = metrics.correct(hierarchy, labels, answers, below_label=order.below_label) > 0
+    ranks = Ranks.of(hierarchy)
+    # A node without a rank counts with the rank above it.
+    level = np.zeros(len(hierarchy), dtype=np.int64)
+    for i, name in enumerate(ranks.names):
+        level[ranks.at(name) >= 0] = i + 1
+    place = level[answers]
+    count = np.bincount(place, minlength=len(ranks.names) + 1)
+    good = np.bincount(place, right, minlength=len(count))
+    levels = tuple(
+        Level(name, float(n / len(answers)), float(g / n) if n else None)
+        for name, n, g in zip(("", *ranks.names), count.tolist(), good.tolist(), strict=True)
+    )
+    alternatives = _alternatives(order, examples) if point.rule != "ranks" else (None, None)
+    return Explanation(
+        point,
+        len(examples),
+        _means(order, labels, answers),
+        levels,
+        ranks.kind,
+        _shortened(hierarchy, labels, answers),
+        *alternatives,
+    )
+
+
+def _means(order: Order, labels: NDArray[Any], answers: NDArray[Any]) -> dict[str, float]:
+    measured = [metric for metric in (*STANDARD_METRICS, order.metric) if metric is not None]
+    measures = Measures.of(order.hierarchy, dict.fromkeys(measured), order.information, order.below_label)
+    values = measures.values(labels, answers)
+    return {name: float(value.mean()) for name, value in zip(measures.metrics, values, strict=True)}
+
+
+def _shortened(
+    hierarchy: Hierarchy, labels: NDArray[np.int64], answers: NDArray[np.int64]
+) -> tuple[Shortened, ...]:
+    higher = hierarchy.is_ancestor(answers, labels) & (answers != labels)
+    number = np.bincount(labels, minlength=len(hierarchy))
+    often = np.bincount(labels, higher, minlength=len(hierarchy)).astype(np.int64)
+    first = np.lexsort((np.arange(len(often)), number, -often))[:_MOST]
+    return tuple(
+        Shortened(str(hierarchy.names[node]), int(often[node]), int(number[node])) for node in first if often[node]
+    )
+
+
+def _alternatives(order: Order, examples: Examples) -> tuple[Alternative | None, Alternative | None]:
+    """Return what the next stricter and the next looser level would give."""
+    if order.level is None or order.alpha is None:
+        return None, None
+    low, high = (exactly(bound) for bound in order.bounds)
+    if order.alpha <= _SMALL:
+        losses = (order.alpha / 2, order.alpha * 2)
+    else:
+        losses = (order.alpha - _LITTLE, order.alpha + _LITTLE)
+    better = high if order.level == high - order.alpha * (high - low) else low
+    sign = -1 if better == high else 1
+    found = [_alternative(order, examples, better + sign * loss * (high - low)) for loss in losses if loss < 1]
+    return found[0], found[1] if len(found) > 1 else None
+
+
+def _alternative(order: Order, examples: Examples, level: Fraction) -> Alternative | None:
+    try:
+        point = choose(with_level(order, level), examples)
+    except CannotPromiseError:
+        return Alternative(float(level), None)
+    answers = answers_of(point, examples)
+    if answers is None:
+        return None
+    means = _means(order, examples.labels, answers)
+    return Alternative(float(level), means, float((answers == 0).mean()))
+
+
+def _order(point: OperatingPoint, hierarchy: Hierarchy) -> Order:
+    """Return the order that a point was chosen by; a metric that is not known any more is left out."""
+    common: dict[str, Any] = {
+        "guarantee": point.guarantee,
+        "delta": 0.05 if point.delta is None else point.delta,
+        "information": point.information,
+        "below_label": point.below_label,
+        "single_child": point.single_child,
+    }
+    if point.rule == "ranks":
+        return Order.of(
+            hierarchy,
+            target=None,
+            per_rank=point.target,
+            overclassification=point.overclassification,
+            **common,
+        )
+    (name, level), *_ = point.target.items()
+    known = name in metrics.METRICS and metrics.METRICS[name].is_fraction
+    return Order.of(
+        hierarchy,
+        target=(name, level) if known else ("correct", 0.5),
+        clades=point.clade_depth,
+        rule=point.rule,
+        by_group=point.by == "group",
+        **common,
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return asdict(value) if hasattr(value, "__dataclass_fields__") else value

@@ -1,0 +1,95 @@
+"""A threshold for each rank: "family at 99 %, species at 90 %".
+
+A node may be the answer only if it and all nodes above it that have a threshold exceed it. An answer that reaches
+a rank and is wrong there has a node of that rank with a likelihood above the threshold of the rank, and this node
+is neither above nor below the label. So with r = the largest likelihood of such a node, ``r <= τ`` rules it out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hedgerow.arrays import sum_ancestors
+from hedgerow.choose.families import map_dense_rows
+from hedgerow.likelihood import BOTTOM
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hedgerow.infer import Candidates
+    from hedgerow.likelihood import Likelihoods
+    from hedgerow.measure import BelowLabel
+    from hedgerow.tree import Indices
+
+
+def largest_wrong(
+    q: Likelihoods, labels: Indices, nodes: Indices, below_label: BelowLabel, candidates: Candidates
+) -> NDArray[np.float64]:
+    """Return, for each example, the largest likelihood of the given nodes that are wrong; -inf if none is.
+
+    Parameters
+    ----------
+    q, labels
+        The likelihoods and labels.
+    nodes
+        The nodes of one rank.
+    below_label
+        Whether nodes below the label are right ("label") or "wrong".
+    candidates
+        The nodes that can be answers.
+    """
+    hierarchy = q.hierarchy
+    stands_for = _representatives(candidates, len(hierarchy))[nodes]
+    end = hierarchy.end[nodes]
+
+    def block(part: NDArray[Any], rows: slice) -> NDArray[np.float64]:
+        label = labels[rows, None]
+        right = (nodes <= label) & (label < end)
+        if below_label == "label":
+            right |= (label <= nodes) & (nodes < hierarchy.end[label])
+        score = part[:, stands_for].astype(np.float64)
+        score[right] = -np.inf
+        largest: NDArray[np.float64] = score.max(axis=1, initial=-np.inf) + 0.0  # -0.0 becomes 0.0
+        return largest
+
+    return np.concatenate([np.zeros(0), *map_dense_rows(block, q)])
+
+
+def answer(q: Likelihoods, lowest: NDArray[np.float64], candidates: Candidates) -> Indices:
+    """Return the most specific node that exceeds its threshold, as do all nodes above it.
+
+    Parameters
+    ----------
+    q
+        The likelihoods.
+    lowest
+        The threshold of each node, on the scale of q.
+    candidates
+        The nodes that can be answers, from coarse to specific.
+    """
+    hierarchy = q.hierarchy
+    stands_for = _representatives(candidates, len(hierarchy))
+    specificity = np.full(len(hierarchy), -1)  # of nodes that can be answers; the same for equally specific ones
+    specificity[candidates.nodes] = np.repeat(np.arange(len(candidates.start) - 1), np.diff(candidates.start))
+
+    def block(part: NDArray[Any], _: slice) -> Indices:
+        p = part[:, stands_for].astype(np.float64)
+        fails = ~(p > lowest)
+        fails[:, 0] = False
+        passing = (sum_ancestors(hierarchy, fails.astype(np.float64)) == 0) & (p > BOTTOM[q.scale])
+        value = np.where(passing, specificity, -1)
+        best = value.max(axis=1, keepdims=True)
+        chosen = np.argmax(np.where(value == best, p, -np.inf), axis=1)
+        return np.where(best[:, 0] < 0, 0, chosen)
+
+    return np.concatenate([np.zeros(0, dtype=np.int64), *map_dense_rows(block, q)])
+
+
+def _representatives(candidates: Candidates, count: int) -> Indices:
+    """Return the node whose likelihood counts for each node: for one that is never an answer, its only child."""
+    stands_for = np.arange(count)
+    for node in np.setdiff1d(stands_for, candidates.nodes)[::-1].tolist():
+        stands_for[node] = stands_for[node + 1]
+    return stands_for

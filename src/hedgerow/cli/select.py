@@ -1,0 +1,245 @@
+"""`hedgerow select`: choose an operating point that keeps a promise."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hedgerow.cli.app import app
+from hedgerow.cli.options import (
+    BelowLabel,
+    BelowLabelOption,
+    ClassColumnsOption,
+    ClassPrefixOption,
+    DataOption,
+    DelimiterOption,
+    DisambiguateOption,
+    IdColumnOption,
+    Information,
+    InformationOption,
+    JsonOption,
+    LabelColumnOption,
+    LogitsOption,
+    NaOption,
+    Output,
+    RenormaliseOption,
+    RootOption,
+    ScoreReading,
+    ScoresArgument,
+    SeparatorOption,
+    TreeFile,
+    TreeFormatOption,
+    TreeOption,
+    bar,
+    check_outputs,
+    is_run,
+    open_any_scores,
+    write_json,
+)
+from hedgerow.errors import ParameterError
+
+
+class Guarantee(StrEnum):
+    """What is promised, and how surely."""
+
+    conformal = "conformal"
+    pac = "pac"
+    empirical = "empirical"
+
+
+class Family(StrEnum):
+    """Families of rules with one threshold."""
+
+    threshold = "threshold"
+    climbing = "climbing"
+    expected_information = "expected-information"
+
+
+@app.command(
+    epilog="Examples:\n\nhedgerow select heldout.npz --tree tree.csv --target correct=0.95 -o point.json\n\n"
+    "hedgerow select heldout.csv --tree tree.csv --target correct=0.95 --guarantee pac --delta 0.05 "
+    "--clusters burst -o point.json\n\n"
+    "hedgerow select heldout.csv --tree tree.csv --per-rank family=0.99,species=0.9 -o point.json\n\n"
+    "hedgerow select heldout.npz --tree tree.csv --target recall=0.6 -o point.json"
+)
+def select(
+    scores: ScoresArgument,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Where to write the point: .json.", show_default=False
+        ),
+    ],
+    tree: TreeOption = None,
+    data: DataOption = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METRIC=LEVEL",
+            help="What to promise, such as correct=0.95: the answers are as specific as that allows. With recall, "
+            "exact or f1 they are as conservative as that allows.",
+            show_default=False,
+        ),
+    ] = None,
+    guarantee: Annotated[
+        Guarantee,
+        typer.Option(
+            help="conformal: the level holds on average; pac: with confidence 1 - delta; empirical: on these "
+            "examples, with no promise."
+        ),
+    ] = Guarantee.conformal,
+    delta: Annotated[
+        str, typer.Option(metavar="X", help="With pac, the probability that the promise is broken.")
+    ] = "0.05",
+    clusters: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The column that says which examples belong together (a burst, a sample, a site): the promise is "
+            "then for new clusters.",
+            show_default=False,
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The column of groups that will also be known of new examples; each gets its own threshold.",
+            show_default=False,
+        ),
+    ] = None,
+    clades: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RANK|DEPTH",
+            help="A threshold for each clade at this rank or depth, by the most likely leaf.",
+            show_default=False,
+        ),
+    ] = None,
+    per_rank: Annotated[
+        str | None,
+        typer.Option(
+            "--per-rank",
+            metavar="RANK=LEVEL,...",
+            help="Instead of a target: the share of examples not answered wrongly at each rank (or depth).",
+            show_default=False,
+        ),
+    ] = None,
+    overclassification: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RANK=SHARE,...",
+            help="The share of examples of unknown taxa that may be given a name at a rank. Their labels lie "
+            "above it; --clusters says which taxon each is.",
+            show_default=False,
+        ),
+    ] = None,
+    rule: Annotated[
+        Family, typer.Option(help="Which answers: above a threshold, climbing from the leaf, or (I + λ) q.")
+    ] = Family.threshold,
+    bounds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW,HIGH",
+            help="The smallest and largest value of a metric that is not a fraction.",
+            show_default=False,
+        ),
+    ] = None,
+    tree_format: TreeFormatOption = None,
+    root: RootOption = "root",
+    separator: SeparatorOption = None,
+    disambiguate: DisambiguateOption = False,
+    na: NaOption = None,
+    json_file: JsonOption = None,
+    logits: LogitsOption = False,
+    renormalise: RenormaliseOption = False,
+    label_column: LabelColumnOption = None,
+    id_column: IdColumnOption = None,
+    class_columns: ClassColumnsOption = None,
+    class_prefix: ClassPrefixOption = None,
+    delimiter: DelimiterOption = None,
+    information: InformationOption = Information.leaves,
+    below_label: BelowLabelOption = BelowLabel.label,
+) -> None:
+    """Choose how cautious to be, so that a promise holds for new examples.
+
+    The examples must not have been used to train the model.
+    """
+    from hedgerow import choose
+    from hedgerow.show import print_point
+
+    check_outputs(output, json_file, inputs=(scores, tree, data))
+    tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
+    reading = ScoreReading(logits, renormalise, label_column, id_column, class_columns, class_prefix, delimiter)
+    reading = replace(reading, group_column=groups, cluster_column=clusters)
+    opened = open_any_scores(scores, tree_file, data, reading, labels=True)
+    order = choose.Order.of(
+        opened.hierarchy,
+        target=_target(target),
+        per_rank=_levels("--per-rank", per_rank),
+        overclassification=_levels("--overclassification", overclassification),
+        guarantee=guarantee.value,
+        delta=delta,
+        clades=clades,
+        rule=rule.value.replace("-", "_"),  # type: ignore[arg-type]
+        bounds=_bounds(bounds),
+        information=information.value,
+        below_label=below_label.value,
+        by_group=groups is not None,
+    )
+    wanted: dict[str, Any] = {"groups": groups is not None, "clusters": True if clusters is not None else None}
+    examples = choose.gather(opened.hierarchy, opened, None, order.wanted, **wanted, progress=bar)
+    point = choose.choose(order, examples)
+    answers = choose.answers_of(point, examples)
+    if answers is None:
+        answers = choose.predictions(point, opened)
+    again = [
+        *([] if tree_file is None else tree_file.arguments),
+        *replace(reading, cluster_column=None, group_column=None).arguments,
+        *([] if groups is None else ["--groups", groups]),
+    ]
+    explanation = choose.describe(order, examples, point, answers)
+    point.save(output)
+    new = [str(scores), "--data", "NEW"] if is_run(scores) else [f"NEW{scores.suffix}"]
+    predict = shlex.join([*new, *again])
+    print_point(explanation, Output(), output=shlex.quote(str(output)), predict=predict)
+    typer.echo(f"The point is in {output}.", err=True)
+    if json_file is not None:
+        content = {key: value for key, value in point.to_dict().items() if key != "tree"}
+        write_json(json_file, {"point": content, **explanation.to_dict()})
+
+
+def _target(given: str | None) -> tuple[str, str] | None:
+    if given is None:
+        return None
+    name, _, level = given.partition("=")
+    if not name.strip() or not level.strip():
+        raise ParameterError(f"--target must be METRIC=LEVEL, such as correct=0.95, not {given!r}.")
+    return name.strip(), level.strip()
+
+
+def _levels(option: str, given: str | None) -> dict[str, str] | None:
+    if given is None:
+        return None
+    levels = {}
+    for part in given.split(","):
+        rank, _, level = part.rpartition("=")
+        if not rank.strip() or not level.strip():
+            raise ParameterError(f"{option} must be RANK=LEVEL,..., such as genus=0.9,species=0.8, not {given!r}.")
+        levels[rank.strip()] = level.strip()
+    return levels
+
+
+def _bounds(given: str | None) -> tuple[float, float] | None:
+    if given is None:
+        return None
+    try:
+        low, high = (float(part) for part in given.split(","))
+    except ValueError:
+        raise ParameterError(f"--bounds must be two numbers, LOW,HIGH, not {given!r}.") from None
+    return low, high

@@ -1,0 +1,146 @@
+"""Ranks, and the mistakes that biologists count at each: over-, under- and misclassification.
+
+At a rank, such as genus, an example whose label names one is
+
+- **correct** if the answer names the same genus,
+- **misclassified** if it names another,
+- **underclassified** if it names none;
+
+an example of an unknown genus, whose label lies above that rank (``below_label="wrong"``), is **overclassified**
+if the answer names any. A tree without ranks has depths instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from hedgerow.errors import ParameterError, no_such
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hedgerow.measure.metrics import BelowLabel
+    from hedgerow.tree import Hierarchy, Indices
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """The ranks of a tree, coarsest first; or its depths, if it has no ranks.
+
+    >>> from hedgerow import Hierarchy
+    >>> rows = [("bird", "robin"), ("bird", "wren"), ("fish", "cod")]
+    >>> h = Hierarchy.from_lineages(rows, ranks=["class", "species"])
+    >>> Ranks.of(h).names
+    ('class', 'species')
+    >>> Ranks.of(h).at("class").tolist()  # the class of each node
+    [-1, 1, 1, 1, 4, 4]
+    """
+
+    hierarchy: Hierarchy
+    names: tuple[str, ...]
+    of_node: Indices
+    """The place of each node's rank in `names`; -1 where it has none."""
+
+    @classmethod
+    def of(cls, hierarchy: Hierarchy) -> Ranks:
+        """Order the ranks by their mean depth."""
+        return hierarchy.derived("ranks", lambda: cls._ordered(hierarchy))
+
+    @classmethod
+    def _ordered(cls, hierarchy: Hierarchy) -> Ranks:
+        if hierarchy.rank is None:
+            depths = tuple(str(depth) for depth in range(1, int(hierarchy.depth.max()) + 1))
+            return cls(hierarchy, depths, hierarchy.depth - 1)
+        given = hierarchy.rank.astype(str)
+        given[0] = ""  # the root says nothing, whatever it is called
+        names, place = np.unique(given, return_inverse=True)
+        depth = np.bincount(place, hierarchy.depth) / np.bincount(place)
+        order = [i for i in np.argsort(depth, kind="stable").tolist() if names[i]]
+        rank = np.full(len(names), -1, dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        return cls(hierarchy, tuple(str(names[i]) for i in order), rank[place])
+
+    @property
+    def kind(self) -> str:
+        """What the names are: "rank" or "depth"."""
+        return "depth" if self.hierarchy.rank is None else "rank"
+
+    def nodes(self, rank: str) -> Indices:
+        """Return the nodes of a rank."""
+        if rank not in self.names:
+            raise ParameterError(no_such(self.kind, rank, self.names))
+        return np.flatnonzero(self.of_node == self.names.index(rank))
+
+    def at(self, rank: str) -> Indices:
+        """Return the node of this rank that each node is or lies below; -1 if there is none."""
+        above = np.full(len(self.hierarchy), -1, dtype=np.int64)
+        own = self.nodes(rank)
+        above[own] = own
+        for level in self.hierarchy.levels[1:]:
+            inherits = level[above[level] < 0]
+            above[inherits] = above[self.hierarchy.parent[inherits]]
+        return above
+
+    def below(self, rank: str) -> NDArray[np.bool_]:
+        """Return which nodes lie above nodes of this rank."""
+        before = np.append(0, np.cumsum(np.bincount(self.nodes(rank), minlength=len(self.hierarchy))))
+        here = np.arange(len(self.hierarchy))
+        return np.asarray(before[self.hierarchy.end] > before[here + 1])
+
+
+def mistakes(
+    hierarchy: Hierarchy, labels: NDArray[Any], answers: NDArray[Any], *, below_label: BelowLabel = "label"
+) -> dict[str, dict[str, float | int | None]]:
+    """Return the figures of every rank: shares, and the numbers of examples they are shares of.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree.
+    labels, answers
+        Node indices.
+    below_label
+        Whether labels that are not leaves mean "none of those below" ("wrong"); only then can there be
+        overclassification.
+
+    Returns
+    -------
+    dict
+        rank -> ``known`` (examples whose label names the rank), ``correct``, ``misclassified``,
+        ``underclassified`` (shares of these), ``unknown`` (examples of unknown taxa) and ``overclassified`` (a
+        share of those); a share of nothing is None.
+
+    >>> from hedgerow import Hierarchy
+    >>> rows = [("bird", "robin"), ("bird", "wren"), ("fish", "cod")]
+    >>> h = Hierarchy.from_lineages(rows, ranks=["class", "species"])
+    >>> mistakes(h, h.indices(["robin", "robin", "wren"]), h.indices(["bird", "wren", "wren"]))["species"]
+    {'known': 3, 'correct': 0.333..., 'misclassified': 0.333..., 'underclassified': 0.333..., 'unknown': 0,
+    'overclassified': None}
+    """
+    ranks = Ranks.of(hierarchy)
+    labels, answers = np.asarray(labels, dtype=np.int64), np.asarray(answers, dtype=np.int64)
+    figures: dict[str, dict[str, float | int | None]] = {}
+    for rank in ranks.names:
+        at = ranks.at(rank)
+        wanted, named = at[labels], at[answers]
+        known = wanted >= 0
+        unknown = ranks.below(rank)[labels] & ~known if below_label == "wrong" else np.zeros_like(known)
+        right = named == wanted
+        figures[rank] = {
+            "known": int(known.sum()),
+            "correct": _share(right, known),
+            "misclassified": _share(~right & (named >= 0), known),
+            "underclassified": _share(named < 0, known),
+            "unknown": int(unknown.sum()),
+            "overclassified": _share(named >= 0, unknown),
+        }
+    return figures
+
+
+def _share(which: NDArray[np.bool_], among: NDArray[np.bool_]) -> float | None:
+    count = int(among.sum())
+    return float((which & among).sum() / count) if count else None

@@ -1,0 +1,161 @@
+"""Operating points, printed with what they promise and what they give."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.text import Text
+
+from hedgerow.errors import counted
+from hedgerow.likelihood import to_probability
+from hedgerow.show.terminal import print_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hedgerow.choose import Explanation, OperatingPoint
+
+_SHOWN = ("correct", "exact", "precision", "recall", "f1")
+_WORDS = {
+    "correct": "Right at least {0} of the time",
+    "precision": "At least {0} of what the answers say is right",
+    "recall": "At least {0} of the labels' information is found",
+    "exact": "The label itself at least {0} of the time",
+    "f1": "An F1 of at least {0}",
+}
+
+
+def print_point(explanation: Explanation, console: Console, *, output: str, predict: str) -> None:
+    """Print what a point promises, what it gives on the examples it was chosen with, and what to do next.
+
+    Parameters
+    ----------
+    explanation, console
+        What to print, and where.
+    output
+        The file that holds the point.
+    predict
+        The arguments of the command in the advice at the end, quoted for a shell.
+    """
+    point = explanation.point
+    for line in promises(point):
+        console.print(Text(line, style="bold"))
+    console.print(Text(f"{meaning(point)}\n"))
+    _print_answers(explanation, console)
+    _print_thresholds(point, console)
+    _print_alternatives(explanation, console)
+    _print_shortened(explanation, console)
+    for note in point.notes:
+        console.print(Text(f"Warning: {note}\n", style="yellow"))
+    step = f"hedgerow predict {predict} --point {output} -o answers.csv"
+    console.print(Text(f"Next: answer new examples with this point:\n  {step}", style="bold"), soft_wrap=True)
+
+
+def promises(point: OperatingPoint) -> list[str]:
+    """Return what a point promises, one sentence per target."""
+    if point.rule == "ranks":
+        lines = [
+            f"At most {_percent(1 - level)} of answers reach {rank} and are wrong there."
+            for rank, level in point.target.items()
+        ]
+        return lines + [
+            f"At most {_percent(share)} of examples of an unknown {rank} are given one."
+            for rank, share in point.overclassification.items()
+        ]
+    (name, level), *_ = point.target.items()
+    if name not in _WORDS:
+        return [f"{point.promise}."]
+    each = "" if point.by == "all" else f", in every {point.by}"
+    return [_WORDS[name].format(_percent(level)) + f"{each}."]
+
+
+def meaning(point: OperatingPoint) -> str:
+    """Return what the guarantee means, in a sentence."""
+    unit = "a new example" if point.clusters is None else "an example of a new cluster"
+    number = counted(point.examples, "example", "examples")
+    if point.clusters is not None:
+        number += f" in {counted(point.clusters, 'cluster', 'clusters')}"
+    if point.guarantee == "conformal":
+        return (
+            f"This holds for {unit} like these, on average over all sets of {number} that could have been "
+            f"collected (conformal)."
+        )
+    if point.guarantee == "pac":
+        return (
+            f"With a confidence of {_percent(1 - (point.delta or 0))}, this holds for {unit} like these (pac, "
+            f"from {number})."
+        )
+    return f"This holds for these {number}. Nothing is promised for new ones (empirical)."
+
+
+def _print_answers(explanation: Explanation, console: Console) -> None:
+    found = ", ".join(f"{name} {_percent(explanation.metrics[name])}" for name in _SHOWN)
+    console.print(Text(f"On these {counted(explanation.examples, 'example', 'examples')}: {found}.\n"))
+    rows = [
+        [
+            level.name or "the root: no answer",
+            _share(level.share),
+            "" if level.correct is None else _share(level.correct),
+        ]
+        for level in explanation.levels
+    ]
+    print_table(console, [f"answers at {explanation.kind}", "% of answers", "% right"], rows)
+    console.print()
+
+
+def _print_thresholds(point: OperatingPoint, console: Console) -> None:
+    if point.by == "all":
+        console.print(Text(f"The threshold is {_threshold(point, point.threshold)}.\n"))
+        return
+    rows = [[name, _threshold(point, tau)] for name, tau in point.thresholds.items()]
+    print_table(console, [point.by, "threshold"], rows)
+    console.print()
+
+
+def _threshold(point: OperatingPoint, tau: float) -> str:
+    if math.isinf(tau) and tau > 0:
+        return "never passed" if point.by == "rank" else "never passed: always the root"
+    if point.rule == "expected_information":
+        return f"λ = {tau:.6g}"
+    if point.scale == "probability":
+        return f"{tau:.6g}"
+    return f"{tau:.6g} (as a probability {float(to_probability(np.float64(tau), point.scale)):.6g})"
+
+
+def _print_alternatives(explanation: Explanation, console: Console) -> None:
+    if explanation.looser is None or explanation.stricter is None:
+        return
+    (name, level), *_ = explanation.point.target.items()
+    rows = []
+    for what, other in (("stricter", explanation.stricter), ("", None), ("looser", explanation.looser)):
+        asked = level if other is None else other.level
+        means = explanation.metrics if other is None else other.metrics
+        if means is None:
+            rows.append([f"{asked:g} ({what})", "cannot be promised with these examples", "", ""])
+            continue
+        root = explanation.levels[0].share if other is None else other.root
+        said = f"{asked:g} ({what})" if what else f"{asked:g}"
+        rows.append([said, _share(means["correct"]), _share(means["recall"]), _share(root)])
+    print_table(console, [f"target: {name}", "% right", "% recall", "% at the root"], rows)
+    console.print()
+
+
+def _print_shortened(explanation: Explanation, console: Console) -> None:
+    if not explanation.shortened:
+        return
+    rows = [
+        [each.name, f"{each.higher:,} of {each.examples:,}", _share(each.higher / each.examples)]
+        for each in explanation.shortened
+    ]
+    print_table(console, ["classes that most often end higher up", "examples", "%"], rows)
+    console.print()
+
+
+def _percent(value: float) -> str:
+    return f"{round(100 * value, 1):g} %"
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.1f}"

@@ -1,0 +1,312 @@
+"""`select`: thresholds against slow definitions, groups, clades, and what is refused."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow.choose import explain
+from hedgerow.likelihood import from_probability
+from tests.choose.populations import population
+from tests.make_scores import LEAVES, H, probabilities, save_npz, save_table
+from tests.tree_strategies import parent_lists, plain_names
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+
+def quiet(*given: Any, **options: Any) -> hr.OperatingPoint:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return hr.select(*given, **options)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[hr.Hierarchy, NDArray[np.float64], NDArray[np.int64]]:
+    parent = draw(parent_lists(10))
+    h = hr.Hierarchy.from_parents(plain_names(len(parent)), parent)
+    n = draw(st.integers(1, 25))
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    q = random.random((n, len(h)))
+    q = np.round(q, 1) if draw(st.booleans()) else q
+    q[:, 0] = 1
+    return h, q, random.integers(len(h), size=n)
+
+
+def wrong_from(h: hr.Hierarchy, q: NDArray[np.float64], label: int) -> float:
+    """r by its definition: the largest likelihood at which the threshold rule is wrong."""
+    levels = sorted({0.0, *q.tolist()})
+    wrong = [
+        value
+        for value in levels[1:]
+        # Just below this likelihood, and down to the next one, the answer is the same.
+        if not hr.metrics.correct(h, label, hr.infer.threshold(h, [q], levels[levels.index(value) - 1])[0])
+    ]
+    return max(wrong, default=0.0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(case=cases(), level=st.sampled_from(["0.5", "0.55", "0.7", "0.9"]))
+def test_the_conformal_threshold_is_the_rank_of_the_definition(case: Any, level: str) -> None:
+    h, q, labels = case
+    point = quiet(h, q, h.names[labels], target=("correct", level))
+    r = sorted(wrong_from(h, row, label) for row, label in zip(q, labels, strict=True))
+    rank = math.ceil((len(r) + 1) * Fraction(level))
+    assert point.threshold == (math.inf if rank > len(r) else r[rank - 1])
+
+
+@settings(max_examples=60, deadline=None)
+@given(case=cases(), seed=st.integers(0, 99), level=st.sampled_from(["0.5", "0.8", "0.9"]))
+def test_the_weighted_rank_of_clusters(case: Any, seed: int, level: str) -> None:
+    h, q, labels = case
+    clusters = np.random.default_rng(seed).integers(max(2, len(q) // 2), size=len(q))
+    if len(set(clusters.tolist())) < 2:
+        return
+    point = quiet(h, q, h.names[labels], target=("correct", level), clusters=clusters)
+    r = np.array([wrong_from(h, row, label) for row, label in zip(q, labels, strict=True)])
+    names = sorted(set(clusters.tolist()))
+
+    def weight(tau: float) -> Fraction:
+        shares = [Fraction(int((r[clusters == k] <= tau).sum()), int((clusters == k).sum())) for k in names]
+        return sum(shares, Fraction(0)) / (len(names) + 1)
+
+    kept = [tau for tau in sorted({0.0, *r.tolist()}) if weight(tau) >= Fraction(level)]
+    assert point.threshold == (kept[0] if kept else math.inf)
+
+
+def test_nine_clusters_keep_nine_tenths() -> None:
+    """In floating-point numbers the weights of nine clusters of three add up to less than 9/10."""
+    q = np.tile([1, 0.9, 0.8, 0.1, 0.1, 0.05, 0.05], (27, 1))
+    point = quiet(H, q, ["robin"] * 27, target=("correct", 0.9), clusters=np.repeat(np.arange(9), 3))
+    assert point.threshold == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(case=cases(), metric=st.sampled_from(["precision", "recall", "f1", "exact"]))
+def test_conformal_risk_control_by_its_definition(case: Any, metric: str) -> None:
+    """The boldest threshold whose worst losses up to there, and one more loss of 1, stay below α on average."""
+    h, q, labels = case
+    level = Fraction(1, 2)
+    n = len(q)
+    thresholds = sorted({0.0, *q.ravel().tolist()})
+    measure = hr.metrics.METRICS[metric]
+    losses = np.array([1 - measure(h, labels, hr.infer.threshold(h, q, t)) for t in thresholds])
+    down = metric == "precision"
+    worst = np.maximum.accumulate(losses[::-1], axis=0)[::-1] if down else np.maximum.accumulate(losses, axis=0)
+    fine = [i for i, row in enumerate(worst) if row.sum() + 1 <= float(1 - level) * (n + 1) + 1e-12]
+    if not fine:
+        if down:
+            assert quiet(h, q, h.names[labels], target=(metric, level)).threshold == math.inf
+        else:
+            with pytest.raises(hr.HedgerowError, match="cannot be promised"):
+                quiet(h, q, h.names[labels], target=(metric, level))
+        return
+    point = quiet(h, q, h.names[labels], target=(metric, level))
+    expected = hr.infer.threshold(h, q, thresholds[min(fine) if down else max(fine)])
+    assert point.predict(q).tolist() == expected.tolist()
+
+
+def test_empirical_is_the_curve() -> None:
+    people = population(size=500)
+    curve = hr.operating_curve(people.hierarchy, people.q, people.hierarchy.names[people.labels])
+    for metric in ("correct", "precision"):
+        point = quiet(
+            people.hierarchy,
+            people.q,
+            people.hierarchy.names[people.labels],
+            target=(metric, 0.9),
+            guarantee="empirical",
+        )
+        value = curve.values[metric]
+        assert point.threshold == curve.threshold[np.flatnonzero(value >= 0.9 - 1e-12)[-1]]
+
+
+@pytest.mark.parametrize("scale", ["log", "logit"])
+def test_other_scales_give_the_same_answers(scale: Any) -> None:
+    people = population(size=300)
+    h, labels = people.hierarchy, people.hierarchy.names[people.labels]
+    plain = quiet(h, people.q, labels, target=("correct", 0.9))
+    q = from_probability(people.q, scale)
+    other = quiet(h, q, labels, target=("correct", 0.9), scale=scale)
+    assert other.scale == scale
+    assert other.predict(q).tolist() == plain.predict(people.q).tolist()
+
+
+def test_groups_have_their_own_thresholds() -> None:
+    people = population(size=400)
+    h, labels = people.hierarchy, people.hierarchy.names[people.labels]
+    groups = np.array(["north", "south"])[np.arange(400) % 2]
+    point = quiet(h, people.q, labels, target=("correct", 0.9), groups=groups)
+    for name in ("north", "south"):
+        alone = quiet(h, people.q[groups == name], labels[groups == name], target=("correct", 0.9))
+        assert point.thresholds[name] == alone.threshold
+    answers = point.predict(people.q, groups)
+    assert answers[groups == "south"].tolist() == point.predict(people.q[1::2], groups[1::2]).tolist()
+    # Nothing is known of another group: the root keeps the promise.
+    assert point.predict(people.q[:2], ["east", "east"]).tolist() == [0, 0]
+    with pytest.raises(hr.HedgerowError, match=r"a threshold for each group \('north' and 'south'\)"):
+        point.predict(people.q)
+
+
+def test_small_groups_are_named() -> None:
+    people = population(size=100)
+    h, labels = people.hierarchy, people.hierarchy.names[people.labels]
+    groups = ["big"] * 97 + ["tiny"] * 3
+    with pytest.warns(UserWarning, match=r"1 group is too small .* the root: 'tiny'. .* at least 9 examples"):
+        point = hr.select(h, people.q, labels, target=("correct", 0.9), groups=groups)
+    assert point.thresholds["tiny"] == math.inf
+    with pytest.raises(
+        hr.HedgerowError, match=r"recall >= 0.6 cannot be promised with 1 example in the group 'tiny'"
+    ):
+        quiet(h, people.q, labels, target=("recall", 0.6), groups=["big"] * 99 + ["tiny"])
+
+
+def test_clades_are_those_of_the_most_likely_leaf() -> None:
+    people = population(size=600)
+    h, labels = people.hierarchy, people.hierarchy.names[people.labels]
+    point = quiet(h, people.q, labels, target=("correct", 0.8), clades=1)
+    leaf = hr.infer.leaf(h, people.q)
+    clade = np.array([h.names[h.lineage(node)[1]] for node in leaf])
+    for name, tau in point.thresholds.items():
+        alone = quiet(h, people.q[clade == name], labels[clade == name], target=("correct", 0.8))
+        assert tau == alone.threshold
+        expected = alone.predict(people.q[clade == name])
+        assert point.predict(people.q)[clade == name].tolist() == expected.tolist()
+
+
+# What is refused, or doubted ---------------------------------------------------------------------------------
+
+Q = np.tile([1, 0.9, 0.8, 0.1, 0.1, 0.05, 0.05], (40, 1))
+NAMES = ["robin", "wren"] * 20
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": ("correct", 1.5)}, "The level of correct must lie between 0 and 1, not at 1.5"),
+        ({"target": ("correct", 1)}, "No number of examples can promise certainty"),
+        ({"target": ("correct", 0)}, "must lie between 0 and 1, not at 0"),
+        ({"target": ("correct", "many")}, "The level of the target must be a number, not 'many'"),
+        ({"target": ("corect", 0.9)}, "There is no metric 'corect'.* Did you mean 'correct'"),
+        ({"target": "correct"}, r"target must be a metric and its level, such as \('correct', 0.95\)"),
+        ({}, "Give either a target"),
+        ({"target": ("correct", 0.9), "per_rank": {"1": 0.9}}, "Give either a target"),
+        ({"target": ("correct", 0.9), "guarantee": "sure"}, "There is no guarantee 'sure'"),
+        ({"target": ("correct", 0.9), "guarantee": "pac", "delta": 1.5}, "between 0 and 1, not 1.5"),
+        ({"target": ("correct", 0.9), "rule": "leaf"}, "There is no rule 'leaf'"),
+        ({"target": ("correct", 0.9), "clusters": [1] * 40}, "All 40 examples are in one cluster, '1'"),
+        ({"target": ("correct", 0.9), "clusters": [1, 2]}, "clusters needs one entry per example, 40"),
+        ({"target": ("correct", 0.9), "clusters": [1, None] * 20}, "clusters is blank for 20 of 40 examples"),
+        ({"target": ("correct", 0.9), "clusters": True}, "These scores do not say the clusters"),
+        ({"target": ("correct", 0.9), "groups": True}, "These scores do not say the groups"),
+        ({"target": ("correct", 0.9), "clades": 5}, "Clades are at a depth from 1 to 2, not at 5"),
+        ({"target": ("edge_distance", 1)}, "The values of 'edge_distance' are not fractions"),
+        ({"target": ("edge_distance", 1), "bounds": (0, 0.5)}, "must lie between 0 and 0.5, not at 1"),
+        ({"target": ("edge_distance", 0.4), "bounds": (0, 0.5)}, "outside its bounds 0 to 0.5"),
+        ({"target": ("edge_distance", 0.4), "bounds": (1, 0)}, "bounds must be two finite numbers"),
+        (
+            {"target": ("correct", 0.9), "information": np.arange(7)},
+            "keeps the measure of specificity",
+        ),
+        ({"per_rank": {"genus": 0.9}}, "There is no depth 'genus'. There are 1, 2"),
+        ({"per_rank": {"1": 1.2}}, "per_rank: the level of '1' must lie between 0 and 1, not at 1.2"),
+        ({"per_rank": {"1": 0.9}, "groups": NAMES}, "cannot be combined with groups or clades"),
+        ({"per_rank": {"1": 0.9}, "rule": "climbing"}, "Levels per rank are for the rule 'threshold'"),
+        (
+            {"target": ("recall", 0.99)},
+            "recall >= 0.99 cannot be promised with 40 examples: at least 99",
+        ),
+        ({"target": ("exact", 0.9)}, "the most specific answers reach 0.5 on these examples"),
+    ],
+)
+def test_what_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(hr.HedgerowError, match=message):
+        quiet(H, Q, NAMES, **options)
+
+
+def test_no_examples() -> None:
+    with pytest.raises(hr.HedgerowError, match="There are no examples to choose a point with"):
+        quiet(H, Q[:0], [], target=("correct", 0.9))
+
+
+def test_one_class_is_doubted() -> None:
+    with pytest.warns(UserWarning, match="All labels are 'robin': these examples say nothing"):
+        hr.select(H, Q, ["robin"] * 40, target=("correct", 0.9))
+
+
+def test_too_few_examples_for_correctness_give_the_root_and_say_how_many_are_needed() -> None:
+    with pytest.warns(UserWarning, match="with 10 examples: at least 19 are needed.* always the root"):
+        point = hr.select(H, Q[:10], NAMES[:10], target=("correct", 0.95))
+    assert point.threshold == math.inf
+    assert point.predict(Q).tolist() == [0] * 40
+    assert "always the root" in repr(point)
+    with pytest.warns(UserWarning, match="at least 59 are needed"):
+        hr.select(H, Q, NAMES, target=("precision", 0.95), guarantee="pac", delta=0.05)
+
+
+def test_metrics_of_ones_own() -> None:
+    def too_deep(hierarchy: hr.Hierarchy, label: Any, prediction: Any) -> Any:
+        return np.where(prediction == label, 1.0, np.where(prediction == 0, 1.0, 0.5))
+
+    point = quiet(H, Q, NAMES, target=(too_deep, 0.8))
+    assert point.target == {"too_deep": 0.8}
+    assert point.root_is_safe
+    distance = quiet(H, Q, NAMES, target=("edge_distance", 1.5), bounds=(0, 4))
+    assert not distance.root_is_safe
+    assert quiet(H, Q, NAMES, target=("excess", 0.5), bounds=(0, 2)).root_is_safe
+
+
+def test_clusters_of_a_file_are_used_or_missed(tmp_path: Path) -> None:
+    p = probabilities(40)
+    file = save_table(tmp_path / "s.csv", p, label=LEAVES * 10, cluster=[f"b{i // 4}" for i in range(40)])
+    with pytest.warns(UserWarning, match="The examples are in clusters, which are not used"):
+        hr.select(H, hr.open_scores(file, H), target=("correct", 0.8))
+    point = quiet(H, hr.open_scores(file, H), target=("correct", 0.8), clusters=True)
+    assert point.clusters == 10
+    other = save_npz(tmp_path / "s.npz", probabilities=p, labels=LEAVES * 10, burst=np.arange(40) // 4)
+    same = quiet(H, hr.open_scores(other, H, cluster_column="burst"), target=("correct", 0.8), clusters=True)
+    assert same.threshold == point.threshold
+    for path in (file, other):
+        with pytest.raises(hr.HedgerowError, match=r"has no (column|member) 'site'"):
+            hr.open_scores(path, H, cluster_column="site")
+
+
+# Explanations ------------------------------------------------------------------------------------------------
+
+
+def test_an_explanation_counts_answers() -> None:
+    people = population(size=500)
+    h, labels = people.hierarchy, people.hierarchy.names[people.labels]
+    point = quiet(h, people.q, labels, target=("correct", 0.9))
+    found = explain(point, people.q, labels)
+    answers = point.predict(people.q)
+    right = hr.metrics.correct(h, people.labels, answers)
+    assert found.metrics["correct"] == right.mean()
+    for level in found.levels:
+        there = h.depth[answers] == int(level.name or 0)
+        assert level.share == there.mean()
+        assert level.correct == (right[there].mean() if there.any() else None)
+    first = found.shortened[0]
+    mine = labels == first.name
+    higher = [a != y and h.is_ancestor(a, y) for a, y in zip(answers[mine], people.labels[mine], strict=True)]
+    assert (first.higher, first.examples) == (sum(higher), mine.sum())
+    assert len(found.shortened) <= 10
+    assert found.stricter is not None
+    assert found.looser is not None
+    assert (found.stricter.level, found.looser.level) == (0.95, 0.8)
+    assert found.stricter.metrics is not None
+    assert found.looser.metrics is not None
+    assert found.stricter.metrics["recall"] < found.metrics["recall"] < found.looser.metrics["recall"]
+    again = quiet(h, people.q, labels, target=("correct", 0.95))
+    assert found.stricter.root == (again.predict(people.q) == 0).mean()
+    assert set(found.to_dict()) >= {"examples", "metrics", "levels", "shortened", "stricter", "looser"}
