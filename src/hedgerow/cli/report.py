@@ -62,6 +62,14 @@ def report(
     separator: SeparatorOption = None,
     disambiguate: DisambiguateOption = False,
     na: NaOption = None,
+    point: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Mark an operating point from hedgerow select, and what it promises.",
+            show_default=False,
+        ),
+    ] = None,
     title: Annotated[
         str | None,
         typer.Option(metavar="TEXT", help="The heading of the page.", show_default="the names of the models"),
@@ -86,10 +94,12 @@ def report(
     from hedgerow.show import write_report
 
     inside = [system / name for system in systems for name in MEMBERS]
-    check_outputs(output, json_file, inputs=(*systems, *inside, tree))
+    check_outputs(output, json_file, inputs=(*systems, *inside, tree, point))
     check_page(output)
-    from hedgerow.show.page import PageModel
+    from hedgerow.choose import OperatingPoint
+    from hedgerow.show.page import PageModel, PagePoint
 
+    chosen = None if point is None else OperatingPoint.load(point)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
     hierarchy = None if tree_file is None else tree_file.read()
     given = {"information": information, "below_label": below_label}
@@ -99,10 +109,12 @@ def report(
         replace(PageModel.of(any_evaluation(path, hierarchy, reading, options)), **_of_run(path))
         for path in systems
     ]
+    evaluations = [model.evaluation for model in models if model.evaluation is not None]
+    marked = None if chosen is None else PagePoint.of(chosen, evaluations)
     with bar("Making the page", None):
-        write_report(output, models, title=title, images=images, command=command_line())
+        write_report(output, models, title=title, point=marked, images=images, command=command_line())
     if json_file is not None:
-        write_json(json_file, {"systems": [model.evaluation.to_dict() for model in models if model.evaluation]})
+        write_json(json_file, {"systems": [evaluation.to_dict() for evaluation in evaluations]})
     typer.echo(f"The page is in {output}: open it in a browser.", err=True)
 
 

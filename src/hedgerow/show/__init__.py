@@ -1,9 +1,9 @@
 """What people see: tables and progress on a terminal, figures, notebooks, HTML pages.
 
 In come evaluations, comparisons and operating points; out go text on a console, HTML in a notebook and, from
-`show.figures`, matplotlib figures; `show.page` writes reports. Importing this room gives curves and evaluations the
-methods `plot`, `to_html` and `_repr_html_`; matplotlib and Plotly are imported when these are called. The next room
-is `doctor`.
+`show.figures`, matplotlib figures; `show.page` writes reports. Importing this room gives curves and evaluations
+the methods `plot`, `to_html` and `_repr_html_`; matplotlib and Plotly are imported when these are called. The next
+room is `doctor`.
 """
 
 from hedgerow.measure import Evaluation, OperatingCurve

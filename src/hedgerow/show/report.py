@@ -48,7 +48,7 @@ def write_report(
     title
         The heading; by default the names of the models.
     point
-        An operating point to mark.
+        An operating point to mark; `PagePoint.of` makes it from one that `select` chose.
     images
         The folder that holds the images of the examples. Images outside it are not shown.
     command

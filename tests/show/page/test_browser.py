@@ -350,7 +350,7 @@ def test_small_pages_open(name: str, open_page: Callable[..., Page]) -> None:
 def test_a_chosen_point_is_marked(open_page: Callable[..., Page]) -> None:
     found = two_models()[0]
     promise = "At least 95 % of new answers are right."
-    page = open_page(found, point=PagePoint(0.8125, promise))
+    page = open_page(found, point=PagePoint(promise, 0.8125))
     assert figures(page)[0]["correct"] == found.at_probability(0.8125)["correct"]
     assert promise in page.locator(".promise").inner_text()
     move_slider(page, 0)
@@ -365,7 +365,7 @@ def test_a_chosen_point_is_marked(open_page: Callable[..., Page]) -> None:
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (400, True)])
 def test_the_page_is_accessible(width: int, dark: bool, open_page: Callable[..., Page]) -> None:
-    page = open_page(*two_models(), width=width, dark=dark, point=PagePoint(0.7, "A promise."))
+    page = open_page(*two_models(), width=width, dark=dark, point=PagePoint("A promise.", 0.7))
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
     assert page.evaluate("document.documentElement.scrollWidth") == width

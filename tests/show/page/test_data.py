@@ -10,7 +10,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import ParameterError
-from hedgerow.likelihood import BOTTOM
+from hedgerow.likelihood import BOTTOM, Likelihoods
 from hedgerow.measure import Evaluation, metrics
 from hedgerow.show.page.counts import Changes, Levels, Track, child_towards, nearest_kept
 from hedgerow.show.page.data import PageData, PageModel, PagePoint, aligned
@@ -118,17 +118,76 @@ def test_the_intercept_of_the_summary_is_a_step_of_the_slider() -> None:
     found, model = page.tracks[0].evaluation, content["models"][0]
     position = model["at"]["correct"][content["steps"]["correct"].index(0.95)]
     assert model["figures"]["recall"][position] == found.summary["R@95C"]
-    assert content["start"] == {"mode": "correct", "step": content["steps"]["correct"].index(0.95)}
+    assert content["start"] == {"mode": "correct", "step": content["steps"]["correct"].index(0.95), "focus": 0}
 
 
 def test_a_chosen_point_is_a_step_of_the_slider() -> None:
     found = evaluation(rows=60)
-    content = PageData([PageModel.of(found)], PagePoint(0.7312345, "a promise")).to_dict()
+    content = PageData([PageModel.of(found)], PagePoint("a promise", 0.7312345)).to_dict()
     step = content["point"]["step"]
     assert content["steps"]["threshold"][step] == 0.7312345
-    assert content["start"] == {"mode": "threshold", "step": step}
+    assert content["start"] == {"mode": "threshold", "step": step, "focus": 0}
     position = content["models"][0]["at"]["threshold"][step]
     assert content["models"][0]["figures"]["correct"][position] == found.at_probability(0.7312345)["correct"]
+
+
+def test_a_threshold_that_no_probability_can_express_is_kept() -> None:
+    h = hr.Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+    q = [[np.inf, 50.0 + i, -50.0 - i] for i in range(10)]
+    found = hr.evaluate(h, q, ["cat"] * 10, scale="logit")
+    content = PageData([PageModel.of(found)], PagePoint("a promise", 54.5, "logit")).to_dict()
+    model = content["models"][0]
+    position = model["at"]["threshold"][content["point"]["step"]]
+    assert model["figures"]["exact"][position] == found.curve.at(54.5)["exact"] == 0.5
+
+
+@pytest.mark.parametrize("scale", ["probability", "log"])
+def test_a_selected_point_is_marked_where_it_answers(scale: Any) -> None:
+    found = in_logs() if scale == "log" else evaluation(rows=50)
+    q = np.zeros((50, len(GARDEN))) if scale == "probability" else np.full((50, len(GARDEN)), -np.inf)
+    q[found.events.example, found.events.node] = found.events.score
+    q[:, 0] = scale == "probability"
+    names = GARDEN.names[found.labels]
+    point = hr.select(GARDEN, Likelihoods.of(GARDEN, q, scale), names, target=("correct", 0.8))
+    marked = PagePoint.of(point, [found])
+    assert marked.promise.startswith("Right at least 80 % of the time. This holds for a new example like these")
+    content = PageData([PageModel.of(found)], marked).to_dict()
+    model = content["models"][0]
+    position = model["at"]["threshold"][content["point"]["step"]]
+    assert model["figures"]["correct"][position] == found.curve.at(point.threshold)["correct"]
+
+
+def test_a_point_that_always_answers_with_the_root_is_marked_there() -> None:
+    content = PageData([PageModel.of(evaluation(rows=30))], PagePoint("a promise", np.inf)).to_dict()
+    assert content["steps"]["threshold"][content["point"]["step"]] == 1.0
+    assert content["models"][0]["at"]["threshold"][content["point"]["step"]] == 0
+
+
+def test_a_point_with_several_thresholds_is_not_on_the_curve() -> None:
+    found = evaluation(rows=200)
+    groups = ["a", "b"] * 100
+    q = np.zeros((200, len(GARDEN)))
+    q[found.events.example, found.events.node] = found.events.score
+    q[:, 0] = 1
+    names = GARDEN.names[found.labels]
+    point = hr.select(GARDEN, q, names, target=("correct", 0.8), groups=groups)
+    marked = PagePoint.of(point, [found])
+    assert marked.tau is None
+    assert "in every group" in marked.promise
+    assert PageData([PageModel.of(found)], marked).to_dict()["point"] is None
+
+
+def test_a_point_for_other_settings_is_refused() -> None:
+    found = evaluation(rows=60)
+    q = np.zeros((60, len(GARDEN)))
+    q[found.events.example, found.events.node] = found.events.score
+    q[:, 0] = 1
+    point = hr.select(GARDEN, q, GARDEN.names[found.labels], target=("correct", 0.8))
+    with pytest.raises(ParameterError, match="chosen with information='leaves'"):
+        PagePoint.of(point, [evaluation(rows=60, information="depth")])
+    other = hr.Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+    with pytest.raises(ParameterError, match="another tree"):
+        PagePoint.of(point, [evaluation(other)])
 
 
 def test_every_drawn_point_is_a_point_of_the_curve() -> None:

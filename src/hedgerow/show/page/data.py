@@ -13,20 +13,23 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from PIL import Image
 
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, argument
 from hedgerow.measure import side_by_side
 from hedgerow.show.lines import KINDS, System
 from hedgerow.show.page.counts import Levels, Track, nearest_kept
-from hedgerow.show.page.positions import Positions, slider_steps
+from hedgerow.show.page.positions import Positions, as_probability, slider_steps
 from hedgerow.show.page.sample import chosen_examples, described, events_of
 from hedgerow.show.page.thumbnails import encoded
 from hedgerow.show.page.words import LEVEL
+from hedgerow.show.point import meaning, promises
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from hedgerow.choose import OperatingPoint
+    from hedgerow.likelihood import Scale
     from hedgerow.measure import Evaluation, Interval, OperatingCurve
     from hedgerow.show.page.counts import Confusions
     from hedgerow.tree import Hierarchy, Indices
@@ -63,10 +66,37 @@ class PageModel:
 @final
 @dataclass(frozen=True)
 class PagePoint:
-    """An operating point that was chosen before: its threshold, a probability, and what it promises, in words."""
+    """What the page tells about an operating point that was chosen before."""
 
-    tau: float
     promise: str
+    """What it promises, in words."""
+    threshold: float | None = None
+    """Its threshold; None if it has several, or answers by another rule, so that it is not on the curve."""
+    scale: Scale = "probability"
+    """The scale of the threshold."""
+
+    @classmethod
+    def of(cls, point: OperatingPoint, evaluations: Sequence[Evaluation]) -> PagePoint:
+        """Return an operating point for the page of some evaluations, which must fit it."""
+        for evaluation in evaluations:
+            point.check_tree(evaluation.hierarchy)
+            for name in ("information", "below_label"):
+                found, wanted = getattr(evaluation, name), getattr(point, name)
+                if not isinstance(found, str) or found != wanted:
+                    raise ParameterError(
+                        f"The point was chosen with {argument(name, wanted)}, and {evaluation.name} was evaluated "
+                        f"with another setting. Evaluate the scores again, or choose the point again."
+                    )
+        on_curve = point.by == "all" and point.rule == "threshold"
+        said = " ".join([*promises(point), meaning(point)])
+        return cls(said, point.threshold if on_curve else None, point.scale)
+
+    @property
+    def tau(self) -> float | None:
+        """The threshold as a probability: the smallest that does not pass more than the threshold does."""
+        if self.threshold is None:
+            return None
+        return min(1.0, float(as_probability(np.array([self.threshold]), self.scale)[0]))
 
 
 def aligned(models: Sequence[PageModel]) -> tuple[list[PageModel], list[str]]:
@@ -115,10 +145,17 @@ class PageData:
         """The values of the slider, by mode."""
         return slider_steps([model.curve for model in self.models], None if self.point is None else self.point.tau)
 
+    def _exactly(self, curve: OperatingCurve) -> dict[float, float]:
+        """Return the step of the chosen point with its threshold, if that is on the scale of the curve."""
+        point = self.point
+        if point is None or point.tau is None or point.threshold is None or point.scale != curve.scale:
+            return {}
+        return {point.tau: point.threshold}
+
     @cached_property
     def positions(self) -> list[Positions]:
         """The points that the slider reaches, of each model."""
-        return [Positions.of(model.curve, self.steps) for model in self.models]
+        return [Positions.of(model.curve, self.steps, self._exactly(model.curve)) for model in self.models]
 
     @cached_property
     def tracks(self) -> list[Track]:
@@ -154,10 +191,9 @@ class PageData:
         """Return the data, ready for JSON."""
         opened: dict[str, Any] = {"mode": "correct", "step": self.start}
         point = None
-        if self.point is not None:
-            step = self.steps["threshold"].index(self.point.tau)
-            opened = {"mode": "threshold", "step": step}
-            point = {"step": step, "promise": self.point.promise}
+        if self.point is not None and self.point.tau is not None:
+            point = {"step": self.steps["threshold"].index(self.point.tau)}
+            opened = {"mode": "threshold", **point}
         models = [
             {
                 "name": model.name,

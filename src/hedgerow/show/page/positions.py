@@ -7,6 +7,7 @@ what `OperatingCurve.at` returns there.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hedgerow.likelihood import Scale
     from hedgerow.measure import OperatingCurve
     from hedgerow.tree import Indices
 
@@ -69,19 +71,35 @@ class Positions:
     """The position of each step of the slider."""
 
     @classmethod
-    def of(cls, curve: OperatingCurve, steps: Mapping[Mode, Sequence[float]]) -> Positions:
-        """Find the point of a curve for every step of every mode."""
-        thresholds = from_probability(np.array(steps["threshold"]), curve.scale)
+    def of(
+        cls,
+        curve: OperatingCurve,
+        steps: Mapping[Mode, Sequence[float]],
+        exactly: Mapping[float, float] = MappingProxyType({}),
+    ) -> Positions:
+        """Find the point of a curve for every step of every mode.
+
+        Parameters
+        ----------
+        curve
+            The curve.
+        steps
+            From `slider_steps`.
+        exactly
+            Thresholds on the scale of the curve for some steps, since a probability near 1 can stand for many.
+        """
+        thresholds = from_probability(np.array(steps["threshold"]), curve.scale).copy()
+        for step, threshold in exactly.items():
+            thresholds[steps["threshold"].index(step)] = threshold
         points: dict[Mode, Indices] = {
             "threshold": np.minimum(np.searchsorted(-curve.threshold, -thresholds), len(curve) - 1),
             "correct": np.array([_best(curve.recall, curve.correct, least) for least in steps["correct"]]),
             "recall": np.array([_best(curve.correct, curve.recall, least) for least in steps["recall"]]),
         }
         kept = np.unique(np.concatenate([[0, len(curve) - 1], *points.values()]))
-        threshold = curve.threshold[kept]
         return cls(
-            threshold,
-            _as_probability(curve, threshold),
+            curve.threshold[kept],
+            as_probability(curve.threshold[kept], curve.scale),
             {name: value[kept] for name, value in curve.values.items()},
             {mode: np.searchsorted(kept, found) for mode, found in points.items()},
         )
@@ -100,11 +118,11 @@ def _best(of: NDArray[np.float64], where: NDArray[np.float64], least: float) -> 
     return int(np.argmax(np.where(allowed, of, -1.0) if allowed.any() else where))
 
 
-def _as_probability(curve: OperatingCurve, threshold: NDArray[np.float64]) -> NDArray[np.float64]:
+def as_probability(threshold: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
     """Return thresholds as probabilities, rounded up where needed so that they give the same points."""
-    tau = np.asarray(to_probability(threshold, curve.scale), dtype=np.float64)
+    tau = np.asarray(to_probability(threshold, scale), dtype=np.float64)
     while True:
-        short = (from_probability(tau, curve.scale) < threshold) & (tau < 1)
+        short = (from_probability(tau, scale) < threshold) & (tau < 1)
         if not short.any():
             return tau
         tau = np.where(short, np.nextafter(tau, 2), tau)
