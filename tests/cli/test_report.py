@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from hedgerow.cli import options
+from hedgerow.cli.options import command_line
 from tests.cli.test_evaluate import hedgerow, place
 from tests.make_scores import H, save_table
 from tests.show.page.test_build import content
@@ -110,4 +110,4 @@ def test_models_of_two_trees_are_refused(place: Path, capsys: pytest.CaptureFixt
 
 def test_the_command_is_shown_as_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["/somewhere/bin/hedgerow", "report", "my model", "-o", "a.html"])
-    assert options.command_line() == "hedgerow report 'my model' -o a.html"
+    assert command_line() == "hedgerow report 'my model' -o a.html"
