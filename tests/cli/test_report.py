@@ -23,20 +23,8 @@ def shown(path: str) -> str:
 
 def test_a_page_of_a_folder_and_a_file(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", "-o", "first")
-    arguments = [
-        "report",
-        "first",
-        "b.csv",
-        "--tree",
-        "tree.csv",
-        "-o",
-        "page.html",
-        "--title",
-        "Two",
-        "--json",
-        "p.json",
-    ]
-    out, err = hedgerow(capsys, *arguments)
+    options = ["--title", "Two", "--json", "p.json"]
+    out, err = hedgerow(capsys, "report", "first", "b.csv", "--tree", "tree.csv", "-o", "page.html", *options)
     assert (out, err) == ("", "The page is in page.html: open it in a browser.\n")
     html = shown("page.html")
     assert "<h1>Two</h1>" in html

@@ -33,6 +33,7 @@ def evaluation(
     name: str = "model",
     seed: int = 0,
     sharp: float = 1.5,
+    noise: float = 1.5,
     labels: NDArray[Any] | None = None,
     **options: Any,
 ) -> Evaluation:
@@ -40,7 +41,7 @@ def evaluation(
     random = np.random.default_rng(seed)
     labels = random.choice(hierarchy.leaves, rows) if labels is None else labels
     shared = hierarchy.information()[hierarchy.lca(labels[:, None], hierarchy.leaves)]
-    logits = sharp * (shared + 1.5 * random.standard_normal(shared.shape))
+    logits = sharp * (shared + noise * random.standard_normal(shared.shape))
     p = np.exp(logits - logits.max(axis=1, keepdims=True))
     q = hr.likelihood.from_leaves(hierarchy, p / p.sum(axis=1, keepdims=True))
     return hr.evaluate(hierarchy, q, hierarchy.names[labels], name=name, **options)

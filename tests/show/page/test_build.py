@@ -16,7 +16,7 @@ from PIL import Image
 
 import hedgerow as hr
 from hedgerow.errors import FileError, ParameterError
-from hedgerow.measure import Evaluation, EvaluationBuilder
+from hedgerow.measure import CurveBuilder, Evaluation, EvaluationBuilder, Events
 from hedgerow.show import write_report
 from hedgerow.show.page import page_html
 from hedgerow.show.page.thumbnails import check_folder, thumbnail
@@ -100,14 +100,44 @@ def test_a_missing_extra_is_told_in_one_line(
 
 
 def test_the_headline_names_the_best_first_and_sums_up_the_rest() -> None:
-    assert (
-        headline([("a", 1.0)], "texts") == "At 95 % correct, a still names the exact class for 100 % of the texts."
-    )
+    def said(models: list[tuple[str, float]], thing: str) -> str:
+        return headline(models, thing).replace("\N{NO-BREAK SPACE}", " ")
+
+    one = "At 95 % correct, a still names the exact class for 100 % of the texts."
+    assert said([("a", 1.0)], "texts") == one
     many = [("a", 0.5), ("b", 0.7), ("c", 0.6), ("d", 0.1), ("e", 0.2)]
-    assert headline(many, "examples").endswith(
-        "of the examples; c for 60 %; a for 50 %; the other 2 for 10 % to 20 %."
-    )
-    assert headline(many[:4], "examples").endswith("c for 60 %; a for 50 %; d for 10 %.")
+    rest = "of the examples; c for 60 %; a for 50 %; the other 2 for 10 % to 20 %."
+    assert said(many, "examples").endswith(rest)
+    assert said(many[:4], "examples").endswith("c for 60 %; a for 50 %; d for 10 %.")
+
+
+# Size ----------------------------------------------------------------------------------------------------
+
+
+def large_evaluation(examples: int) -> Evaluation:
+    """Evaluate answers that walk down a tree of 10,000 leaves, and take a wrong turn now and then."""
+    edges = [("life", f"{i}") for i in range(10)]
+    edges += [(f"{i}", f"{i}.{j}") for i in range(10) for j in range(20)]
+    edges += [(f"{i}.{j}", f"{i}.{j}.{k}") for i in range(10) for j in range(20) for k in range(50)]
+    h = hr.Hierarchy.from_edges(edges)
+    random = np.random.default_rng(0)
+    labels = random.choice(h.leaves, examples)
+    near = h.leaves[np.clip(np.searchsorted(h.leaves, labels) + random.integers(-60, 60, examples), 0, 9999)]
+    answer = np.where(random.random(examples) < 0.7, labels, near)
+    nodes = np.stack([h.parent[h.parent[answer]], h.parent[answer], answer], axis=1)
+    scores = np.cumprod(random.beta(8, 1, nodes.shape), axis=1)
+    builder = CurveBuilder(h)
+    builder.add(Events.of_arrays(labels, np.full(examples, 3), nodes.ravel(), scores.ravel()))
+    return Evaluation.of_events(builder)
+
+
+def test_a_large_evaluation_makes_a_page_of_bounded_size() -> None:
+    html = page_html([large_evaluation(100_000)])
+    assert len(html.encode()) < 15_000_000
+    data = content(html)
+    assert len(data["tree"]["nodes"]["name"]) < 5_000
+    assert len(data["tree"]["nodes"]["name"]) + len(data["tree"]["others"]["name"]) == 10_211
+    assert len(data["tree"]["sets"][0]["shown"]) == 240
 
 
 # Images --------------------------------------------------------------------------------------------------

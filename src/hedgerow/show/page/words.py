@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 LEVEL = 0.95
 """The share of right answers that the headline is about."""
 _NAMED = 3  # models in the headline
+_PERCENT = "\N{NO-BREAK SPACE}%"
 
 
 def headline(exact: Sequence[tuple[str, float]], thing: str) -> str:
@@ -28,8 +29,8 @@ def headline(exact: Sequence[tuple[str, float]], thing: str) -> str:
 
     Examples
     --------
-    >>> headline([("keen", 0.66), ("careful", 0.714)], "images")
-    'At 95 % correct, careful still names the exact class for 71 % of the images; keen for 66 %.'
+    >>> print(headline([("keen", 0.66), ("careful", 0.714)], "images").replace("\N{NO-BREAK SPACE}", " "))
+    At 95 % correct, careful still names the exact class for 71 % of the images; keen for 66 %.
     """
     (name, share), *others = sorted(exact, key=lambda model: -model[1])
     said = f"At {percent(LEVEL)} correct, {name} still names the exact class for {percent(share)} of the {thing}"
@@ -46,12 +47,12 @@ def headline(exact: Sequence[tuple[str, float]], thing: str) -> str:
 def percent(share: float) -> str:
     """Write a share as a percentage; only 0 and 1 are written as 0 and 100.
 
-    >>> percent(0.714), percent(0.9996), percent(1.0), percent(0.0003)
-    ('71 %', '99.9 %', '100 %', '0.1 %')
+    >>> [percent(share).replace("\N{NO-BREAK SPACE}", " ") for share in (0.714, 0.9996, 1.0, 0.0003)]
+    ['71 %', '99.9 %', '100 %', '0.1 %']
     """
     if 0 < share < 0.005 or 0.995 <= share < 1:
-        return f"{min(99.9, max(0.1, 100 * share)):.1f} %"
-    return f"{100 * share:.0f} %"
+        return f"{min(99.9, max(0.1, 100 * share)):.1f}{_PERCENT}"
+    return f"{100 * share:.0f}{_PERCENT}"
 
 
 def facts(evaluations: Sequence[Evaluation], models: int, thing: str) -> str:

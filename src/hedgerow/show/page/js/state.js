@@ -49,7 +49,7 @@ function setting() {
   const value = data.steps[state.mode][state.step];
   if (state.mode === "threshold") return `answers more likely than ${threshold(value)}`;
   const what = state.mode === "correct" ? "of the answers right" : "of the labels' information found";
-  return `at least ${percent(value).replace(".0 %", " %")} ${what}`;
+  return `at least ${percent(value).replace(".0\u00a0", "\u00a0")} ${what}`;
 }
 
 /** Change what the slider sets, and keep the model in focus where it is as nearly as possible. */

@@ -2,7 +2,7 @@
 
 /** Write a share as a percentage with one digit. */
 function percent(share) {
-  return `${(100 * share).toFixed(1)} %`;
+  return `${(100 * share).toFixed(1)}\u00a0%`;
 }
 
 /** Write a threshold with as many digits as it needs near 0 and 1. */

@@ -1,7 +1,7 @@
 // The tree as an icicle, with a list that tells the same for keyboards and screen readers.
 
 const MOST_SECTORS = 300;
-const THINNEST = 1 / 300; // of the drawing: thinner sectors could not be seen
+const THINNEST = 1 / 300; // of the drawing: thinner sectors of inner groups could not be seen
 const SEARCHED = 8;
 const SHORT_LIST = 12; // of groups beside the drawing
 const LONG_LIST = 100;
@@ -51,8 +51,11 @@ function sectors() {
   const count = data.tree.sets[data.models[state.focus].set].count;
   const deepest = tree.depth[root] + (window.innerWidth < 700 ? 2 : 4);
   const inside = [];
-  const least = Math.max(1, count[root] * THINNEST);
-  for (let i = root; i < tree.end[root]; i += 1) if (tree.depth[i] <= deepest && count[i] >= least) inside.push(i);
+  const inner = Math.max(1, count[root] * THINNEST);
+  for (let i = root; i < tree.end[root]; i += 1) {
+    const least = tree.parent[i] === root ? 1 : inner;
+    if (tree.depth[i] <= deepest && count[i] >= least) inside.push(i);
+  }
   inside.sort((a, b) => count[b] - count[a] || a - b);
   return inside.slice(0, MOST_SECTORS);
 }
