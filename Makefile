@@ -20,6 +20,12 @@ setup: $(READY) ## Make .venv with the package, its training half and the develo
 
 demo: $(READY) ## Train all nine methods on glyphs and compare them: some minutes on two cores
 	$(BIN)/hedgerow study main glyphs-quick --jobs 2 -o demo
+	for method in softmax-margin flat-softmax; do \
+	  [ -e demo/$$method/metrics.json ] || \
+	    $(BIN)/hedgerow train glyphs-quick --set method.name=$$method --resume -o demo/$$method; \
+	done
+	$(BIN)/hedgerow report demo/softmax-margin demo/flat-softmax --title 'Two methods on glyphs' -o demo/report.html
+	@echo 'Open demo/report.html in a browser: it has a slider over all trade-offs, the tree and examples.'
 	@echo 'Try next: $(BIN)/hedgerow study unseen,levels glyphs-quick --jobs 2 -o demo'
 	@echo '          $(BIN)/hedgerow train glyphs-quick --set method.name=softmax-margin -o runs/quick'
 	@echo '          make tour'

@@ -28,8 +28,8 @@ ROOMS: list[str] = DRAWING["rooms"]()
 
 OPEN_ROOMS = {"learn", "study", "cli"}
 """Rooms whose files are imported by name: their parts need different extras, or load slowly."""
-OPEN_FILES = {"show.figures"}
-"""Files of other rooms that are imported by name: this one needs matplotlib."""
+OPEN_FILES = {"show.figures", "show.page"}
+"""Parts of other rooms that are imported by name: these need matplotlib, or Jinja2 and Plotly."""
 LONGEST_JOB = 85
 """Characters that fit on a card of the picture."""
 WALK = 40

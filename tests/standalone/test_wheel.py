@@ -98,6 +98,20 @@ def test_training_says_what_to_install(tmp_path: Path) -> None:
         assert "Traceback" not in refused.stderr
 
 
+def test_a_report_says_what_to_install(tmp_path: Path) -> None:
+    refused = hedgerow("report", str(tmp_path), "-o", str(tmp_path / "page.html"))
+    assert refused.returncode == 2
+    assert "which is not installed: pip install 'hedgerow[report]'" in refused.stderr
+    assert len(refused.stderr.strip().splitlines()) == 1
+
+
+def test_what_a_report_is_made_of_is_shipped() -> None:
+    page = files("hedgerow").joinpath("show", "page")
+    assert page.joinpath("template.html").is_file()
+    assert page.joinpath("style.css").is_file()
+    assert page.joinpath("js", "main.js").is_file()
+
+
 def test_evaluate_and_predict_without_the_training_half(tmp_path: Path) -> None:
     tree = tmp_path / "tree.csv"
     tree.write_text("\n".join(f"{parent},{child}" for parent, child in EDGES), encoding="utf-8")

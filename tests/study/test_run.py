@@ -73,7 +73,8 @@ def test_outputs(tmp_path: Path) -> None:
     report = run(tmp_path, "main", "calibration", "unseen", seeds=2, draw=True)
     names = {path.name for path in tmp_path.iterdir()}
     assert {"main.md", "main.csv", "main.tex", "main.png", "main.pdf", "study.md", "study.json"} <= names
-    assert {"unseen.png", "calibration_change.csv"} <= names
+    assert {"unseen.png", "calibration_change.csv", "main.html"} <= names
+    assert "Methods on" in (tmp_path / "main.html").read_text(encoding="utf-8")
     assert "failed.txt" not in names
     content = json.loads((tmp_path / "study.json").read_text())
     assert content["seeds"] == 2

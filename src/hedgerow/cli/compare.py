@@ -23,12 +23,10 @@ from hedgerow.cli.options import (
     SeparatorOption,
     TreeFile,
     TreeFormatOption,
+    any_evaluation,
     bar,
     check_outputs,
     drawing,
-    is_run,
-    name_of,
-    open_any_scores,
     reads_scores,
     write_json,
 )
@@ -77,7 +75,7 @@ def compare(
     ] = 1000,
 ) -> None:
     """Compare several models, and say whether their differences are real."""
-    from hedgerow.measure import MEMBERS, Evaluation, compare, evaluate, read_or_evaluate
+    from hedgerow.measure import MEMBERS, compare
     from hedgerow.show import print_comparison
 
     inside = [system / name for system in systems for name in MEMBERS]
@@ -89,14 +87,8 @@ def compare(
     given = {"information": information, "below_label": below_label, "single_child": reading.single_child}
     options: dict[str, Any] = {name: option.value for name, option in given.items() if option is not None}
 
-    def evaluation(path: Path) -> Evaluation:
-        if not is_run(path):
-            return read_or_evaluate(path, hierarchy, reading=reading.keywords, progress=bar, **options)
-        opened = open_any_scores(path, None, None, ScoreReading(), labels=True)
-        return evaluate(opened.hierarchy, opened, name=name_of(path), progress=bar, **options)
-
     found = compare(
-        [evaluation(path) for path in systems],
+        [any_evaluation(path, hierarchy, reading, options) for path in systems],
         reference="best" if against is Against.best else 0,
         replicates=bootstrap,
         progress=bar,

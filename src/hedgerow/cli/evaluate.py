@@ -16,6 +16,7 @@ from hedgerow.cli.options import (
     DataOption,
     DisambiguateOption,
     FigureOption,
+    ImagesOption,
     Information,
     InformationOption,
     JsonOption,
@@ -31,12 +32,15 @@ from hedgerow.cli.options import (
     TreeOption,
     bar,
     check_outputs,
+    check_page,
+    command_line,
     drawing,
     name_of,
     open_any_scores,
     reads_scores,
     write_json,
 )
+from hedgerow.errors import ParameterError
 
 
 @app.command(
@@ -62,6 +66,11 @@ def evaluate(
     ] = None,
     json_file: JsonOption = None,
     figure: FigureOption = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a page with a slider to FILE: see report.", show_default=False),
+    ] = None,
+    images: ImagesOption = None,
     rules: RulesOption = None,
     information: InformationOption = Information.leaves,
     below_label: BelowLabelOption = BelowLabel.label,
@@ -74,11 +83,14 @@ def evaluate(
     from hedgerow.measure import MEMBERS, try_evaluation_folder
     from hedgerow.show import print_evaluation
 
-    check_outputs(
-        json_file, figure, folder=output, members=MEMBERS, inputs=(scores, tree, data, reading.labels_file)
-    )
+    inputs = (scores, tree, data, reading.labels_file)
+    check_outputs(json_file, figure, html, folder=output, members=MEMBERS, inputs=inputs)
     if output is not None:
         try_evaluation_folder(output)
+    if html is not None:
+        check_page(html)
+    elif images is not None:
+        raise ParameterError("--images is for the page: give --html FILE too.")
     draw = drawing(figure, rules)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
     opened = open_any_scores(scores, tree_file, data, reading, labels=True)
@@ -108,3 +120,7 @@ def evaluate(
     if json_file is not None:
         write_json(json_file, found.to_dict())
     draw([found])
+    if html is not None:
+        with bar("Making the page", None):
+            found.to_html(html, images=images, command=command_line())
+        typer.echo(f"The page is in {html}: open it in a browser.", err=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import shlex
 import sys
 import threading
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ from hedgerow.score_files import WIDE
 from hedgerow.tree import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from hedgerow.measure import Evaluation
     from hedgerow.score_files import Scores
@@ -228,6 +229,15 @@ ClustersOption = Annotated[
         "--clusters",
         metavar="COLUMN",
         help="The column that says which examples belong together: a burst, a sample, a site.",
+        show_default=False,
+    ),
+]
+ImagesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--images",
+        metavar="DIR",
+        help="The folder of the images that the scores name; only images inside it are shown.",
         show_default=False,
     ),
 ]
@@ -483,6 +493,42 @@ def open_any_scores(
     if tree is None:
         raise ParameterError(f"{path} is a score file, which needs a tree: give --tree TREE.")
     return open_scores(path, tree.read(), labels=labels, **reading.keywords)
+
+
+def any_evaluation(
+    path: Path, hierarchy: Hierarchy | None, reading: ScoreReading, options: Mapping[str, Any]
+) -> Evaluation:
+    """Read an evaluation folder; or evaluate a score file with a tree, or the test data of a training run.
+
+    Parameters
+    ----------
+    path
+        The folder or file.
+    hierarchy, reading
+        For score files: the tree, and how to read them.
+    options
+        Keywords of `evaluate`; a folder must have been evaluated with the same.
+    """
+    from hedgerow.measure import evaluate, read_or_evaluate
+
+    if not is_run(path):
+        return read_or_evaluate(path, hierarchy, reading=reading.keywords, progress=bar, **options)
+    opened = open_any_scores(path, None, None, ScoreReading(trust=reading.trust), labels=True)
+    return evaluate(opened.hierarchy, opened, name=name_of(path), progress=bar, **options)
+
+
+def check_page(path: Path) -> None:
+    """Refuse a page that is not to be an HTML file, or that cannot be made, before a long computation."""
+    from hedgerow.show import require_report
+
+    if path.suffix.lower() not in (".html", ".htm") and not is_special(path):
+        raise ParameterError(f"{path}: a page is written as .html.")
+    require_report()
+
+
+def command_line() -> str:
+    """Return the command as it was given, for the pages that it makes."""
+    return shlex.join(["hedgerow", *sys.argv[1:]])
 
 
 def name_of(path: Path) -> str:

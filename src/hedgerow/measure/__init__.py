@@ -9,7 +9,7 @@ from hedgerow.measure import metrics
 from hedgerow.measure.bootstrap import Difference, Interval
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, Measures, operating_curve
 from hedgerow.measure.calibration import calibration_error
-from hedgerow.measure.comparison import SystemComparison, compare
+from hedgerow.measure.comparison import SystemComparison, compare, side_by_side
 from hedgerow.measure.curve import OperatingCurve, intercept
 from hedgerow.measure.evaluation import Answers, Evaluation
 from hedgerow.measure.evaluation_builder import EvaluationBuilder, evaluate, example_blocks
@@ -44,5 +44,6 @@ __all__ = [
     "mistakes",
     "operating_curve",
     "read_or_evaluate",
+    "side_by_side",
     "try_evaluation_folder",
 ]

@@ -124,6 +124,21 @@ def compare(
     )
 
 
+def side_by_side(evaluations: Sequence[Evaluation]) -> tuple[tuple[Evaluation, ...], tuple[str | None, ...]]:
+    """Return evaluations with distinct names, their examples and nodes in the order of the first one.
+
+    An evaluation whose examples do not match those of the first stays as it is; the second result says why, and is
+    None where they match.
+    """
+    base, *others = _distinctly_named(evaluations)
+    reasons = [mismatch(base, other) for other in others]
+    ordered = [
+        other if reason is not None else _in_order_of(base, other)
+        for other, reason in zip(others, reasons, strict=True)
+    ]
+    return (base, *ordered), (None, *reasons)
+
+
 def _distinctly_named(evaluations: Sequence[Evaluation]) -> tuple[Evaluation, ...]:
     """Return the evaluations, with numbers appended to names that are not unique."""
     number = Counter(evaluation.name for evaluation in evaluations)

@@ -257,4 +257,5 @@ class Evaluation:
 
     if TYPE_CHECKING:  # attached by `hedgerow.show`
         plot: ClassVar[Callable[..., Any]]
+        to_html: ClassVar[Callable[..., None]]
         _repr_html_: ClassVar[Callable[..., str]]

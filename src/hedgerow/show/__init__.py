@@ -1,8 +1,9 @@
-"""What people see: tables and progress on a terminal, figures, tables in notebooks.
+"""What people see: tables and progress on a terminal, figures, notebooks, HTML pages.
 
 In come evaluations, comparisons and operating points; out go text on a console, HTML in a notebook and, from
-`show.figures`, matplotlib figures. Nothing is computed here. Importing this room gives curves and evaluations the
-methods `plot` and `_repr_html_`; matplotlib is imported when `plot` is called. The next room is `doctor`.
+`show.figures`, matplotlib figures; `show.page` writes reports. Importing this room gives curves and evaluations
+the methods `plot`, `to_html` and `_repr_html_`; matplotlib and Plotly are imported when these are called. The next
+room is `doctor`.
 """
 
 from hedgerow.measure import Evaluation, OperatingCurve
@@ -11,6 +12,7 @@ from hedgerow.show.lines import DEFAULT_RULES, CurveKind, System
 from hedgerow.show.notebook import curve_html, evaluation_html
 from hedgerow.show.plot_methods import plot_curve, plot_evaluation
 from hedgerow.show.point import print_point
+from hedgerow.show.report import report_evaluation, require_report, write_report
 from hedgerow.show.terminal import live_bar, print_table
 
 __all__ = [
@@ -23,9 +25,12 @@ __all__ = [
     "print_point",
     "print_table",
     "print_written",
+    "require_report",
+    "write_report",
 ]
 
 OperatingCurve.plot = plot_curve
 OperatingCurve._repr_html_ = curve_html
 Evaluation.plot = plot_evaluation
+Evaluation.to_html = report_evaluation
 Evaluation._repr_html_ = evaluation_html

@@ -10,6 +10,7 @@ from hedgerow.study.tables import Column, Row, Table, entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
     from matplotlib.figure import Figure
 
@@ -55,6 +56,8 @@ class Findings:
     """By file name, without suffix; drawn when called."""
     sentences: tuple[str, ...] = ()
     """What it shows, computed from the tables."""
+    pages: Mapping[str, Callable[[Path], None]] = field(default_factory=dict)
+    """HTML pages by file name, without suffix; written to a path when called."""
 
 
 @final

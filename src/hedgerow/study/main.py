@@ -35,6 +35,7 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
     """Return the table, the curves and what they show."""
     from hedgerow.show.figures import RULE_STYLES
     from hedgerow.study.figures import curves
+    from hedgerow.study.page import write_curves
 
     systems = by_method(plan, records, TASK)
     if not systems:
@@ -45,7 +46,8 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
         "Correct and exact": ("correct-exact", systems),
     }
     figure = partial(curves, panels, rules=tuple(RULE_STYLES))
-    return Findings({"main": table}, {"main": figure}, main_sentences(table))
+    page = partial(write_curves, systems, table.title)
+    return Findings({"main": table}, {"main": figure}, main_sentences(table), {"main": page})
 
 
 EXPERIMENT = Experiment("Every method: the trade-off curves and their figures", cells, work, findings)

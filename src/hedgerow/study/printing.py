@@ -83,6 +83,7 @@ def print_report(report: Report, console: Console) -> None:
             soft_wrap=True,
         )
     if report.files:
+        pages = [str(path) for path in report.files if path.suffix == ".html"]
         pictures = [str(path) for path in report.files if path.suffix == ".png"]
-        shown = " and ".join([str(report.files[0]), *pictures[:1]])
+        shown = " and ".join([str(report.files[0]), *(pages or pictures)[:1]])
         console.print(f"Open {shown}.", markup=False, highlight=False, soft_wrap=True)

@@ -16,6 +16,7 @@ from hedgerow.errors import ParameterError, closest
 from hedgerow.files import atomic_write, make_folder, try_folder
 from hedgerow.learn import data, models
 from hedgerow.learn.data import ImageFiles
+from hedgerow.show import require_report
 from hedgerow.study import EXPERIMENTS
 from hedgerow.study.cells import PAPER_METHODS, Cell, StudyPlan
 from hedgerow.study.pool import Failure, run_cells
@@ -247,6 +248,9 @@ def _write(report: Report, *, draw: bool) -> list[Path]:
                 save_figure(figure, report.folder / f"{key}.{suffix}")
                 files.append(report.folder / f"{key}.{suffix}")
             page.append(f"![{EXPERIMENTS[name].title}]({key}.png)")
+        for key, write in found.pages.items() if draw and _has_report() else ():
+            write(report.folder / f"{key}.html")
+            files.append(report.folder / f"{key}.html")
         for key, table in found.tables.items():
             page.insert(1, table.markdown())
             for suffix, text in (("md", table.markdown()), ("csv", table.csv()), ("tex", table.latex())):
@@ -263,6 +267,15 @@ def _write(report: Report, *, draw: bool) -> list[Path]:
             failed, "\n".join(f"{f.cell.task}: {f.cell.title}: {f.message}\n{f.details}" for f in report.failures)
         )
     return [summary, *files, _text(report.folder / "study.json", content + "\n")]
+
+
+def _has_report() -> bool:
+    """Return whether pages can be made; a study does without."""
+    try:
+        require_report()
+    except ParameterError:
+        return False
+    return True
 
 
 def _text(path: Path, text: str) -> Path:

@@ -1,0 +1,117 @@
+"""`hedgerow report`: one HTML page about one or more models."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hedgerow.cli.app import app
+from hedgerow.cli.options import (
+    BelowLabelOfFilesOption,
+    DisambiguateOption,
+    ImagesOption,
+    InformationOfFilesOption,
+    JsonOption,
+    NaOption,
+    RootOption,
+    ScoreReading,
+    SeparatorOption,
+    TreeFile,
+    TreeFormatOption,
+    any_evaluation,
+    bar,
+    check_outputs,
+    check_page,
+    command_line,
+    is_run,
+    reads_scores,
+    write_json,
+)
+
+
+@app.command(
+    epilog="Examples:\n\nhedgerow report results/model-a results/model-b -o report.html\n\n"
+    "hedgerow report scores.npz --tree tree.csv --images photos -o report.html"
+)
+@reads_scores()
+def report(
+    reading: ScoreReading,
+    systems: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="EVAL...",
+            help="Evaluation folders, training runs, or score files with --tree.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE", help="Write the page to FILE.", show_default=False)
+    ],
+    tree: Annotated[
+        Path | None, typer.Option("--tree", metavar="TREE", help="The tree, for score files.", show_default=False)
+    ] = None,
+    tree_format: TreeFormatOption = None,
+    root: RootOption = "root",
+    separator: SeparatorOption = None,
+    disambiguate: DisambiguateOption = False,
+    na: NaOption = None,
+    point: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Mark an operating point from hedgerow select, and what it promises.",
+            show_default=False,
+        ),
+    ] = None,
+    title: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="The heading of the page.", show_default="the names of the models"),
+    ] = None,
+    images: ImagesOption = None,
+    json_file: JsonOption = None,
+    information: InformationOfFilesOption = None,
+    below_label: BelowLabelOfFilesOption = None,
+) -> None:
+    """Make one HTML page about one or more models, with a slider over all operating points.
+
+    The page is one file that needs no network: curves, tree, examples, mistakes and figures follow the slider.
+    """
+    from hedgerow.measure import MEMBERS
+    from hedgerow.show import write_report
+
+    inside = [system / name for system in systems for name in MEMBERS]
+    check_outputs(output, json_file, inputs=(*systems, *inside, tree, point, reading.labels_file))
+    check_page(output)
+    from hedgerow.choose import OperatingPoint
+    from hedgerow.show.page import PageModel, PagePoint
+
+    chosen = None if point is None else OperatingPoint.load(point)
+    tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
+    hierarchy = None if tree_file is None else tree_file.read()
+    given = {"information": information, "below_label": below_label, "single_child": reading.single_child}
+    options: dict[str, Any] = {name: option.value for name, option in given.items() if option is not None}
+    models = [
+        replace(PageModel.of(any_evaluation(path, hierarchy, reading, options)), **_of_run(path, reading))
+        for path in systems
+    ]
+    evaluations = [model.evaluation for model in models if model.evaluation is not None]
+    marked = None if chosen is None else PagePoint.of(chosen, evaluations)
+    with bar("Making the page", None):
+        write_report(output, models, title=title, point=marked, images=images, command=command_line())
+    if json_file is not None:
+        write_json(json_file, {"systems": [evaluation.to_dict() for evaluation in evaluations]})
+    typer.echo(f"The page is in {output}: open it in a browser.", err=True)
+
+
+def _of_run(path: Path, reading: ScoreReading) -> dict[str, Any]:
+    """Return what is known about a training run besides its evaluation: its recipe, and its images, if any."""
+    if not is_run(path):
+        return {}
+    from hedgerow.learn.training.pictures import drawn_pictures
+    from hedgerow.learn.training.run_folder import RunFolder
+
+    run = RunFolder(path, tuple(reading.trust or ()))
+    return {"recipe": run.recipe().to_toml(), "picture": drawn_pictures(run)}

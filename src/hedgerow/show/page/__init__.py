@@ -1,0 +1,10 @@
+"""The report: one HTML page with a slider over all operating points.
+
+In come evaluations; out goes one file that needs no network. It is made with Jinja2, Plotly and Pillow, which only
+this package imports: they come with the extra `report`.
+"""
+
+from hedgerow.show.page.build import page_html, write_page
+from hedgerow.show.page.data import PageModel, PagePoint
+
+__all__ = ["PageModel", "PagePoint", "page_html", "write_page"]

@@ -1,0 +1,52 @@
+// The figures at the chosen point, and the levels at which answers stop.
+
+const FIGURES = ["correct", "exact", "precision", "recall", "f1"];
+
+function startFigures() {
+  const rows = data.models.map((model, i) => {
+    const chip = element("span", { class: "chip", "data-model": i, style: `--colour: var(--model-${i % 10})` });
+    const name = element("span", { title: model.name }, shortened(model.name, 60));
+    const cells = FIGURES.map((figure) => element("td", { "data-figure": figure }));
+    return element("tr", {}, element("th", { scope: "row" }, element("span", { class: "named" }, chip, name)), ...cells, element("td", { "data-figure": "tau" }));
+  });
+  document.getElementById("figures").append(...rows);
+  document.querySelector("table.figures").classList.toggle("single", data.models.length === 1);
+  for (const chip of document.querySelectorAll(".summary .chip")) {
+    chip.style.setProperty("--colour", `var(--model-${chip.dataset.model % 10})`);
+  }
+  follow(POINT, () => {
+    data.models.forEach((model, i) => {
+      const position = positionOf(model);
+      FIGURES.forEach((figure, j) => {
+        const cell = rows[i].cells[j + 1];
+        cell.textContent = (100 * model.figures[figure][position]).toFixed(1);
+        cell.dataset.value = model.figures[figure][position];
+      });
+      const last = rows[i].cells[FIGURES.length + 1];
+      last.textContent = threshold(model.tau[position]);
+      last.dataset.value = model.tau[position];
+    });
+  });
+  if (tree) startLevels();
+}
+
+function startLevels() {
+  const rows = data.tree.levels.map((name) => {
+    const bar = element("td", { class: "bar" }, element("span", { class: "right" }), element("span", { class: "wrong" }));
+    return element("tr", {}, element("th", { scope: "row" }, name), bar, element("td"), element("td"));
+  });
+  document.getElementById("levels").append(...rows);
+  follow([...POINT, "focus"], () => {
+    const model = data.models[state.focus];
+    const counts = model.levels[positionOf(model)];
+    const total = data.tree.sets[model.set].examples;
+    rows.forEach((row, i) => {
+      const [wrong, right] = [counts[2 * i], counts[2 * i + 1]];
+      const [rightBar, wrongBar] = row.cells[1].children;
+      rightBar.style.width = `${(100 * right) / total}%`;
+      wrongBar.style.width = `${(100 * wrong) / total}%`;
+      row.cells[2].textContent = counted(right);
+      row.cells[3].textContent = counted(wrong);
+    });
+  });
+}

@@ -1,0 +1,451 @@
+"""The page in a real browser: what a reader sees and does."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+import hedgerow as hr
+from hedgerow.measure import EvaluationBuilder, metrics
+from hedgerow.show.page import PageModel, PagePoint, write_page
+from hedgerow.show.page.build import SCRIPTS
+from hedgerow.show.page.data import PageData
+from tests.show.page.cases import GARDEN, HOSTILE, evaluation, hostile_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from playwright.sync_api import Browser, Dialog, Page
+
+    from hedgerow.measure import Evaluation
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+REQUIRED = os.environ.get("HEDGEROW_REQUIRE_BROWSER") == "1"
+SOURCES = Path(hr.__file__).parent / "show" / "page" / "js"
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None and not REQUIRED, reason="Chromium is not installed")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    assert CHROMIUM is not None, "HEDGEROW_REQUIRE_BROWSER is set, but there is no chromium"
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
+    """Return a function that opens the page of some models; nothing may go wrong in it, and nothing be loaded."""
+    wrong: list[str] = []
+    contexts = []
+
+    def refuse(dialog: Dialog) -> None:
+        wrong.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def opened(*models: Any, width: int = 1280, dark: bool = False, **options: Any) -> Page:
+        path = tmp_path / "page.html"
+        write_page(path, models, **options)
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light"
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("console", lambda message: wrong.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
+        page.on("dialog", refuse)
+        page.on(
+            "request",
+            lambda request: (
+                None if request.url.startswith((path.as_uri(), "data:")) else wrong.append(request.url)
+            ),
+        )
+        page.goto(path.as_uri())
+        page.wait_for_selector("html[data-ready]", state="attached")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def move_slider(page: Page, step: int) -> None:
+    page.evaluate(
+        """step => {
+            const slider = document.getElementById("slider");
+            slider.value = step;
+            slider.dispatchEvent(new Event("input"));
+        }""",
+        step,
+    )
+
+
+def figures(page: Page) -> list[dict[str, float]]:
+    """Return the figures at the chosen point, one row per model."""
+    read: list[dict[str, float]] = page.evaluate(
+        """() => Array.from(document.querySelectorAll("#figures tr"), row => Object.fromEntries(
+            Array.from(row.querySelectorAll("td"), cell => [cell.dataset.figure, Number(cell.dataset.value)])))"""
+    )
+    return read
+
+
+def table(page: Page, body: str) -> list[list[str]]:
+    """Return the cells of a table."""
+    read: list[list[str]] = page.locator(f"{body} tr").evaluate_all(
+        "rows => rows.map(row => Array.from(row.cells, cell => cell.textContent))"
+    )
+    return read
+
+
+def cards(page: Page) -> dict[str, str]:
+    """Return the answer of each shown example, by its id."""
+    read: dict[str, str] = page.evaluate(
+        """() => Object.fromEntries(Array.from(document.querySelectorAll(".example"), card =>
+            [card.querySelector(".id").title, card.querySelector(".answer .name").title]))"""
+    )
+    return read
+
+
+def two_models() -> tuple[Evaluation, Evaluation]:
+    ids = [f"photo {i}" for i in range(300)]
+    return evaluation(name="keen", sharp=3, ids=ids), evaluation(name="careful", ids=ids)
+
+
+# The slider ----------------------------------------------------------------------------------------------
+
+
+def test_the_slider_moves_figures_and_markers_to_what_python_computes(open_page: Callable[..., Page]) -> None:
+    models = two_models()
+    page = open_page(*models)
+    data = PageData([PageModel.of(model) for model in models])
+    for mode, steps in data.steps.items():
+        page.locator(f"input[name=mode][value={mode}]").check()
+        for step in range(0, len(steps), 40):
+            move_slider(page, step)
+            shown = figures(page)
+            for model, positions, row in zip(models, data.positions, shown, strict=True):
+                if mode == "threshold":
+                    wanted = model.at_probability(steps[step])
+                else:
+                    wanted = model.curve.at(float(positions.threshold[positions.at[mode][step]]))
+                del row["tau"]
+                assert row == {name: wanted[name] for name in row}
+            at = page.locator("#markers .dot").evaluate_all(
+                "dots => dots.map(({dataset}) => [dataset.model, dataset.x, dataset.y].map(Number))"
+            )
+            for number, x, y in at:
+                assert (x, y) == (shown[int(number)]["recall"], shown[int(number)]["precision"])
+        said = page.locator("#slider").get_attribute("aria-valuetext")
+        assert said == page.locator("#setting").inner_text()
+
+
+def test_a_marker_lies_on_its_curve(open_page: Callable[..., Page]) -> None:
+    page = open_page(*two_models())
+    page.emulate_media(reduced_motion="reduce")
+    for kind in ("precision-recall", "correct-exact"):
+        page.locator(f"[data-kind={kind}]").click()
+        for step in (30, 60, 90):
+            move_slider(page, step)
+            # Plotly knows where it draws a value; the marker is placed by our own arithmetic.
+            away = page.evaluate(
+                """() => {
+                    const plot = document.getElementById("curves");
+                    const {xaxis, yaxis} = plot._fullLayout;
+                    const area = plot.getBoundingClientRect();
+                    return Array.from(document.querySelectorAll("#markers .dot"), dot => {
+                        const box = dot.getBoundingClientRect();
+                        const x = area.left + xaxis._offset + xaxis.l2p(Number(dot.dataset.x));
+                        const y = area.top + yaxis._offset + yaxis.l2p(Number(dot.dataset.y));
+                        return Math.hypot(box.left + box.width / 2 - x, box.top + box.height / 2 - y);
+                    });
+                }"""
+            )
+            assert max(away) < 1.5
+
+
+def test_cards_levels_and_mistakes_follow_the_slider(open_page: Callable[..., Page]) -> None:
+    found = two_models()[0]
+    page = open_page(found)
+    page.locator("input[name=mode][value=threshold]").check()
+    steps = PageData([PageModel.of(found)]).steps["threshold"]
+    assert found.answers.ids is not None
+    row = {name: i for i, name in enumerate(found.answers.ids)}
+    seen = set()
+    for tau in (0.995, 0.8, 0.5, 0.0):
+        move_slider(page, steps.index(tau))
+        answers = found.events.answers_above(tau)
+        shown = cards(page)
+        assert len(shown) == 12
+        assert shown == {name: GARDEN.names[answers[row[name]]] for name in shown}
+        seen.add(tuple(shown.values()))
+        right = metrics.correct(GARDEN, found.labels, answers) == 1
+        levels = table(page, "#levels")
+        ranks = np.array(["root", *GARDEN.rank[1:]])[answers]  # type: ignore[index]
+        for rank, _, shown_right, shown_wrong in levels:
+            there = ranks == rank
+            assert int(shown_right) == (there & right).sum()
+            assert int(shown_wrong) == (there & ~right).sum()
+        for truth, answer, number in filter(lambda row: len(row) == 3, table(page, "#leaf-pairs")):
+            both = (GARDEN.names[found.labels] == truth) & (GARDEN.names[answers] == answer)
+            assert int(number) == both.sum()
+    assert len(seen) >= 3  # the answers have moved
+
+
+def test_the_slider_is_moved_by_keys(open_page: Callable[..., Page]) -> None:
+    page = open_page(two_models()[0])
+    page.locator("#slider").focus()
+    before = figures(page)[0]["correct"]
+    for _ in range(8):
+        page.keyboard.press("ArrowLeft")
+    assert figures(page)[0]["correct"] < before
+    page.keyboard.press("End")
+    assert figures(page)[0]["correct"] >= 1.0
+
+
+# The tree ------------------------------------------------------------------------------------------------
+
+
+def test_zoom_search_and_breadcrumb(open_page: Callable[..., Page]) -> None:
+    page = open_page(two_models()[0])
+    crumbs = page.locator("#crumbs li")
+    assert crumbs.all_inner_texts() == ["root"]
+    page.locator("#icicle g.slice", has_text="Insects").click()
+    assert crumbs.all_inner_texts() == ["root", "Animals", "Insects"]
+    insects = {GARDEN.names[i] for i in range(GARDEN.index("Insects"), GARDEN.end[GARDEN.index("Insects")])}
+    assert set(page.locator(".truth b").all_inner_texts()) <= insects
+    assert "Insects" in page.locator("#inside-title").inner_text()
+    page.locator("#icicle g.slice", has_text="Insects").click()  # the group itself leads up again
+    assert crumbs.all_inner_texts() == ["root", "Animals"]
+    page.locator("#search").fill("flycatch")
+    assert page.locator("#found button").first.inner_text().strip() == "Spotted flycatcher"
+    page.locator("#search").press("Enter")
+    assert crumbs.last.inner_text() == "Old World flycatchers"
+    assert page.locator("#found li").count() == 0
+    page.locator("#search").fill("no such class")
+    assert page.locator("#found").inner_text() == "No class has such a name."
+    page.locator("#crumbs button").first.click()
+    assert crumbs.all_inner_texts() == ["root"]
+
+
+def test_the_tree_shows_what_python_computes(open_page: Callable[..., Page]) -> None:
+    found = two_models()[0]
+    page = open_page(found)
+    page.locator("input[name=mode][value=threshold]").check()
+    move_slider(page, PageData([PageModel.of(found)]).steps["threshold"].index(0.6))
+    answers = found.events.answers_above(0.6)
+    right = metrics.correct(GARDEN, found.labels, answers) == 1
+    rows = table(page, "#inside")
+    assert len(rows) >= 8
+    for name, examples, share, stops in rows:
+        inside = GARDEN.is_ancestor(name, found.labels.astype(np.int64))
+        assert int(examples) == inside.sum()
+        assert share == f"{100 * right[inside].mean():.1f}\N{NO-BREAK SPACE}%"
+        assert stops == f"{100 * (answers[inside] == GARDEN.index(name)).mean():.1f}\N{NO-BREAK SPACE}%"
+
+
+def test_few_sectors_are_drawn_of_a_wide_tree(open_page: Callable[..., Page]) -> None:
+    wide = hr.Hierarchy.from_edges(
+        [("root", f"g{i}") for i in range(500)] + [("g7", f"g7-{j}") for j in range(40)]
+    )
+    page = open_page(evaluation(wide, rows=3000))
+    assert page.locator("#icicle g.slice").count() == 300
+    page.locator("#search").fill("g7")
+    page.locator("#search").press("Enter")
+    assert page.locator("#icicle g.slice").count() == 41
+
+
+# Examples ------------------------------------------------------------------------------------------------
+
+
+def test_filters_and_the_model_in_focus(open_page: Callable[..., Page]) -> None:
+    page = open_page(*two_models())
+    page.locator("input[name=status][value=wrong]").check()
+    assert set(page.locator(".example .about .status").all_inner_texts()) == {"✕ wrong"}
+    page.locator("input[name=status][value=exact]").check()
+    assert set(page.locator(".example .about .status").all_inner_texts()) == {"● exact"}
+    page.locator("input[name=status][value=all]").check()
+    before = cards(page)
+    page.locator("#more").click()
+    assert len(cards(page)) == 36
+    shown = page.locator("#focus option:checked").inner_text()
+    page.locator("#focus").select_option("careful" if shown == "keen" else "keen")
+    after = cards(page)
+    assert after.keys() == before.keys()
+    assert after != before
+    page.locator("#clade").select_option(label="· Plants")
+    assert page.locator("#crumbs li").last.inner_text() == "Plants"
+    for truth in page.locator(".truth b").all_inner_texts():
+        assert "Plants" in GARDEN.names[GARDEN.lineage(truth)]
+
+
+def test_images_and_texts_are_shown(open_page: Callable[..., Page], tmp_path: Path) -> None:
+    Image.new("RGB", (300, 200), "green").save(tmp_path / "a.jpg")
+    h = hr.Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+    builder = EvaluationBuilder(h)
+    about = {
+        "images": np.array(["a.jpg"] * 2, dtype=object),
+        "texts": np.array(["a <b>cat</b>", "x"], dtype=object),
+    }
+    builder.update([[1, 0.7, 0.3], [1, 0.2, 0.8]], ["cat", "dog"], **about)
+    page = open_page(builder.compute(), images=tmp_path)
+    assert page.locator(".example img").first.evaluate("image => [image.naturalWidth, image.naturalHeight]") == [
+        176,
+        117,
+    ]
+    assert page.locator(".example .text").first.inner_text() in ("a <b>cat</b>", "x")
+
+
+# Hostile names, empty states -----------------------------------------------------------------------------
+
+
+def test_hostile_names_are_shown_as_text(open_page: Callable[..., Page]) -> None:
+    h = hostile_tree()
+    ids = [f"{HOSTILE[i % 7]} {i}" for i in range(60)]
+    page = open_page(evaluation(h, rows=60, name=HOSTILE[1], ids=ids), title=HOSTILE[3], width=400)
+    assert page.locator("h1").inner_text() == HOSTILE[3]
+    drawn = page.locator("#icicle text").evaluate_all("texts => texts.map(text => text.textContent)")
+    assert HOSTILE[0] in drawn
+    assert any(text.startswith('"><img src=x onerror=alert(1)>') for text in drawn)
+    assert page.locator("#icicle b, #icicle i, #icicle tspan[style*=bold], main img").count() == 0
+    assert page.locator("#crumbs").inner_text().strip() == HOSTILE[0]
+    page.locator("#search").fill("<b>bold")
+    assert page.locator("#found button").inner_text().strip() == HOSTILE[2]
+    names = page.locator(".lineage .name").evaluate_all("names => names.map(name => name.title)")
+    assert set(names) <= set(HOSTILE)
+    assert page.evaluate("document.documentElement.scrollWidth") == 400
+
+
+EMPTY: dict[str, Callable[[], list[Any]]] = {
+    "one model": lambda: [evaluation(rows=30)],
+    "one example": lambda: [evaluation(rows=1)],
+    "never wrong": lambda: [evaluation(rows=40, noise=0)],
+    "one class": lambda: [evaluation(hr.Hierarchy.from_edges([("thing", "robin")]), rows=4)],
+    "always the root": lambda: [hr.evaluate(GARDEN, np.eye(1, len(GARDEN)), ["Robin"])],
+    "curves alone": lambda: [PageModel("a", (e := evaluation(rows=30)).curve, e.summary)],
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_small_pages_open(name: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(*EMPTY[name](), width=400)
+    for mode in ("threshold", "recall", "correct"):
+        page.locator(f"input[name=mode][value={mode}]").check()
+        page.locator("#slider").focus()
+        page.keyboard.press("Home")
+        page.keyboard.press("End")
+    assert page.evaluate("document.documentElement.scrollWidth") == 400
+    if name == "never wrong":
+        page.locator("input[name=status][value=wrong]").check()
+        assert page.locator("#cards").inner_text() == "No wrong answers here."
+
+
+def test_a_chosen_point_is_marked(open_page: Callable[..., Page]) -> None:
+    found = two_models()[0]
+    promise = "At least 95 % of new answers are right."
+    page = open_page(found, point=PagePoint(promise, 0.8125))
+    assert figures(page)[0]["correct"] == found.at_probability(0.8125)["correct"]
+    assert promise in page.locator(".promise").inner_text()
+    move_slider(page, 0)
+    ring = page.locator("#markers .ring")
+    assert float(ring.get_attribute("data-x") or "") == found.at_probability(0.8125)["recall"]
+    page.locator("#to-point").click()
+    assert figures(page)[0]["recall"] == found.at_probability(0.8125)["recall"]
+
+
+# Looks ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (400, True)])
+def test_the_page_is_accessible(width: int, dark: bool, open_page: Callable[..., Page]) -> None:
+    page = open_page(*two_models(), width=width, dark=dark, point=PagePoint("A promise.", 0.7))
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_nothing_in_the_page_points_outside(open_page: Callable[..., Page]) -> None:
+    page = open_page(*two_models())
+    found = page.evaluate(
+        """() => Array.from(document.querySelectorAll("[src], [href], [action]"), each =>
+            each.getAttribute("src") || each.getAttribute("href") || each.getAttribute("action"))"""
+    )
+    assert [each for each in found if not each.startswith(("#", "data:"))] == []
+    assert page.locator("a, .modebar, .logo").count() == 0
+
+
+def test_moving_the_slider_does_not_move_the_page(open_page: Callable[..., Page]) -> None:
+    page = open_page(*two_models())
+    places = "['#icicle', '#figures', '#cards-title']"
+    tops = f"() => {places}.map(id => document.querySelector(id).getBoundingClientRect().top)"
+    before = page.evaluate(tops)
+    for step in (0, 50, 100):
+        move_slider(page, step)
+        assert page.evaluate(tops) == before
+
+
+def test_the_summary_is_sorted_by_a_click(open_page: Callable[..., Page]) -> None:
+    models = two_models()
+    page = open_page(*models)
+    page.get_by_role("button", name="AP", exact=True).click()
+    order = sorted(models, key=lambda model: -model.summary["AP"])
+    assert page.locator("table.summary tbody th").all_inner_texts() == [model.name for model in order]
+    page.get_by_role("button", name="AP", exact=True).click()
+    assert page.locator("table.summary tbody th").all_inner_texts() == [model.name for model in order[::-1]]
+
+
+# Scripts on their own ------------------------------------------------------------------------------------
+
+
+def run_script(browser: Browser, scripts: tuple[str, ...], expression: str) -> Any:
+    assert set(scripts) <= set(SCRIPTS)
+    page = browser.new_page()
+    source = "\n".join((SOURCES / f"{name}.js").read_text(encoding="utf-8") for name in scripts)
+    try:
+        return page.evaluate(f"() => {{ {source}\n return {expression}; }}")
+    finally:
+        page.close()
+
+
+def test_series_sum_their_changes(browser: Browser) -> None:
+    found = run_script(
+        browser, ("series",), "[0, 1, 2, 3, 4, 9].map(at => new Series(7, [2, -3, 1, 1, 1, 4]).at(at))"
+    )
+    assert found == [7, 7, 4, 5, 9, 9]
+
+
+def test_text_is_short_and_safe(browser: Browser) -> None:
+    assert run_script(browser, ("text",), "plotlyLabel('<b>&amp;</b>', 40)") == "&lt;b&gt;&amp;amp;&lt;/b&gt;"
+    assert run_script(browser, ("text",), "shortened('🦉🦉🦉', 2)") == "🦉…"
+    written = run_script(browser, ("text",), "[0, 1, 0.5, 0.999, 0.99995, 0.00012, 0.123456].map(threshold)")
+    assert written == ["0", "1", "0.5", "0.999", "0.99995", "0.00012", "0.123"]
+
+
+def test_answers_and_lineages(browser: Browser) -> None:
+    nodes = "{parent: [-1, 0, 1, 1, 0], leaf: [0, 0, 1, 1, 1], name: ['r', 'g', 'a', 'b', 'c']}"
+    events = "[[1, 2, 0.9], [2, 4, 0.6], [4, 6, 0.3]]"
+
+    def run(expression: str) -> Any:
+        return run_script(browser, ("answers",), f"((tree, events) => {expression})(new Tree({nodes}), {events})")
+
+    assert run("[0, 2, 3, 4, 9].map(at => answerAt(events, at).node)") == [0, 1, 1, 2, 4]
+    assert run("shownLineage(tree, events, 1)") == [0, 1, 2]
+    assert run("shownLineage(tree, events, 4)") == [0, 4]
+    assert run("[2, 1, 3, 0].map(answer => statusOf(tree, 2, answer, 'label'))") == [
+        "exact",
+        "hedged",
+        "wrong",
+        "hedged",
+    ]
+    assert run("['label', 'wrong'].map(below => statusOf(tree, 1, 2, below))") == ["exact", "wrong"]
