@@ -10,7 +10,7 @@ import shlex
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import SequenceMatcher, get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,6 +22,7 @@ __all__ = [
     "ScoreError",
     "TreeError",
     "UnknownNameError",
+    "a_number",
     "argument",
     "as_options",
     "closest",
@@ -73,6 +74,16 @@ def some(names: Iterable[str], limit: int = 5) -> str:
 def counted(count: int, one: str, many: str) -> str:
     """Put a number before the right form of a word."""
     return f"{count:,} {one if count == 1 else many}"
+
+
+def a_number(value: Any, name: str) -> float:
+    """Return the value of an argument as a float; raise an error if it is not a number."""
+    try:
+        if not isinstance(value, str):
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    raise ParameterError(f"{name} must be a number, not {value!r}.")
 
 
 # Suggestions for misspelt names --------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow import Hierarchy, infer, likelihood, metrics
-from hedgerow.errors import ParameterError
+from hedgerow.errors import HedgerowError, ParameterError
 from hedgerow.likelihood import Likelihoods
 from hedgerow.measure import Evaluation, EvaluationBuilder, bootstrap
 from hedgerow.measure.folder import read_or_evaluate
@@ -23,6 +23,7 @@ from tests.sparse_strategies import sparse_likelihoods, sparse_of
 from tests.strategies import QUICK, information_kinds, trees
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 CHOICES: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
@@ -200,3 +201,36 @@ def test_builders_can_be_pickled() -> None:
 def test_confidence_never_exceeds_1() -> None:
     evaluation = hr.evaluate(LONE, [[0.0, 1.0, 0.5, 0.2, -3, -3, -3]], ["owl"], scale="log")
     assert all(value.max() <= 1 for value in evaluation.answers.confidence.values())
+
+
+# What users get wrong --------------------------------------------------------------------------------------
+
+ROW = [1, 0.9, 0.8, 0.4, 0.1, 0.1, 0.1]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: infer.leaf(LONE, [ROW, ROW[:3]]), "Rows have different lengths"),
+        (lambda: likelihood.from_leaves(LONE, [[1.0], [0.5, 0.5]]), "Rows have different lengths"),
+        (
+            lambda: infer.leaf(LONE, np.ma.masked_array([ROW], mask=[[False] * 6 + [True]])),
+            "Some values are masked",
+        ),
+        (lambda: infer.leaf(LONE, [ROW], scale=["log"]), "scale must be"),  # type: ignore[arg-type]
+        (lambda: infer.threshold(LONE, [ROW], "abc"), "tau must be one number, or one per example, not 'abc'"),
+        (lambda: infer.information_threshold(LONE, [ROW], "abc"), "zeta must be a number"),  # type: ignore[arg-type]
+        (lambda: infer.expected_information(LONE, [ROW], None), "lam must be a number"),  # type: ignore[arg-type]
+        (lambda: infer.fit_lambda(LONE, [ROW], ["cod"], "x"), "accuracy must be a number"),  # type: ignore[arg-type]
+        (lambda: hr.operating_curve(LONE, [ROW], ["cod"]).at(None), "tau must be a number, not None"),  # type: ignore[arg-type]
+        (lambda: hr.evaluate(LONE, [ROW], [1], classes=["cod", "cod"]), "named once; 'cod' is repeated"),
+        (lambda: hr.evaluate(LONE, [ROW, ROW], [["cod"], ["cod", "owl"]]), "Rows have different lengths"),
+    ],
+)
+def test_mistakes_are_named(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(HedgerowError, match=message):
+        call()
+
+
+def test_a_masked_array_without_gaps_is_an_array() -> None:
+    assert infer.majority(LONE, np.ma.masked_array([ROW], mask=False)).tolist() == [1]

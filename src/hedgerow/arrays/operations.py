@@ -47,8 +47,8 @@ def as_scores(x: Any, width: int, what: str) -> Array:
 
     Lists become arrays and half precision becomes single; any other width is an error.
     """
-    if not array_api_compat.is_array_api_obj(x):
-        x = np.asarray(x)
+    if not array_api_compat.is_array_api_obj(x) or np.ma.isMaskedArray(x):
+        x = as_numpy(x)
     xp = namespace(x)
     if x.dtype not in (xp.float32, xp.float64):
         half = "float16" in str(x.dtype)  # bfloat16 is one
@@ -73,7 +73,12 @@ def as_rows(x: Any, hierarchy: TreeArrays) -> Array:
 def as_numpy(x: Any) -> NDArray[Any]:
     """Return a tensor, an array or a sequence as an array."""
     if not array_api_compat.is_torch_array(x):
-        return np.asarray(x)
+        if np.ma.is_masked(x):
+            raise ScoreError("Some values are masked. Fill the gaps first: array.filled(value).")
+        try:
+            return np.asarray(x)
+        except ValueError:
+            raise ScoreError("Rows have different lengths: an array needs as many values in each.") from None
     # NumPy has no bfloat16.
     return np.asarray(x.detach().cpu().float() if "bfloat16" in str(x.dtype) else x.detach().cpu())
 

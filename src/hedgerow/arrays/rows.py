@@ -60,17 +60,17 @@ def sum_below(tree: TreeArrays, node: Indices, x: NDArray[Any], rows: Ancestors)
 
     In integers, sums over many rows may overflow and wrap back.
     """
-    # What lies below a node at some depth ends where the next entry adds a node at this depth, or above it.
+    result = np.repeat(x, rows.added)
     depth = tree.depth[node]
     highest = depth - rows.added + 1
     sums = np.append(np.zeros(1, dtype=x.dtype), np.cumsum(x))
-    result = np.empty(len(rows.node), dtype=x.dtype)
-    for level in range(1, int(depth.max(initial=0)) + 1):
-        first = np.flatnonzero(highest <= level)
-        below = sums[np.append(first[1:], len(node))] - sums[first]
-        there = np.flatnonzero(depth[first] >= level)
-        first = first[there]
-        result[rows.own[first] - depth[first] + level] = below[there]
+    # At each depth, a run of entries that add no node there lies, with the entry before it, below one node.
+    for level in range(1, int(highest.max(initial=1))):
+        adds_none = np.zeros(len(node) + 1, dtype=bool)
+        np.greater(highest, level, out=adds_none[:-1])
+        first = np.flatnonzero(adds_none[1:] & ~adds_none[:-1])
+        end = np.flatnonzero(adds_none[:-1] & ~adds_none[1:]) + 1
+        result[rows.own[first] - depth[first] + level] = sums[end] - sums[first]
     return result
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from hedgerow.arrays import Array, Layout, as_numpy, map_row_blocks, ops_of
-from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.errors import ParameterError, ScoreError, a_number
 from hedgerow.infer import sparse
 from hedgerow.infer.expected_cost import exclusive, expected_cost, expected_cost_of_rows, is_reward
 from hedgerow.infer.pareto import Candidates
@@ -90,7 +90,7 @@ def fit_lambda(
         raise ScoreError(
             f"One label per example is needed; got {len(given)} examples and labels of shape {known.shape}."
         )
-    if not 0 <= accuracy <= 1:
+    if not 0 <= a_number(accuracy, "accuracy") <= 1:
         raise ParameterError(f"accuracy must lie between 0 and 1, not {accuracy}.")
     # For every λ, the answer belongs to the Pareto set; within the set, ties go to the first node.
     candidates = Candidates.of(hierarchy, information, single_child)

@@ -18,7 +18,7 @@ from hedgerow.arrays import (
     rounded_down,
     sum_ancestors,
 )
-from hedgerow.errors import ParameterError, argument, no_such
+from hedgerow.errors import ParameterError, a_number, argument, no_such
 from hedgerow.infer import sparse
 from hedgerow.infer.pareto import Candidates
 from hedgerow.likelihood import BOTTOM, Likelihoods, SparseLikelihoods, from_probability, to_probability
@@ -171,7 +171,7 @@ def information_threshold(
     given: Given = Likelihoods.of(hierarchy, q, scale)
     candidates = Candidates.of(hierarchy, information, single_child)
     largest = float(candidates.information[-1])
-    if not zeta <= largest:
+    if not a_number(zeta, "zeta") <= largest:
         raise ParameterError(f"zeta is {zeta}, but no node has more information than {largest:.6g}. Lower zeta.")
     bottom = BOTTOM[given.scale]
     return best_leader(given, candidates, lambda p, value, tier: ((value >= zeta) & (p > bottom), p, tier))
@@ -198,7 +198,7 @@ def expected_information(
     """
     given: Given = Likelihoods.of(hierarchy, q, scale)
     candidates = Candidates.of(hierarchy, information, single_child)
-    if not 0 <= lam < np.inf:
+    if not 0 <= a_number(lam, "lam") < np.inf:
         raise ParameterError(f"lam must be finite and at least 0, not {lam}.")
     bottom = BOTTOM[given.scale]
 
@@ -248,13 +248,14 @@ def top_down(
     q: Any,
     tau: ArrayLike | Array,
     *,
+    inclusive: bool = False,
     information: Specificity = "leaves",
     single_child: SingleChild = "skip",
     scale: Scale | None = None,
 ) -> Array:
     """Start at the root and move to the most likely child while its likelihood exceeds τ (Deep RTC).
 
-    τ is a probability: one number, or one per example.
+    τ is a probability: one number, or one per example; with `inclusive`, a likelihood of exactly τ is enough.
 
     >>> from hedgerow import Hierarchy, infer
     >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
@@ -263,7 +264,7 @@ def top_down(
     """
     given: Given = Likelihoods.of(hierarchy, q, scale)
     candidates = Candidates.of(hierarchy, information, single_child)
-    cut = _cut_at(given, tau)
+    cut = _cut_at(given, tau, inclusive=inclusive)
     if isinstance(given, SparseLikelihoods):
         return sparse.top_down(given, candidates, cut[:, 0])
     tree, specificity = candidates.tree, candidates.tier[candidates.ascending]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,66 +187,49 @@ def _records(
     start: Indices, node: Indices, p: Floats, tier_of: Indices, at_root: float
 ) -> tuple[Indices, Indices, Floats]:
     """Return the sets of some rows; most nodes are ruled out before anything is sorted."""
-    rows = len(start) - 1
-    found = _Entries(np.repeat(np.arange(rows), np.diff(start)), node, p, tier_of[node])
-    found = found.taken(found.tier >= 0)
-    found = found.taken(~found.beaten_by_next())
-    found = found.taken(~found.beaten_by_most_specific())
+    rows, tier = len(start) - 1, tier_of[node]
+    kept = np.flatnonzero(tier >= 0)
+    if len(kept) < len(node):
+        start, node, p, tier = np.searchsorted(kept, start), node[kept], p[kept], tier[kept]
+    number = np.repeat(np.arange(rows), np.diff(start))
+    left = np.flatnonzero(~_beaten(start, p, tier, int(tier_of.max())))
     # The root comes first in its tier, the lowest.
-    at_top = np.zeros(rows, dtype=np.int64)
-    roots = _Entries(np.arange(rows), at_top, np.full(rows, at_root), at_top)
-    both = _Entries(*(np.append(*pair) for pair in zip(roots, found, strict=True)))
-    return both.records(len(tier_of))
+    row = np.append(np.arange(rows), number[left])
+    node, tier = (np.append(np.zeros(rows, dtype=np.int64), each[left]) for each in (node, tier))
+    p = np.append(np.full(rows, at_root), p[left])
+    # From the last row to the first; in each, from the most specific tier to the root's; in each tier, from the
+    # first node to the last. A node is in the set if it is more likely than all before it in this order, and the
+    # last such node of its tier.
+    entries = len(row)
+    backwards = (row * len(tier_of) + tier) * entries + np.arange(entries - 1, -1, -1)
+    backwards.sort()
+    order = entries - 1 - backwards[::-1] % entries
+    row, tier, p = row[order], tier[order], p[order]
+    first = np.flatnonzero(np.diff(row, prepend=-1))
+    place = np.arange(entries) - np.repeat(first, np.diff(np.append(first, entries)))
+    highest = np.append(-np.inf, running_max(p, place)[:-1])
+    better = np.flatnonzero((place == 0) | (p > highest))
+    row, tier = row[better], tier[better]
+    last = np.append((row[1:] != row[:-1]) | (tier[1:] != tier[:-1]), True)
+    found = better[last][::-1]
+    return np.bincount(row[last], minlength=rows), node[order[found]], p[found]
 
 
-class _Entries(NamedTuple):
-    """Nodes of some rows, with what decides which of them are in the Pareto sets."""
+def _beaten(start: Indices, p: Floats, tier: Indices, top: int) -> NDArray[np.bool_]:
+    """Return some nodes that cannot be in the sets: nearly all of them, as a rule.
 
-    row: Indices
-    node: Indices
-    p: Floats
-    tier: Indices
-
-    def taken(self, which: NDArray[Any]) -> _Entries:
-        """Return some of the entries, given by a mask or by positions."""
-        if which.dtype == bool:
-            which = np.flatnonzero(which)
-        return _Entries(*(column[which] for column in self))
-
-    def beaten_by_next(self) -> NDArray[np.bool_]:
-        """Return which nodes come just before one that is more specific and not less likely: a child, often."""
-        row, p, tier = self.row, self.p, self.tier
-        beaten = np.zeros(len(row), dtype=bool)
-        beaten[:-1] = (row[1:] == row[:-1]) & (tier[1:] > tier[:-1]) & (p[1:] >= p[:-1])
-        return beaten
-
-    def beaten_by_most_specific(self) -> NDArray[np.bool_]:
-        """Return which nodes are less likely than one of the most specific nodes of their row."""
-        if not len(self.row):
-            return np.zeros(0, dtype=bool)
-        start = np.flatnonzero(np.diff(self.row, prepend=-1))
-        count = np.diff(np.append(start, len(self.row)))
-        top = np.repeat(np.maximum.reduceat(self.tier, start), count)
-        least = np.maximum.reduceat(np.where(self.tier == top, self.p, -np.inf), start)
-        return self.p < np.repeat(least, count)
-
-    def records(self, tiers: int) -> tuple[Indices, Indices, Floats]:
-        """Return the Pareto sets: counts, nodes, likelihoods. There are at most `tiers` tiers."""
-        rows, entries = int(self.row.max()) + 1, len(self.row)
-        # From the last row to the first; in each, from the most specific tier to the root's; in each tier, from
-        # the first node to the last. A node is in the set if it is more likely than all before it in this order,
-        # and the last such node of its tier.
-        backwards = (self.row * tiers + self.tier) * entries + np.arange(entries - 1, -1, -1)
-        backwards.sort()
-        row, node, p, tier = self.taken(entries - 1 - backwards[::-1] % entries)
-        new_row = np.flatnonzero(np.diff(row, prepend=-1))
-        place = np.arange(entries) - np.repeat(new_row, np.diff(np.append(new_row, entries)))
-        highest = np.append(-np.inf, running_max(p, place)[:-1])
-        better = np.flatnonzero((place == 0) | (p > highest))
-        row, tier = row[better], tier[better]
-        last = np.append((row[1:] != row[:-1]) | (tier[1:] != tier[:-1]), True)
-        kept = better[last][::-1]
-        return np.bincount(row[last], minlength=rows), node[kept], p[kept]
+    These come just before a node of their row that is more specific and not less likely, often a child; or they
+    are less likely than a node of the highest tier, `top`.
+    """
+    beaten = np.zeros(len(p), dtype=bool)
+    beaten[:-1] = (p[1:] >= p[:-1]) & (tier[1:] > tier[:-1])
+    count = np.diff(start)
+    filled = np.flatnonzero(count)
+    if len(filled):
+        beaten[start[filled + 1] - 1] = False  # the next node is in another row
+        least = np.maximum.reduceat(np.where(tier == top, p, -np.inf), start[filled])
+        beaten |= p < np.repeat(least, count[filled])
+    return beaten
 
 
 # Rules -----------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hedgerow.arrays import UNIT, as_numpy, map_row_blocks, row_sums, sum_below, sum_rounding, with_ancestors
-from hedgerow.errors import ScoreError, UnknownNameError, argument, closest, counted, some
+from hedgerow.errors import ScoreError, UnknownNameError, a_number, argument, closest, counted, some
 from hedgerow.likelihood.sparse import SparseLikelihoods
 
 if TYPE_CHECKING:
@@ -77,11 +77,13 @@ def from_top(
     else:
         _check_sums(total)
         whole = np.where(total <= 1 + rounding, 1.0, total)
+    share = entries.value if np.all(whole == 1) else entries.value / np.repeat(whole, count)
     # As in `from_leaves`: whole multiples of the unit, which no order of adding rounds.
-    unit = np.floor(entries.value / np.repeat(whole, count) / UNIT).astype(np.int64)
-    below = (entries.node > 0) & (unit > 0)
-    start = np.append(0, np.cumsum(below))[entries.start]
-    node, unit = entries.node[below], unit[below]
+    unit = np.floor(share / UNIT).astype(np.int64)
+    start, node = entries.start, entries.node
+    below = np.flatnonzero((node > 0) & (unit > 0))
+    if len(below) < len(node):
+        start, node, unit = np.searchsorted(below, start), node[below], unit[below]
     if not len(node):
         return SparseLikelihoods.checked(hierarchy, start, node, np.zeros(0), "probability")
 
@@ -91,9 +93,10 @@ def from_top(
         paths = with_ancestors(hierarchy, start[block.start : block.stop + 1] - inside.start, listed)
         units = sum_below(hierarchy, listed, unit[inside], paths)
         share = np.minimum(units.astype(np.float64), 1 / UNIT) * UNIT
-        # An only child of the root has what the root has, if all leaves are listed.
-        whole = (hierarchy.leaf_count[paths.node] == len(hierarchy.leaves)) & (share >= 1 - rounding)
-        return np.diff(paths.start), paths.node, np.where(whole, 1.0, share)
+        if hierarchy.child_count[0] == 1:  # it has what the root has, if all leaves are listed
+            full = (hierarchy.leaf_count[paths.node] == len(hierarchy.leaves)) & (share >= 1 - rounding)
+            share[full] = 1
+        return np.diff(paths.start), paths.node, share
 
     parts = map_row_blocks(work, rows, _ENTRY_BYTES * -(-len(node) // rows))
     counts, nodes, values = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -192,13 +195,13 @@ class _Entries(NamedTuple):
                 f"({counted(len(again), 'such entry', 'such entries')} in all). Each class may have one entry per "
                 f"example: add up the scores, or keep the right one."
             )
-        return cls(np.searchsorted(number, np.arange(rows + 1)), node, value, names)
+        return cls(np.append(0, np.cumsum(np.bincount(number, minlength=rows))), node, value, names)
 
 
 def _row_numbers(row: ArrayLike, rows: int) -> Indices:
     """Return the examples of entries, checked."""
     number = as_numpy(row)
-    if rows < 0:
+    if a_number(rows, "rows") < 0:
         raise ScoreError(f"rows must be the number of examples, not {rows}.")
     if not number.size:
         return np.zeros(number.shape, dtype=np.int64)

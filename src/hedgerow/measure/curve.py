@@ -14,7 +14,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from hedgerow.errors import FileError, ParameterError, ScoreError
+from hedgerow.errors import FileError, ParameterError, ScoreError, a_number
 from hedgerow.files import atomic_write
 from hedgerow.likelihood import BOTTOM
 
@@ -85,7 +85,7 @@ class OperatingCurve:
 
     def index(self, tau: float) -> int:
         """Return the number of the point that a threshold gives."""
-        if not tau >= self.threshold[-1]:
+        if not a_number(tau, "tau") >= self.threshold[-1]:
             raise ParameterError(
                 f"The threshold must be at least {self.threshold[-1]:g} on this curve, whose scale is "
                 f"{self.scale}; got {tau}."

@@ -196,6 +196,10 @@ class Hierarchy(Conversions):
         array = self._unchecked(labels)
         if classes is not None and classes is not self.names and np.asarray(labels).dtype.kind in "iu":
             known = self.indices(classes)
+            again = np.sort(known, axis=None)
+            again = again[1:][again[1:] == again[:-1]]
+            if len(again):
+                raise UnknownNameError(f"Each class must be named once; {self.names[again[0]]!r} is repeated.")
             if array.size and (array.min() < 0 or array.max() >= len(known)):
                 offender = array[(array < 0) | (array >= len(known))].ravel()[0]
                 raise ScoreError(f"{offender} is not the number of a class: classes are 0 to {len(known) - 1}.")
