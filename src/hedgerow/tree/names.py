@@ -54,6 +54,11 @@ def as_texts(values: Any, what: str, names: Names) -> Names:
     return texts
 
 
+def printable(text: str) -> str:
+    """Return text with its control characters escaped, as `repr` would write them."""
+    return _CONTROL.sub(lambda found: ascii(found.group())[1:-1], text)
+
+
 def with_control(names: Iterable[str]) -> Iterator[str]:
     """Yield the names with control characters. Tabs and line ends are allowed: every format can quote them."""
     listed = list(names)

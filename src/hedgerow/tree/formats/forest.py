@@ -17,7 +17,7 @@ from hedgerow.tree.formats.problems import (
     require_edges,
     root_taken,
 )
-from hedgerow.tree.names import Aliases, with_control
+from hedgerow.tree.names import Aliases, printable, with_control
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,7 +108,7 @@ class Forest:
         while node != TOP and len(names) < 12:
             names.append(self._names[node])
             node = self._parent[node]
-        return " > ".join(names[::-1] if node == TOP else ["...", *names[5::-1]])
+        return printable(" > ".join(names[::-1] if node == TOP else ["...", *names[5::-1]]))
 
     def _nodes_by_name(self, names: Sequence[str]) -> dict[str, list[int]]:
         """Return the nodes of every name that several nodes share."""

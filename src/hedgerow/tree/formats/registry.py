@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from hedgerow.tree.formats.node_table import NodeTable
 
-ENTRY_POINTS = "hedgerow.tree_formats"
+ENTRY_POINTS = "hedgerow.tree"
 """The group of entry points through which packages offer tree formats."""
 OPTIONS = ("root", "separator", "disambiguate", "na", "prefixes")
 """Options of reading that a format may take."""
@@ -58,7 +58,7 @@ def register(tree_format: TreeFormat) -> None:
     """Add your own tree format: `Hierarchy.read`, the doctor and every `--tree-format` then know it.
 
     A package can do this without being imported first, through an entry point in the group
-    "hedgerow.tree_formats" that leads to a `TreeFormat`.
+    "hedgerow.tree" that leads to a `TreeFormat`.
 
     >>> from hedgerow import Hierarchy
     >>> from hedgerow.tree import FORMATS, NodeTable, TreeFormat, register
