@@ -28,12 +28,14 @@ from hedgerow.cli.options import (
     ScoreReading,
     ScoresArgument,
     SeparatorOption,
+    TemperatureOption,
     TreeFile,
     TreeFormatOption,
     TreeOption,
     bar,
     check_outputs,
     open_any_scores,
+    with_temperature,
     write_json,
 )
 from hedgerow.errors import ParameterError
@@ -83,6 +85,7 @@ def predict(
             metavar="COLUMN", help="The column of groups, for a point that depends on them.", show_default=False
         ),
     ] = None,
+    temperature: TemperatureOption = None,
     tree_format: TreeFormatOption = None,
     root: RootOption = "root",
     separator: SeparatorOption = None,
@@ -111,12 +114,15 @@ def predict(
         raise ParameterError("A point has its own threshold: give --point without --tau and --rule.")
     if point is None and groups is not None:
         raise ParameterError("--groups is for operating points that depend on them: give --point FILE too.")
+    if point is not None and temperature is not None:
+        raise ParameterError("A point divides the scores by its own temperature: leave out --temperature.")
     chosen = None if point is None else OperatingPoint.load(point)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
     reading = ScoreReading(logits, renormalise, label_column, id_column, class_columns, class_prefix, delimiter)
     reading = replace(reading, group_column=groups)
     file = open_any_scores(scores, tree_file, data, reading, labels=False)
     if chosen is None:
+        file, _ = with_temperature(file, temperature, tree_file, replace(reading, group_column=None))
         written = write_predictions(output, file, answering_rule(tau, rule, information.value), progress=bar)
     else:
         answers = PointAnswers(chosen, file)

@@ -32,6 +32,7 @@ from hedgerow.cli.options import (
     ScoreReading,
     ScoresArgument,
     SeparatorOption,
+    TemperatureOption,
     TreeFile,
     TreeFormatOption,
     TreeOption,
@@ -39,6 +40,7 @@ from hedgerow.cli.options import (
     check_outputs,
     is_run,
     open_any_scores,
+    with_temperature,
     write_json,
 )
 from hedgerow.errors import ParameterError
@@ -150,6 +152,7 @@ def select(
             show_default=False,
         ),
     ] = None,
+    temperature: TemperatureOption = None,
     tree_format: TreeFormatOption = None,
     root: RootOption = "root",
     separator: SeparatorOption = None,
@@ -178,6 +181,8 @@ def select(
     reading = ScoreReading(logits, renormalise, label_column, id_column, class_columns, class_prefix, delimiter)
     reading = replace(reading, group_column=groups, cluster_column=clusters)
     opened = open_any_scores(scores, tree_file, data, reading, labels=True)
+    plain = replace(reading, group_column=None, cluster_column=None)
+    opened, _ = with_temperature(opened, temperature, tree_file, plain)
     order = choose.Order.of(
         opened.hierarchy,
         target=_target(target),
@@ -200,7 +205,7 @@ def select(
         answers = choose.predictions(point, opened)
     again = [
         *([] if tree_file is None else tree_file.arguments),
-        *replace(reading, cluster_column=None, group_column=None).arguments,
+        *plain.arguments,
         *([] if groups is None else ["--groups", groups]),
     ]
     explanation = choose.describe(order, examples, point, answers)

@@ -23,7 +23,7 @@ from hedgerow.likelihood.links import (
     ps_softmax,
     softmax_over_nodes,
 )
-from hedgerow.likelihood.temperature import Judge, Temperature, fit_temperature
+from hedgerow.likelihood.temperature import Judge, Temperature, fit_temperature, fit_to_likelihoods, tempered
 
 __all__ = [
     "BOTTOM",
@@ -38,11 +38,13 @@ __all__ = [
     "conditional_softmax",
     "deep_rtc",
     "fit_temperature",
+    "fit_to_likelihoods",
     "flat_softmax",
     "from_leaves",
     "from_probability",
     "multilabel",
     "ps_softmax",
     "softmax_over_nodes",
+    "tempered",
     "to_probability",
 ]

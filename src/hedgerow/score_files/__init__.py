@@ -11,6 +11,7 @@ from hedgerow.score_files.predictions import Written, prediction_writer, write_p
 from hedgerow.score_files.progress import Progress, silent
 from hedgerow.score_files.score_file import Block, ScoreFile, Scores, open_reader, open_scores
 from hedgerow.score_files.score_tables import ColumnNames, check_clash
+from hedgerow.score_files.tempered import TemperedScores
 
 __all__ = [
     "Block",
@@ -20,6 +21,7 @@ __all__ = [
     "Progress",
     "ScoreFile",
     "Scores",
+    "TemperedScores",
     "Written",
     "check_clash",
     "open_reader",

@@ -6,7 +6,7 @@ methods `plot` and `_repr_html_`; matplotlib is imported when `plot` is called. 
 """
 
 from hedgerow.measure import Evaluation, OperatingCurve
-from hedgerow.show.evaluation import print_comparison, print_evaluation, print_written
+from hedgerow.show.evaluation import print_comparison, print_evaluation, print_reliability, print_written
 from hedgerow.show.lines import DEFAULT_RULES, CurveKind, System
 from hedgerow.show.notebook import curve_html, evaluation_html
 from hedgerow.show.plot_methods import plot_curve, plot_evaluation
@@ -21,6 +21,7 @@ __all__ = [
     "print_comparison",
     "print_evaluation",
     "print_point",
+    "print_reliability",
     "print_table",
     "print_written",
 ]
