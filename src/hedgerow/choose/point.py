@@ -18,6 +18,7 @@ from hedgerow.errors import FileError, HedgerowError, ParameterError, argument, 
 from hedgerow.files import atomic_write, read_text
 from hedgerow.likelihood import BOTTOM, AnyLikelihoods, Likelihoods
 from hedgerow.measure import Ranks
+from hedgerow.score_files import TemperedScores
 from hedgerow.tree import Hierarchy
 
 if TYPE_CHECKING:
@@ -286,7 +287,7 @@ class PointAnswers:
     def __init__(self, point: OperatingPoint, scores: Scores) -> None:
         point.check_tree(scores.hierarchy)
         self._point = point
-        self._scores = scores
+        self._scores = scores if point.temperature == 1 else TemperedScores(scores, point.temperature)
         self._groups: NDArray[np.object_] | None = None
         self.path, self.hierarchy, self.warnings = scores.path, scores.hierarchy, scores.warnings
         self.single_child = point.single_child

@@ -27,6 +27,7 @@ from hedgerow.cli.options import (
     ScoreReading,
     ScoresArgument,
     SeparatorOption,
+    TemperatureOption,
     TreeFile,
     TreeFormatOption,
     TreeOption,
@@ -38,6 +39,7 @@ from hedgerow.cli.options import (
     name_of,
     open_any_scores,
     reads_scores,
+    with_temperature,
     write_json,
 )
 from hedgerow.errors import ParameterError
@@ -74,6 +76,13 @@ def evaluate(
     rules: RulesOption = None,
     information: InformationOption = Information.leaves,
     below_label: BelowLabelOption = BelowLabel.label,
+    temperature: TemperatureOption = None,
+    reliability: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Draw confidence against accuracy at each depth: .png, .pdf.", show_default=False
+        ),
+    ] = None,
     bootstrap: Annotated[
         int, typer.Option(metavar="N", min=0, help="Add intervals from N bootstrap replicates, such as 1000.")
     ] = 0,
@@ -81,10 +90,10 @@ def evaluate(
     """Measure a model's scores at every trade-off between being right and being specific."""
     from hedgerow import measure
     from hedgerow.measure import MEMBERS, try_evaluation_folder
-    from hedgerow.show import print_evaluation
+    from hedgerow.show import print_evaluation, print_reliability
 
     inputs = (scores, tree, data, reading.labels_file)
-    check_outputs(json_file, figure, html, folder=output, members=MEMBERS, inputs=inputs)
+    check_outputs(json_file, figure, html, reliability, folder=output, members=MEMBERS, inputs=inputs)
     if output is not None:
         try_evaluation_folder(output)
     if html is not None:
@@ -93,7 +102,8 @@ def evaluate(
         raise ParameterError("--images is for the page: give --html FILE too.")
     draw = drawing(figure, rules)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
-    opened = open_any_scores(scores, tree_file, data, reading, labels=True)
+    as_given = open_any_scores(scores, tree_file, data, reading, labels=True)
+    opened, divided_by = with_temperature(as_given, temperature, tree_file, reading)
     found = measure.evaluate(
         opened.hierarchy,
         opened,
@@ -104,9 +114,22 @@ def evaluate(
         progress=bar,
     )
     tree_arguments = [] if tree_file is None else tree_file.arguments
-    measured = [] if information is Information.leaves else ["--information", information.value]
+    measured = [
+        *([] if information is Information.leaves else ["--information", information.value]),
+        *([] if temperature is None else ["--temperature", f"{divided_by:g}"]),
+    ]
     again = [*tree_arguments, *reading.arguments, *measured]
     unlabelled = [*tree_arguments, *replace(reading, labels_file=None).arguments, *measured]
+    calibration = {}
+    if temperature is not None or reliability is not None:
+        calibration["as given"] = measure.Reliability.of(as_given.hierarchy, as_given)
+        if temperature is not None:
+            calibration[f"divided by {divided_by:g}"] = measure.Reliability.of(opened.hierarchy, opened)
+        print_reliability(calibration, Output())
+    if reliability is not None:
+        from hedgerow.show.figures import reliability_figure, save_figure
+
+        save_figure(reliability_figure(calibration), reliability)
     print_evaluation(
         found,
         Output(),
@@ -118,7 +141,8 @@ def evaluate(
             found.save(output)
         typer.echo(f"The evaluation is in {output}.", err=True)
     if json_file is not None:
-        write_json(json_file, found.to_dict())
+        more = {name: each.to_dict() for name, each in calibration.items()}
+        write_json(json_file, found.to_dict() | ({"calibration": more} if more else {}))
     draw([found])
     if html is not None:
         with bar("Making the page", None):

@@ -15,6 +15,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, final, get_type_hints
 
+import numpy as np
 import typer
 from rich.console import Console
 
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from hedgerow.measure import Evaluation
-    from hedgerow.score_files import Scores
+    from hedgerow.score_files import Block, Scores
     from hedgerow.tree import Hierarchy
 
 _INTERRUPTED = 130  # as shells count it
+_ENOUGH = 50_000  # examples for one number
 
 TreeFormatOption = Annotated[
     str | None,
@@ -155,6 +157,15 @@ DelimiterOption = Annotated[
         metavar="SIGN",
         help="What separates the columns of a table, such as ';' or tab.",
         show_default="a comma; in .tsv files a tab",
+    ),
+]
+TemperatureOption = Annotated[
+    str | None,
+    typer.Option(
+        "--temperature",
+        metavar="X|FILE",
+        help="Divide the scores by X; or by what explains the labels of other held-out scores, in FILE, best.",
+        show_default=False,
     ),
 ]
 FigureOption = Annotated[
@@ -529,6 +540,42 @@ def check_page(path: Path) -> None:
 def command_line() -> str:
     """Return the command as it was given, for the pages that it makes."""
     return shlex.join(["hedgerow", *sys.argv[1:]])
+
+
+def with_temperature(
+    scores: Scores, given: str | None, tree: TreeFile | None, reading: ScoreReading
+) -> tuple[Scores, float]:
+    """Return scores divided by the temperature that --temperature gives, or that fits other scores, and it."""
+    from hedgerow.likelihood import Likelihoods, fit_to_likelihoods
+    from hedgerow.score_files import TemperedScores
+
+    if given is None:
+        return scores, 1.0
+    try:
+        temperature = float(given)
+    except ValueError:
+        held_out = open_any_scores(Path(given), tree, None, reading, labels=True)
+        parts = [(block.likelihoods, block.labels) for block in _first_blocks(held_out)]
+        if not isinstance(parts[0][0], Likelihoods):
+            raise ParameterError(f"A temperature needs the scores of all classes, and {given} lists only a few.")
+        values = np.concatenate([np.asarray(q) for q, _ in parts])
+        labels = np.concatenate([labels for _, labels in parts if labels is not None])
+        fitted = fit_to_likelihoods(Likelihoods.of(held_out.hierarchy, values, parts[0][0].scale), labels)
+        # In a few digits, so that it can be given again.
+        temperature = float(f"{fitted.value:.4g}")
+        losses = f"its mean loss falls from {fitted.before:.4g} to {fitted.after:.4g}"
+        typer.echo(f"The temperature {temperature:g} explains {given} best: {losses}.", err=True)
+    return TemperedScores(scores, temperature), temperature
+
+
+def _first_blocks(scores: Scores) -> Iterator[Block]:
+    """Yield blocks of scores until there are enough for a temperature."""
+    rows = 0
+    for block in scores:
+        yield block
+        rows += len(block)
+        if rows >= _ENOUGH:
+            return
 
 
 def name_of(path: Path) -> str:

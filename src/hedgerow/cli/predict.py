@@ -21,6 +21,7 @@ from hedgerow.cli.options import (
     ScoreReading,
     ScoresArgument,
     SeparatorOption,
+    TemperatureOption,
     TreeFile,
     TreeFormatOption,
     TreeOption,
@@ -28,6 +29,7 @@ from hedgerow.cli.options import (
     check_outputs,
     open_any_scores,
     reads_scores,
+    with_temperature,
     write_json,
 )
 from hedgerow.errors import ParameterError
@@ -81,6 +83,7 @@ def predict(
             metavar="FILE", help="Answer at the operating point that hedgerow select wrote.", show_default=False
         ),
     ] = None,
+    temperature: TemperatureOption = None,
     tree_format: TreeFormatOption = None,
     root: RootOption = "root",
     separator: SeparatorOption = None,
@@ -115,11 +118,14 @@ def predict(
         raise ParameterError("A point has its own threshold: give --point without --tau and --rule.")
     if point is None and reading.group_column is not None:
         raise ParameterError("--groups is for operating points that depend on them: give --point FILE too.")
+    if point is not None and temperature is not None:
+        raise ParameterError("A point divides the scores by its own temperature: leave out --temperature.")
     chosen = None if point is None else OperatingPoint.load(point)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
     file = open_any_scores(scores, tree_file, data, reading, labels=False)
     written_as: dict[str, Any] = {"layout": layout.value, "spreadsheet_safe": spreadsheet_safe, "progress": bar}
     if chosen is None:
+        file, _ = with_temperature(file, temperature, tree_file, reading)
         answer = answering_rule(tau, rule, information.value, file.single_child)
         written = write_predictions(output, file, answer, **written_as)
     else:

@@ -25,6 +25,7 @@ from hedgerow.cli.options import (
     ScoreReading,
     ScoresArgument,
     SeparatorOption,
+    TemperatureOption,
     TreeFile,
     TreeFormatOption,
     TreeOption,
@@ -33,6 +34,7 @@ from hedgerow.cli.options import (
     is_run,
     open_any_scores,
     reads_scores,
+    with_temperature,
     write_json,
 )
 from hedgerow.errors import ParameterError
@@ -129,6 +131,7 @@ def select(
             show_default=False,
         ),
     ] = None,
+    temperature: TemperatureOption = None,
     tree_format: TreeFormatOption = None,
     root: RootOption = "root",
     separator: SeparatorOption = None,
@@ -149,6 +152,8 @@ def select(
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
     clusters, groups = reading.cluster_column is not None, reading.group_column is not None
     opened = open_any_scores(scores, tree_file, data, reading, labels=True)
+    plain = replace(reading, group_column=None, cluster_column=None)
+    opened, _ = with_temperature(opened, temperature, tree_file, plain)
     order = choose.Order.of(
         opened.hierarchy,
         target=_target(target),
@@ -172,7 +177,7 @@ def select(
         answers = choose.predictions(point, opened)
     again = [
         *([] if tree_file is None else tree_file.arguments),
-        *replace(reading, cluster_column=None, labels_file=None).arguments,
+        *replace(plain, group_column=reading.group_column, labels_file=None).arguments,
     ]
     explanation = choose.describe(order, examples, point, answers)
     point.save(output)

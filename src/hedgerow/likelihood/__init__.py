@@ -28,7 +28,7 @@ from hedgerow.likelihood.scales import (
     to_probability,
 )
 from hedgerow.likelihood.sparse import SparseLikelihoods
-from hedgerow.likelihood.temperature import Judge, Temperature, fit_temperature
+from hedgerow.likelihood.temperature import Judge, Temperature, fit_temperature, fit_to_likelihoods, tempered
 
 AnyLikelihoods = Likelihoods | SparseLikelihoods
 """Dense or sparse."""
@@ -49,6 +49,7 @@ __all__ = [
     "conditional_softmax",
     "deep_rtc",
     "fit_temperature",
+    "fit_to_likelihoods",
     "flat_softmax",
     "from_columns",
     "from_leaves",
@@ -59,5 +60,6 @@ __all__ = [
     "ps_softmax",
     "restrict",
     "softmax_over_nodes",
+    "tempered",
     "to_probability",
 ]

@@ -44,6 +44,9 @@ class Likelihoods:
     ['cat']
     """
 
+    temperature: float = 1.0
+    """What the scores behind the likelihoods were divided by: see `likelihood.tempered`."""
+
     def __init__(self, hierarchy: Hierarchy, values: Array, scale: Scale) -> None:
         self.hierarchy = hierarchy
         self.scale: Scale = scale

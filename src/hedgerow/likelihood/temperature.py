@@ -14,8 +14,10 @@ import array_api_compat
 import numpy as np
 from scipy import optimize
 
-from hedgerow.arrays import Layout, namespace
+from hedgerow.arrays import Layout, as_numpy, namespace
 from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.likelihood.likelihoods import Likelihoods
+from hedgerow.likelihood.links import flat_softmax
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,12 +25,15 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.arrays import Array
+    from hedgerow.likelihood.sparse import SparseLikelihoods
     from hedgerow.tree import Hierarchy
 
 Judge = Literal["label", "nodes"]
 
 _LOWEST, _HIGHEST, _COARSE = math.log(0.05), math.log(1000.0), 12
 _TINY = 1e-30
+_LEAST_LOG = -50.0
+_SUM = 1e-3  # how far from 1 leaf probabilities may sum
 
 
 @final
@@ -127,3 +132,56 @@ def _loss(hierarchy: Hierarchy, log_q: Array, labels: NDArray[np.int64], judge: 
     log_not = xp.log(-xp.expm1(log_q))
     log_right = xp.where(above, log_q, xp.where(below, xp.zeros_like(log_q), log_not))
     return -float(xp.sum(log_right[:, 1:], dtype=xp.float64)) / (len(hierarchy) - 1)
+
+
+def tempered(q: Likelihoods | SparseLikelihoods, temperature: float) -> Likelihoods | SparseLikelihoods:
+    """Return likelihoods as if the scores behind them had been divided by a temperature.
+
+    On the logit scale, all nodes are divided. Otherwise, the leaves are: their logarithms are divided, made to
+    sum to 1 again and summed up the tree.
+
+    >>> from hedgerow import Hierarchy
+    >>> h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+    >>> tempered(Likelihoods.of(h, [[1, 0.9, 0.1]]), 2.0).values.round(3).tolist()
+    [[1.0, 0.75, 0.25]]
+    """
+    if not 0 < temperature < math.inf:
+        raise ParameterError(f"A temperature is a positive number, not {temperature:g}.")
+    if temperature == 1:
+        return q
+    if getattr(q, "temperature", 1.0) != 1:
+        raise ParameterError("These scores have been divided by a temperature already.")
+    theta = _scores_behind(q) / temperature
+    values = theta if q.scale == "logit" else flat_softmax(q.hierarchy, theta, scale=q.scale)
+    result = Likelihoods.checked(q.hierarchy, values, q.scale)
+    result.temperature = temperature
+    return result
+
+
+def fit_to_likelihoods(q: Likelihoods | SparseLikelihoods, labels: NDArray[np.int64]) -> Temperature:
+    """Choose the temperature for `tempered` that explains held-out labels best: see `fit_temperature`."""
+    theta = _scores_behind(q)
+    if q.scale == "logit":
+        return fit_temperature(q.hierarchy, theta, labels, lambda t: -np.logaddexp(0, -as_numpy(t)), judge="nodes")
+    # A label with the probability 0 would have an infinite loss at any temperature.
+    theta = np.maximum(theta, _LEAST_LOG)
+    return fit_temperature(q.hierarchy, theta, labels, lambda t: flat_softmax(q.hierarchy, t, scale="log"))
+
+
+def _scores_behind(q: Likelihoods | SparseLikelihoods) -> NDArray[np.float64]:
+    """Return logits of all nodes, or logarithms of the leaf probabilities, which must sum to 1."""
+    if not isinstance(q, Likelihoods):
+        raise ParameterError("A temperature needs the likelihoods of all leaves, and these list only some.")
+    values = as_numpy(q.values).astype(np.float64)
+    if q.scale == "logit":
+        return values
+    leaves = values[:, q.hierarchy.leaves]
+    total = np.exp(leaves).sum(axis=1) if q.scale == "log" else leaves.sum(axis=1)
+    off = np.flatnonzero(~(np.abs(total - 1) <= _SUM))
+    if len(off):
+        raise ScoreError(
+            f"A temperature is for models whose leaf probabilities sum to 1; those of example {off[0]:,} (counted "
+            f"from 0) sum to {total[off[0]]:.4g}."
+        )
+    with np.errstate(divide="ignore"):
+        return leaves if q.scale == "log" else np.log(leaves)

@@ -8,7 +8,7 @@ likelihoods and labels into figures. The next room is `choose`.
 from hedgerow.measure import metrics
 from hedgerow.measure.bootstrap import Difference, Interval
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, Measures, operating_curve
-from hedgerow.measure.calibration import calibration_error
+from hedgerow.measure.calibration import Reliability, calibration_error
 from hedgerow.measure.comparison import SystemComparison, compare, side_by_side
 from hedgerow.measure.curve import OperatingCurve, intercept
 from hedgerow.measure.evaluation import Answers, Evaluation
@@ -34,6 +34,7 @@ __all__ = [
     "Metric",
     "OperatingCurve",
     "Ranks",
+    "Reliability",
     "SystemComparison",
     "calibration_error",
     "compare",

@@ -1,15 +1,26 @@
-"""How far confidence is from accuracy."""
+"""How far confidence is from accuracy, overall and at each depth."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from hedgerow.arrays import as_numpy
 from hedgerow.errors import ScoreError
+from hedgerow.likelihood import to_probability
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from hedgerow.score_files import Block
+    from hedgerow.tree import Hierarchy
+
+_BINS = 15
+_LEAST = 1e-50  # a label with the likelihood 0 has a large loss, not an infinite one
 
 
 def calibration_error(confidence: ArrayLike, right: ArrayLike, bins: int = 15) -> float:
@@ -44,3 +55,57 @@ def calibration_error(confidence: ArrayLike, right: ArrayLike, bins: int = 15) -
     place = np.clip(np.ceil(sure * bins).astype(np.int64) - 1, 0, bins - 1)
     gap = np.bincount(place, true - sure, minlength=bins)
     return round(float(np.abs(gap).sum() / len(sure)), 12)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """Confidence and accuracy of the most likely node at each depth, in bins of confidence: [depths, bins] each.
+
+    The first row is depth 1. Only examples whose label reaches a depth count there.
+    """
+
+    count: NDArray[np.int64]
+    confidence: NDArray[np.float64]
+    """Sum of the likelihoods in each bin."""
+    right: NDArray[np.float64]
+    """Number of right answers in each bin."""
+    log_loss: float | None
+    """Mean negative log-likelihood of the labels."""
+
+    @classmethod
+    def of(cls, hierarchy: Hierarchy, blocks: Iterable[Block], bins: int = _BINS) -> Reliability:
+        """Measure the examples of some blocks."""
+        depths = int(hierarchy.depth.max())
+        sums = np.zeros((3, depths, bins))
+        loss, examples = 0.0, 0
+        for block in blocks:
+            if block.labels is None:
+                raise ScoreError("Calibration needs labels; these blocks have none.")
+            q = to_probability(as_numpy(block.likelihoods).astype(np.float64), block.scale)
+            labels = block.labels
+            with np.errstate(divide="ignore"):
+                loss -= float(np.log(np.maximum(q[np.arange(len(q)), labels], _LEAST)).sum())
+            examples += len(q)
+            for depth, nodes in enumerate(hierarchy.levels[1:]):
+                rows = hierarchy.depth[labels] > depth
+                part = q[rows][:, nodes]
+                best = np.argmax(part, axis=1)
+                sure = np.clip(part[np.arange(len(part)), best], 0, 1)
+                true = hierarchy.is_ancestor(nodes[best], labels[rows])
+                place = np.clip(np.ceil(sure * bins).astype(np.int64) - 1, 0, bins - 1)
+                for total, weight in zip(sums, (np.ones(len(sure)), sure, true), strict=True):
+                    total[depth] += np.bincount(place, weight, minlength=bins)
+        return cls(sums[0].astype(np.int64), sums[1], sums[2], loss / examples if examples else None)
+
+    @property
+    def errors(self) -> list[float | None]:
+        """The expected calibration error at each depth; None where no label reaches it."""
+        number = self.count.sum(axis=1)
+        gap = np.abs(self.right - self.confidence).sum(axis=1)
+        return [float(g / n) if n else None for g, n in zip(gap, number, strict=True)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures, ready for JSON: `log_loss`, and `ECE` by depth."""
+        errors = {str(depth + 1): error for depth, error in enumerate(self.errors)}
+        return {"log_loss": self.log_loss, "ECE": errors}

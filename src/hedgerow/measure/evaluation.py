@@ -15,6 +15,7 @@ from hedgerow.measure import metrics
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder
 from hedgerow.measure.curve import CORRECT_LEVELS
 from hedgerow.measure.metrics import Comparison
+from hedgerow.measure.ranks import mistakes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -159,6 +160,14 @@ class Evaluation:
         return self.curve.summary() | means
 
     @cached_property
+    def ranks(self) -> dict[str, dict[str, dict[str, float | int | None]]]:
+        """The mistakes of each rule at each rank, or depth: see `measure.mistakes`."""
+        return {
+            rule: mistakes(self.hierarchy, self.labels, nodes, below_label=self.below_label)
+            for rule, nodes in self.answers.predictions.items()
+        }
+
+    @cached_property
     def points(self) -> dict[str, dict[str, float] | None]:
         """The points of the curve behind R@90C and R@95C: threshold and metrics; None if no point qualifies."""
         return {f"R@{round(100 * level)}C": self._point(level) for level in CORRECT_LEVELS}
@@ -209,6 +218,7 @@ class Evaluation:
                 name: None if point is None else self._for_json(point) for name, point in self.points.items()
             },
             "rules": self.rules,
+            "ranks": self.ranks,
             "scale": self.scale,
             "information": self.information if isinstance(self.information, str) else "custom",
             "below_label": self.below_label,

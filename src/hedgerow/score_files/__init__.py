@@ -19,6 +19,7 @@ from hedgerow.score_files.predictions import (
 from hedgerow.score_files.progress import Progress, silent
 from hedgerow.score_files.score_file import ScoreFile, Scores, open_reader, open_scores
 from hedgerow.score_files.score_tables import ColumnNames, check_clash
+from hedgerow.score_files.tempered import TemperedScores
 
 __all__ = [
     "FORMATS",
@@ -32,6 +33,7 @@ __all__ = [
     "ScoreFile",
     "ScoreFormat",
     "Scores",
+    "TemperedScores",
     "Written",
     "check_clash",
     "check_layout",

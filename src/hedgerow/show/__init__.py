@@ -7,7 +7,7 @@ room is `doctor`.
 """
 
 from hedgerow.measure import Evaluation, OperatingCurve
-from hedgerow.show.evaluation import print_comparison, print_evaluation, print_written
+from hedgerow.show.evaluation import print_comparison, print_evaluation, print_reliability, print_written
 from hedgerow.show.lines import DEFAULT_RULES, CurveKind, System
 from hedgerow.show.notebook import curve_html, evaluation_html
 from hedgerow.show.plot_methods import plot_curve, plot_evaluation
@@ -23,6 +23,7 @@ __all__ = [
     "print_comparison",
     "print_evaluation",
     "print_point",
+    "print_reliability",
     "print_table",
     "print_written",
     "require_report",

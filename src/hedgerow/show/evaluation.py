@@ -13,12 +13,12 @@ from hedgerow.likelihood import to_probability
 from hedgerow.show.terminal import print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.console import Console
 
     from hedgerow.infer import SingleChild
-    from hedgerow.measure import Difference, Evaluation, SystemComparison
+    from hedgerow.measure import Difference, Evaluation, Reliability, SystemComparison
     from hedgerow.score_files import Written
 
 MEANINGS = {
@@ -60,7 +60,7 @@ def print_evaluation(
     evaluation, console
         What to print, and where.
     predict, compare
-        The arguments of these commands in the advice at the end, quoted for a shell.
+        The arguments of these commands, and of `select`, in the advice at the end, quoted for a shell.
     """
     hierarchy = evaluation.hierarchy
     examples = counted(len(evaluation), "example", "examples")
@@ -72,6 +72,7 @@ def print_evaluation(
         console.print(Text(f"{_SINGLE_CHILD}\n"))
     _print_summary(evaluation, console)
     _print_rules(evaluation, console)
+    _print_ranks(evaluation, console)
     for warning in evaluation.warnings:
         console.print(Text(f"Warning: {warning}\n", style="yellow"))
     tau = _safe_threshold(evaluation)
@@ -81,10 +82,15 @@ def print_evaluation(
         there = evaluation.at_probability(float(tau))
         said = (
             f"With the threshold {tau}, {there['correct']:.1%} of these answers are right, and they contain "
-            f"{there['recall']:.1%} of the labels' information. On new examples, both will differ somewhat.\n"
+            f"{there['recall']:.1%} of the labels' information. On new examples, both will differ somewhat: "
+            f"`select` chooses a threshold that keeps its promise there.\n"
         )
         console.print(Text(said))
         step = f"answer with this threshold:\n  hedgerow predict {predict} --tau {tau} -o answers.csv"
+    step += (
+        f"\nOr be right at least 95 % of the time on new examples too:\n"
+        f"  hedgerow select {predict} --target correct=0.95 -o point.json"
+    )
     # Not wrapped, so that the command can be copied as one line.
     console.print(Text(f"Next: {step}", style="bold"), soft_wrap=True)
 
@@ -151,6 +157,37 @@ def _print_rules(evaluation: Evaluation, console: Console) -> None:
         for rule, values in evaluation.rules.items()
     ]
     print_table(console, ["single rule (%)", *_RULE_COLUMNS], rows)
+    console.print()
+
+
+def print_reliability(found: Mapping[str, Reliability], console: Console) -> None:
+    """Print how far confidence is from accuracy at each depth, for scores as they are and as they were changed."""
+    errors = {name: each.errors for name, each in found.items()}
+    depths = len(next(iter(errors.values())))
+    rows = [
+        [f"depth {i + 1}", *("" if (error := each[i]) is None else _percent(error) for each in errors.values())]
+        for i in range(depths)
+    ]
+    losses = [each.log_loss for each in found.values()]
+    rows.append(["log-loss of the labels", *("" if loss is None else f"{loss:.4f}" for loss in losses)])
+    print_table(console, ["calibration error (%)", *found], rows)
+    console.print()
+
+
+def _print_ranks(evaluation: Evaluation, console: Console) -> None:
+    """Print the mistakes at each rank of the answers that are more likely than not."""
+    figures = evaluation.ranks["majority"]
+    if len(figures) < 2:
+        return
+    kind = "depth" if evaluation.hierarchy.rank is None else "rank"
+    shown = ["correct", "misclassified", "underclassified"]
+    if any(each["unknown"] for each in figures.values()):
+        shown.append("overclassified")
+    rows = [
+        [rank, *("" if (value := each[name]) is None else _percent(value) for name in shown)]
+        for rank, each in figures.items()
+    ]
+    print_table(console, [f"majority, by {kind} (%)", *shown], rows)
     console.print()
 
 

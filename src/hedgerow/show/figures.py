@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.likelihood import Scale
-    from hedgerow.measure import BelowLabel
+    from hedgerow.measure import BelowLabel, Reliability
     from hedgerow.show.lines import Line
     from hedgerow.tree import Hierarchy, InformationKind
 
@@ -361,6 +361,23 @@ def panel_figure(
     figure.legend(handles=entries, loc="outside lower center", ncols=in_row, fontsize="small", frameon=False)
     if title is not None:
         figure.suptitle(title, fontsize="medium")
+    return figure
+
+
+def reliability_figure(found: Mapping[str, Reliability]) -> Figure:
+    """Draw confidence against accuracy at each depth, a panel each, for one or several versions of the scores."""
+    depths = len(next(iter(found.values())).errors)
+    figure = Figure(figsize=(2.6 * depths + 0.6, 3.0), layout="constrained")
+    panels = figure.subplots(1, depths, squeeze=False, sharey=True)[0]
+    for depth, ax in enumerate(panels):
+        ax.plot([0, 1], [0, 1], color="0.7", linewidth=1)
+        for name, each in found.items():
+            there = each.count[depth] > 0
+            number = each.count[depth][there]
+            ax.plot(each.confidence[depth][there] / number, each.right[depth][there] / number, "o-", label=name)
+        ax.set(title=f"depth {depth + 1}", xlabel="confidence", xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    panels[0].set_ylabel("share that is right")
+    panels[0].legend(fontsize="small")
     return figure
 
 

@@ -45,6 +45,10 @@ def print_run(run: RunFolder, console: Console) -> None:
     steps = [f"see every operating point of the test data:\n  hedgerow evaluate {path} --figure curves.png"]
     given = "FILE" if recipe.data.name == "features" else "FOLDER"
     steps.append(f"get answers for new data:\n  hedgerow predict {path} --data {given} --tau 0.8 -o answers.csv")
+    steps.append(
+        f"be right at least 95 % of the time on new data, with a promise:\n"
+        f"  hedgerow select {path} --target correct=0.95 -o point.json"
+    )
     console.print("Next: " + "\nOr ".join(steps), **_PLAIN)
 
 

@@ -1,0 +1,241 @@
+"""`hedgerow select` and `hedgerow predict --point`, as they are typed."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import hedgerow as hr
+from hedgerow.cli import app
+from hedgerow.likelihood import Likelihoods, fit_to_likelihoods, tempered
+from hedgerow.measure import Reliability, calibration_error
+from hedgerow.score_files import Block
+from tests.choose.populations import population
+from tests.choose.test_select import quiet
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PEOPLE = population(size=400)
+TREE = PEOPLE.hierarchy
+LABELS = TREE.names[PEOPLE.labels]
+LEAVES = TREE.names[TREE.leaves]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    TREE.to_edges("tree.csv")
+    table = pd.DataFrame(PEOPLE.q[:, TREE.leaves], columns=LEAVES).assign(label=LABELS)
+    table.to_csv("scores.csv", index=False)
+    more = table.assign(burst=[f"b{i // 4}" for i in range(400)], camera=["north", "south"] * 200)
+    more.to_parquet("more.parquet", index=False)
+    usual = more.rename(columns={"burst": "cluster", "camera": "group"})
+    usual.to_csv("usual.csv", index=False)
+    return tmp_path
+
+
+def run(*words: str, fails: bool = False) -> str:
+    done = CliRunner().invoke(app, list(words))
+    if fails:
+        assert isinstance(done.exception, hr.HedgerowError), done.output
+        return str(done.exception)
+    assert done.exit_code == 0, (done.output, done.exception)
+    return " ".join(done.output.split())
+
+
+def test_select_and_predict(folder: Path) -> None:
+    said = run(
+        "select", "scores.csv", "--tree", "tree.csv", "--target", "correct=0.9", "-o", "p.json", "--json", "j"
+    )
+    assert said.startswith("Right at least 90 % of the time. This holds for a new example like these, on average")
+    assert (
+        "Next: answer new examples with this point: hedgerow predict NEW.csv --tree tree.csv --point p.json"
+        in said
+    )
+    point = hr.OperatingPoint.load("p.json")
+    file = hr.open_scores("scores.csv", TREE)
+    assert point.threshold == quiet(TREE, file, target=("correct", 0.9)).threshold
+    found = json.loads((folder / "j").read_text(encoding="utf-8"))
+    assert found["point"]["target"] == {"correct": 0.9}
+    assert found["levels"][0]["name"] == ""
+    said = run(
+        "predict", "scores.csv", "--tree", "tree.csv", "--point", "p.json", "-o", "answers.csv", "--json", "k"
+    )
+    assert "400 answers written" in said
+    answers = pd.read_csv("answers.csv")["prediction"]
+    assert answers.tolist() == TREE.names[point.predict(next(iter(file)).likelihoods)].tolist()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--target", "correct=0.8", "--guarantee", "pac", "--delta", "0.1"],
+        ["--target", "recall=0.4"],
+        ["--target", "precision=0.9", "--guarantee", "empirical"],
+        ["--target", "correct=0.9", "--rule", "expected-information"],
+        ["--target", "correct=0.9", "--rule", "climbing"],
+        ["--target", "excess=0.5", "--bounds", "0,4"],
+        ["--target", "correct=0.7", "--clades", "1"],
+        ["--per-rank", "1=0.9,3=0.5"],
+        ["--target", "correct=0.9", "--temperature", "1.5"],
+    ],
+)
+def test_every_kind_of_point_can_be_used(folder: Path, options: list[str]) -> None:
+    tree = ["--tree", "tree.csv"]
+    run("select", "scores.csv", *tree, *options, "-o", "p.json")
+    run("predict", "scores.csv", *tree, "--point", "p.json", "-o", "a.csv")
+    assert len(pd.read_csv("a.csv")) == 400
+
+
+def test_columns_of_clusters_and_groups(folder: Path) -> None:
+    tree = ["--tree", "tree.csv", "--class-columns", ",".join(LEAVES)]
+    target = ["--target", "correct=0.8", "-o", "p.json"]
+    said = run("select", "more.parquet", *tree, *target, "--clusters", "burst", "--groups", "camera")
+    assert "in every group. This holds for an example of a new cluster like these" in said
+    assert "400 examples in 100 clusters" in said
+    point = hr.OperatingPoint.load("p.json")
+    assert set(point.thresholds) == {"north", "south"}
+    message = run("predict", "scores.csv", "--tree", "tree.csv", "--point", "p.json", "-o", "a.csv", fails=True)
+    assert "it needs to know the group of each example: give --groups COLUMN" in message
+    run("predict", "more.parquet", *tree, "--point", "p.json", "--groups", "camera", "-o", "a.csv")
+    run("select", "usual.csv", "--tree", "tree.csv", *target, "--clusters", "cluster", "--groups", "group")
+    assert hr.OperatingPoint.load("p.json").thresholds == point.thresholds
+    run("predict", "usual.csv", "--tree", "tree.csv", "--point", "p.json", "-o", "a.csv")
+
+
+def test_unused_clusters_are_a_warning(folder: Path) -> None:
+    said = run("select", "usual.csv", "--tree", "tree.csv", "--target", "correct=0.8", "-o", "p.json")
+    assert "Warning: The examples are in clusters, which are not used" in said
+    assert "give --clusters cluster" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--target", "correct"], "--target must be METRIC=LEVEL, such as correct=0.95, not 'correct'"),
+        (["--target", "correct=high"], "The level of the target must be a number, not 'high'"),
+        (["--target", "right=0.9"], "There is no metric 'right'"),
+        (["--target", "correct=1.2"], "The level of correct must lie between 0 and 1, not at 1.2"),
+        (["--target", "correct=0.9", "--delta", "2", "--guarantee", "pac"], "between 0 and 1, not 2"),
+        (["--target", "correct=0.9", "--clusters", "site"], "scores.csv has no column 'site' for the clusters"),
+        (["--target", "correct=0.9", "--groups", "site"], "scores.csv has no column 'site' for the groups"),
+        (["--per-rank", "1"], "--per-rank must be RANK=LEVEL,..."),
+        (["--target", "excess=0.5", "--bounds", "x"], "--bounds must be two numbers, LOW,HIGH, not 'x'"),
+        ([], "Give either a target (--target correct=0.95) or levels per rank"),
+        (["--target", "exact=0.99"], "exact >= 0.99 cannot be promised"),
+        (["--target", "correct=0.9", "--temperature", "0"], "A temperature is a positive number, not 0"),
+    ],
+)
+def test_what_is_refused(folder: Path, options: list[str], message: str) -> None:
+    assert message in run("select", "scores.csv", "--tree", "tree.csv", *options, "-o", "p.json", fails=True)
+    assert not (folder / "p.json").exists()
+
+
+def test_a_point_for_another_tree_or_with_a_threshold(folder: Path) -> None:
+    run("select", "scores.csv", "--tree", "tree.csv", "--target", "correct=0.9", "-o", "p.json")
+    edges = pd.read_csv("tree.csv")
+    edges.replace("leaf3", "owl").to_csv("other.csv", index=False)
+    pd.read_csv("scores.csv").rename(columns={"leaf3": "owl"}).drop(columns="label").to_csv("o.csv", index=False)
+    message = run("predict", "o.csv", "--tree", "other.csv", "--point", "p.json", "-o", "a.csv", fails=True)
+    assert (
+        "The point is for another tree than this one: it does not have 'leaf3'; it has 'owl' in addition"
+        in message
+    )
+    both = ["predict", "scores.csv", "--tree", "tree.csv", "--point", "p.json", "-o", "a.csv"]
+    assert "give --point without --tau" in run(*both, "--tau", "0.5", fails=True)
+    assert "leave out --temperature" in run(*both, "--temperature", "2", fails=True)
+    assert "give --point FILE too" in run(*both[:4], "--tau", "0.5", "--groups", "g", "-o", "a.csv", fails=True)
+
+
+def test_few_examples_say_how_many_are_needed(folder: Path) -> None:
+    pd.read_csv("scores.csv").head(10).to_csv("few.csv", index=False)
+    said = run("select", "few.csv", "--tree", "tree.csv", "--target", "correct=0.95", "-o", "p.json")
+    assert "cannot be promised with 10 examples: at least 19 are needed. Until then, the answer is always" in said
+
+
+# Temperature and calibration -----------------------------------------------------------------------------------
+
+
+def test_a_point_divides_by_its_own_temperature(folder: Path) -> None:
+    run(
+        "select",
+        "scores.csv",
+        "--tree",
+        "tree.csv",
+        "--target",
+        "correct=0.9",
+        "--temperature",
+        "2",
+        "-o",
+        "p.json",
+    )
+    point = hr.OperatingPoint.load("p.json")
+    assert point.temperature == 2
+    q = next(iter(hr.open_scores("scores.csv", TREE))).likelihoods
+    with pytest.raises(hr.HedgerowError, match=r"divided by the temperature 2, and these were divided by 1"):
+        point.predict(q)
+    run("predict", "scores.csv", "--tree", "tree.csv", "--point", "p.json", "-o", "a.csv")
+    assert pd.read_csv("a.csv")["prediction"].tolist() == TREE.names[point.predict(tempered(q, 2.0))].tolist()
+
+
+def test_evaluate_before_and_after(folder: Path) -> None:
+    files = ["--json", "e", "--reliability", "r.png"]
+    said = run("evaluate", "scores.csv", "--tree", "tree.csv", "--temperature", "scores.csv", *files)
+    assert "calibration error (%)" in said
+    found = json.loads((folder / "e").read_text(encoding="utf-8"))["calibration"]
+    before, after = found.values()
+    assert after["log_loss"] <= before["log_loss"]
+    assert set(before["ECE"]) == {"1", "2", "3"}
+    assert (folder / "r.png").stat().st_size > 1000
+    assert "hedgerow select scores.csv --tree tree.csv --temperature" in said
+
+
+def test_evaluate_counts_mistakes_by_rank(folder: Path) -> None:
+    said = run("evaluate", "scores.csv", "--tree", "tree.csv", "--json", "e")
+    assert "majority, by depth (%) correct misclassified underclassified" in said
+    assert "hedgerow select scores.csv --tree tree.csv --target correct=0.95 -o point.json" in said
+    figures = json.loads((folder / "e").read_text(encoding="utf-8"))["ranks"]["leaf"]["3"]
+    leaf = hr.infer.leaf(TREE, PEOPLE.q)
+    assert figures["correct"] == (leaf == PEOPLE.labels).mean()
+    assert figures["underclassified"] == 0
+
+
+def test_tempering_by_its_definition() -> None:
+    p = PEOPLE.q[:20, TREE.leaves]
+    sharper = p**2 / (p**2).sum(axis=1, keepdims=True)
+    expected = np.asarray(hr.likelihood.from_leaves(TREE, sharper))
+    for scale, values in (("probability", PEOPLE.q[:20]), ("log", np.log(PEOPLE.q[:20]))):
+        found = tempered(Likelihoods.of(TREE, values, scale), 0.5)  # type: ignore[arg-type]
+        np.testing.assert_allclose(found.probabilities(), expected, rtol=1e-9)
+        assert found.temperature == 0.5
+    logits = np.random.default_rng(0).normal(size=(5, len(TREE)))
+    logits[:, 0] = np.inf
+    np.testing.assert_array_equal(tempered(Likelihoods.of(TREE, logits, "logit"), 4.0).values, logits / 4)
+    with pytest.raises(hr.HedgerowError, match="leaf probabilities sum to 1; those of example 0"):
+        tempered(Likelihoods.of(TREE, np.ones((1, len(TREE)))), 2.0)
+
+
+def test_the_fitted_temperature_undoes_another() -> None:
+    q = Likelihoods.of(TREE, PEOPLE.q)
+    best = fit_to_likelihoods(q, PEOPLE.labels).value
+    flat = Likelihoods.of(TREE, np.asarray(tempered(q, 3.0)))
+    assert fit_to_likelihoods(flat, PEOPLE.labels).value == pytest.approx(best / 3, rel=0.01)
+
+
+def test_reliability_by_its_definition() -> None:
+    found = Reliability.of(TREE, [Block(0, Likelihoods.of(TREE, PEOPLE.q), PEOPLE.labels)])
+    for depth in (1, 2, 3):
+        nodes = TREE.levels[depth]
+        best = nodes[np.argmax(PEOPLE.q[:, nodes], axis=1)]
+        sure = PEOPLE.q[np.arange(400), best]
+        right = TREE.is_ancestor(best, PEOPLE.labels)
+        error: Any = found.errors[depth - 1]
+        assert error == pytest.approx(calibration_error(sure, right.astype(float)))
+    loss = -np.log(PEOPLE.q[np.arange(400), PEOPLE.labels]).mean()
+    assert found.log_loss == pytest.approx(loss)
