@@ -557,7 +557,9 @@ def with_temperature(
         held_out = open_any_scores(Path(given), tree, None, reading, labels=True)
         parts = [(block.likelihoods, block.labels) for block in _first_blocks(held_out)]
         if not isinstance(parts[0][0], Likelihoods):
-            raise ParameterError(f"A temperature needs the scores of all classes, and {given} lists only a few.")
+            raise ParameterError(
+                f"A temperature needs the scores of all classes, and {given} lists only a few."
+            ) from None
         values = np.concatenate([np.asarray(q) for q, _ in parts])
         labels = np.concatenate([labels for _, labels in parts if labels is not None])
         fitted = fit_to_likelihoods(Likelihoods.of(held_out.hierarchy, values, parts[0][0].scale), labels)
