@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hedgerow.score_files.binding import Lineage, Unbound
-    from hedgerow.score_files.block import Block
+    from hedgerow.score_files.source import Block
     from hedgerow.score_files.tables import Table
     from hedgerow.tree import Hierarchy, Indices
 
