@@ -142,6 +142,13 @@ def test_tables_and_tensors() -> None:
     assert dense(likelihood.from_top(PETS, *tensors, rows=1)) == dense(q)
 
 
+def test_no_entries() -> None:
+    assert len(likelihood.from_top(PETS, [], [], [], rows=0)) == 0
+    assert dense(likelihood.from_top(PETS, [], [], [], rows=2)) == [[1, 0, 0, 0, 0]] * 2
+    assert dense(likelihood.from_lineages(PETS, [], [], [], rows=1)) == [[1, 0, 0, 0, 0]]
+    assert dense(likelihood.from_top(PETS, [0], ["root"], [1.0], rows=1)) == [[1, 0, 0, 0, 0]]
+
+
 # Lineages --------------------------------------------------------------------------------------------------
 
 

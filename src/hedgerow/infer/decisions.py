@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from hedgerow.infer.expected_cost import Cost, Over
     from hedgerow.infer.pareto import SingleChild
     from hedgerow.infer.rules import Given, Specificity
+    from hedgerow.infer.sparse import Rows
     from hedgerow.likelihood import Scale
-    from hedgerow.tree import Hierarchy
+    from hedgerow.tree import Hierarchy, Indices
 
 _LARGEST_LAMBDA = 2.0**64  # compared with this, the information of any node is less than rounding
 
@@ -148,7 +149,7 @@ def most_likely_exclusive(
     given: Given = Likelihoods.of(hierarchy, q, scale)
     candidates = Candidates.of(hierarchy, information, single_child)
     if isinstance(given, SparseLikelihoods):
-        return sparse.most_likely_exclusive(given, candidates)
+        return sparse.by_rows(given, candidates, sparse.most_likely_exclusive, probabilities=True)
 
     def rule(block: Array, _: slice) -> Array:
         nodes, p, tier = candidates.columns(block)
@@ -207,12 +208,9 @@ def risk_minimising(
     given: Given = Likelihoods.of(hierarchy, q, scale)
     candidates = Candidates.of(hierarchy, information, single_child)
     if isinstance(given, SparseLikelihoods) and isinstance(cost, str):
-        rows = sparse.Rows.of(given, candidates, probabilities=True).with_ancestors()
-        risk = expected_cost_of_rows(rows, candidates, cost, over)
-        tier = rows.tier(candidates)
-        allowed = rows.tree.is_leaf[rows.node] if over == "leaves" else True
-        ties = (rows.p, tier) if is_reward(cost) else (tier, rows.p)
-        return candidates.ascending[rows.first(allowed & (rows.p > 0), (-risk, *ties))]
+        return sparse.by_rows(
+            given, candidates, lambda rows, _: _least_risk(rows.with_ancestors(), cost, over), probabilities=True
+        )
 
     like = given.value if isinstance(given, SparseLikelihoods) else given.raw
     expected = expected_cost(candidates, like, cost, over)
@@ -230,3 +228,10 @@ def risk_minimising(
         )
         return np.concatenate([np.zeros(0, dtype=np.int64), *blocks])
     return by_rows(given.probabilities(), rule)
+
+
+def _least_risk(rows: Rows, cost: str, over: Over) -> Indices:
+    """Return the node of smallest expected cost in each row, for a cost with a name."""
+    allowed = rows.tree.is_leaf[rows.node] if over == "leaves" else True
+    ties = (rows.p, rows.tier) if is_reward(cost) else (rows.tier, rows.p)
+    return rows.first(allowed & (rows.p > 0), (-expected_cost_of_rows(rows, cost, over), *ties))

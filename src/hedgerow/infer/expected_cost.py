@@ -82,14 +82,14 @@ def expected_cost(candidates: Candidates, like: Array, cost: Cost, over: Over) -
     return distance
 
 
-def expected_cost_of_rows(rows: Rows, candidates: Candidates, cost: str, over: Over) -> NDArray[np.float64]:
+def expected_cost_of_rows(rows: Rows, cost: str, over: Over) -> NDArray[np.float64]:
     """Return the expected cost of every node of `rows`, in which all ancestors are listed; cf. `expected_cost`."""
     _check_over(over)
     name = _known(cost)
     mass = rows.p if over == "all" else rows.sum_leaves()
     if name == _WRONG:
         return -mass
-    value = _values(candidates, name)
+    value = _values(rows.candidates, name)
     if name == _REWARD:
         return -(value[rows.node] * mass)
     step = value[rows.node] - value[np.maximum(rows.tree.parent[rows.node], 0)]

@@ -46,7 +46,7 @@ def leaf(hierarchy: Hierarchy, q: Any, *, scale: Scale | None = None) -> Array:
     """
     given: Given = Likelihoods.of(hierarchy, q, scale)
     if isinstance(given, SparseLikelihoods):
-        return sparse.leaf(given)
+        return sparse.by_rows(given, Candidates.of(hierarchy), sparse.leaf)
     leaves, bottom = Layout.of(hierarchy, given.raw).leaves, BOTTOM[given.scale]
 
     def rule(block: Array, _: slice) -> Array:
@@ -137,7 +137,7 @@ def plurality(
     given: Given = Likelihoods.of(hierarchy, q, scale)
     candidates = Candidates.of(hierarchy, information, single_child)
     if isinstance(given, SparseLikelihoods):
-        return sparse.plurality(given, candidates)
+        return sparse.by_rows(given, candidates, sparse.plurality)
     bottom = BOTTOM[given.scale]
 
     def rule(block: Array, _: slice) -> Array:
@@ -231,7 +231,7 @@ def climbing(
     candidates = Candidates.of(hierarchy, single_child=single_child)
     cut = _cut_at(given, tau, inclusive=inclusive)
     if isinstance(given, SparseLikelihoods):
-        return sparse.climbing(given, candidates, cut[:, 0])
+        return sparse.by_rows(given, candidates, lambda rows, block: sparse.climbing(rows, cut[block, 0]))
     at = Layout.of(candidates.tree, given.raw)
 
     def rule(block: Array, rows: slice) -> Array:
@@ -266,7 +266,7 @@ def top_down(
     candidates = Candidates.of(hierarchy, information, single_child)
     cut = _cut_at(given, tau, inclusive=inclusive)
     if isinstance(given, SparseLikelihoods):
-        return sparse.top_down(given, candidates, cut[:, 0])
+        return sparse.by_rows(given, candidates, lambda rows, block: sparse.top_down(rows, cut[block, 0]))
     tree, specificity = candidates.tree, candidates.tier[candidates.ascending]
     # Siblings are adjacent, and those that win ties come first.
     preferred = np.lexsort((-specificity[1:], tree.parent[1:]))

@@ -17,7 +17,7 @@ from hedgerow.arrays import map_row_blocks, running_max, with_ancestors
 from hedgerow.likelihood import CERTAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from hedgerow.infer.pareto import Candidates
     from hedgerow.likelihood import SparseLikelihoods
@@ -33,12 +33,11 @@ _ENTRY_BYTES = 64  # working memory for one entry, about
 class Rows:
     """The listed candidates of each row, with the root first, so that no row is empty."""
 
-    tree: Hierarchy
-    """The tree of the candidates; the nodes are its nodes."""
+    candidates: Candidates
     start: Indices
     """Where each row starts, and where the last one ends."""
     node: Indices
-    """The nodes, ascending within each row."""
+    """The nodes, ascending within each row, as nodes of the candidates' tree."""
     p: Floats
     """Their likelihoods."""
 
@@ -48,21 +47,16 @@ class Rows:
         kept = candidates.place[q.node] >= 0
         start = np.append(0, np.cumsum(kept))[q.start]
         p, at_root = (q.probabilities(), 1.0) if probabilities else (q.value, CERTAIN[q.scale])
-        return Rows._rooted(candidates.tree, start, candidates.place[q.node[kept]], p[kept], at_root)
+        return Rows._rooted(candidates, start, candidates.place[q.node[kept]], p[kept], at_root)
 
     @staticmethod
-    def of_all(q: SparseLikelihoods) -> Rows:
-        """Take all entries."""
-        return Rows._rooted(q.hierarchy, q.start, q.node, q.value, CERTAIN[q.scale])
-
-    @staticmethod
-    def _rooted(tree: Hierarchy, start: Indices, node: Indices, p: Floats, at_root: float) -> Rows:
+    def _rooted(candidates: Candidates, start: Indices, node: Indices, p: Floats, at_root: float) -> Rows:
         count = np.diff(start)
         place = np.arange(len(node)) + np.repeat(np.arange(1, len(count) + 1), count)
         nodes = np.zeros(len(node) + len(count), dtype=np.int64)
         values = np.full(len(nodes), at_root)
         nodes[place], values[place] = node, p
-        return Rows(tree, start + np.arange(len(start)), nodes, values)
+        return Rows(candidates, start + np.arange(len(start)), nodes, values)
 
     def with_ancestors(self) -> Rows:
         """Return rows in which every ancestor is listed, those that were not with likelihood 0."""
@@ -71,7 +65,17 @@ class Rows:
         paths = with_ancestors(self.tree, start, self.node[below])
         p = np.zeros(len(paths.node))
         p[paths.own] = self.p[below]
-        return Rows._rooted(self.tree, paths.start, paths.node, p, 1.0)
+        return Rows._rooted(self.candidates, paths.start, paths.node, p, 1.0)
+
+    @property
+    def tree(self) -> Hierarchy:
+        """The tree of the candidates."""
+        return self.candidates.tree
+
+    @cached_property
+    def tier(self) -> Indices:
+        """The tier of each node: the higher, the more specific."""
+        return self.candidates.tier[self.candidates.ascending[self.node]]
 
     @cached_property
     def count(self) -> Indices:
@@ -99,10 +103,6 @@ class Rows:
         wanted = self.row * (len(self.tree) + 1) + self.tree.parent[self.node]
         place = np.minimum(np.searchsorted(self.key, wanted), len(self.key) - 1)
         return np.where(self.key[place] == wanted, place, -1)
-
-    def tier(self, candidates: Candidates) -> Indices:
-        """Return the tier of each node: the higher, the more specific."""
-        return candidates.tier[candidates.ascending[self.node]]
 
     def sum_children(self) -> Floats:
         """Return the sum of the likelihoods of each node's listed children."""
@@ -137,14 +137,16 @@ class Rows:
 
     def max_unrelated(self) -> Floats:
         """Return the largest likelihood among the listed nodes that are neither above nor below each node."""
-        wide, place = len(self.tree) + 1, np.arange(len(self.node)) - np.repeat(self.start[:-1], self.count)
-        backwards = np.repeat(self.count, self.count)[::-1] - 1 - place[::-1]
-        to_come = np.append(running_max(self.p[::-1], backwards)[::-1], -np.inf)
-        after = np.searchsorted(self.key, self.row * wide + self.end)
+        # Some have ended when the node starts, the others start after it has ended: see `arrays.max_unrelated`.
+        place = np.arange(len(self.node)) - np.repeat(self.start[:-1], self.count)
+        from_end = np.repeat(self.count, self.count) - 1 - place
+        end = self.key - self.node + self.end
+        to_come = np.append(running_max(self.p[::-1], from_end[::-1])[::-1], -np.inf)
+        after = np.searchsorted(self.key, end)
         later = np.where(after < self.start[self.row + 1], to_come[after], -np.inf)
-        by_end = np.argsort(self.row * wide + self.end, kind="stable")
+        by_end = np.argsort(end, kind="stable")
         ended = running_max(self.p[by_end], place)
-        number = np.searchsorted((self.row * wide + self.end)[by_end], self.key, "right")
+        number = np.searchsorted(end[by_end], self.key, "right")
         earlier = np.where(number > self.start[self.row], ended[number - 1], -np.inf)
         return np.maximum(earlier, later)
 
@@ -169,14 +171,15 @@ def first(start: Indices, node: Indices, passing: NDArray[np.bool_], keys: Seque
 
 def records(q: SparseLikelihoods, tier: Indices) -> tuple[Indices, Indices, Floats]:
     """Return the ordered Pareto set of each row, of its listed nodes and the root: counts, nodes, likelihoods."""
-    rows = len(q)
+    rows, top = len(q), int(tier.max())
     if not rows:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
 
     def work(block: slice) -> tuple[Indices, Indices, Floats]:
         inside = slice(q.start[block.start], q.start[block.stop])
         start = q.start[block.start : block.stop + 1] - inside.start
-        return _records(start, q.node[inside], q.value[inside], tier, CERTAIN[q.scale])
+        node = q.node[inside]
+        return _records(start, node, q.value[inside], tier[node], top, CERTAIN[q.scale])
 
     parts = map_row_blocks(work, rows, _ENTRY_BYTES * (1 + len(q.node) // rows))
     count, node, score = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -184,15 +187,15 @@ def records(q: SparseLikelihoods, tier: Indices) -> tuple[Indices, Indices, Floa
 
 
 def _records(
-    start: Indices, node: Indices, p: Floats, tier_of: Indices, at_root: float
+    start: Indices, node: Indices, p: Floats, tier: Indices, top: int, at_root: float
 ) -> tuple[Indices, Indices, Floats]:
-    """Return the sets of some rows; most nodes are ruled out before anything is sorted."""
-    rows, tier = len(start) - 1, tier_of[node]
+    """Return the sets of some rows; most nodes are ruled out before anything is sorted. `top` is the last tier."""
+    rows = len(start) - 1
     kept = np.flatnonzero(tier >= 0)
     if len(kept) < len(node):
         start, node, p, tier = np.searchsorted(kept, start), node[kept], p[kept], tier[kept]
     number = np.repeat(np.arange(rows), np.diff(start))
-    left = np.flatnonzero(~_beaten(start, p, tier, int(tier_of.max())))
+    left = np.flatnonzero(~_beaten(start, p, tier, top))
     # The root comes first in its tier, the lowest.
     row = np.append(np.arange(rows), number[left])
     node, tier = (np.append(np.zeros(rows, dtype=np.int64), each[left]) for each in (node, tier))
@@ -201,7 +204,7 @@ def _records(
     # first node to the last. A node is in the set if it is more likely than all before it in this order, and the
     # last such node of its tier.
     entries = len(row)
-    backwards = (row * len(tier_of) + tier) * entries + np.arange(entries - 1, -1, -1)
+    backwards = (row * (top + 1) + tier) * entries + np.arange(entries - 1, -1, -1)
     backwards.sort()
     order = entries - 1 - backwards[::-1] % entries
     row, tier, p = row[order], tier[order], p[order]
@@ -235,44 +238,58 @@ def _beaten(start: Indices, p: Floats, tier: Indices, top: int) -> NDArray[np.bo
 # Rules -----------------------------------------------------------------------------------------------------
 
 
-def leaf(q: SparseLikelihoods) -> Indices:
+def by_rows(
+    q: SparseLikelihoods,
+    candidates: Candidates,
+    rule: Callable[[Rows, slice], Indices],
+    *,
+    probabilities: bool = False,
+) -> Indices:
+    """Apply a rule to blocks of rows, with likelihoods on their own scale or as probabilities.
+
+    The rule is given the rows and their numbers, and returns nodes of the candidates' tree.
+    """
+    if not len(q):
+        return np.zeros(0, dtype=np.int64)
+
+    def work(block: slice) -> Indices:
+        return rule(Rows.of(q[block], candidates, probabilities=probabilities), block)
+
+    blocks = map_row_blocks(work, len(q), _ENTRY_BYTES * (1 + len(q.node) // len(q)))
+    return candidates.ascending[np.concatenate(blocks)]
+
+
+def leaf(rows: Rows, _: slice) -> Indices:
     """Answer with the most likely listed leaf."""
-    rows = Rows.of_all(q)
     return rows.first(rows.tree.is_leaf[rows.node], (rows.p,))
 
 
-def plurality(q: SparseLikelihoods, candidates: Candidates) -> Indices:
+def plurality(rows: Rows, _: slice) -> Indices:
     """Answer with the most specific of the nodes that are more likely than every listed node unrelated to them."""
-    rows = Rows.of(q, candidates)
-    answer = rows.first(rows.p > rows.max_unrelated(), (rows.tier(candidates), rows.p))
-    return candidates.ascending[answer]
+    return rows.first(rows.p > rows.max_unrelated(), (rows.tier, rows.p))
 
 
-def climbing(q: SparseLikelihoods, candidates: Candidates, cut: Floats) -> Indices:
+def climbing(rows: Rows, cut: Floats) -> Indices:
     """Start at the most likely node without listed descendants; go up to the first that exceeds `cut` [rows]."""
-    rows = Rows.of(q, candidates)
     lowest = np.append(rows.key[1:], np.iinfo(np.int64).max) >= rows.key - rows.node + rows.end
     bottom = np.repeat(rows.first(lowest, (rows.p,)), rows.count)
     above = (rows.node <= bottom) & (bottom < rows.end)
-    return candidates.ascending[rows.first(above & (rows.p > np.repeat(cut, rows.count)), (rows.node,))]
+    return rows.first(above & (rows.p > np.repeat(cut, rows.count)), (rows.node,))
 
 
-def top_down(q: SparseLikelihoods, candidates: Candidates, cut: Floats) -> Indices:
+def top_down(rows: Rows, cut: Floats) -> Indices:
     """From the root, go to the most likely child as long as it exceeds `cut` [rows]."""
-    rows = Rows.of(q, candidates)
-    specificity, parent = rows.tier(candidates), rows.tree.parent[rows.node]
+    parent = rows.tree.parent[rows.node]
     high_enough = rows.p > np.repeat(cut, rows.count)
-    here = np.zeros(len(q), dtype=np.int64)
+    here = np.zeros(len(cut), dtype=np.int64)
     while True:
         children = high_enough & (parent == np.repeat(here, rows.count))
         if not children.any():
-            return candidates.ascending[here]
-        there = rows.first(children, (rows.p, specificity))
+            return here
+        there = rows.first(children, (rows.p, rows.tier))
         here = np.where(there > 0, there, here)
 
 
-def most_likely_exclusive(q: SparseLikelihoods, candidates: Candidates) -> Indices:
-    """Answer with the node most likely to be the label itself."""
-    rows = Rows.of(q, candidates, probabilities=True)
-    answer = rows.first(rows.p > 0, (rows.p - rows.sum_children(), rows.tier(candidates), rows.p))
-    return candidates.ascending[answer]
+def most_likely_exclusive(rows: Rows, _: slice) -> Indices:
+    """Answer with the node most likely to be the label itself; likelihoods must be probabilities."""
+    return rows.first(rows.p > 0, (rows.p - rows.sum_children(), rows.tier, rows.p))

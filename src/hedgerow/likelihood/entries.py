@@ -69,17 +69,8 @@ def from_top(
     """
     entries = _Entries.of(hierarchy, row, classes, scores, rows, outside)
     _check_scores(entries)
-    count = np.diff(entries.start)
-    total = row_sums(entries.value, entries.start)
-    rounding = sum_rounding(len(hierarchy.leaves), float(np.finfo(np.float64).eps))
-    if renormalise:
-        whole = np.where(total > 0, total, 1.0)
-    else:
-        _check_sums(total)
-        whole = np.where(total <= 1 + rounding, 1.0, total)
-    share = entries.value if np.all(whole == 1) else entries.value / np.repeat(whole, count)
     # As in `from_leaves`: whole multiples of the unit, which no order of adding rounds.
-    unit = np.floor(share / UNIT).astype(np.int64)
+    unit = np.floor(_shares(hierarchy, entries, renormalise=renormalise) / UNIT).astype(np.int64)
     start, node = entries.start, entries.node
     below = np.flatnonzero((node > 0) & (unit > 0))
     if len(below) < len(node):
@@ -89,14 +80,7 @@ def from_top(
 
     def work(block: slice) -> tuple[Indices, Indices, NDArray[np.float64]]:
         inside = slice(start[block.start], start[block.stop])
-        listed = node[inside]
-        paths = with_ancestors(hierarchy, start[block.start : block.stop + 1] - inside.start, listed)
-        units = sum_below(hierarchy, listed, unit[inside], paths)
-        share = np.minimum(units.astype(np.float64), 1 / UNIT) * UNIT
-        if hierarchy.child_count[0] == 1:  # it has what the root has, if all leaves are listed
-            full = (hierarchy.leaf_count[paths.node] == len(hierarchy.leaves)) & (share >= 1 - rounding)
-            share[full] = 1
-        return np.diff(paths.start), paths.node, share
+        return _summed(hierarchy, start[block.start : block.stop + 1] - inside.start, node[inside], unit[inside])
 
     parts = map_row_blocks(work, rows, _ENTRY_BYTES * -(-len(node) // rows))
     counts, nodes, values = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -253,6 +237,17 @@ def _check_scores(entries: _Entries) -> None:
         )
 
 
+def _shares(hierarchy: Hierarchy, entries: _Entries, *, renormalise: bool) -> NDArray[np.float64]:
+    """Return the scores, divided by their sum where that is above 1, or everywhere."""
+    total = row_sums(entries.value, entries.start)
+    if renormalise:
+        whole = np.where(total > 0, total, 1.0)
+    else:
+        _check_sums(total)
+        whole = np.where(total <= 1 + _rounding(hierarchy), 1.0, total)
+    return entries.value if np.all(whole == 1) else entries.value / np.repeat(whole, np.diff(entries.start))
+
+
 def _check_sums(total: NDArray[np.float64]) -> None:
     """Raise an error for examples whose scores sum above 1."""
     above = np.flatnonzero(total > 1 + TOP_TOLERANCE)
@@ -262,3 +257,20 @@ def _check_sums(total: NDArray[np.float64]) -> None:
             f"{above[0]} sum to {total[above[0]]:.6g} ({counted(len(above), 'example', 'examples')} in all). If "
             f"they are votes or percentages, say renormalise=True."
         )
+
+
+def _summed(
+    hierarchy: Hierarchy, start: Indices, node: Indices, unit: Indices
+) -> tuple[Indices, Indices, NDArray[np.float64]]:
+    """Sum the units of some rows up the tree: the number of nodes of each row, the nodes, their likelihoods."""
+    paths = with_ancestors(hierarchy, start, node)
+    share = np.minimum(sum_below(hierarchy, node, unit, paths).astype(np.float64), 1 / UNIT) * UNIT
+    if hierarchy.child_count[0] == 1:  # if all leaves are listed, this child has what the root has
+        full = (hierarchy.leaf_count[paths.node] == len(hierarchy.leaves)) & (share >= 1 - _rounding(hierarchy))
+        share[full] = 1
+    return np.diff(paths.start), paths.node, share
+
+
+def _rounding(hierarchy: Hierarchy) -> float:
+    """Return how far rounding can move a sum of probabilities from 1."""
+    return sum_rounding(len(hierarchy.leaves), float(np.finfo(np.float64).eps))

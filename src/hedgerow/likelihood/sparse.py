@@ -222,12 +222,12 @@ def _check_layout(hierarchy: Hierarchy, start: Indices, node: Indices, value: ND
         raise ScoreError(f"node and value need one entry each; got shapes {node.shape} and {value.shape}.")
     if len(node) and not (node.min() > 0 and node.max() < len(hierarchy)):
         raise ScoreError(f"Listed nodes must be 1 to {len(hierarchy) - 1}; the root, 0, is never listed.")
-    falls = np.flatnonzero(np.diff(node) <= 0) + 1
-    inside = np.setdiff1d(falls, start)
-    if len(inside):
+    falls = np.append(False, np.diff(node) <= 0)
+    falls[start[start < len(node)]] = False  # another example
+    if falls.any():
         raise ScoreError(
-            f"Nodes must ascend within each example; entry {inside[0]} does not. likelihood.from_lineages takes "
-            f"entries in any order."
+            f"Nodes must ascend within each example; entry {np.argmax(falls)} does not. likelihood.from_lineages "
+            f"takes entries in any order."
         )
 
 
