@@ -152,10 +152,13 @@ def _column(table: Table, names: Sequence[str | None], what: str) -> int:
 
 
 def _places(path: str, ids: list[str]) -> dict[str, int]:
-    place: dict[str, int] = {}
+    place = dict(zip(ids, range(len(ids)), strict=True))
+    if "" in place:
+        raise ScoreError(f"{path}: {row_name(ids.index(''))} has no id. Give it one, or remove the row.")
+    if len(place) == len(ids):
+        return place
+    place = {}
     for row, name in enumerate(ids):
-        if not name:
-            raise ScoreError(f"{path}: {row_name(row)} has no id. Give it one, or remove the row.")
         if place.setdefault(name, row) != row:
             raise ScoreError(
                 f"{path}: the id {name!r} stands there twice, in rows {place[name]:,} and {row:,} (counted from "

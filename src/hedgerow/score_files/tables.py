@@ -65,6 +65,11 @@ class Table(ABC):
 
 def as_texts(values: Any) -> list[str]:
     """Return an Arrow array as text; nothing becomes ''."""
+    import pyarrow as pa
+
+    if pa.types.is_string(values.type):
+        texts: list[str] = values.fill_null("").to_pylist()
+        return texts
     return ["" if value is None else str(value) for value in values.to_pylist()]
 
 
