@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -24,29 +24,6 @@ def test_the_filtered_column_of_vsearch() -> None:
     expected = [text.rpartition(":")[2] if text else SPECIES.names[0] for text in filtered]
     assert SPECIES.names[found].tolist() == expected
     assert len({text.count(",") for text in filtered}) > 2  # answers at several ranks
-
-
-def kept_by_qiime2(lineage: list[int], probability: Any) -> int:
-    """Walk down the most likely lineage, and keep a rank while its summed probability is at least 0.7."""
-    kept = 0
-    for node in lineage[1:]:
-        inside = [p for leaf, p in probability.items() if SPECIES.is_ancestor(node, leaf)]
-        if sum(inside) < 0.7:
-            break
-        kept = node
-    return kept
-
-
-def test_the_confidence_of_qiime2() -> None:
-    rng = np.random.default_rng(0)
-    p = rng.dirichlet(np.full(len(SPECIES.leaves), 0.1), size=50)
-    q = hr.likelihood.from_leaves(SPECIES, p)
-    found = hr.infer.climbing(SPECIES, q, 0.7, inclusive=True, single_child="answer")
-    for row, answer in zip(p, found, strict=True):
-        best = int(SPECIES.leaves[np.argmax(row)])
-        probability = dict(zip(SPECIES.leaves.tolist(), row, strict=True))
-        assert answer == kept_by_qiime2(SPECIES.lineage(best).tolist(), probability)
-    assert len(set(SPECIES.depth[found].tolist())) > 3
 
 
 RANKS = ("species", "genus", "family", "order", "class")

@@ -5,20 +5,15 @@ that a file may be larger than memory, their columns bound to the tree by name a
 file, counted from 0, and the class. The next room is `infer`.
 """
 
-from hedgerow.score_files.block import Block
 from hedgerow.score_files.class_columns import ColumnFit, ColumnKind
 from hedgerow.score_files.formats import FORMATS, WIDE, ScoreFormat, find_format
 from hedgerow.score_files.labels import read_labels
-from hedgerow.score_files.predictions import (
-    LAYOUTS,
-    Written,
-    check_layout,
-    prediction_writer,
-    write_predictions,
-)
+from hedgerow.score_files.layouts import LAYOUTS, check_layout
+from hedgerow.score_files.predictions import Written, prediction_writer, write_predictions
 from hedgerow.score_files.progress import Progress, silent
 from hedgerow.score_files.score_file import ScoreFile, Scores, open_reader, open_scores
 from hedgerow.score_files.score_tables import ColumnNames, check_clash
+from hedgerow.score_files.source import Block
 from hedgerow.score_files.tempered import TemperedScores
 
 __all__ = [

@@ -97,11 +97,13 @@ def find_format(path: str, wanted: str = AUTO, delimiter: str | None = None) -> 
             raise ParameterError(no_such("score format", wanted, (AUTO, WIDE, *FORMATS)))
         return wanted
     require_file(path)
+    if PurePath(path).suffix.lower() == ".npz":
+        return WIDE
     glance = _glance(path, delimiter)
     found = [name for name, known in FORMATS.items() if known.recognise(glance)]
     if len(found) == 1:
         return found[0]
-    if not found and (glance.suffix == ".npz" or glance.suffix in TABLES):
+    if not found and glance.suffix in TABLES:
         return WIDE
     what = f"may be {' or '.join(found)}" if found else "cannot be told from its name and first lines"
     raise ParameterError(
@@ -112,8 +114,6 @@ def find_format(path: str, wanted: str = AUTO, delimiter: str | None = None) -> 
 
 def _glance(path: str, delimiter: str | None) -> Glance:
     suffix = PurePath(path).suffix.lower()
-    if suffix == ".npz":
-        return Glance(suffix)
     columns: list[str] = []
     if suffix in TABLES:
         with suppress(HedgerowError):  # whoever reads the file says what is wrong with it

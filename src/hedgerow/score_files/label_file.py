@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hedgerow.score_files.binding import Lineage, Unbound
-    from hedgerow.score_files.block import Block
+    from hedgerow.score_files.source import Block
     from hedgerow.score_files.tables import Table
     from hedgerow.tree import Hierarchy, Indices
 
@@ -152,10 +152,13 @@ def _column(table: Table, names: Sequence[str | None], what: str) -> int:
 
 
 def _places(path: str, ids: list[str]) -> dict[str, int]:
-    place: dict[str, int] = {}
+    place = dict(zip(ids, range(len(ids)), strict=True))
+    if "" in place:
+        raise ScoreError(f"{path}: {row_name(ids.index(''))} has no id. Give it one, or remove the row.")
+    if len(place) == len(ids):
+        return place
+    place = {}
     for row, name in enumerate(ids):
-        if not name:
-            raise ScoreError(f"{path}: {row_name(row)} has no id. Give it one, or remove the row.")
         if place.setdefault(name, row) != row:
             raise ScoreError(
                 f"{path}: the id {name!r} stands there twice, in rows {place[name]:,} and {row:,} (counted from "

@@ -130,14 +130,18 @@ class SeenIds:
         self._seen.update(ids)
 
 
-def line_blocks(path: str, rows: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the lines of a UTF-8 file without their ends, so many at a time, with the number of the first."""
+def line_blocks(path: str, rows: int) -> Iterator[tuple[Indices, list[str]]]:
+    """Yield the lines of a UTF-8 file that are not blank, so many at a time, with their numbers."""
     require_file(path)
-    number = 1
+    first = 1
     try:
         with Path(path).open(encoding="utf-8-sig") as file:
-            while lines := list(islice(file, rows)):
-                yield number, [line.rstrip("\n") for line in lines]
-                number += len(lines)
+            while block := list(islice(file, rows)):
+                lines = "".join(block).removesuffix("\n").split("\n")  # faster than line by line
+                place = np.arange(first, first + len(lines))
+                if "" in lines:
+                    place, lines = place[[line != "" for line in lines]], list(filter(None, lines))
+                yield place, lines
+                first += len(block)
     except UnicodeDecodeError as error:
-        raise FileError(f"{path} is not UTF-8, after line {number:,}: {error}. Save it as UTF-8.") from None
+        raise FileError(f"{path} is not UTF-8, after line {first:,}: {error}. Save it as UTF-8.") from None

@@ -11,10 +11,9 @@ import numpy as np
 from hedgerow import likelihood
 from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, counted
 from hedgerow.score_files.binding import ANYTHING, Binder
-from hedgerow.score_files.block import Block, as_names
 from hedgerow.score_files.labels import label_nodes
 from hedgerow.score_files.listed import SeenIds
-from hedgerow.score_files.source import Source
+from hedgerow.score_files.source import Block, Source, as_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -4,64 +4,30 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hedgerow.errors import FileError, ParameterError, argument, no_such
+from hedgerow.errors import FileError
 from hedgerow.files import atomic_write
 from hedgerow.likelihood import to_probability
-from hedgerow.score_files.binding import Step, bare_name, rank_letter
+from hedgerow.score_files.layouts import LAYOUTS, check_layout
 from hedgerow.score_files.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.likelihood import Likelihoods, SparseLikelihoods
+    from hedgerow.score_files.layouts import Table
     from hedgerow.score_files.score_file import Scores
     from hedgerow.tree import Hierarchy
 
-SEPARATOR = " > "
-"""What stands between the nodes of a lineage."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet takes for a formula
-_CAMTRAP_COLUMNS = (
-    "observationID",
-    "deploymentID",
-    "mediaID",
-    "eventID",
-    "eventStart",
-    "eventEnd",
-    "observationLevel",
-    "observationType",
-    "cameraSetupType",
-    "scientificName",
-    "count",
-    "lifeStage",
-    "sex",
-    "behavior",
-    "individualID",
-    "individualPositionRadius",
-    "individualPositionAngle",
-    "individualSpeed",
-    "bboxX",
-    "bboxY",
-    "bboxWidth",
-    "bboxHeight",
-    "classificationMethod",
-    "classifiedBy",
-    "classificationTimestamp",
-    "classificationProbability",
-    "observationTags",
-    "observationComments",
-)
 
 
 class WriteBatch(Protocol):
@@ -127,121 +93,11 @@ def prediction_writer(
         yield write_batch
 
 
-_Table = dict[str, list[Any]]
-_ColumnsOf = Callable[[int, list[Any], NDArray[Any], NDArray[Any]], _Table]
-"""From the number of the first example, ids, nodes and their likelihoods to columns."""
-
-
-def _table_columns(hierarchy: Hierarchy, ids: bool) -> _ColumnsOf:
-    @cache
-    def lineage(node: int) -> str:
-        return SEPARATOR.join(hierarchy.names[hierarchy.lineage(node)].tolist())
-
-    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> _Table:
-        table: _Table = {"example": list(range(first, first + len(nodes)))}
-        if ids:
-            table["id"] = names
-        table["prediction"] = hierarchy.names[nodes].tolist()
-        if hierarchy.title is not None:
-            table["title"] = hierarchy.title[nodes].tolist()
-        if hierarchy.rank is not None:
-            table["rank"] = hierarchy.rank[nodes].tolist()
-        else:
-            table["depth"] = hierarchy.depth[nodes].tolist()
-        table["confidence"] = list(confidence)  # scalars of their own precision, which print shortest
-        table["lineage"] = [lineage(node) for node in nodes.tolist()]
-        return table
-
-    return columns
-
-
-def _qiime2_columns(hierarchy: Hierarchy, ids: bool) -> _ColumnsOf:
-    @cache
-    def taxon(node: int) -> str:
-        path = [above for above in hierarchy.lineage(node).tolist() if above or _letter(hierarchy, 0)]
-        return "; ".join(_prefixed(hierarchy, above) for above in path) if node else "Unassigned"
-
-    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> _Table:
-        return {
-            "Feature ID": names if ids else list(range(first, first + len(nodes))),
-            "Taxon": [taxon(node) for node in nodes.tolist()],
-            "Confidence": list(confidence),
-        }
-
-    return columns
-
-
-def _letter(hierarchy: Hierarchy, node: int) -> str:
-    return "" if hierarchy.rank is None else rank_letter(hierarchy.rank[node])
-
-
-def _prefixed(hierarchy: Hierarchy, node: int) -> str:
-    """Write a name with the letter of its rank, as in `g__Bacillus`."""
-    step = Step.of(bare_name(hierarchy, node))
-    letter = _letter(hierarchy, node) or step.rank
-    if letter == "d" and hierarchy.rank is not None and hierarchy.rank[node].casefold() == "kingdom":
-        letter = "k"
-    return f"{letter}__{step.names[0]}" if letter else step.names[0]
-
-
-def _camtrap_columns(hierarchy: Hierarchy, ids: bool) -> _ColumnsOf:
-    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> _Table:
-        count, numbers = len(nodes), list(range(first, first + len(nodes)))
-        known = {
-            "observationID": names if ids else numbers,
-            "mediaID": names if ids else numbers,
-            "observationLevel": ["media"] * count,
-            "observationType": ["animal" if node else "unknown" for node in nodes.tolist()],
-            "scientificName": [bare_name(hierarchy, node) if node else "" for node in nodes.tolist()],
-            "classificationMethod": ["machine"] * count,
-            "classifiedBy": ["hedgerow"] * count,
-            "classificationProbability": list(confidence),
-        }
-        return {name: known.get(name, [""] * count) for name in _CAMTRAP_COLUMNS}
-
-    return columns
-
-
-@final
-@dataclass(frozen=True)
-class Layout:
-    """How predictions are laid out in a file."""
-
-    columns: Callable[[Hierarchy, bool], _ColumnsOf]
-    """From a tree, and whether there are ids, to a function that makes the columns."""
-    extensions: tuple[str, ...]
-
-
-LAYOUTS = {
-    "table": Layout(_table_columns, (".csv", ".tsv", ".parquet")),
-    "qiime2": Layout(_qiime2_columns, (".tsv",)),
-    "camtrap-dp": Layout(_camtrap_columns, (".csv",)),
-}
-"""How predictions can be laid out, by name."""
-
-
-def check_layout(path: str | os.PathLike[str], layout: str = "table", spreadsheet_safe: bool = False) -> None:
-    """Raise an error if predictions cannot be written to a file this way."""
-    if layout not in LAYOUTS:
-        raise ParameterError(no_such("layout of predictions", layout, LAYOUTS))
-    suffix, allowed = PurePath(path).suffix.lower(), LAYOUTS[layout].extensions
-    if suffix not in allowed:
-        what = "predictions are" if layout == "table" else f"predictions for {layout} are"
-        raise ParameterError(
-            f"{os.fspath(path)}: {what} written to {', '.join(allowed)} files, not to "
-            f"{suffix or 'a name without extension'!r}."
-        )
-    if spreadsheet_safe and (layout != "table" or suffix == ".parquet"):
-        raise ParameterError(
-            f"{os.fspath(path)}: {argument('spreadsheet_safe', True)} is for tables in CSV; leave it out."
-        )
-
-
-def _rows(table: _Table) -> Iterable[Sequence[Any]]:
+def _rows(table: Table) -> Iterable[Sequence[Any]]:
     return zip(*table.values(), strict=True)
 
 
-def _safe_rows(table: _Table) -> Iterable[Sequence[Any]]:
+def _safe_rows(table: Table) -> Iterable[Sequence[Any]]:
     """Yield rows in which no text would be taken for a formula."""
     for row in _rows(table):
         yield [f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell for cell in row]
@@ -249,8 +105,8 @@ def _safe_rows(table: _Table) -> Iterable[Sequence[Any]]:
 
 @contextmanager
 def _csv_table(
-    path: str | os.PathLike[str], columns_of: Any, rows: Callable[[_Table], Iterable[Sequence[Any]]]
-) -> Iterator[Callable[[_Table], None]]:
+    path: str | os.PathLike[str], columns_of: Any, rows: Callable[[Table], Iterable[Sequence[Any]]]
+) -> Iterator[Callable[[Table], None]]:
     delimiter = "\t" if os.fspath(path).lower().endswith(".tsv") else ","
     with atomic_write(path) as file:
         writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
@@ -259,7 +115,7 @@ def _csv_table(
 
 
 @contextmanager
-def _parquet_table(path: str | os.PathLike[str], columns_of: Any) -> Iterator[Callable[[_Table], None]]:
+def _parquet_table(path: str | os.PathLike[str], columns_of: Any) -> Iterator[Callable[[Table], None]]:
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -271,7 +127,7 @@ def _parquet_table(path: str | os.PathLike[str], columns_of: Any) -> Iterator[Ca
     names = columns_of(0, [], np.empty(0, np.int64), np.empty(0))
     schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
 
-    def arrays(table: _Table) -> dict[str, Any]:
+    def arrays(table: Table) -> dict[str, Any]:
         return table | {"confidence": np.asarray(table["confidence"], dtype=np.float64)}
 
     with atomic_write(path, "wb") as file, parquet.ParquetWriter(file, schema) as writer:

@@ -53,9 +53,8 @@ class RdpReader(ListReader):
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        for first, lines in line_blocks(self.path, rows):
-            place = np.array([first + i for i, line in enumerate(lines) if line], dtype=np.int64)
-            fields = pc.split_pattern(pa.array(filter(None, lines), pa.string()), "\t")
+        for place, lines in line_blocks(self.path, rows):
+            fields = pc.split_pattern(pa.array(lines, pa.string()), "\t")
             width = pc.list_value_length(fields).to_numpy(zero_copy_only=False).astype(np.int64)
             good = (width >= 5) & (width % 3 == 2)
             if not good.all():

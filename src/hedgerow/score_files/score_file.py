@@ -21,11 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hedgerow.likelihood import Scale
-    from hedgerow.score_files.block import Block
     from hedgerow.score_files.class_columns import ColumnKind
     from hedgerow.score_files.listed import ListReader
     from hedgerow.score_files.reader import Reader
-    from hedgerow.score_files.source import SingleChild, Source
+    from hedgerow.score_files.source import Block, SingleChild, Source
     from hedgerow.tree import Hierarchy, Indices
 
 

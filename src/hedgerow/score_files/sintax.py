@@ -44,9 +44,8 @@ class SintaxReader(ListReader):
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        for first, lines in line_blocks(self.path, rows):
-            place = np.array([first + i for i, line in enumerate(lines) if line], dtype=np.int64)
-            fields = pc.split_pattern(pa.array(filter(None, lines), pa.string()), "\t")
+        for place, lines in line_blocks(self.path, rows):
+            fields = pc.split_pattern(pa.array(lines, pa.string()), "\t")
             width = pc.list_value_length(fields).to_numpy(zero_copy_only=False)
             if len(width) and (width.min() < 2 or width.max() > 4):
                 wrong = int(np.argmax((width < 2) | (width > 4)))

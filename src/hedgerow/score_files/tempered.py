@@ -10,8 +10,8 @@ from hedgerow.likelihood import tempered
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hedgerow.score_files.block import Block
     from hedgerow.score_files.score_file import Scores
+    from hedgerow.score_files.source import Block
 
 
 @final

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, final
 
 from hedgerow.errors import ParameterError, UnknownNameError, argument
-from hedgerow.score_files.block import Block, as_names
 from hedgerow.score_files.class_columns import ColumnFit
 from hedgerow.score_files.labels import label_nodes
 from hedgerow.score_files.score_tables import check_clash
-from hedgerow.score_files.source import Source
+from hedgerow.score_files.source import Block, Source, as_names
 from hedgerow.score_files.values import Values
 
 if TYPE_CHECKING:

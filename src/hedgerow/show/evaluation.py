@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from hedgerow.infer import SingleChild
     from hedgerow.measure import Difference, Evaluation, Reliability, SystemComparison
     from hedgerow.score_files import Written
 
@@ -120,7 +119,7 @@ def print_comparison(comparison: SystemComparison, console: Console) -> None:
 
 
 def print_written(
-    written: Written, output: str, warnings: Sequence[str], console: Console, *, single_child: SingleChild = "skip"
+    written: Written, output: str, warnings: Sequence[str], console: Console, *, single_child: str = "skip"
 ) -> None:
     """Print how many answers were written, in total and by rank, or by depth if there are no ranks."""
     answers = counted(written.examples, "answer", "answers")

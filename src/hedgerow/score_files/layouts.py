@@ -1,0 +1,161 @@
+"""How answers are laid out in a file: a table of our own, or one that another tool reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, final
+
+from numpy.typing import NDArray
+
+from hedgerow.errors import ParameterError, argument, no_such
+from hedgerow.score_files.binding import Step, bare_name, rank_letter
+
+if TYPE_CHECKING:
+    from hedgerow.tree import Hierarchy
+
+SEPARATOR = " > "
+"""What stands between the nodes of a lineage."""
+_CAMTRAP_COLUMNS = (
+    "observationID",
+    "deploymentID",
+    "mediaID",
+    "eventID",
+    "eventStart",
+    "eventEnd",
+    "observationLevel",
+    "observationType",
+    "cameraSetupType",
+    "scientificName",
+    "count",
+    "lifeStage",
+    "sex",
+    "behavior",
+    "individualID",
+    "individualPositionRadius",
+    "individualPositionAngle",
+    "individualSpeed",
+    "bboxX",
+    "bboxY",
+    "bboxWidth",
+    "bboxHeight",
+    "classificationMethod",
+    "classifiedBy",
+    "classificationTimestamp",
+    "classificationProbability",
+    "observationTags",
+    "observationComments",
+)
+
+Table = dict[str, list[Any]]
+"""Columns by name."""
+ColumnsOf = Callable[[int, list[Any], NDArray[Any], NDArray[Any]], Table]
+"""From the number of the first example, ids, nodes and their likelihoods to columns."""
+
+
+def _table_columns(hierarchy: Hierarchy, ids: bool) -> ColumnsOf:
+    @cache
+    def lineage(node: int) -> str:
+        return SEPARATOR.join(hierarchy.names[hierarchy.lineage(node)].tolist())
+
+    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> Table:
+        table: Table = {"example": list(range(first, first + len(nodes)))}
+        if ids:
+            table["id"] = names
+        table["prediction"] = hierarchy.names[nodes].tolist()
+        if hierarchy.title is not None:
+            table["title"] = hierarchy.title[nodes].tolist()
+        if hierarchy.rank is not None:
+            table["rank"] = hierarchy.rank[nodes].tolist()
+        else:
+            table["depth"] = hierarchy.depth[nodes].tolist()
+        table["confidence"] = list(confidence)  # scalars of their own precision, which print shortest
+        table["lineage"] = [lineage(node) for node in nodes.tolist()]
+        return table
+
+    return columns
+
+
+def _qiime2_columns(hierarchy: Hierarchy, ids: bool) -> ColumnsOf:
+    @cache
+    def taxon(node: int) -> str:
+        path = [above for above in hierarchy.lineage(node).tolist() if above or _letter(hierarchy, 0)]
+        return "; ".join(_prefixed(hierarchy, above) for above in path) if node else "Unassigned"
+
+    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> Table:
+        return {
+            "Feature ID": names if ids else list(range(first, first + len(nodes))),
+            "Taxon": [taxon(node) for node in nodes.tolist()],
+            "Confidence": list(confidence),
+        }
+
+    return columns
+
+
+def _letter(hierarchy: Hierarchy, node: int) -> str:
+    return "" if hierarchy.rank is None else rank_letter(hierarchy.rank[node])
+
+
+def _prefixed(hierarchy: Hierarchy, node: int) -> str:
+    """Write a name with the letter of its rank, as in `g__Bacillus`."""
+    step = Step.of(bare_name(hierarchy, node))
+    letter = _letter(hierarchy, node) or step.rank
+    if letter == "d" and hierarchy.rank is not None and hierarchy.rank[node].casefold() == "kingdom":
+        letter = "k"
+    return f"{letter}__{step.names[0]}" if letter else step.names[0]
+
+
+def _camtrap_columns(hierarchy: Hierarchy, ids: bool) -> ColumnsOf:
+    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> Table:
+        count, numbers = len(nodes), list(range(first, first + len(nodes)))
+        known = {
+            "observationID": names if ids else numbers,
+            "mediaID": names if ids else numbers,
+            "observationLevel": ["media"] * count,
+            "observationType": ["animal" if node else "unknown" for node in nodes.tolist()],
+            "scientificName": [bare_name(hierarchy, node) if node else "" for node in nodes.tolist()],
+            "classificationMethod": ["machine"] * count,
+            "classifiedBy": ["hedgerow"] * count,
+            "classificationProbability": list(confidence),
+        }
+        return {name: known.get(name, [""] * count) for name in _CAMTRAP_COLUMNS}
+
+    return columns
+
+
+@final
+@dataclass(frozen=True)
+class Layout:
+    """How predictions are laid out in a file."""
+
+    columns: Callable[[Hierarchy, bool], ColumnsOf]
+    """From a tree, and whether there are ids, to a function that makes the columns."""
+    extensions: tuple[str, ...]
+
+
+LAYOUTS = {
+    "table": Layout(_table_columns, (".csv", ".tsv", ".parquet")),
+    "qiime2": Layout(_qiime2_columns, (".tsv",)),
+    "camtrap-dp": Layout(_camtrap_columns, (".csv",)),
+}
+"""How predictions can be laid out, by name."""
+
+
+def check_layout(path: str | os.PathLike[str], layout: str = "table", spreadsheet_safe: bool = False) -> None:
+    """Raise an error if predictions cannot be written to a file this way."""
+    if layout not in LAYOUTS:
+        raise ParameterError(no_such("layout of predictions", layout, LAYOUTS))
+    suffix, allowed = PurePath(path).suffix.lower(), LAYOUTS[layout].extensions
+    if suffix not in allowed:
+        what = "predictions are" if layout == "table" else f"predictions for {layout} are"
+        raise ParameterError(
+            f"{os.fspath(path)}: {what} written to {', '.join(allowed)} files, not to "
+            f"{suffix or 'a name without extension'!r}."
+        )
+    if spreadsheet_safe and (layout != "table" or suffix == ".parquet"):
+        raise ParameterError(
+            f"{os.fspath(path)}: {argument('spreadsheet_safe', True)} is for tables in CSV; leave it out."
+        )
