@@ -62,7 +62,7 @@ def test_a_clade_and_some_ranks(place: Path, capsys: Capture) -> None:
         "Bacteria,Bacillus,Bacillus cereus",
     ]
     assert "The root is 'Bacteria'. Kept the ranks genus, species." in out
-    assert "Left out, since only .json keeps them: aliases." in out.replace("titles, ", "")
+    assert "Left out (JSON would keep them): aliases." in out
     assert "hedgerow doctor tree.csv --tree-format lineages --labels FILE" in out
 
 
@@ -111,6 +111,14 @@ def test_mistakes(place: Path, capsys: Capture, options: tuple[str, ...], part: 
     _, err = hedgerow(capsys, "tree", "taxdump", "-o", "tree.csv", *options, status=2)
     assert part in err
     assert not Path("tree.csv").exists()
+
+
+def test_all_unknown_names_are_listed(place: Path, capsys: Capture) -> None:
+    Path("keep.txt").write_text("\n".join(f"name {i}" for i in range(30)))
+    options = ("--keep", "keep.txt", "-o", "tree.csv", "--json", "done.json")
+    _, err = hedgerow(capsys, "tree", "taxdump", *options, status=2)
+    assert "'name 19' (line 20); and 10 more, which --json FILE lists." in err
+    assert json.loads(Path("done.json").read_text())["unknown"] == {f"name {i}": i + 1 for i in range(30)}
 
 
 def test_an_input_is_not_overwritten(place: Path, capsys: Capture) -> None:

@@ -81,7 +81,15 @@ def tree(
     json_file: JsonOption = None,
 ) -> None:
     """Read a tree in any format, cut it down to what is needed, and write it in any format."""
-    from hedgerow.tree import cut_down, format_of, read_names, require_known, with_plain_names, writable
+    from hedgerow.tree import (
+        cut_down,
+        format_of,
+        read_names,
+        refuse_unknown,
+        unknown_names,
+        with_plain_names,
+        writable,
+    )
 
     check_outputs(output, json_file, inputs=(source, keep))
     read_as, target = format_of(source, tree_format), writable(output, to)
@@ -89,7 +97,10 @@ def tree(
     kept_ranks = None if ranks is None else [rank.strip() for rank in ranks.split(",") if rank.strip()]
     whole = TreeFile(source, tree_format, root, separator, disambiguate, tuple(na or ()), prefixes).read()
     if names is not None and keep is not None:
-        require_known(whole, names, keep)
+        unknown = unknown_names(whole, names)
+        if unknown and json_file is not None:
+            write_json(json_file, {"source": str(source), "keep": str(keep), "unknown": unknown})
+        refuse_unknown(whole, names, unknown, keep)
     part = cut_down(whole, keep=None if names is None else list(names), clade=clade, ranks=kept_ranks)
     if part is not whole and read_as.tells_apart:
         part = with_plain_names(part)
@@ -108,7 +119,7 @@ def tree(
     console.print(Text(f"{output}: {_size(part)}; written as {target.name}."), soft_wrap=True)
     if lost:
         what = ", ".join(_CALLED[extra] for extra in lost)
-        console.print(Text(f"Left out, since only .json keeps them: {what}.", "yellow"), soft_wrap=True)
+        console.print(Text(f"Left out (JSON would keep them): {what}.", "yellow"), soft_wrap=True)
     command = shlex.join(["hedgerow", "doctor", str(output), *options(format=to)])
     console.print(
         Text(f"Next: see whether your labels fit the tree:\n  {command} --labels FILE", "bold"), soft_wrap=True
@@ -139,4 +150,4 @@ def _size(hierarchy: Hierarchy) -> str:
 
 def _has(hierarchy: Hierarchy, extra: str) -> bool:
     values = getattr(hierarchy, extra)
-    return bool(values) if extra == "aliases" else values is not None
+    return values is not None and any(values)

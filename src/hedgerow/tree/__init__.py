@@ -4,7 +4,7 @@ In come tree files, pairs, lineages, nested data or graphs; out goes a `Hierarch
 in depth-first order. Everything else in the package works on such a tree. The next room is `likelihood`.
 """
 
-from hedgerow.tree.cutting import cut_down, read_names, require_known, with_plain_names
+from hedgerow.tree.cutting import cut_down, read_names, refuse_unknown, unknown_names, with_plain_names
 from hedgerow.tree.formats import (
     FORMATS,
     FlawedTreeError,
@@ -40,9 +40,10 @@ __all__ = [
     "format_of",
     "read_names",
     "read_titles",
+    "refuse_unknown",
     "register",
-    "require_known",
     "require_source",
+    "unknown_names",
     "with_plain_names",
     "writable",
 ]

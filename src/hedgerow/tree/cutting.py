@@ -31,20 +31,27 @@ def read_names(path: str | PathLike[str]) -> dict[str, int]:
     return names
 
 
-def require_known(hierarchy: Hierarchy, names: Mapping[str, int], path: str | PathLike[str]) -> None:
-    """Raise an error that lists the names of a file that are not in a tree, with similar names that are."""
-    unknown = {name: line for name, line in names.items() if name not in hierarchy}
+def unknown_names(hierarchy: Hierarchy, names: Mapping[str, int]) -> dict[str, int]:
+    """Return the names, and their lines, that are not in a tree."""
+    return {name: line for name, line in names.items() if name not in hierarchy}
+
+
+def refuse_unknown(
+    hierarchy: Hierarchy, names: Mapping[str, int], unknown: Mapping[str, int], path: str | PathLike[str]
+) -> None:
+    """Raise an error if names of a file are unknown: it lists them, with similar names of the tree."""
     if not unknown:
         return
     shown: list[str] = []
     for name, line in list(unknown.items())[:_SHOWN]:
         hint = _hint(hierarchy, name) if len(shown) < _SUGGESTED else ""
         shown.append(f"{name!r} (line {line}{hint})")
-    more = f"; and {len(unknown) - len(shown):,} more" if len(unknown) > len(shown) else ""
+    more = len(unknown) - len(shown)
     raise UnknownNameError(
         f"{len(unknown):,} of the {counted(len(names), 'name', 'names')} in {os.fspath(path)} "
-        f"{'is' if len(unknown) == 1 else 'are'} not in the tree: {'; '.join(shown)}{more}. Correct these names, "
-        f"or delete their lines."
+        f"{'is' if len(unknown) == 1 else 'are'} not in the tree: {'; '.join(shown)}"
+        f"{f'; and {more:,} more, which --json FILE lists' if more else ''}. Correct these names, or delete their "
+        f"lines."
     )
 
 

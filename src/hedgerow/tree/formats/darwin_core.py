@@ -47,25 +47,29 @@ def read_darwin_core(path: str | PathLike[str], root: str = "root") -> NodeTable
     nodes = np.flatnonzero(~is_synonym)
     number = np.cumsum(~is_synonym) - 1
     kept = arrow().array(~is_synonym)
-    names = arrow().array(taxa.names, arrow().string())
-    node = number[accepted].tolist()
-    own_name = np.where(is_synonym, "", taxa.names).tolist()
-    spelt = [
-        (alias, place)
-        for aliases in (taxa.names, taxa.full_names, taxa.id_texts)
-        for alias, place, own in zip(aliases, node, own_name, strict=True)
-        if alias and alias != own
-    ]
     return assemble(
-        names.filter(kept),
+        taxa.names.filter(kept),
         taxa.ids.filter(kept),
         np.where(parent[nodes] < 0, -1, number[parent[nodes]]),
         nodes + _HEADER + 1,
         origin,
         rank=None if taxa.rank is None else few_texts(taxa.rank.filter(kept)),
-        aliases=([name for name, _ in spelt], np.array([place for _, place in spelt], dtype=np.int64)),
+        aliases=_aliases(taxa, is_synonym, number[accepted]),
         root=root,
     )
+
+
+def _aliases(taxa: _Taxa, is_synonym: NDArray[np.bool_], node: Indices) -> tuple[list[str], Indices]:
+    """Return the names of synonyms, names with authors, and ids; and the node of each."""
+    differs = np.asarray(arrow().compute.not_equal(taxa.full_names, taxa.names)) | is_synonym
+    names: list[str] = []
+    places: list[Indices] = []
+    every = np.ones_like(is_synonym)
+    for column, wanted in ((taxa.names, is_synonym), (taxa.full_names, differs), (taxa.ids, every)):
+        chosen = wanted & np.asarray(arrow().compute.not_equal(column, ""))
+        names += texts(column.filter(arrow().array(chosen)))
+        places.append(node[chosen])
+    return names, np.concatenate(places)
 
 
 class _Taxa:
@@ -96,24 +100,27 @@ class _Taxa:
         trimmed = [arrow().compute.utf8_trim_whitespace(column) for column in found]
         column = {name: trimmed[order.index(place)] for name, place in wanted.items()}
         self.ids = column["taxonID"]
-        self.id_texts = texts(self.ids)
         self.parents = column["parentNameUsageID"]
         self.accepted = column.get("acceptedNameUsageID")
         self.status = column.get("taxonomicStatus")
         self.rank = column.get("taxonRank")
-        self.full_names = texts(column["scientificName"])
+        self.full_names = column["scientificName"]
         self.names = self._short_names(column)
 
-    def _short_names(self, column: dict[str, Any]) -> list[str]:
+    def _short_names(self, column: dict[str, Any]) -> Any:
         """Return names without their authors, as far as columns tell them."""
-        short = texts(column["canonicalName"]) if "canonicalName" in column else [""] * len(self.full_names)
-        authors = column.get("scientificNameAuthorship")
-        if authors is None:
-            return [name or full for name, full in zip(short, self.full_names, strict=True)]
-        return [
-            name or full.removesuffix(by).rstrip()
-            for name, full, by in zip(short, self.full_names, texts(authors), strict=True)
-        ]
+        short = self.full_names
+        if "scientificNameAuthorship" in column:
+            pairs = zip(texts(short), texts(column["scientificNameAuthorship"]), strict=True)
+            short = arrow().array([full.removesuffix(by).rstrip() for full, by in pairs], arrow().string())
+        if "canonicalName" not in column:
+            return short
+        canonical = column["canonicalName"]
+        return arrow().compute.if_else(arrow().compute.equal(canonical, ""), short, canonical)
+
+    def name(self, row: int) -> str:
+        """Return the full name in a row."""
+        return str(self.full_names[row])
 
 
 def _header(shown: str) -> str:
@@ -166,7 +173,7 @@ def _accepted(taxa: _Taxa, origin: Origin) -> tuple[Indices, list[Problem]]:
                     "synonym",
                     f"{counted(len(orphans), 'row is', 'rows are')} called a synonym, but "
                     f"{'has' if len(orphans) == 1 else 'have'} no acceptedNameUsageID that says of what: "
-                    f"{some(taxa.full_names[row] for row in orphans.tolist())} "
+                    f"{some(map(taxa.name, orphans.tolist()))} "
                     f"({origin.at(*(orphans[:5] + _HEADER + 1).tolist())}).",
                     "Fill it in, or delete these rows.",
                 )
@@ -180,7 +187,7 @@ def _synonym_cycle(taxa: _Taxa, pointer: Indices, row: int, origin: Origin) -> P
         ring.append(int(pointer[ring[-1]]))
     first = ring.index(min(ring))
     ring = ring[first:] + ring[:first]
-    shown = [repr(taxa.full_names[member]) for member in ring]
+    shown = [repr(taxa.name(member)) for member in ring]
     shown = shown if len(shown) <= 8 else [*shown[:4], "...", *shown[-3:]]
     return Problem(
         "cycle of synonyms",
@@ -211,8 +218,7 @@ def _unknown(taxa: _Taxa, which: NDArray[np.bool_], column: Any, what: str, orig
     rows = np.flatnonzero(which).tolist()
     if rows:
         listed = "; ".join(
-            f"{taxa.full_names[row]!r} has {column[row].as_py()!r} ({origin.at(row + _HEADER + 1)})"
-            for row in rows[:5]
+            f"{taxa.name(row)!r} has {column[row].as_py()!r} ({origin.at(row + _HEADER + 1)})" for row in rows[:5]
         )
         taxa_have = counted(len(rows), "taxon has", "taxa have")
         yield Problem(
@@ -225,17 +231,18 @@ def _unknown(taxa: _Taxa, which: NDArray[np.bool_], column: Any, what: str, orig
 def _repeated_ids(taxa: _Taxa, origin: Origin) -> Iterator[Problem]:
     first = _find(taxa, taxa.ids)
     again = np.flatnonzero(first != np.arange(len(first))).tolist()
+    empty = arrow().compute.index(taxa.ids, "").as_py()
     if again:
         lines = origin.at(int(first[again[0]]) + _HEADER + 1, again[0] + _HEADER + 1)
         yield Problem(
             "duplicate id",
             f"{counted(len(again), 'row repeats', 'rows repeat')} a taxonID, such as "
-            f"{taxa.id_texts[again[0]]!r} ({lines}).",
+            f"{str(taxa.ids[again[0]])!r} ({lines}).",
             "Keep one row per taxonID.",
         )
-    elif "" in taxa.id_texts:
+    elif empty >= 0:
         yield Problem(
             "empty id",
-            f"{origin.at(taxa.id_texts.index('') + _HEADER + 1)} has no taxonID.",
+            f"{origin.at(empty + _HEADER + 1)} has no taxonID.",
             "Every taxon needs one.",
         )
