@@ -115,6 +115,7 @@ function drawClades() {
 }
 
 function startCards() {
+  document.getElementById("cards").style.setProperty("--rows", Math.min(ROWS, 1 + Math.max(...tree.depth)));
   follow([...POINT, "focus", "clade", "status", "cards"], drawCards);
   follow(["focus", "clade"], drawClades);
   for (const radio of document.querySelectorAll("input[name=status]")) {
