@@ -119,6 +119,7 @@ def evaluate(
         *([] if temperature is None else ["--temperature", f"{divided_by:g}"]),
     ]
     again = [*tree_arguments, *reading.arguments, *measured]
+    examples = [str(scores), *([] if data is None else ["--data", str(data)])]
     unlabelled = [*tree_arguments, *replace(reading, labels_file=None).arguments, *measured]
     calibration = {}
     if temperature is not None or reliability is not None:
@@ -133,7 +134,8 @@ def evaluate(
     print_evaluation(
         found,
         Output(),
-        predict=shlex.join([str(scores), *([] if data is None else ["--data", str(data)]), *unlabelled]),
+        predict=shlex.join([*examples, *unlabelled]),
+        select=shlex.join([*examples, *again]),
         compare=shlex.join([str(scores), "OTHER", *again] if output is None else [str(output), "OTHER"]),
     )
     if output is not None:

@@ -50,6 +50,7 @@ def print_evaluation(
     console: Console,
     *,
     predict: str = "SCORES --tree TREE",
+    select: str = "SCORES --tree TREE",
     compare: str = "THIS OTHER",
 ) -> None:
     """Print the figures of an evaluation, what they mean, and what to do next.
@@ -58,8 +59,8 @@ def print_evaluation(
     ----------
     evaluation, console
         What to print, and where.
-    predict, compare
-        The arguments of these commands, and of `select`, in the advice at the end, quoted for a shell.
+    predict, select, compare
+        The arguments of these commands in the advice at the end, quoted for a shell.
     """
     hierarchy = evaluation.hierarchy
     examples = counted(len(evaluation), "example", "examples")
@@ -88,7 +89,7 @@ def print_evaluation(
         step = f"answer with this threshold:\n  hedgerow predict {predict} --tau {tau} -o answers.csv"
     step += (
         f"\nOr be right at least 95 % of the time on new examples too:\n"
-        f"  hedgerow select {predict} --target correct=0.95 -o point.json"
+        f"  hedgerow select {select} --target correct=0.95 -o point.json"
     )
     # Not wrapped, so that the command can be copied as one line.
     console.print(Text(f"Next: {step}", style="bold"), soft_wrap=True)
