@@ -6,22 +6,26 @@ likelihoods and labels into figures. The next room is `show`.
 """
 
 from hedgerow.measure import metrics
+from hedgerow.measure.binned_evaluation import BinnedEvaluation
 from hedgerow.measure.bootstrap import Difference, Interval
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, operating_curve
 from hedgerow.measure.calibration import calibration_error
 from hedgerow.measure.comparison import SystemComparison, compare
 from hedgerow.measure.curve import OperatingCurve, intercept
-from hedgerow.measure.evaluation import Answers, Evaluation
+from hedgerow.measure.evaluation import Answers, Evaluation, Measured
 from hedgerow.measure.evaluation_builder import EvaluationBuilder, evaluate
 from hedgerow.measure.events import Events
 from hedgerow.measure.folder import MEMBERS, read_or_evaluate, try_evaluation_folder
 from hedgerow.measure.metrics import BelowLabel, Comparison, Metric
+from hedgerow.measure.parts import natural
+from hedgerow.measure.state import State, evaluation_of, evaluation_state
 
 __all__ = [
     "MEMBERS",
     "STANDARD_METRICS",
     "Answers",
     "BelowLabel",
+    "BinnedEvaluation",
     "Comparison",
     "CurveBuilder",
     "Difference",
@@ -29,14 +33,19 @@ __all__ = [
     "EvaluationBuilder",
     "Events",
     "Interval",
+    "Measured",
     "Metric",
     "OperatingCurve",
+    "State",
     "SystemComparison",
     "calibration_error",
     "compare",
     "evaluate",
+    "evaluation_of",
+    "evaluation_state",
     "intercept",
     "metrics",
+    "natural",
     "operating_curve",
     "read_or_evaluate",
     "try_evaluation_folder",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hedgerow.measure.binned_evaluation import BinnedEvaluation
     from hedgerow.tree import Names
 
 MEMBERS = JSON, CURVE, EXAMPLES, TREE = "evaluation.json", "curve.npz", "examples.npz", "tree.json"
@@ -41,8 +42,8 @@ _SHORT = ("ids", "groups", "clusters")  # saved as arrays of text
 _LONG = ("texts", "images")  # of any length: saved as UTF-8, concatenated
 
 
-def save(evaluation: Evaluation, folder: str | os.PathLike[str]) -> None:
-    """Write an evaluation into a folder, `evaluation.json` last."""
+def save(evaluation: Evaluation | BinnedEvaluation, folder: str | os.PathLike[str]) -> None:
+    """Write an evaluation into a folder, `evaluation.json` last; a binned one has no examples to write."""
     try_evaluation_folder(folder)
     target = Path(os.path.realpath(folder))
     # Everything is first written to a temporary folder, so that a failure leaves the target unchanged.
@@ -52,7 +53,8 @@ def save(evaluation: Evaluation, folder: str | os.PathLike[str]) -> None:
         try:
             evaluation.hierarchy.save(aside / TREE)
             evaluation.curve.save(aside / CURVE)
-            _save_examples(evaluation, aside / EXAMPLES)
+            if isinstance(evaluation, Evaluation):
+                _save_examples(evaluation, aside / EXAMPLES)
             with atomic_write(aside / JSON) as file:
                 json.dump({"format": FORMAT} | evaluation.to_dict(), file, ensure_ascii=False, indent=2)
                 file.write("\n")
@@ -60,8 +62,10 @@ def save(evaluation: Evaluation, folder: str | os.PathLike[str]) -> None:
                 aside.rename(target)
                 return
             (target / JSON).unlink(missing_ok=True)
+            (target / EXAMPLES).unlink(missing_ok=True)
             for name in (TREE, CURVE, EXAMPLES, JSON):
-                (aside / name).replace(target / name)
+                if (aside / name).exists():
+                    (aside / name).replace(target / name)
         finally:
             shutil.rmtree(aside, ignore_errors=True)
     except OSError as error:
@@ -102,6 +106,11 @@ def load(folder: str | os.PathLike[str]) -> Evaluation:
         about = json.loads((place / JSON).read_text(encoding="utf-8"))
         if about.get("format") != FORMAT:
             raise FileError(f"{shown} was written by another version of hedgerow. Evaluate the scores again.")
+        if "bins" in about:
+            raise FileError(
+                f"{shown} was made with {argument('bins', str(about['bins'])[:20])}: it has figures and a curve, "
+                f"but no examples, which are needed here. Evaluate the scores without bins."
+            )
         fingerprint, examples, information = about["tree"]["fingerprint"], about["examples"], about["information"]
         settings = {key: about[key] for key in ("name", "below_label", "confidence", "replicates")}
         settings["warnings"] = tuple(about["warnings"])

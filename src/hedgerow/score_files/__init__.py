@@ -7,6 +7,7 @@ file, counted from 0, and the class. The next room is `infer`.
 
 from hedgerow.score_files.class_columns import ColumnFit, ColumnKind
 from hedgerow.score_files.labels import read_labels
+from hedgerow.score_files.npz import NpzFile
 from hedgerow.score_files.predictions import Written, prediction_writer, write_predictions
 from hedgerow.score_files.progress import Progress, silent
 from hedgerow.score_files.score_file import Block, ScoreFile, Scores, open_reader, open_scores
@@ -17,6 +18,7 @@ __all__ = [
     "ColumnFit",
     "ColumnKind",
     "ColumnNames",
+    "NpzFile",
     "Progress",
     "ScoreFile",
     "Scores",

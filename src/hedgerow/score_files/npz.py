@@ -130,6 +130,16 @@ class NpzFile:
                 )
             yield _Rows(member, file, _read(file, (member.shape[::-1]), member.dtype).T)
 
+    def whole(self, archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+        """Read all of a member."""
+        member = self.header(archive, name)
+        with archive.open(f"{name}.npy") as file:
+            self._parsed(name, file)
+            array = _read(file, member.shape[::-1] if member.fortran else member.shape, member.dtype)
+            if file.read(1):  # past the end, where the archive's checksum is compared
+                raise EOFError(f"there is more in {name!r} than its header says")
+        return array.T if member.fortran else array
+
     def classes(self, archive: zipfile.ZipFile) -> list[str]:
         """Read the names of the score columns."""
         member = self.header(archive, "classes")
