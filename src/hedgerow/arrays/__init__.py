@@ -6,6 +6,7 @@ kind. The tensor part is loaded only when a tensor arrives. The next room is `tr
 
 from hedgerow.arrays import operations
 from hedgerow.arrays.interface import Array, ArrayOps, Check, Indices, Tiers, TreeArrays
+from hedgerow.arrays.numpy_ops import UNIT, sum_rounding
 from hedgerow.arrays.operations import (
     Layout,
     add_down,
@@ -24,6 +25,7 @@ from hedgerow.arrays.operations import (
 from hedgerow.arrays.threads import available_cores, map_row_blocks, row_blocks
 
 __all__ = [
+    "UNIT",
     "Array",
     "ArrayOps",
     "Check",
@@ -47,4 +49,5 @@ __all__ = [
     "row_blocks",
     "sum_ancestors",
     "sum_children",
+    "sum_rounding",
 ]

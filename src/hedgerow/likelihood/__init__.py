@@ -1,19 +1,13 @@
 """Likelihoods q(θ): what a model says about each node of the tree.
 
-In come a classifier's scores θ or leaf probabilities; out go likelihoods of all nodes, on the scale that ranks
-them best. Scores from files come through `score_files`, which is the next room.
+In come a classifier's scores θ, its probabilities, or a few classes per example; out go likelihoods of all nodes,
+on the scale that ranks them best, dense or sparse. Scores from files come through `score_files`, the next room.
 """
 
+from hedgerow.likelihood.columns import from_columns
+from hedgerow.likelihood.entries import from_lineages, from_top
 from hedgerow.likelihood.leaves import SUM_TOLERANCE, from_leaves
-from hedgerow.likelihood.likelihoods import (
-    BOTTOM,
-    ROUNDING,
-    Likelihoods,
-    Scale,
-    check_scale,
-    from_probability,
-    to_probability,
-)
+from hedgerow.likelihood.likelihoods import Likelihoods
 from hedgerow.likelihood.links import (
     conditional_sigmoid,
     conditional_softmax,
@@ -23,15 +17,28 @@ from hedgerow.likelihood.links import (
     ps_softmax,
     softmax_over_nodes,
 )
+from hedgerow.likelihood.restrict import restrict
+from hedgerow.likelihood.scales import (
+    BOTTOM,
+    CERTAIN,
+    ROUNDING,
+    Scale,
+    check_scale,
+    from_probability,
+    to_probability,
+)
+from hedgerow.likelihood.sparse import SparseLikelihoods
 from hedgerow.likelihood.temperature import Judge, Temperature, fit_temperature
 
 __all__ = [
     "BOTTOM",
+    "CERTAIN",
     "ROUNDING",
     "SUM_TOLERANCE",
     "Judge",
     "Likelihoods",
     "Scale",
+    "SparseLikelihoods",
     "Temperature",
     "check_scale",
     "conditional_sigmoid",
@@ -39,10 +46,14 @@ __all__ = [
     "deep_rtc",
     "fit_temperature",
     "flat_softmax",
+    "from_columns",
     "from_leaves",
+    "from_lineages",
     "from_probability",
+    "from_top",
     "multilabel",
     "ps_softmax",
+    "restrict",
     "softmax_over_nodes",
     "to_probability",
 ]

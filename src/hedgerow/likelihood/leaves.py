@@ -53,14 +53,7 @@ def from_leaves(
     >>> likelihood.from_leaves(h, [[2, 1, 1]], renormalise=True).tolist()
     [[1.0, 0.75, 0.5, 0.25, 0.25]]
     """
-    values, names = split_names(probabilities)
-    if classes is not None:
-        given = [str(name) for name in np.asarray(classes, dtype=object).ravel().tolist()]
-        if names is not None and names != given:
-            raise ParameterError(
-                "The column names of the table differ from classes: leave out classes, or pass a plain array."
-            )
-        names = given
+    values, names = column_names(probabilities, classes)
     precision = str(getattr(values, "dtype", "float64")).removeprefix("torch.")
     column = None if names is None else places(hierarchy, names, hierarchy.leaves, "leaves")
     p = as_scores(values, len(hierarchy.leaves), "leaf")
@@ -71,6 +64,19 @@ def from_leaves(
     if renormalise:
         p = namespace(p).astype(p / total, p.dtype)
     return operations.leaf_shares(hierarchy, p)
+
+
+def column_names(table: Any, classes: ArrayLike | None) -> tuple[Any, list[str] | None]:
+    """Return values, and the names of their columns: those of the table or those given, which must not differ."""
+    values, names = split_names(table)
+    if classes is None:
+        return values, names
+    given = [str(name) for name in np.asarray(classes, dtype=object).ravel().tolist()]
+    if names is not None and names != given:
+        raise ParameterError(
+            "The column names of the table differ from classes: leave out classes, or pass a plain array."
+        )
+    return values, given
 
 
 def _checked_sums(hierarchy: Hierarchy, p: Array, tolerance: float | None) -> Array:

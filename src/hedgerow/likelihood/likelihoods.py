@@ -6,32 +6,25 @@ logits distinguish values that round to the same probability: in single precisio
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, final
+from typing import TYPE_CHECKING, Any, TypeVar, cast, final, overload
 
-import array_api_compat
 import numpy as np
-from scipy import special
 
 from hedgerow.arrays import Array, as_rows, as_scores, namespace, ops_of, rounded_down
 from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.likelihood.named_columns import places, split_names
+from hedgerow.likelihood.scales import CERTAIN, ROUNDING, check_scale, to_probability
+from hedgerow.likelihood.sparse import SparseLikelihoods
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
+    from hedgerow.likelihood.scales import Scale
     from hedgerow.tree import Hierarchy
 
 T = TypeVar("T")
-Scale = Literal["probability", "log", "logit"]
-
-BOTTOM: dict[Scale, float] = {"probability": 0.0, "log": -np.inf, "logit": -np.inf}
-"""The likelihood 0 on each scale: the lowest threshold. Nodes that do not exceed it are never answers."""
-ROUNDING = 1e-5
-"""How far above 1 a likelihood may be because of sums in single precision; it then counts as 1."""
-
-_CERTAIN: dict[Scale, float] = {"probability": 1.0, "log": 0.0, "logit": np.inf}
 
 
 @final
@@ -58,8 +51,16 @@ class Likelihoods:
         self._checked = False
         self._derived: dict[Hashable, Any] = {}
 
-    @classmethod
-    def of(cls, hierarchy: Hierarchy, q: Any, scale: Scale | None = None) -> Likelihoods:
+    @overload
+    @staticmethod
+    def of(hierarchy: Hierarchy, q: SparseLikelihoods, scale: Scale | None = None) -> SparseLikelihoods: ...
+
+    @overload
+    @staticmethod
+    def of(hierarchy: Hierarchy, q: Any, scale: Scale | None = None) -> Likelihoods: ...
+
+    @staticmethod
+    def of(hierarchy: Hierarchy, q: Any, scale: Scale | None = None) -> Likelihoods | SparseLikelihoods:
         """Return likelihoods of the nodes of a tree, with their scale.
 
         Parameters
@@ -68,15 +69,15 @@ class Likelihoods:
             The tree.
         q
             [examples, nodes], in node order: an array, a tensor or lists; a table with column names, in any
-            order; or `Likelihoods`, which are returned as they are.
+            order; or `Likelihoods` or `SparseLikelihoods`, which are returned as they are.
         scale
             The scale of plain likelihoods: "probability" (the default), "log" or "logit".
         """
         if scale is not None:
             check_scale(scale)
-        if not isinstance(q, Likelihoods):
+        if not isinstance(q, Likelihoods | SparseLikelihoods):
             scale = scale or "probability"
-            return cls(hierarchy, as_rows(_in_node_order(hierarchy, q, scale), hierarchy), scale)
+            return Likelihoods(hierarchy, as_rows(_in_node_order(hierarchy, q, scale), hierarchy), scale)
         if scale is not None and scale != q.scale:
             raise ParameterError(
                 f"These likelihoods are on the scale {q.scale!r}, not {scale!r}: leave out "
@@ -113,6 +114,10 @@ class Likelihoods:
     def probabilities(self) -> Array:
         """Return the values as probabilities."""
         return to_probability(self.values, self.scale)
+
+    def at(self, nodes: Array) -> Array:
+        """Return the likelihood of one node for each example: [examples] -> same."""
+        return namespace(nodes).take_along_axis(self.values, nodes[:, None], axis=1)[:, 0]
 
     def read(self, work: Callable[[Array, RangeCheck], T]) -> T:
         """Call `work` with the values and a check, which `work` must apply to every block of rows.
@@ -158,7 +163,7 @@ def _in_node_order(hierarchy: Hierarchy, q: Any, scale: Scale) -> Any:
     # The root is optional, as in score files.
     others = np.take(values, places(hierarchy, names, nodes[1:], "nodes"), axis=-1)
     others = as_scores(others, len(hierarchy) - 1, "node but the root")
-    return np.concatenate([np.full_like(others[..., :1], _CERTAIN[scale]), others], axis=-1)
+    return np.concatenate([np.full_like(others[..., :1], CERTAIN[scale]), others], axis=-1)
 
 
 @final
@@ -217,36 +222,3 @@ class RangeCheck:
 
 def _at_most_1(q: Array) -> Array:
     return namespace(q).clip(q, max=1.0)
-
-
-def check_scale(scale: Any) -> None:
-    """Raise an error for anything that is not the name of a scale."""
-    if scale not in BOTTOM:
-        raise ParameterError(f"scale must be {', '.join(map(repr, BOTTOM))}, not {scale!r}.")
-
-
-def to_probability(x: Array, scale: Scale) -> Array:
-    """Return likelihoods as probabilities: NumPy in, NumPy out; torch in, torch out.
-
-    >>> to_probability(np.array([-1.0, 0.0, np.inf]), "logit").round(2).tolist()
-    [0.27, 0.5, 1.0]
-    """
-    if scale == "probability":
-        return x
-    if array_api_compat.is_torch_array(x):
-        return x.exp() if scale == "log" else x.sigmoid()
-    return np.exp(x) if scale == "log" else np.asarray(special.expit(x))
-
-
-def from_probability(tau: ArrayLike, scale: Scale) -> NDArray[np.float64]:
-    """Convert thresholds from probabilities to another scale; values outside 0 .. 1 count as 0 or 1.
-
-    >>> from_probability([0.0, 0.5, 1.0], "logit").tolist()
-    [-inf, 0.0, inf]
-    """
-    given = np.asarray(tau, dtype=np.float64)
-    if scale == "probability":
-        return given
-    with np.errstate(divide="ignore"):
-        inside = np.clip(given, 0, 1)
-        return np.asarray(np.log(inside) if scale == "log" else special.logit(inside))

@@ -15,8 +15,8 @@ import numpy as np
 
 from hedgerow.arrays import Array, as_scores, namespace, operations, ops_of
 from hedgerow.errors import ParameterError
-from hedgerow.likelihood.likelihoods import Scale, check_scale
 from hedgerow.likelihood.named_columns import places, split_names
+from hedgerow.likelihood.scales import Scale, check_scale
 
 if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy

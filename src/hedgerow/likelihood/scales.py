@@ -1,0 +1,58 @@
+"""The scales of likelihoods: probabilities, their logarithms, their logits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import array_api_compat
+import numpy as np
+from scipy import special
+
+from hedgerow.errors import ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from hedgerow.arrays import Array
+
+Scale = Literal["probability", "log", "logit"]
+
+BOTTOM: dict[Scale, float] = {"probability": 0.0, "log": -np.inf, "logit": -np.inf}
+"""The likelihood 0 on each scale: the lowest threshold. Nodes that do not exceed it are never answers."""
+CERTAIN: dict[Scale, float] = {"probability": 1.0, "log": 0.0, "logit": np.inf}
+"""The likelihood 1 on each scale."""
+ROUNDING = 1e-5
+"""How far above 1 a likelihood may be because of sums in single precision; it then counts as 1."""
+
+
+def check_scale(scale: Any) -> None:
+    """Raise an error for anything that is not the name of a scale."""
+    if not isinstance(scale, str) or scale not in BOTTOM:
+        raise ParameterError(f"scale must be {', '.join(map(repr, BOTTOM))}, not {scale!r}.")
+
+
+def to_probability(x: Array, scale: Scale) -> Array:
+    """Return likelihoods as probabilities: NumPy in, NumPy out; torch in, torch out.
+
+    >>> to_probability(np.array([-1.0, 0.0, np.inf]), "logit").round(2).tolist()
+    [0.27, 0.5, 1.0]
+    """
+    if scale == "probability":
+        return x
+    if array_api_compat.is_torch_array(x):
+        return x.exp() if scale == "log" else x.sigmoid()
+    return np.exp(x) if scale == "log" else np.asarray(special.expit(x))
+
+
+def from_probability(tau: ArrayLike, scale: Scale) -> NDArray[np.float64]:
+    """Convert thresholds from probabilities to another scale; values outside 0 .. 1 count as 0 or 1.
+
+    >>> from_probability([0.0, 0.5, 1.0], "logit").tolist()
+    [-inf, 0.0, inf]
+    """
+    given = np.asarray(tau, dtype=np.float64)
+    if scale == "probability":
+        return given
+    with np.errstate(divide="ignore"):
+        inside = np.clip(given, 0, 1)
+        return np.asarray(np.log(inside) if scale == "log" else special.logit(inside))

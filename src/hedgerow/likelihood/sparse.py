@@ -1,0 +1,247 @@
+"""Sparse likelihoods: for each example a short list of nodes; every other node has likelihood 0.
+
+Tools that name a few classes per example, the five best or one lineage, give these. Work and memory grow with the
+number of listed nodes, not with the size of the tree.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar, cast, final
+
+import numpy as np
+
+from hedgerow.arrays import as_numpy
+from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.likelihood.scales import BOTTOM, CERTAIN, ROUNDING, check_scale, to_probability
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from hedgerow.likelihood.likelihoods import Likelihoods
+    from hedgerow.likelihood.scales import Scale
+    from hedgerow.tree import Hierarchy, Indices
+
+T = TypeVar("T")
+
+
+@final
+class SparseLikelihoods:
+    """Likelihoods of a few nodes for each of some examples, with their scale.
+
+    A node that is not listed has likelihood 0; the root, which is never listed, has 1. `likelihood.from_top` and
+    `likelihood.from_lineages` make these, and every function that takes likelihoods accepts them. The arrays must
+    not be changed afterwards.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree.
+    start
+        [examples + 1] Where the entries of each example start, and where the last ones end.
+    node
+        [entries] The listed nodes: indices, ascending within each example, without the root.
+    value
+        [entries] Their likelihoods. Entries with likelihood 0 are dropped.
+    scale
+        The scale of the values: "probability" (the default), "log" or "logit".
+
+    Examples
+    --------
+    >>> from hedgerow import Hierarchy
+    >>> h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+    >>> q = SparseLikelihoods(h, [0, 1, 1], [2], [0.75])  # two examples, of which the second lists nothing
+    >>> q.dense().values.tolist()
+    [[1.0, 0.0, 0.75], [1.0, 0.0, 0.0]]
+    """
+
+    def __init__(
+        self,
+        hierarchy: Hierarchy,
+        start: ArrayLike,
+        node: ArrayLike,
+        value: ArrayLike,
+        scale: Scale = "probability",
+    ) -> None:
+        check_scale(scale)
+        first, nodes = (as_numpy(each).astype(np.int64, copy=False) for each in (start, node))
+        values = as_numpy(value).astype(np.float64, copy=False)
+        _check_layout(hierarchy, first, nodes, values)
+        values = _in_range(hierarchy, first, nodes, values, scale)
+        kept = values > BOTTOM[scale]
+        if not kept.all():
+            first, nodes, values = np.append(0, np.cumsum(kept))[first], nodes[kept], values[kept]
+        self._fill(hierarchy, first, nodes, values, scale)
+
+    @classmethod
+    def checked(
+        cls, hierarchy: Hierarchy, start: Indices, node: Indices, value: NDArray[np.float64], scale: Scale
+    ) -> SparseLikelihoods:
+        """Return likelihoods without a check: they were checked, or are in order and in range by design."""
+        q = object.__new__(cls)
+        q._fill(hierarchy, start, node, value, scale)
+        return q
+
+    def _fill(
+        self, hierarchy: Hierarchy, start: Indices, node: Indices, value: NDArray[np.float64], scale: Scale
+    ) -> None:
+        self.hierarchy = hierarchy
+        self.scale: Scale = scale
+        self.start = start
+        """[examples + 1] Where the entries of each example start, and where the last ones end."""
+        self.node = node
+        """[entries] The listed nodes, ascending within each example; never the root."""
+        self.value = value
+        """[entries] Their likelihoods, float64; never 0."""
+        self._derived: dict[Hashable, Any] = {}
+
+    @classmethod
+    def join(cls, parts: Sequence[SparseLikelihoods]) -> SparseLikelihoods:
+        """Concatenate the examples of several parts, which must have the same tree and scale."""
+        if not parts:
+            raise ParameterError("There is nothing to join: give at least one part.")
+        base = parts[0]
+        for part in parts:
+            if part.scale != base.scale or part.hierarchy != base.hierarchy:
+                raise ParameterError("Only likelihoods with the same tree and scale can be joined.")
+        start = np.append(0, np.cumsum(np.concatenate([part.count for part in parts])))
+        node, value = (np.concatenate([getattr(part, name) for part in parts]) for name in ("node", "value"))
+        return cls.checked(base.hierarchy, start, node, value, base.scale)
+
+    @cached_property
+    def count(self) -> Indices:
+        """[examples] Number of nodes listed for each example."""
+        return np.diff(self.start)
+
+    @cached_property
+    def row(self) -> Indices:
+        """[entries] The example that each entry belongs to."""
+        return np.repeat(np.arange(len(self)), self.count)
+
+    def probabilities(self) -> NDArray[np.float64]:
+        """Return the values of the entries as probabilities."""
+        return np.asarray(to_probability(self.value, self.scale))
+
+    def at(self, nodes: Indices) -> NDArray[np.float64]:
+        """Return the likelihood of one node for each example: [examples] -> same."""
+        result = np.where(nodes == 0, CERTAIN[self.scale], BOTTOM[self.scale])
+        if not len(self.node):
+            return result
+        wide = len(self.hierarchy)
+        listed, wanted = self.row * wide + self.node, np.arange(len(self)) * wide + nodes
+        place = np.minimum(np.searchsorted(listed, wanted), len(listed) - 1)
+        return np.where(listed[place] == wanted, self.value[place], result)
+
+    @cached_property
+    def above(self) -> Indices:
+        """[entries] The position of the nearest listed ancestor of each entry; -1 if only the root is above it."""
+        # Whatever stands between an entry and its ancestor has ended before the entry starts. Pointers that skip
+        # only such nodes can be followed from one to the next, so that the distance doubles in each round.
+        above = np.arange(len(self.node)) - 1
+        lowest = np.repeat(self.start[:-1], self.count)
+        end = self.hierarchy.end[self.node]
+        while True:
+            above[above < lowest] = -1
+            wrong = np.flatnonzero(above >= 0)
+            wrong = wrong[end[above[wrong]] <= self.node[wrong]]
+            if not len(wrong):
+                return above
+            above[wrong] = above[above[wrong]]
+
+    def growing(self) -> NDArray[np.bool_]:
+        """Return, for each example, whether a node is more likely than a listed ancestor of it.
+
+        >>> from hedgerow import Hierarchy
+        >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+        >>> SparseLikelihoods(h, [0, 2, 4], [1, 2, 1, 3], [0.5, 0.6, 0.8, 0.8]).growing().tolist()
+        [True, False]
+        """
+        below = np.flatnonzero(self.above >= 0)
+        grows = below[self.value[below] > self.value[self.above[below]]]
+        result = np.zeros(len(self), dtype=bool)
+        result[self.row[grows]] = True
+        return result
+
+    def dense(self) -> Likelihoods:
+        """Return the likelihoods of all nodes: for small trees, since memory is examples x nodes."""
+        from hedgerow.likelihood.likelihoods import Likelihoods
+
+        values = np.full((len(self), len(self.hierarchy)), BOTTOM[self.scale])
+        values[:, 0] = CERTAIN[self.scale]
+        values[self.row, self.node] = self.value
+        return Likelihoods.checked(self.hierarchy, values, self.scale)
+
+    def derived(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the result of `make`, called once per key."""
+        if key not in self._derived:
+            self._derived[key] = make()
+        return cast("T", self._derived[key])
+
+    def has(self, key: Hashable) -> bool:
+        """Return whether something has been derived under a key."""
+        return key in self._derived
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    def __getitem__(self, rows: slice | NDArray[Any] | list[int]) -> SparseLikelihoods:
+        """Return some of the examples: a slice, a mask or positions."""
+        if isinstance(rows, slice) and rows.step in (None, 1):
+            first, last, _ = rows.indices(len(self))
+            start = self.start[first : max(first, last) + 1]
+            entries = slice(int(start[0]), int(start[-1]))
+            return self.checked(
+                self.hierarchy, start - start[0], self.node[entries], self.value[entries], self.scale
+            )
+        chosen = np.arange(len(self))[rows]
+        count = self.count[chosen]
+        start = np.append(0, np.cumsum(count))
+        place = np.arange(start[-1]) + np.repeat(self.start[chosen] - start[:-1], count)
+        return self.checked(self.hierarchy, start, self.node[place], self.value[place], self.scale)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SparseLikelihoods.checked, (self.hierarchy, self.start, self.node, self.value, self.scale)
+
+    def __repr__(self) -> str:
+        return (
+            f"SparseLikelihoods({len(self):,} examples, {len(self.node):,} entries, "
+            f"{len(self.hierarchy):,} nodes, scale {self.scale!r})"
+        )
+
+
+def _check_layout(hierarchy: Hierarchy, start: Indices, node: Indices, value: NDArray[np.float64]) -> None:
+    """Raise an error unless the arrays have the shapes and the order that `SparseLikelihoods` describes."""
+    if start.ndim != 1 or not len(start) or start[0] != 0 or np.any(np.diff(start) < 0) or start[-1] != len(node):
+        raise ScoreError(
+            "start must say where the entries of each example start, and where the last ones end: from 0, never "
+            "falling, up to the number of entries."
+        )
+    if node.ndim != 1 or node.shape != value.shape:
+        raise ScoreError(f"node and value need one entry each; got shapes {node.shape} and {value.shape}.")
+    if len(node) and not (node.min() > 0 and node.max() < len(hierarchy)):
+        raise ScoreError(f"Listed nodes must be 1 to {len(hierarchy) - 1}; the root, 0, is never listed.")
+    falls = np.flatnonzero(np.diff(node) <= 0) + 1
+    inside = np.setdiff1d(falls, start)
+    if len(inside):
+        raise ScoreError(
+            f"Nodes must ascend within each example; entry {inside[0]} does not. likelihood.from_lineages takes "
+            f"entries in any order."
+        )
+
+
+def _in_range(
+    hierarchy: Hierarchy, start: Indices, node: Indices, value: NDArray[np.float64], scale: Scale
+) -> NDArray[np.float64]:
+    """Return the values, those just above 1 lowered to it; raise an error for NaN and for impossible ones."""
+    bad = np.isnan(value) if scale != "probability" else ~((value >= 0) & (value <= 1 + ROUNDING))
+    if bad.any():
+        entry = int(np.argmax(bad))
+        row = int(np.searchsorted(start, entry, "right")) - 1
+        wanted = "lie between 0 and 1" if scale == "probability" else "be numbers"
+        raise ScoreError(
+            f"Likelihoods must {wanted}; example {row} has {value[entry]:.6g} for "
+            f"{hierarchy.names[node[entry]]!r}."
+        )
+    return np.minimum(value, 1.0) if scale == "probability" else value
