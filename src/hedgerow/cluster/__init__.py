@@ -1,0 +1,27 @@
+"""Many parts, on this machine or on many: the same evaluation, however the parts are shared out.
+
+In come score files, or functions that make blocks of examples where they are needed, and a Dask client if there is
+one; out goes one evaluation, one builder, or a file of answers for every part. Without a client, the parts are
+worked through one after the other, and Dask is not needed. A part that fails does not stop the others. The next
+room is `study`.
+"""
+
+from hedgerow.cluster.client import connect
+from hedgerow.cluster.engine import Failure, PartsError
+from hedgerow.cluster.evaluating import build, evaluate, merge
+from hedgerow.cluster.predicting import predict
+from hedgerow.cluster.sources import FileSource, MadeSource, Source, expand
+
+__all__ = [
+    "Failure",
+    "FileSource",
+    "MadeSource",
+    "PartsError",
+    "Source",
+    "build",
+    "connect",
+    "evaluate",
+    "expand",
+    "merge",
+    "predict",
+]
