@@ -5,7 +5,15 @@ verb is a function with `@app.command()` that parses, calls the library and prin
 the function, so that `hedgerow --help` stays quick.
 """
 
-from hedgerow.cli import compare, doctor, evaluate, predict, study, train  # noqa: F401  (importing a verb registers it)
+from hedgerow.cli import (  # noqa: F401  (importing a verb registers it)
+    compare,
+    doctor,
+    evaluate,
+    merge,
+    predict,
+    study,
+    train,
+)
 from hedgerow.cli.app import BAD_INPUT, app, main
 
 __all__ = ["BAD_INPUT", "app", "main"]

@@ -38,6 +38,17 @@ from hedgerow.cli.options import (
     open_any_scores,
     write_json,
 )
+from hedgerow.cli.parts import (
+    SchedulerOption,
+    WorkersOption,
+    connected,
+    end_with_failures,
+    is_many,
+    keywords,
+    name_of_parts,
+    parts_bar,
+)
+from hedgerow.errors import ParameterError
 
 
 class Against(StrEnum):
@@ -53,10 +64,11 @@ class Against(StrEnum):
 )
 def compare(
     systems: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
             metavar="A B [C ...]",
-            help="Evaluation folders, training runs, or score files with --tree.",
+            help="Evaluation folders, training runs, or score files with --tree; a pattern in quotes, such as "
+            "'a/*.npz', is one model whose scores are in parts.",
             show_default=False,
         ),
     ],
@@ -86,13 +98,18 @@ def compare(
     bootstrap: Annotated[
         int, typer.Option(metavar="N", min=0, help="Number of paired bootstrap replicates; 0 for none.")
     ] = 1000,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
 ) -> None:
     """Compare several models, and say whether their differences are real."""
+    from hedgerow import cluster
     from hedgerow.measure import MEMBERS, Evaluation, compare, evaluate, read_or_evaluate
     from hedgerow.show import print_comparison
 
-    inside = [system / name for system in systems for name in MEMBERS]
-    check_outputs(json_file, figure, inputs=(*systems, *inside, tree))
+    single = [Path(system) for system in systems if not is_many([system])]
+    parts = [Path(part) for system in systems if cluster.is_pattern(system) for part in cluster.expand([system])]
+    inside = [system / name for system in single for name in MEMBERS]
+    check_outputs(json_file, figure, inputs=(*single, *parts, *inside, tree))
     draw = drawing(figure, rules)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
     hierarchy = None if tree_file is None else tree_file.read()
@@ -102,14 +119,32 @@ def compare(
 
     reading = ScoreReading(logits, renormalise, label_column, id_column, class_columns, class_prefix, delimiter)
 
-    def evaluation(path: Path) -> Evaluation:
+    def evaluation(system: str, client: Any) -> Evaluation:
+        if is_many([system]):
+            if hierarchy is None:
+                raise ParameterError(f"{system} names score files, which need a tree: give --tree TREE.")
+            builder = cluster.build(
+                cluster.expand([system]),
+                hierarchy,
+                client,
+                reading=keywords(reading),
+                progress=parts_bar,
+                **options,
+            )
+            return builder.compute(name=name_of_parts([system]))
+        path = Path(system)
         if not is_run(path):
             return read_or_evaluate(path, hierarchy, reading=reading.keywords, progress=bar, **options)
         opened = open_any_scores(path, None, None, ScoreReading(), labels=True)
         return evaluate(opened.hierarchy, opened, name=name_of(path), progress=bar, **options)
 
+    try:
+        with connected(workers, scheduler) as client:
+            evaluations = [evaluation(system, client) for system in systems]
+    except cluster.PartsError as error:
+        end_with_failures(error, "Nothing is compared: the figures would not be those of all parts.")
     found = compare(
-        [evaluation(path) for path in systems],
+        evaluations,
         reference="best" if against is Against.best else 0,
         replicates=bootstrap,
         progress=bar,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,7 +30,6 @@ from hedgerow.cli.options import (
     RootOption,
     RulesOption,
     ScoreReading,
-    ScoresArgument,
     SeparatorOption,
     TreeFile,
     TreeFormatOption,
@@ -42,16 +41,33 @@ from hedgerow.cli.options import (
     open_any_scores,
     write_json,
 )
+from hedgerow.cli.parts import (
+    PartsArgument,
+    SchedulerOption,
+    WorkersOption,
+    check_parts,
+    connected,
+    end_with_failures,
+    is_many,
+    keywords,
+    local,
+    name_of_parts,
+    parts_bar,
+)
+
+if TYPE_CHECKING:
+    from hedgerow.measure import BinnedEvaluation, Evaluation, EvaluationBuilder
 
 
 @app.command(
     epilog="Examples:\n\nhedgerow evaluate scores.npz --tree tree.csv\n\n"
     "hedgerow evaluate scores.csv --tree tree.csv --logits -o results/model-a --figure curves.pdf\n\n"
     "hedgerow evaluate scores.parquet --tree tree.csv --bootstrap 1000 --json figures.json\n\n"
+    "hedgerow evaluate 'scores/*.parquet' --tree tree.csv --workers 8 -o results/all\n\n"
     "hedgerow evaluate runs/quick --data new.npz"
 )
 def evaluate(
-    scores: ScoresArgument,
+    scores: PartsArgument,
     tree: TreeOption = None,
     data: DataOption = None,
     tree_format: TreeFormatOption = None,
@@ -78,28 +94,48 @@ def evaluate(
     bootstrap: Annotated[
         int, typer.Option(metavar="N", min=0, help="Add intervals from N bootstrap replicates, such as 1000.")
     ] = 0,
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            "--state",
+            metavar="FILE",
+            help="Write what hedgerow merge needs of these examples; figures only if asked for.",
+            show_default=False,
+        ),
+    ] = None,
+    bins: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=2,
+            help="Keep sums at N thresholds, not examples: bounded memory; every figure gets a bracket.",
+            show_default=False,
+        ),
+    ] = None,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
 ) -> None:
     """Measure a model's scores at every trade-off between being right and being specific."""
-    from hedgerow import measure
-    from hedgerow.measure import MEMBERS, try_evaluation_folder
+    from hedgerow.measure import MEMBERS, measured, try_evaluation_folder
     from hedgerow.show import print_evaluation
 
-    check_outputs(json_file, figure, folder=output, members=MEMBERS, inputs=(scores, tree, data))
+    many = is_many(scores) or any(given is not None for given in (state, bins, workers, scheduler))
+    check_outputs(json_file, figure, state, folder=output, members=MEMBERS, inputs=(*local(scores), tree, data))
     if output is not None:
         try_evaluation_folder(output)
     draw = drawing(figure, rules)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
     reading = ScoreReading(logits, renormalise, label_column, id_column, class_columns, class_prefix, delimiter)
-    opened = open_any_scores(scores, tree_file, data, reading, labels=True)
-    found = measure.evaluate(
-        opened.hierarchy,
-        opened,
-        name=name_of(scores),
-        information=information.value,
-        below_label=below_label.value,
-        replicates=bootstrap,
-        progress=bar,
-    )
+    settings: dict[str, Any] = {"information": information.value, "below_label": below_label.value}
+    found: Evaluation | BinnedEvaluation
+    if many:
+        tree_file = check_parts(scores, tree_file, data)
+        builder = _builder(scores, tree_file, reading, state, workers, scheduler, bins=bins, **settings)
+        if state is not None and all(path is None for path in (output, json_file, figure)):
+            return
+        found = measured(builder, name=name_of_parts(scores), replicates=bootstrap, progress=bar)
+    else:
+        found = _evaluated(Path(scores[0]), tree_file, data, reading, replicates=bootstrap, **settings)
     again = [
         *([] if tree_file is None else tree_file.arguments),
         *reading.arguments,
@@ -108,8 +144,8 @@ def evaluate(
     print_evaluation(
         found,
         Output(),
-        predict=shlex.join([str(scores), *([] if data is None else ["--data", str(data)]), *again]),
-        compare=shlex.join([str(scores), "OTHER", *again] if output is None else [str(output), "OTHER"]),
+        predict=shlex.join([*scores, *([] if data is None else ["--data", str(data)]), *again]),
+        compare=shlex.join([*scores[:1], "OTHER", *again] if output is None else [str(output), "OTHER"]),
     )
     if output is not None:
         with bar("Saving", None):
@@ -118,3 +154,50 @@ def evaluate(
     if json_file is not None:
         write_json(json_file, found.to_dict())
     draw([found])
+
+
+def _evaluated(
+    scores: Path, tree: TreeFile | None, data: Path | None, reading: ScoreReading, **options: Any
+) -> Evaluation:
+    """Evaluate one file, or a training run."""
+    from hedgerow import measure
+
+    opened = open_any_scores(scores, tree, data, reading, labels=True)
+    return measure.evaluate(opened.hierarchy, opened, name=name_of(scores), progress=bar, **options)
+
+
+def _builder(
+    scores: list[str],
+    tree: TreeFile,
+    reading: ScoreReading,
+    state: Path | None,
+    workers: int | None,
+    scheduler: str | None,
+    **settings: Any,
+) -> EvaluationBuilder:
+    """Return what all parts give, and write it if asked to; if parts fail, finish the others and end."""
+    from hedgerow import cluster
+
+    try:
+        with connected(workers, scheduler) as client:
+            builder = cluster.build(
+                cluster.expand(scores),
+                tree.read(),
+                client,
+                reading=keywords(reading),
+                progress=parts_bar,
+                **settings,
+            )
+    except cluster.PartsError as error:
+        if state is None or error.finished is None:
+            end_with_failures(error, "Nothing is written: the figures would not be those of all parts.")
+        error.finished.save(state)
+        end_with_failures(
+            error,
+            f"The state of the other parts is in {state}. Evaluate these again into another state, then: hedgerow "
+            f"merge {state} OTHER",
+        )
+    if state is not None:
+        builder.save(state)
+        typer.echo(f"The state is in {state}. To put states together: hedgerow merge STATE... -o DIR", err=True)
+    return builder

@@ -22,7 +22,6 @@ from hedgerow.tree import FORMATS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from hedgerow.measure import Evaluation
     from hedgerow.score_files import Scores
     from hedgerow.tree import Hierarchy
 
@@ -348,7 +347,7 @@ def check_outputs(
             try_file(path)
 
 
-def drawing(path: Path | None, rules: str | None) -> Callable[[Sequence[Evaluation]], None]:
+def drawing(path: Path | None, rules: str | None) -> Callable[[Sequence[Any]], None]:
     """Return the function that draws the figure; without matplotlib, print a notice and draw nothing."""
     marked = _rules(rules)
     if path is None:
@@ -366,7 +365,7 @@ def drawing(path: Path | None, rules: str | None) -> Callable[[Sequence[Evaluati
         Console(stderr=True).print(notice, style="yellow", markup=False)
         return lambda _: None
 
-    def draw(evaluations: Sequence[Evaluation]) -> None:
+    def draw(evaluations: Sequence[Any]) -> None:
         OperatingCurveDisplay.from_evaluations(evaluations).save(path, rules=marked)
         typer.echo(f"The figure is in {path}.", err=True)
 

@@ -9,8 +9,8 @@ room is `study`.
 from hedgerow.cluster.client import connect
 from hedgerow.cluster.engine import Failure, PartsError
 from hedgerow.cluster.evaluating import build, evaluate, merge
-from hedgerow.cluster.predicting import predict
-from hedgerow.cluster.sources import FileSource, MadeSource, Source, expand
+from hedgerow.cluster.predicting import output_names, predict
+from hedgerow.cluster.sources import FileSource, MadeSource, Source, expand, is_pattern, is_remote
 
 __all__ = [
     "Failure",
@@ -22,6 +22,9 @@ __all__ = [
     "connect",
     "evaluate",
     "expand",
+    "is_pattern",
+    "is_remote",
     "merge",
+    "output_names",
     "predict",
 ]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
 from hedgerow.cluster.engine import Job, PartsError, run, unseen
 from hedgerow.cluster.sources import as_sources
-from hedgerow.errors import FileError, ParameterError
-from hedgerow.measure import EvaluationBuilder, State, evaluation_of, evaluation_state
+from hedgerow.errors import ParameterError
+from hedgerow.measure import EvaluationBuilder, State, evaluation_of, evaluation_state, measured
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -139,23 +141,46 @@ def evaluate(
         below_label=below_label,
         bins=bins,
     )
-    return builder.compute(name=name) if bins is None else builder.compute_binned(name=name)
+    return measured(builder, name=name)
 
 
-def merge(paths: Sequence[str | os.PathLike[str]]) -> EvaluationBuilder:
+def merge(
+    paths: Sequence[str | os.PathLike[str]], *, done: Callable[[], None] = lambda: None
+) -> EvaluationBuilder:
     """Return one builder from states that were made anywhere, in any order; see `EvaluationBuilder.save`.
 
-    States of other trees, settings or versions are refused, with the file and the difference named.
+    States of other trees, settings or versions are refused, with the file and the difference named, and so is a
+    state that comes twice.
+
+    Parameters
+    ----------
+    paths
+        The states.
+    done
+        Called after each of them.
     """
     if not paths:
         raise ParameterError("There are no states to merge.")
-    first, *others = (os.fspath(path) for path in paths)
-    whole = EvaluationBuilder.load(first)
-    for path in others:
-        try:
-            whole.merge(EvaluationBuilder.load(path))
-        except FileError:
-            raise
-        except ParameterError as error:
-            raise ParameterError(f"{first} and {path} do not belong together. {error}") from None
+    seen: dict[bytes, str] = {}
+    whole: EvaluationBuilder | None = None
+    for path in [os.fspath(given) for given in paths]:
+        builder = EvaluationBuilder.load(path)
+        with Path(path).open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").digest()
+        if digest in seen:
+            raise ParameterError(f"{seen[digest]} and {path} are the same state, which would count twice.")
+        seen[digest] = path
+        if whole is None:
+            whole = builder
+        else:
+            _merge_into(whole, builder, os.fspath(paths[0]), path)
+        done()
+    assert whole is not None  # noqa: S101  (there are paths)
     return whole
+
+
+def _merge_into(whole: EvaluationBuilder, builder: EvaluationBuilder, first: str, path: str) -> None:
+    try:
+        whole.merge(builder)
+    except ParameterError as error:
+        raise ParameterError(f"{first} and {path} do not belong together. {error}") from None

@@ -13,7 +13,7 @@ from hedgerow.measure.calibration import calibration_error
 from hedgerow.measure.comparison import SystemComparison, compare
 from hedgerow.measure.curve import OperatingCurve, intercept
 from hedgerow.measure.evaluation import Answers, Evaluation, Measured
-from hedgerow.measure.evaluation_builder import EvaluationBuilder, evaluate
+from hedgerow.measure.evaluation_builder import EvaluationBuilder, evaluate, measured
 from hedgerow.measure.events import Events
 from hedgerow.measure.folder import MEMBERS, read_or_evaluate, try_evaluation_folder
 from hedgerow.measure.metrics import BelowLabel, Comparison, Metric
@@ -44,6 +44,7 @@ __all__ = [
     "evaluation_of",
     "evaluation_state",
     "intercept",
+    "measured",
     "metrics",
     "natural",
     "operating_curve",

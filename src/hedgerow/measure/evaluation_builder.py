@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.arrays import as_numpy, namespace
-from hedgerow.errors import ParameterError, ScoreError, counted
+from hedgerow.errors import ParameterError, ScoreError, argument, counted
 from hedgerow.infer import RULES
 from hedgerow.likelihood import Likelihoods, check_scale, to_probability
 from hedgerow.measure import bootstrap
@@ -363,6 +363,20 @@ def evaluate(
     with progress("Drawing the curve", None):
         evaluation = builder.compute(name=name, warnings=getattr(scores, "warnings", ()))
     return _with_intervals(evaluation, replicates, confidence, seed, progress) if replicates else evaluation
+
+
+def measured(
+    builder: EvaluationBuilder, *, name: str = "scores", replicates: int = 0, progress: Progress = silent
+) -> Evaluation | BinnedEvaluation:
+    """Return the evaluation that a builder gives, binned or not, with bootstrap intervals if asked for."""
+    if builder.bins is None:
+        evaluation = builder.compute(name=name)
+        return _with_intervals(evaluation, replicates, 0.95, 0, progress) if replicates else evaluation
+    if replicates:
+        raise ParameterError(
+            f"Bins keep no examples to draw from: leave out {argument('bootstrap', str(replicates))}."
+        )
+    return builder.compute_binned(name=name)
 
 
 def _with_intervals(

@@ -10,14 +10,15 @@ from rich.text import Text
 
 from hedgerow.errors import counted
 from hedgerow.likelihood import to_probability
+from hedgerow.measure import BinnedEvaluation
 from hedgerow.show.terminal import print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.console import Console
 
-    from hedgerow.measure import Difference, Evaluation, SystemComparison
+    from hedgerow.measure import Difference, Evaluation, Measured, SystemComparison
     from hedgerow.score_files import Written
 
 MEANINGS = {
@@ -45,7 +46,7 @@ _VERDICTS = {None: (" ", ""), "better": ("▲", "green"), "worse": ("▼", "red"
 
 
 def print_evaluation(
-    evaluation: Evaluation,
+    evaluation: Evaluation | BinnedEvaluation,
     console: Console,
     *,
     predict: str = "SCORES --tree TREE",
@@ -126,18 +127,25 @@ def print_written(written: Written, output: str, warnings: Sequence[str], consol
         console.print(Text(f"Warning: {warning}", style="yellow"))
 
 
-def _print_summary(evaluation: Evaluation, console: Console) -> None:
-    interval = [f"{evaluation.confidence:.0%} interval"] if evaluation.intervals else []
+def _print_summary(evaluation: Evaluation | BinnedEvaluation, console: Console) -> None:
+    heading, ranges = _ranges(evaluation)
     rows = []
     for name, value in evaluation.summary.items():
-        found = evaluation.intervals.get(name)
-        spread = [_range(found.low, found.high) if found else ""] if evaluation.intervals else []
+        spread = [_range(*ranges[name]) if name in ranges else ""] if ranges else []
         rows.append([name, _percent(value), *spread, MEANINGS.get(name, "")])
-    print_table(console, ["figure", "%", *interval, "what it means"], rows, prose=True)
+    print_table(console, ["figure", "%", *([heading] if ranges else []), "what it means"], rows, prose=True)
     console.print()
 
 
-def _print_rules(evaluation: Evaluation, console: Console) -> None:
+def _ranges(evaluation: Evaluation | BinnedEvaluation) -> tuple[str, Mapping[str, tuple[float, float]]]:
+    """Return the ranges of the figures, and what they are called."""
+    if isinstance(evaluation, BinnedEvaluation):
+        return "exact value lies in", evaluation.brackets
+    intervals = {name: (found.low, found.high) for name, found in evaluation.intervals.items()}
+    return f"{evaluation.confidence:.0%} interval", intervals
+
+
+def _print_rules(evaluation: Measured, console: Console) -> None:
     rows = [
         [rule.replace("_", " "), *(_percent(values[column]) for column in _RULE_COLUMNS)]
         for rule, values in evaluation.rules.items()
@@ -146,7 +154,7 @@ def _print_rules(evaluation: Evaluation, console: Console) -> None:
     console.print()
 
 
-def _safe_threshold(evaluation: Evaluation) -> str | None:
+def _safe_threshold(evaluation: Measured) -> str | None:
     """Return the threshold at which 95 % of the answers are right, a probability in few digits; or None."""
     point = evaluation.points.get("R@95C")
     if point is None or point["recall"] == 0:
