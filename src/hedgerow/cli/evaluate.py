@@ -145,6 +145,7 @@ def evaluate(
         found,
         Output(),
         predict=shlex.join([*scores, *([] if data is None else ["--data", str(data)]), *again]),
+        answers="'answers/*.csv'" if is_many(scores) else "answers.csv",
         compare=shlex.join([*scores[:1], "OTHER", *again] if output is None else [str(output), "OTHER"]),
     )
     if output is not None:

@@ -50,6 +50,7 @@ def print_evaluation(
     console: Console,
     *,
     predict: str = "SCORES --tree TREE",
+    answers: str = "answers.csv",
     compare: str = "THIS OTHER",
 ) -> None:
     """Print the figures of an evaluation, what they mean, and what to do next.
@@ -58,8 +59,8 @@ def print_evaluation(
     ----------
     evaluation, console
         What to print, and where.
-    predict, compare
-        The arguments of these commands in the advice at the end, quoted for a shell.
+    predict, answers, compare
+        The arguments of these commands in the advice at the end, quoted for a shell; where to write the answers.
     """
     hierarchy = evaluation.hierarchy
     examples = counted(len(evaluation), "example", "examples")
@@ -81,7 +82,7 @@ def print_evaluation(
             f"{there['recall']:.1%} of the labels' information. On new examples, both will differ somewhat.\n"
         )
         console.print(Text(said))
-        step = f"answer with this threshold:\n  hedgerow predict {predict} --tau {tau} -o answers.csv"
+        step = f"answer with this threshold:\n  hedgerow predict {predict} --tau {tau} -o {answers}"
     # Not wrapped, so that the command can be copied as one line.
     console.print(Text(f"Next: {step}", style="bold"), soft_wrap=True)
 
