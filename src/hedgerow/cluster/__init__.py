@@ -11,6 +11,7 @@ from hedgerow.cluster.engine import Failure, PartsError
 from hedgerow.cluster.evaluating import build, evaluate, merge
 from hedgerow.cluster.predicting import output_names, predict
 from hedgerow.cluster.sources import FileSource, MadeSource, Source, expand, is_pattern, is_remote
+from hedgerow.cluster.tasks import run_tasks
 
 __all__ = [
     "Failure",
@@ -27,4 +28,5 @@ __all__ = [
     "merge",
     "output_names",
     "predict",
+    "run_tasks",
 ]

@@ -180,7 +180,7 @@ def _as_tasks(
             if future.status == "error":
                 if future.key not in names:
                     future.result()  # a merge failed: raise its error
-                failures.append(Failure(names[future.key], _why(future.exception())))
+                failures.append(Failure(names[future.key], reason(future.exception())))
             else:
                 waiting.append(future)
             # Merges come before parts, so that few results wait on the workers.
@@ -216,7 +216,8 @@ def _merge_task(outcomes: Sequence[Outcome], *, job: Job, hierarchy: Hierarchy) 
         return merge(job, hierarchy, outcomes)
 
 
-def _why(error: BaseException) -> str:
+def reason(error: BaseException) -> str:
+    """Say why a task failed."""
     if type(error).__name__ == "KilledWorker":
-        return "the processes that worked on it died, perhaps for lack of memory. Make smaller parts."
+        return "the processes that worked on it died, perhaps for lack of memory"
     return f"{type(error).__name__}: {error}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
+import os
 import signal
 import warnings
 from contextlib import contextmanager
@@ -73,13 +74,13 @@ def train(
     else:
         recipe = dataclasses.replace(recipe, data=Choice(splits.name))
     classifier, module, batches = _prepared(recipe, splits)
-    if rank_zero_only.rank == 0:  # type: ignore[attr-defined]  # the other processes of DDP start later
+    if _is_first_process():  # the others start later, or elsewhere
         run.begin(recipe, splits.hierarchy, resume=resume)
+        run.check_space(classifier)
+        if progress and of_recipe and not run.is_finished:  # callers who pass data know its tree
+            print_tree(splits.hierarchy, recipe)
     if run.is_finished:
         return run
-    run.check_space(classifier)
-    if progress and of_recipe:  # callers who pass data know its tree
-        print_tree(splits.hierarchy, recipe)
     with without_noise(), _interrupts():
         trainer = Trainer(
             **_settings(recipe),
@@ -92,9 +93,16 @@ def train(
         )
         trainer.fit(module, batches, ckpt_path=run.last if resume and run.last.exists() else None)
     if trainer.is_global_zero:
+        if recipe.run.strategy == "fsdp":  # this process holds only its share of the weights
+            classifier = _prepared(recipe, splits)[0]
         _finish(run, classifier, splits, module.device)
     trainer.strategy.barrier()
     return run
+
+
+def _is_first_process() -> bool:
+    """Tell whether this is the first process of the first machine, before Lightning has started the others."""
+    return int(rank_zero_only.rank) == 0 and os.environ.get("NODE_RANK", "0") == "0"  # type: ignore[attr-defined]
 
 
 def fit(recipe: Recipe, splits: DataSplits) -> Classifier:
@@ -122,7 +130,8 @@ def _prepared(recipe: Recipe, splits: DataSplits) -> tuple[Classifier, TrainingM
         if isinstance(part, models.Scaled):
             part.measure(splits.train.inputs)  # type: ignore[arg-type]  # it accepts only features
     on_gpu = accelerator(recipe.run) == "gpu"
-    compiled = on_gpu if recipe.run.compile == "auto" else recipe.run.compile == "yes"
+    whole = recipe.run.strategy != "fsdp"  # weights that are shared out cannot be compiled as one
+    compiled = on_gpu and whole if recipe.run.compile == "auto" else recipe.run.compile == "yes"
     module = TrainingModule(classifier, recipe, splits.train.ids.tolist(), compiled=compiled)
     return (
         classifier,
@@ -140,7 +149,8 @@ def _settings(recipe: Recipe) -> dict[str, Any]:
     return {
         "accelerator": chosen,
         "devices": recipe.run.devices,
-        "strategy": "ddp" if recipe.run.devices > 1 else "auto",
+        "num_nodes": recipe.run.nodes,
+        "strategy": _strategy(recipe, chosen),
         "precision": precision,
         "max_epochs": recipe.optimiser.epochs,
         "accumulate_grad_batches": recipe.optimiser.accumulate,
@@ -149,6 +159,18 @@ def _settings(recipe: Recipe) -> dict[str, Any]:
         "num_sanity_val_steps": 0,
         "enable_model_summary": False,
     }
+
+
+def _strategy(recipe: Recipe, chosen: str) -> str:
+    run = recipe.run
+    if run.strategy == "fsdp":
+        if chosen != "gpu":
+            raise ParameterError("run.strategy is 'fsdp', which shares weights out over GPUs: use 'ddp' on a CPU.")
+        if recipe.optimiser.clip:
+            raise ParameterError(
+                "optimiser.clip does not work with run.strategy 'fsdp'. Set one of them otherwise."
+            )
+    return "ddp" if run.strategy == "auto" and run.devices * run.nodes > 1 else run.strategy
 
 
 def _callbacks(recipe: Recipe, run: RunFolder, progress: bool) -> list[Any]:
