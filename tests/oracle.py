@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Tree:
     """A tree as a dict of parents and what follows from it."""
 
-    def __init__(self, parent: Sequence[int]) -> None:
+    def __init__(self, parent: Sequence[int], single_child: str = "skip") -> None:
         self.parent: dict[int, int | None] = {v: (None if p < 0 else int(p)) for v, p in enumerate(parent)}
         self.nodes = list(self.parent)
         self.children: dict[int, list[int]] = {v: [] for v in self.nodes}
@@ -27,7 +27,10 @@ class Tree:
                 self.children[p].append(v)
         self.root = next(v for v, p in self.parent.items() if p is None)
         self.leaves = [v for v in self.nodes if not self.children[v]]
-        self.candidates = [v for v in self.nodes if v == self.root or len(self.children[v]) != 1]
+        self.single_child = single_child
+        self.candidates = [
+            v for v in self.nodes if single_child == "answer" or v == self.root or len(self.children[v]) != 1
+        ]
         self._ancestors = {v: frozenset(self.path(v)) for v in self.nodes}
 
     def path(self, v: int) -> list[int]:
@@ -58,6 +61,10 @@ class Tree:
     def information(self, v: int) -> float:
         return math.log2(len(self.leaves)) - math.log2(len(self.leaves_below(v)))
 
+    def specificity(self, v: int, info: Sequence[float]) -> tuple[float, int]:
+        """How specific a node is: its information and, if trivial nodes are answers, its depth."""
+        return info[v], self.depth(v) if self.single_child == "answer" else 0
+
     def answer_children(self, v: int) -> list[int]:
         """Children where trivial nodes are replaced by what is below them."""
         found = []
@@ -83,7 +90,7 @@ def leaf(t: Tree, p: Sequence[float]) -> int:
 
 def threshold(t: Tree, p: Sequence[float], info: Sequence[float], tau: float) -> int:
     passing = [v for v in t.candidates if p[v] > tau and p[v] > 0]
-    return _best(passing, lambda v: (info[v], p[v]), t.root)
+    return _best(passing, lambda v: (*t.specificity(v, info), p[v]), t.root)
 
 
 def plurality(t: Tree, p: Sequence[float], info: Sequence[float]) -> int:
@@ -91,17 +98,17 @@ def plurality(t: Tree, p: Sequence[float], info: Sequence[float]) -> int:
         return all(p[v] > p[u] for u in t.unrelated(v) if u in t.candidates)
 
     passing = [v for v in t.candidates if p[v] > 0 and qualifies(v)]
-    return _best(passing, lambda v: (info[v], p[v]), t.root)
+    return _best(passing, lambda v: (*t.specificity(v, info), p[v]), t.root)
 
 
 def information_threshold(t: Tree, p: Sequence[float], info: Sequence[float], zeta: float) -> int:
     passing = [v for v in t.candidates if info[v] >= zeta and p[v] > 0]
-    return _best(passing, lambda v: (p[v], info[v]), t.root)
+    return _best(passing, lambda v: (p[v], *t.specificity(v, info)), t.root)
 
 
 def expected_information(t: Tree, p: Sequence[float], info: Sequence[float], lam: float) -> int:
     passing = [v for v in t.candidates if p[v] > 0]
-    return _best(passing, lambda v: ((info[v] + lam) * p[v], p[v], info[v]), t.root)
+    return _best(passing, lambda v: ((info[v] + lam) * p[v], p[v], *t.specificity(v, info)), t.root)
 
 
 def climbing(t: Tree, p: Sequence[float], tau: float) -> int:
@@ -115,7 +122,7 @@ def climbing(t: Tree, p: Sequence[float], tau: float) -> int:
 def top_down(t: Tree, p: Sequence[float], info: Sequence[float], tau: float) -> int:
     node = t.root
     while t.children[node]:
-        child = _best(t.answer_children(node), lambda v: (p[v], info[v]), t.root)
+        child = _best(t.answer_children(node), lambda v: (p[v], *t.specificity(v, info)), t.root)
         if not (p[child] > tau and p[child] > 0):
             break
         node = child
@@ -129,7 +136,8 @@ def exclusive(t: Tree, p: Sequence[float]) -> dict[int, Fraction]:
 
 def most_likely_exclusive(t: Tree, p: Sequence[float], info: Sequence[float]) -> int:
     own = exclusive(t, p)
-    return _best([v for v in t.candidates if p[v] > 0], lambda v: (own[v], info[v], p[v]), t.root)
+    passing = [v for v in t.candidates if p[v] > 0]
+    return _best(passing, lambda v: (own[v], *t.specificity(v, info), p[v]), t.root)
 
 
 def risks(
@@ -150,8 +158,12 @@ def risk_minimising(
     likely_first: bool = False,
 ) -> int:
     risk = risks(t, p, cost, over)
-    first, second = (p, info) if likely_first else (info, p)
-    return _best(list(risk), lambda v: (-risk[v], first[v], second[v]), t.root)
+
+    def key(v: int) -> tuple[float | Fraction, ...]:
+        specific = t.specificity(v, info)
+        return (-risk[v], p[v], *specific) if likely_first else (-risk[v], *specific, p[v])
+
+    return _best(list(risk), key, t.root)
 
 
 # The paper's Algorithm 1 ----------------------------------------------------------------------------------
@@ -167,6 +179,14 @@ def ordered_pareto_set(x: Sequence[float], y: Sequence[float]) -> list[int]:
     running = np.maximum.accumulate(ys)
     omega = [i for i in range(len(ys)) if i == 0 or running[i - 1] < ys[i]]
     return [int(i) for i in pi[omega]]
+
+
+def pareto_set(t: Tree, p: Sequence[float], info: Sequence[float], minimum: float) -> list[int]:
+    """The ordered Pareto set of the candidates that are more likely than a minimum."""
+    nodes = [v for v in t.candidates if p[v] > minimum]
+    ranks = sorted({t.specificity(v, info) for v in nodes})
+    chosen = ordered_pareto_set([p[v] for v in nodes], [ranks.index(t.specificity(v, info)) for v in nodes])
+    return [nodes[i] for i in chosen]
 
 
 # Metrics --------------------------------------------------------------------------------------------------

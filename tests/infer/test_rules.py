@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 THRESHOLDS = st.sampled_from([0.0, 0.1, 0.25, 0.3, 0.5, 0.75, 0.999, 1.0, -1.0, 2.0]) | st.floats(0, 1)
 
 
+SINGLE_CHILD: st.SearchStrategy[Any] = st.sampled_from(["skip", "answer"])
+
 on_every_backend = pytest.mark.parametrize("backend", BACKENDS, ids="-".join)
 
 
@@ -59,17 +61,18 @@ def test_leaf(drawn: tuple[Hierarchy, Floats]) -> None:
 def test_threshold_and_majority(data: st.DataObject) -> None:
     h, q = data.draw(trees_and_likelihoods())
     kind, tau = data.draw(information_kinds(h)), data.draw(THRESHOLDS)
-    t, info = oracle.Tree(h.parent.tolist()), h.information(kind).tolist()
+    single = data.draw(SINGLE_CHILD)
+    t, info = oracle.Tree(h.parent.tolist(), single), h.information(kind).tolist()
     expected = [oracle.threshold(t, p, info, tau) for p in q.tolist()]
-    check_all(q, lambda q: infer.threshold(h, q, tau, information=kind), expected)
+    check_all(q, lambda q: infer.threshold(h, q, tau, information=kind, single_child=single), expected)
     expected = [oracle.threshold(t, p, info, 0.5) for p in q.tolist()]
-    check_all(q, lambda q: infer.majority(h, q, information=kind), expected)
+    check_all(q, lambda q: infer.majority(h, q, information=kind, single_child=single), expected)
     each = [data.draw(THRESHOLDS) for _ in q]
     expected = [oracle.threshold(t, p, info, own) for p, own in zip(q.tolist(), each, strict=True)]
-    check_all(q, lambda q: infer.threshold(h, q, each, information=kind), expected)
+    check_all(q, lambda q: infer.threshold(h, q, each, information=kind, single_child=single), expected)
     for backend in BACKENDS:
         own = make((backend[0], "float64"), each)
-        check(backend, infer.threshold(h, make(backend, q), own, information=kind), expected)
+        check(backend, infer.threshold(h, make(backend, q), own, information=kind, single_child=single), expected)
 
 
 @QUICK
@@ -77,9 +80,10 @@ def test_threshold_and_majority(data: st.DataObject) -> None:
 def test_plurality(data: st.DataObject) -> None:
     h, q = data.draw(trees_and_likelihoods())
     kind = data.draw(information_kinds(h))
-    t, info = oracle.Tree(h.parent.tolist()), h.information(kind).tolist()
+    single = data.draw(SINGLE_CHILD)
+    t, info = oracle.Tree(h.parent.tolist(), single), h.information(kind).tolist()
     expected = [oracle.plurality(t, p, info) for p in q.tolist()]
-    check_all(q, lambda q: infer.plurality(h, q, information=kind), expected)
+    check_all(q, lambda q: infer.plurality(h, q, information=kind, single_child=single), expected)
 
 
 @QUICK
@@ -87,12 +91,15 @@ def test_plurality(data: st.DataObject) -> None:
 def test_information_threshold(data: st.DataObject) -> None:
     h, q = data.draw(trees_and_likelihoods())
     kind = data.draw(information_kinds(h))
-    t, info = oracle.Tree(h.parent.tolist()), h.information(kind).tolist()
+    single = data.draw(SINGLE_CHILD)
+    t, info = oracle.Tree(h.parent.tolist(), single), h.information(kind).tolist()
     zeta = data.draw(st.sampled_from(info) | st.floats(-1, max(info)))
     expected = [oracle.information_threshold(t, p, info, zeta) for p in q.tolist()]
-    check_all(q, lambda q: infer.information_threshold(h, q, zeta, information=kind), expected)
+    check_all(
+        q, lambda q: infer.information_threshold(h, q, zeta, information=kind, single_child=single), expected
+    )
     with pytest.raises(ParameterError, match="zeta"):
-        infer.information_threshold(h, q, max(info) + 1e-9, information=kind)
+        infer.information_threshold(h, q, max(info) + 1e-9, information=kind, single_child=single)
 
 
 @QUICK
@@ -100,9 +107,10 @@ def test_information_threshold(data: st.DataObject) -> None:
 def test_expected_information(data: st.DataObject) -> None:
     h, q = data.draw(trees_and_likelihoods())
     kind, lam = data.draw(information_kinds(h)), data.draw(st.sampled_from([0, 0.5, 1, 3, 1e20]))
-    t, info = oracle.Tree(h.parent.tolist()), h.information(kind).tolist()
+    single = data.draw(SINGLE_CHILD)
+    t, info = oracle.Tree(h.parent.tolist(), single), h.information(kind).tolist()
     expected = [oracle.expected_information(t, p, info, lam) for p in q.tolist()]
-    check_all(q, lambda q: infer.expected_information(h, q, lam, information=kind), expected)
+    check_all(q, lambda q: infer.expected_information(h, q, lam, information=kind, single_child=single), expected)
 
 
 @QUICK
@@ -110,10 +118,15 @@ def test_expected_information(data: st.DataObject) -> None:
 def test_climbing_and_top_down(data: st.DataObject) -> None:
     h, q = data.draw(trees_and_likelihoods())
     kind, tau = data.draw(information_kinds(h)), data.draw(THRESHOLDS)
-    t, info = oracle.Tree(h.parent.tolist()), h.information(kind).tolist()
-    check_all(q, lambda q: infer.climbing(h, q, tau), [oracle.climbing(t, p, tau) for p in q.tolist()])
+    single = data.draw(SINGLE_CHILD)
+    t, info = oracle.Tree(h.parent.tolist(), single), h.information(kind).tolist()
+    check_all(
+        q,
+        lambda q: infer.climbing(h, q, tau, single_child=single),
+        [oracle.climbing(t, p, tau) for p in q.tolist()],
+    )
     expected = [oracle.top_down(t, p, info, tau) for p in q.tolist()]
-    check_all(q, lambda q: infer.top_down(h, q, tau, information=kind), expected)
+    check_all(q, lambda q: infer.top_down(h, q, tau, information=kind, single_child=single), expected)
 
 
 @QUICK
@@ -121,9 +134,10 @@ def test_climbing_and_top_down(data: st.DataObject) -> None:
 def test_most_likely_exclusive(data: st.DataObject) -> None:
     h, q = data.draw(trees_and_likelihoods())
     kind = data.draw(information_kinds(h))
-    t, info = oracle.Tree(h.parent.tolist()), h.information(kind).tolist()
+    single = data.draw(SINGLE_CHILD)
+    t, info = oracle.Tree(h.parent.tolist(), single), h.information(kind).tolist()
     expected = [oracle.most_likely_exclusive(t, p, info) for p in q.tolist()]
-    check_all(q, lambda q: infer.most_likely_exclusive(h, q, information=kind), expected)
+    check_all(q, lambda q: infer.most_likely_exclusive(h, q, information=kind, single_child=single), expected)
 
 
 def costs(t: oracle.Tree, info: list[float]) -> dict[str, Any]:
@@ -144,20 +158,27 @@ def test_risk_minimising_with_costs_that_are_exact(over: Any, data: st.DataObjec
     h, q = data.draw(trees_and_likelihoods())
     # With information in halves and likelihoods in 2**-20 nothing is rounded, so that ties are ties.
     kind = data.draw(information_kinds(h, exact=True))
-    t, info = oracle.Tree(h.parent.tolist()), h.information(kind).tolist()
+    single = data.draw(SINGLE_CHILD)
+    t, info = oracle.Tree(h.parent.tolist(), single), h.information(kind).tolist()
     name, cost = data.draw(st.sampled_from(list(costs(t, info).items())))
     expected = [
         oracle.risk_minimising(t, p, info, cost, over, likely_first=name.startswith("-")) for p in q.tolist()
     ]
-    check_all(q, lambda q: infer.risk_minimising(h, q, name, over, information=kind), expected)
+    check_all(
+        q, lambda q: infer.risk_minimising(h, q, name, over, information=kind, single_child=single), expected
+    )
     expected = [oracle.risk_minimising(t, p, info, cost, over) for p in q.tolist()]
 
     def function(_: Hierarchy, label: Any, prediction: Any) -> Any:
         return np.vectorize(cost, otypes=[float])(label, prediction)
 
-    check_all(q, lambda q: infer.risk_minimising(h, q, function, over, information=kind), expected)
+    check_all(
+        q, lambda q: infer.risk_minimising(h, q, function, over, information=kind, single_child=single), expected
+    )
     matrix = function(h, np.arange(len(h))[:, None], np.arange(len(h)))
-    check_all(q, lambda q: infer.risk_minimising(h, q, matrix, over, information=kind), expected)
+    check_all(
+        q, lambda q: infer.risk_minimising(h, q, matrix, over, information=kind, single_child=single), expected
+    )
 
 
 @pytest.mark.parametrize("over", ["all", "leaves"])
@@ -165,11 +186,12 @@ def test_risk_minimising_with_costs_that_are_exact(over: Any, data: st.DataObjec
 @given(data=st.data())
 def test_risk_minimising_with_bits(over: Any, data: st.DataObject) -> None:
     h, q = data.draw(trees_and_likelihoods())
-    t, info = oracle.Tree(h.parent.tolist()), h.information().tolist()
+    single = data.draw(SINGLE_CHILD)
+    t, info = oracle.Tree(h.parent.tolist(), single), h.information().tolist()
     name, cost = data.draw(st.sampled_from(list(costs(t, info).items())))
     risks = [oracle.risks(t, p, cost, over) for p in q.tolist()]
     for backend in BACKENDS:
-        found = values_of(backend, infer.risk_minimising(h, make(backend, q), name, over))
+        found = values_of(backend, infer.risk_minimising(h, make(backend, q), name, over, single_child=single))
         for costs_of, answer in zip(risks, found.tolist(), strict=True):
             assert (answer in costs_of) if costs_of else answer == 0
             assert not costs_of or float(costs_of[answer] - min(costs_of.values())) < 1e-12
@@ -263,7 +285,7 @@ def test_rules_that_compare_take_any_increasing_scale(data: st.DataObject) -> No
         for backend, rule in itertools.product(BACKENDS, rules):
             expected = rule(h, q, tau, "probability").tolist()
             check(backend, rule(h, make(backend, scores), tau, scale), expected)
-            check(backend, rule(h, Likelihoods.of(h, make(backend, scores), scale), tau, None), expected)  # type: ignore[arg-type]
+            check(backend, rule(h, Likelihoods.of(h, make(backend, scores), scale), tau, None), expected)  # type: ignore[call-overload]
 
 
 @on_every_backend

@@ -310,7 +310,7 @@ def test_other_scales_only_refuse_what_is_no_number() -> None:
             with pytest.raises(ScoreError, match="row 1 has nan for 'pet'"):
                 _ = likelihood.Likelihoods.of(SMALL, make(backend, [row, [0, np.nan, 0, 0, 0]]), scale).values
     with pytest.raises(ParameterError, match="scale"):
-        _ = likelihood.Likelihoods.of(SMALL, [row], "odds").values  # type: ignore[arg-type]
+        _ = likelihood.Likelihoods.of(SMALL, [row], "odds").values  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=repr)

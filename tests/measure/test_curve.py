@@ -40,7 +40,7 @@ def agree(curve: hr.OperatingCurve, expected: oracle_curve.Curve) -> None:
 
 def builder_of(problem: Problem, rows: list[int], **more: Any) -> hr.CurveBuilder:
     builder = hr.CurveBuilder(problem.h, **problem.options, **more)
-    builder.update(problem.q[rows], problem.labels[rows])
+    builder.update(problem.q[rows], problem.labels[rows], problem.h.names)
     return builder
 
 
@@ -267,7 +267,7 @@ def test_builders_travel_between_processes() -> None:
     ],
 )
 def test_only_like_builders_merge(other: dict[str, Any]) -> None:
-    with pytest.raises(ParameterError, match="same tree, metrics, scale and bins"):
+    with pytest.raises(ParameterError, match="same tree, metrics, single_child, scale and bins"):
         hr.CurveBuilder(PETS).merge(hr.CurveBuilder(PETS, **other))
 
 

@@ -22,10 +22,12 @@ from hedgerow.arrays.operations import (
     sum_ancestors,
     sum_children,
 )
+from hedgerow.arrays.rows import Ancestors, row_sums, running_max, sum_below, with_ancestors
 from hedgerow.arrays.threads import at_most_threads, available_cores, map_row_blocks, row_blocks
 
 __all__ = [
     "UNIT",
+    "Ancestors",
     "Array",
     "ArrayOps",
     "Check",
@@ -48,7 +50,11 @@ __all__ = [
     "pass_down",
     "rounded_down",
     "row_blocks",
+    "row_sums",
+    "running_max",
     "sum_ancestors",
+    "sum_below",
     "sum_children",
     "sum_rounding",
+    "with_ancestors",
 ]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from hedgerow.cluster.engine import PartsProgress
     from hedgerow.cluster.sources import Source
+    from hedgerow.infer import SingleChild
     from hedgerow.measure import BelowLabel, BinnedEvaluation, Evaluation
     from hedgerow.tree import Hierarchy, InformationKind
 
@@ -30,10 +31,9 @@ if TYPE_CHECKING:
 class _Evaluating(Job):
     """Turns a part into the state of a builder."""
 
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
 
     def work(self, hierarchy: Hierarchy, source: Source) -> tuple[State, int]:
-        builder = EvaluationBuilder(hierarchy, part=source.name, **self.settings)
         examples = 0
 
         def count(number: int) -> None:
@@ -41,6 +41,8 @@ class _Evaluating(Job):
             examples += number
 
         with source.opened(hierarchy, labels=True) as scores:
+            usual = {"single_child": getattr(scores, "single_child", "skip")}  # as its format means it
+            builder = EvaluationBuilder(hierarchy, part=source.name, **(usual | self.settings))
             builder.add(scores, advance=count)
         return evaluation_state(builder), examples
 
@@ -64,6 +66,7 @@ def build(
 ) -> EvaluationBuilder:
     """Return a builder that holds the examples of all parts; the parameters are those of `evaluate`."""
     sources = as_sources(parts, reading)
+    settings = {name: value for name, value in settings.items() if value is not None}
     job = _Evaluating(settings)
     EvaluationBuilder(hierarchy, **settings).curve_on("probability")  # an error here, not on every part
     try:
@@ -82,6 +85,7 @@ def evaluate(
     name: str = "scores",
     reading: Mapping[str, Any] = MappingProxyType({}),
     information: InformationKind | ArrayLike = "leaves",
+    single_child: SingleChild | None = None,
     below_label: BelowLabel = "label",
     bins: int | None = None,
     progress: PartsProgress = unseen,
@@ -104,8 +108,8 @@ def evaluate(
         What to call the model.
     reading
         Keywords of `open_scores`.
-    information, below_label
-        As for `hedgerow.evaluate`.
+    information, single_child, below_label
+        As for `hedgerow.evaluate`; for `single_child`, by default what the format of the files means.
     bins
         Keep sums at so many thresholds instead of the examples: memory and states are then bounded, and each
         figure has a bracket that holds the exact value.
@@ -138,6 +142,7 @@ def evaluate(
         reading=reading,
         progress=progress,
         information=information,
+        single_child=single_child,
         below_label=below_label,
         bins=bins,
     )

@@ -3,13 +3,14 @@
 In come the tree and likelihoods [B, nodes] in node order; out go node indices, int64 [B]: NumPy in, NumPy out;
 torch in, torch out. The next room, `measure`, asks how good the answers are. All rules have this in common:
 
-- trivial nodes (see `hedgerow.Hierarchy`) are never answers, and their own likelihood is ignored;
+- trivial nodes (see `hedgerow.Hierarchy`) are never answers, and their own likelihood is ignored, unless
+  ``single_child="answer"``: they are then nodes like others, and ties by information go to the deeper node;
 - a node with likelihood 0 is never an answer; if no node qualifies, the answer is the root;
 - ties go to higher information, then higher likelihood, then lower index, unless a rule says otherwise.
 
-Likelihoods may be on any scale: ``scale="probability"`` (the default), ``"log"`` or ``"logit"`` for plain arrays;
-`likelihood.Likelihoods` carry their own scale. Thresholds are always probabilities. `information` is the measure
-of specificity: see `Hierarchy.information`.
+Likelihoods may be dense or sparse (`likelihood.SparseLikelihoods`), and on any scale: plain arrays on the one
+named by ``scale="probability"`` (the default), ``"log"`` or ``"logit"``; others carry their own. Thresholds are
+always probabilities. `information` is the measure of specificity: see `Hierarchy.information`.
 
 >>> from hedgerow import Hierarchy, infer
 >>> h = Hierarchy.from_edges([("animal", "bird"), ("animal", "fish"), ("bird", "robin"), ("bird", "wren")])
@@ -21,7 +22,7 @@ of specificity: see `Hierarchy.information`.
 """
 
 from hedgerow.infer.decisions import FittedLambda, fit_lambda, most_likely_exclusive, risk_minimising
-from hedgerow.infer.pareto import Candidates, ParetoSets, ordered_pareto_sets
+from hedgerow.infer.pareto import Candidates, ParetoSets, SingleChild, ordered_pareto_sets
 from hedgerow.infer.rules import (
     RULES,
     Rule,
@@ -44,6 +45,7 @@ __all__ = [
     "FittedLambda",
     "ParetoSets",
     "Rule",
+    "SingleChild",
     "answering_rule",
     "climbing",
     "expected_information",

@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from hedgerow.arrays import Array, Layout, as_numpy, ops_of
+from hedgerow.arrays import Array, Layout, as_numpy, map_row_blocks, ops_of
 from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.infer.expected_cost import exclusive, expected_cost, is_reward
+from hedgerow.infer import sparse
+from hedgerow.infer.expected_cost import exclusive, expected_cost, expected_cost_of_rows, is_reward
 from hedgerow.infer.pareto import Candidates
-from hedgerow.infer.rules import by_rows, first, information_of, nontrivial
-from hedgerow.likelihood import BOTTOM, Likelihoods, to_probability
+from hedgerow.infer.rules import by_rows, first
+from hedgerow.likelihood import BOTTOM, Likelihoods, SparseLikelihoods, to_probability
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from hedgerow.infer.expected_cost import Cost, Over
-    from hedgerow.infer.rules import Specificity
+    from hedgerow.infer.pareto import SingleChild
+    from hedgerow.infer.rules import Given, Specificity
     from hedgerow.likelihood import Scale
     from hedgerow.tree import Hierarchy
 
@@ -41,6 +43,7 @@ def fit_lambda(
     *,
     classes: ArrayLike | None = None,
     information: Specificity = "leaves",
+    single_child: SingleChild = "skip",
     below_label: Literal["label", "wrong"] = "label",
     scale: Scale | None = None,
 ) -> FittedLambda:
@@ -63,6 +66,8 @@ def fit_lambda(
         Names of nodes in which integer labels are positions; without it, they are node indices.
     information
         The measure of specificity.
+    single_child
+        Whether nodes with one child may be answers ("answer") or not ("skip").
     below_label
         How to count an answer below its label: as the "label" (so it is correct) or as "wrong".
     scale
@@ -79,19 +84,19 @@ def fit_lambda(
     >>> h.names[infer.expected_information(h, q, fitted.lam)].tolist()
     ['pet', 'cat']
     """
-    q = Likelihoods.of(hierarchy, q, scale)
+    given: Given = Likelihoods.of(hierarchy, q, scale)
     known = hierarchy.nodes(as_numpy(labels), classes)
-    if known.shape != (len(q),) or len(q) == 0:
+    if known.shape != (len(given),) or len(given) == 0:
         raise ScoreError(
-            f"One label per example is needed; got {len(q)} examples and labels of shape {known.shape}."
+            f"One label per example is needed; got {len(given)} examples and labels of shape {known.shape}."
         )
     if not 0 <= accuracy <= 1:
         raise ParameterError(f"accuracy must lie between 0 and 1, not {accuracy}.")
     # For every λ, the answer belongs to the Pareto set; within the set, ties go to the first node.
-    candidates = Candidates.of(hierarchy, information)
-    sets = candidates.sets(q, BOTTOM[q.scale])
-    count, node, score = ops_of(q.raw).to_numpy(sets.count, sets.node, sets.score)
-    p = to_probability(score, q.scale)
+    candidates = Candidates.of(hierarchy, information, single_child)
+    sets = candidates.sets(given, BOTTOM[given.scale])
+    count, node, score = ops_of(sets.score).to_numpy(sets.count, sets.node, sets.score)
+    p = to_probability(score, given.scale)
     example = np.repeat(np.arange(len(count)), count)
     right = hierarchy.is_ancestor(node, known[example])
     if below_label == "label":
@@ -124,7 +129,12 @@ def fit_lambda(
 
 
 def most_likely_exclusive(
-    hierarchy: Hierarchy, q: Any, *, information: Specificity = "leaves", scale: Scale | None = None
+    hierarchy: Hierarchy,
+    q: Any,
+    *,
+    information: Specificity = "leaves",
+    single_child: SingleChild = "skip",
+    scale: Scale | None = None,
 ) -> Array:
     """Answer with the node most likely to be the label itself, and not a node below it (Brust and Denzler).
 
@@ -135,15 +145,16 @@ def most_likely_exclusive(
     >>> h.names[infer.most_likely_exclusive(h, [[1, 0.7, 0.1, 0.2, 0.3]])].tolist()
     ['pet']
     """
-    q = Likelihoods.of(hierarchy, q, scale)
-    value = information_of(hierarchy, q.raw, information)
+    given: Given = Likelihoods.of(hierarchy, q, scale)
+    candidates = Candidates.of(hierarchy, information, single_child)
+    if isinstance(given, SparseLikelihoods):
+        return sparse.most_likely_exclusive(given, candidates)
 
     def rule(block: Array, _: slice) -> Array:
-        p = nontrivial(hierarchy, block)
-        own = exclusive(hierarchy.without_trivial, p)
-        return first(Layout.of(hierarchy, block).nontrivial, p > 0, (own, value, p))
+        nodes, p, tier = candidates.columns(block)
+        return first(nodes, p > 0, (exclusive(candidates.tree, p), tier, p))
 
-    return by_rows(q.probabilities(), rule)
+    return by_rows(given.probabilities(), rule)
 
 
 def risk_minimising(
@@ -153,6 +164,7 @@ def risk_minimising(
     over: Over = "all",
     *,
     information: Specificity = "leaves",
+    single_child: SingleChild = "skip",
     scale: Scale | None = None,
 ) -> Array:
     """Answer with the node of smallest expected cost, for a label drawn from the likelihoods.
@@ -175,6 +187,8 @@ def risk_minimising(
         those of its children. "leaves": labels and answers are leaves.
     information
         The measure of specificity, for ties and for the costs that use one.
+    single_child
+        Whether nodes with one child may be answers ("answer") or not ("skip").
     scale
         The scale of plain likelihoods: "probability" (the default), "log" or "logit".
 
@@ -190,15 +204,29 @@ def risk_minimising(
     >>> h.names[infer.risk_minimising(h, q, metrics.edge_distance, over="leaves")].tolist()
     ['wolf']
     """
-    q = Likelihoods.of(hierarchy, q, scale)
-    expected = expected_cost(hierarchy, q.raw, cost, over, information)
-    value = information_of(hierarchy, q.raw, information)
-    at = Layout.of(hierarchy.without_trivial, q.raw)
-    allowed = at.end - at.nodes == 1 if over == "leaves" else at.nodes >= 0
+    given: Given = Likelihoods.of(hierarchy, q, scale)
+    candidates = Candidates.of(hierarchy, information, single_child)
+    if isinstance(given, SparseLikelihoods) and isinstance(cost, str):
+        rows = sparse.Rows.of(given, candidates, probabilities=True).with_ancestors()
+        risk = expected_cost_of_rows(rows, candidates, cost, over)
+        tier = rows.tier(candidates)
+        allowed = rows.tree.is_leaf[rows.node] if over == "leaves" else True
+        ties = (rows.p, tier) if is_reward(cost) else (tier, rows.p)
+        return candidates.ascending[rows.first(allowed & (rows.p > 0), (-risk, *ties))]
+
+    like = given.value if isinstance(given, SparseLikelihoods) else given.raw
+    expected = expected_cost(candidates, like, cost, over)
+    at = Layout.of(candidates.tree, like)
+    answers = at.end - at.nodes == 1 if over == "leaves" else at.nodes >= 0
 
     def rule(block: Array, _: slice) -> Array:
-        p = nontrivial(hierarchy, block)
-        ties = (p, value) if is_reward(cost) else (value, p)
-        return first(Layout.of(hierarchy, block).nontrivial, allowed & (p > 0), (-expected(p), *ties))
+        nodes, p, tier = candidates.columns(block)
+        ties = (p, tier) if is_reward(cost) else (tier, p)
+        return first(nodes, answers & (p > 0), (-expected(p), *ties))
 
-    return by_rows(q.probabilities(), rule)
+    if isinstance(given, SparseLikelihoods):  # a cost without a name is tabulated, so the tree is small
+        blocks = map_row_blocks(
+            lambda rows: rule(given[rows].dense().probabilities(), rows), len(given), 8 * len(hierarchy)
+        )
+        return np.concatenate([np.zeros(0, dtype=np.int64), *blocks])
+    return by_rows(given.probabilities(), rule)

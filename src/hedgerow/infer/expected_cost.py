@@ -2,7 +2,7 @@
 
 A cost that depends on the label only through the lowest common ancestor needs no table of pairs:
 ``E[f(lca(Y, ŷ))] = Σ_{u ∈ A(ŷ)} (f(u) - f(parent u)) q(u)``, one pass down the tree. That covers the named costs.
-Any other cost is tabulated, which is only possible on small trees. Trivial nodes are left out.
+Any other cost is tabulated, which is only possible on small trees. Nodes that are no candidates are left out.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import numpy as np
 
 from hedgerow.arrays import Array, Layout, add_down, namespace, ops_of, sum_children
 from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.infer.pareto import Candidates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.infer.rules import Specificity
+    from hedgerow.infer.pareto import Candidates
+    from hedgerow.infer.sparse import Rows
     from hedgerow.tree import Hierarchy, Indices
 
 Over = Literal["all", "leaves"]
@@ -43,10 +43,8 @@ COSTS = {
 _NAMES = ", ".join(map(repr, dict.fromkeys(COSTS.values())))
 
 
-def expected_cost(
-    hierarchy: Hierarchy, like: Array, cost: Cost, over: Over, information: Specificity
-) -> Callable[[Array], Array]:
-    """Return the function from likelihoods to expected costs: [..., nontrivial nodes] -> same, float64.
+def expected_cost(candidates: Candidates, like: Array, cost: Cost, over: Over) -> Callable[[Array], Array]:
+    """Return the function from likelihoods to expected costs: [..., candidates] -> same, float64.
 
     Costs omit a term that is the same for all answers. The label is drawn from the leaves, each with its own
     likelihood, or from all nodes, each with its likelihood minus those of its children. For answers outside
@@ -54,28 +52,24 @@ def expected_cost(
 
     Parameters
     ----------
-    hierarchy
-        The tree.
+    candidates
+        The nodes that may be answers, with the measure of specificity for the costs that use one.
     like
         An array or tensor of the same kind and on the same device as the likelihoods.
     cost
         See `hedgerow.infer.risk_minimising`.
     over
         "all" nodes or "leaves".
-    information
-        The measure of specificity, for the costs that use one.
     """
-    if over not in ("all", "leaves"):
-        raise ParameterError(f"over must be 'all' or 'leaves', not {over!r}.")
-    tree = hierarchy.without_trivial
+    _check_over(over)
+    tree = candidates.tree
     if not isinstance(cost, str):
-        return _tabulated(tree, like, _table(hierarchy, cost, over), over)
+        return _tabulated(tree, like, _table(candidates, cost, over), over)
     name = _known(cost)
     if name == _WRONG:
         return lambda p: -_mass_below(tree, p, over)
-    kept = ~hierarchy.is_trivial
     ops = ops_of(like)
-    value = Candidates.of(hierarchy, "depth" if name == _EDGES else information).value[kept]
+    value = _values(candidates, name)
     if name == _REWARD:
         reward = ops.constant(value, ops.device_of(like))
         return lambda p: -(reward * _mass_below(tree, p, over))
@@ -86,6 +80,31 @@ def expected_cost(
         return add_down(tree, step * (mass[..., :1] - 2 * mass[..., 1:]))
 
     return distance
+
+
+def expected_cost_of_rows(rows: Rows, candidates: Candidates, cost: str, over: Over) -> NDArray[np.float64]:
+    """Return the expected cost of every node of `rows`, in which all ancestors are listed; cf. `expected_cost`."""
+    _check_over(over)
+    name = _known(cost)
+    mass = rows.p if over == "all" else rows.sum_leaves()
+    if name == _WRONG:
+        return -mass
+    value = _values(candidates, name)
+    if name == _REWARD:
+        return -(value[rows.node] * mass)
+    step = value[rows.node] - value[np.maximum(rows.tree.parent[rows.node], 0)]
+    return rows.add_down(step * (np.repeat(mass[rows.start[:-1]], rows.count) - 2 * mass))
+
+
+def _check_over(over: Over) -> None:
+    if over not in ("all", "leaves"):
+        raise ParameterError(f"over must be 'all' or 'leaves', not {over!r}.")
+
+
+def _values(candidates: Candidates, name: str) -> NDArray[np.float64]:
+    """Return what a distance between candidates is measured in, and what a reward is: depth or information."""
+    value = candidates.hierarchy.information("depth") if name == _EDGES else candidates.value
+    return value[candidates.ascending]
 
 
 def exclusive(tree: Hierarchy, p: Array) -> Array:
@@ -128,9 +147,10 @@ def _double(p: Array) -> Array:
     return xp.astype(p, xp.float64, copy=False)
 
 
-def _table(hierarchy: Hierarchy, cost: CostFunction | ArrayLike, over: Over) -> NDArray[np.float64]:
-    """Return the cost of every answer (column) to every label (row), over the leaves or the nontrivial nodes."""
-    nodes = hierarchy.leaves if over == "leaves" else np.flatnonzero(~hierarchy.is_trivial)
+def _table(candidates: Candidates, cost: CostFunction | ArrayLike, over: Over) -> NDArray[np.float64]:
+    """Return the cost of every answer (column) to every label (row), over the leaves or the candidates."""
+    hierarchy = candidates.hierarchy
+    nodes = hierarchy.leaves if over == "leaves" else candidates.ascending
     if len(nodes) > TABLE_LIMIT:
         raise ParameterError(
             f"A cost without a name needs a table of all pairs, here {len(nodes):,} x {len(nodes):,}; the limit "

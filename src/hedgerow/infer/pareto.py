@@ -8,17 +8,24 @@ Information takes few distinct values (133 on a tree of 16,344 nodes), so no sor
 nodes with the same value form a *tier*, the most likely of them is its *leader*, and the set consists of the
 leaders that are more likely than those of all higher tiers. This takes time linear in the number of nodes, and
 handles a whole batch at once.
+
+A *trivial* node says the same as its only child, and is no candidate. Where the real world has classes that the
+tree lacks, it says less: ``single_child="answer"`` makes it a candidate. The more specific of two nodes is then
+the one with more information or, if these are equal, the deeper one; nodes of a tier are equal in both.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
 from hedgerow.arrays import Array, namespace, ops_of, rounded_down
-from hedgerow.likelihood import Likelihoods
+from hedgerow.errors import ParameterError
+from hedgerow.infer import sparse
+from hedgerow.likelihood import Likelihoods, SparseLikelihoods
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -26,19 +33,24 @@ if TYPE_CHECKING:
     from hedgerow.arrays import Tiers
     from hedgerow.tree import Hierarchy, Indices, InformationKind
 
+SingleChild = Literal["skip", "answer"]
+"""Whether nodes with one child are answers of their own."""
+
 
 @final
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The nodes that can be answers (all but the trivial ones), in tiers of equal information.
+    """The nodes that can be answers, in tiers of equal specificity.
 
     Use `Candidates.of`.
     """
 
+    hierarchy: Hierarchy
+    """The tree."""
+    single_child: SingleChild
+    """"skip": trivial nodes are no candidates; "answer": they are."""
     value: NDArray[np.float64]
     """Information of every node of the tree."""
-    information: NDArray[np.float64]
-    """The distinct values of information, ascending: one per tier."""
     nodes: Indices
     """The nodes, tier by tier, ascending within each."""
     start: Indices
@@ -46,40 +58,108 @@ class Candidates:
     _placed: dict[Any, Tiers] = field(default_factory=dict, init=False)
 
     @staticmethod
-    def of(hierarchy: Hierarchy, information: InformationKind | ArrayLike | Candidates = "leaves") -> Candidates:
-        """Sort the candidates of a tree into tiers; for a named kind, this is done once per tree."""
+    def of(
+        hierarchy: Hierarchy,
+        information: InformationKind | ArrayLike | Candidates = "leaves",
+        single_child: SingleChild = "skip",
+    ) -> Candidates:
+        """Sort the candidates of a tree into tiers; for a named kind, this is done once per tree.
+
+        `Candidates` are returned as they are, since they know whether trivial nodes are among them.
+        """
+        if single_child not in ("skip", "answer"):
+            raise ParameterError(f"single_child must be 'skip' or 'answer', not {single_child!r}.")
         if isinstance(information, Candidates):
+            if single_child == "answer" != information.single_child:
+                raise ParameterError("These candidates were made with single_child='skip', not with 'answer'.")
             return information
         if isinstance(information, str):
-            key = ("candidates", information)
-            return hierarchy.derived(key, lambda: Candidates._sorted(hierarchy, information))
-        return Candidates._sorted(hierarchy, information)
+            key = ("candidates", information, single_child)
+            return hierarchy.derived(key, lambda: Candidates._sorted(hierarchy, information, single_child))
+        return Candidates._sorted(hierarchy, information, single_child)
 
     @staticmethod
-    def _sorted(hierarchy: Hierarchy, information: InformationKind | ArrayLike) -> Candidates:
+    def _sorted(
+        hierarchy: Hierarchy, information: InformationKind | ArrayLike, single_child: SingleChild
+    ) -> Candidates:
         value = hierarchy.information(information)
-        nodes = np.flatnonzero(~hierarchy.is_trivial)
-        nodes = nodes[np.argsort(value[nodes], kind="stable")]
-        distinct, start = np.unique(value[nodes], return_index=True)
-        return Candidates(value, distinct, nodes, np.append(start, len(nodes)))
+        depth = hierarchy.depth if single_child == "answer" else np.zeros(len(hierarchy), dtype=np.int64)
+        nodes = np.arange(len(hierarchy))
+        if single_child == "skip":
+            nodes = nodes[~hierarchy.is_trivial]
+        nodes = nodes[np.lexsort((depth[nodes], value[nodes]))]
+        first = (np.diff(value[nodes], prepend=-1) != 0) | (np.diff(depth[nodes], prepend=-1) != 0)
+        return Candidates(hierarchy, single_child, value, nodes, np.append(np.flatnonzero(first), len(nodes)))
+
+    @property
+    def information(self) -> NDArray[np.float64]:
+        """The information of each tier, ascending."""
+        return self.value[self.nodes[self.start[:-1]]]
+
+    @cached_property
+    def tier(self) -> Indices:
+        """The tier of every node of the tree; -1 for nodes that are no candidates."""
+        tier = np.full(len(self.value), -1)
+        tier[self.nodes] = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+        return tier
+
+    @cached_property
+    def ascending(self) -> Indices:
+        """The candidates in ascending order."""
+        return np.flatnonzero(self.tier >= 0)
+
+    @cached_property
+    def _specificity(self) -> NDArray[np.float64]:
+        return self.tier[self.ascending].astype(np.float64)
+
+    @cached_property
+    def place(self) -> Indices:
+        """The place of every node among the candidates; -1 for nodes that are none."""
+        place = np.full(len(self.value), -1)
+        place[self.ascending] = np.arange(len(self.ascending))
+        return place
+
+    @property
+    def tree(self) -> Hierarchy:
+        """The tree of the candidates: node i of it is `ascending[i]`."""
+        return self.hierarchy.without_trivial if self.single_child == "skip" else self.hierarchy
+
+    def columns(self, q: Array) -> tuple[Array, Array, Array]:
+        """Return the candidates in ascending order, their columns of q [B, nodes], and their tiers.
+
+        The higher its tier, the more specific a node is.
+        """
+        ops = ops_of(q)
+        nodes, tier = (ops.constant(each, ops.device_of(q)) for each in (self.ascending, self._specificity))
+        return nodes, q if len(self.ascending) == q.shape[-1] else namespace(q).take(q, nodes, axis=-1), tier
 
     def leaders(self, q: Likelihoods) -> tuple[Array, Array]:
         """Return the most likely node of every tier, and its likelihood: [B, tiers] each; computed once."""
         return q.derived(self._key, lambda: q.read(self._tiers(q).leaders))
 
-    def sets(self, q: Likelihoods, minimum: float | None = None) -> ParetoSets:
+    def sets(self, q: Likelihoods | SparseLikelihoods, minimum: float | None = None) -> ParetoSets:
         """Return the ordered Pareto set of every row: see `ordered_pareto_sets`."""
+        if isinstance(q, SparseLikelihoods):
+            found = self.sparse_sets(q)
+            return found if minimum is None else found.subset(found.score > minimum)
         least = None if minimum is None else float(rounded_down(minimum, q.raw))
-        found = None if q.has(self._key) else self._tiers(q).records(q.values, least)
-        return ParetoSets(*(_records(*self.leaders(q), least, root=True) if found is None else found))
+        records = None if q.has(self._key) else self._tiers(q).records(q.values, least)
+        return ParetoSets(*(_records(*self.leaders(q), least, root=True) if records is None else records))
 
-    def fetch_sets(self, q: Likelihoods, bottom: float) -> ParetoSets:
+    def fetch_sets(self, q: Likelihoods | SparseLikelihoods, bottom: float) -> ParetoSets:
         """Return the sets in main memory, without the root and without nodes at the bottom of the scale."""
+        if isinstance(q, SparseLikelihoods):
+            found = self.sparse_sets(q)
+            return found.subset(found.node != 0)
         if not q.has(self._key):
-            found = q.read(lambda values, check: self._tiers(q).fetch_records(values, bottom, check))
-            if found is not None:
-                return ParetoSets(*found)
+            records = q.read(lambda values, check: self._tiers(q).fetch_records(values, bottom, check))
+            if records is not None:
+                return ParetoSets(*records)
         return ParetoSets(*ops_of(q.raw).to_numpy(*_records(*self.leaders(q), bottom, root=False)))
+
+    def sparse_sets(self, q: SparseLikelihoods) -> ParetoSets:
+        """Return the sets of sparse likelihoods, without nodes that are not listed; computed once."""
+        return q.derived(self._key, lambda: ParetoSets(*sparse.records(q, self.tier)))
 
     def _tiers(self, q: Likelihoods) -> Tiers:
         """Return the tiers on the device of q; they are copied there once."""
@@ -93,8 +173,9 @@ class Candidates:
     def _key(self) -> tuple[str, Candidates]:
         return "leaders", self
 
-    def __reduce__(self) -> tuple[type[Candidates], tuple[Any, ...]]:
-        return Candidates, (self.value, self.information, self.nodes, self.start)  # without the copies on devices
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without the copies on devices.
+        return Candidates, (self.hierarchy, self.single_child, self.value, self.nodes, self.start)
 
 
 def _records(node: Array, score: Array, minimum: float | None, *, root: bool) -> tuple[Array, Array, Array]:
@@ -119,9 +200,15 @@ class ParetoSets:
     count: Array
     """Size of each example's set."""
     node: Array
-    """The nodes: information strictly increases along a set."""
+    """The nodes: each is more specific than the one before it."""
     score: Array
     """Their likelihoods: strictly decreasing along a set."""
+
+    def subset(self, kept: NDArray[np.bool_]) -> ParetoSets:
+        """Return the sets, in main memory, without some of their nodes."""
+        before = np.append(0, np.cumsum(kept))
+        end = np.cumsum(self.count)
+        return ParetoSets(before[end] - before[end - self.count], self.node[kept], self.score[kept])
 
 
 def ordered_pareto_sets(
@@ -130,6 +217,7 @@ def ordered_pareto_sets(
     *,
     information: InformationKind | ArrayLike | Candidates = "leaves",
     minimum: float | None = None,
+    single_child: SingleChild = "skip",
 ) -> ParetoSets:
     """Return the ordered Pareto set of every example.
 
@@ -141,11 +229,15 @@ def ordered_pareto_sets(
     hierarchy
         The tree.
     q
-        [B, nodes] likelihoods: `Likelihoods`, an array, a tensor, or a table whose columns are named by nodes.
+        [B, nodes] likelihoods: `Likelihoods`, `SparseLikelihoods`, an array, a tensor, or a table whose columns
+        are named by nodes.
     information
         The measure of specificity: see `Hierarchy.information`.
     minimum
-        If given, only nodes whose likelihood exceeds it are included.
+        If given, only nodes whose likelihood exceeds it are included. Of `SparseLikelihoods`, nodes that are not
+        listed never are.
+    single_child
+        Whether nodes with one child are candidates ("answer") or not ("skip").
 
     Examples
     --------
@@ -155,4 +247,6 @@ def ordered_pareto_sets(
     >>> sets.count.tolist(), h.names[sets.node].tolist(), sets.score.tolist()
     ([3, 2], ['root', 'pet', 'cat', 'root', 'wolf'], [1.0, 0.7, 0.5, 1.0, 0.6])
     """
-    return Candidates.of(hierarchy, information).sets(Likelihoods.of(hierarchy, q).unchecked(), minimum)
+    given: Likelihoods | SparseLikelihoods = Likelihoods.of(hierarchy, q)
+    candidates = Candidates.of(hierarchy, information, single_child)
+    return candidates.sets(given if isinstance(given, SparseLikelihoods) else given.unchecked(), minimum)

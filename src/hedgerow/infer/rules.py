@@ -19,18 +19,21 @@ from hedgerow.arrays import (
     sum_ancestors,
 )
 from hedgerow.errors import ParameterError, argument, no_such
+from hedgerow.infer import sparse
 from hedgerow.infer.pareto import Candidates
-from hedgerow.likelihood import BOTTOM, Likelihoods, from_probability, to_probability
+from hedgerow.likelihood import BOTTOM, Likelihoods, SparseLikelihoods, from_probability, to_probability
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
+    from hedgerow.infer.pareto import SingleChild
     from hedgerow.likelihood import Scale
     from hedgerow.tree import Hierarchy, InformationKind
 
     Specificity = InformationKind | ArrayLike | Candidates
+    Given = Likelihoods | SparseLikelihoods
 
 
 def leaf(hierarchy: Hierarchy, q: Any, *, scale: Scale | None = None) -> Array:
@@ -41,14 +44,16 @@ def leaf(hierarchy: Hierarchy, q: Any, *, scale: Scale | None = None) -> Array:
     >>> h.names[infer.leaf(h, [[1, 0.6, 0.3, 0.3, 0.4]])].tolist()
     ['wolf']
     """
-    q = Likelihoods.of(hierarchy, q, scale)
-    leaves = Layout.of(hierarchy, q.raw).leaves
+    given: Given = Likelihoods.of(hierarchy, q, scale)
+    if isinstance(given, SparseLikelihoods):
+        return sparse.leaf(given)
+    leaves, bottom = Layout.of(hierarchy, given.raw).leaves, BOTTOM[given.scale]
 
     def rule(block: Array, _: slice) -> Array:
         p = namespace(block).take(block, leaves, axis=-1)
-        return first(leaves, p > BOTTOM[q.scale], (p,))
+        return first(leaves, p > bottom, (p,))
 
-    return by_rows(q.values, rule)
+    return by_rows(given.values, rule)
 
 
 def threshold(
@@ -56,7 +61,9 @@ def threshold(
     q: Any,
     tau: ArrayLike | Array,
     *,
+    inclusive: bool = False,
     information: Specificity = "leaves",
+    single_child: SingleChild = "skip",
     scale: Scale | None = None,
 ) -> Array:
     """Answer with the most specific node whose likelihood exceeds τ: ``argmax I(y) subject to q(y) > τ``.
@@ -69,8 +76,12 @@ def threshold(
         [B, nodes] likelihoods.
     tau
         The threshold, a probability: one number, or one per example.
+    inclusive
+        Whether a likelihood of exactly τ is enough.
     information
         The measure of specificity.
+    single_child
+        Whether nodes with one child may be answers ("answer") or not ("skip").
     scale
         The scale of plain likelihoods: "probability" (the default), "log" or "logit".
 
@@ -82,13 +93,19 @@ def threshold(
     >>> h.names[infer.threshold(h, q, [0.7, 0.6, 0.5, 0.4])].tolist()
     ['root', 'root', 'pet', 'cat']
     """
-    q = Likelihoods.of(hierarchy, q, scale)
-    cut = _cut_at(q, tau)
-    return best_leader(hierarchy, q, information, lambda p, value: (p > cut, value, p))
+    given: Given = Likelihoods.of(hierarchy, q, scale)
+    candidates = Candidates.of(hierarchy, information, single_child)
+    cut = _cut_at(given, tau, inclusive=inclusive)
+    return best_leader(given, candidates, lambda p, _, tier, cut: (p > cut, tier, p), cut)
 
 
 def majority(
-    hierarchy: Hierarchy, q: Any, *, information: Specificity = "leaves", scale: Scale | None = None
+    hierarchy: Hierarchy,
+    q: Any,
+    *,
+    information: Specificity = "leaves",
+    single_child: SingleChild = "skip",
+    scale: Scale | None = None,
 ) -> Array:
     """Answer with the most specific node that is more likely than not: `threshold` at one half.
 
@@ -97,11 +114,16 @@ def majority(
     >>> h.names[infer.majority(h, [[1, 0.6, 0.3, 0.3, 0.4]])].tolist()
     ['pet']
     """
-    return threshold(hierarchy, q, 0.5, information=information, scale=scale)
+    return threshold(hierarchy, q, 0.5, information=information, single_child=single_child, scale=scale)
 
 
 def plurality(
-    hierarchy: Hierarchy, q: Any, *, information: Specificity = "leaves", scale: Scale | None = None
+    hierarchy: Hierarchy,
+    q: Any,
+    *,
+    information: Specificity = "leaves",
+    single_child: SingleChild = "skip",
+    scale: Scale | None = None,
 ) -> Array:
     """Answer with the most specific of the nodes that are more likely than every node unrelated to them.
 
@@ -112,15 +134,18 @@ def plurality(
     >>> h.names[infer.plurality(h, [[1, 0.6, 0.3, 0.3, 0.4], [1, 0.6, 0.45, 0.15, 0.4]])].tolist()
     ['pet', 'cat']
     """
-    q = Likelihoods.of(hierarchy, q, scale)
-    value = information_of(hierarchy, q.raw, information)
+    given: Given = Likelihoods.of(hierarchy, q, scale)
+    candidates = Candidates.of(hierarchy, information, single_child)
+    if isinstance(given, SparseLikelihoods):
+        return sparse.plurality(given, candidates)
+    bottom = BOTTOM[given.scale]
 
     def rule(block: Array, _: slice) -> Array:
-        p = nontrivial(hierarchy, block)
-        qualified = (p > max_unrelated(hierarchy.without_trivial, p)) & (p > BOTTOM[q.scale])
-        return first(Layout.of(hierarchy, block).nontrivial, qualified, (value, p))
+        nodes, p, tier = candidates.columns(block)
+        qualified = (p > max_unrelated(candidates.tree, p)) & (p > bottom)
+        return first(nodes, qualified, (tier, p))
 
-    return by_rows(q.values, rule)
+    return by_rows(given.values, rule)
 
 
 def information_threshold(
@@ -129,6 +154,7 @@ def information_threshold(
     zeta: float,
     *,
     information: Specificity = "leaves",
+    single_child: SingleChild = "skip",
     scale: Scale | None = None,
 ) -> Array:
     """Answer with the most likely node that is specific enough: ``argmax q(y) subject to I(y) >= ζ``.
@@ -142,13 +168,13 @@ def information_threshold(
     >>> h.names[infer.information_threshold(h, [[1, 0.6, 0.3, 0.3, 0.4]], 1)].tolist()
     ['wolf']
     """
-    q = Likelihoods.of(hierarchy, q, scale)
-    candidates = Candidates.of(hierarchy, information)
+    given: Given = Likelihoods.of(hierarchy, q, scale)
+    candidates = Candidates.of(hierarchy, information, single_child)
     largest = float(candidates.information[-1])
     if not zeta <= largest:
         raise ParameterError(f"zeta is {zeta}, but no node has more information than {largest:.6g}. Lower zeta.")
-    bottom = BOTTOM[q.scale]
-    return best_leader(hierarchy, q, candidates, lambda p, value: ((value >= zeta) & (p > bottom), p, value))
+    bottom = BOTTOM[given.scale]
+    return best_leader(given, candidates, lambda p, value, tier: ((value >= zeta) & (p > bottom), p, tier))
 
 
 def expected_information(
@@ -157,6 +183,7 @@ def expected_information(
     lam: float = 0.0,
     *,
     information: Specificity = "leaves",
+    single_child: SingleChild = "skip",
     scale: Scale | None = None,
 ) -> Array:
     """Answer with the node with the largest ``(I(y) + λ) q(y)`` (Deng et al.); ties go to higher likelihood.
@@ -169,38 +196,51 @@ def expected_information(
     >>> [h.names[infer.expected_information(h, [[1, 0.8, 0.3, 0.5, 0.2]], lam)].item() for lam in (0, 2, 5)]
     ['dog', 'pet', 'root']
     """
-    q = Likelihoods.of(hierarchy, q, scale)
+    given: Given = Likelihoods.of(hierarchy, q, scale)
+    candidates = Candidates.of(hierarchy, information, single_child)
     if not 0 <= lam < np.inf:
         raise ParameterError(f"lam must be finite and at least 0, not {lam}.")
-    bottom = BOTTOM[q.scale]
+    bottom = BOTTOM[given.scale]
 
-    def ask(score: Array, value: Array) -> tuple[Array, ...]:
-        return score > bottom, (value + lam) * to_probability(score, q.scale), score, value
+    def ask(score: Array, value: Array, tier: Array) -> tuple[Array, ...]:
+        return score > bottom, (value + lam) * to_probability(score, given.scale), score, tier
 
-    return best_leader(hierarchy, q, information, ask)
+    return best_leader(given, candidates, ask)
 
 
-def climbing(hierarchy: Hierarchy, q: Any, tau: ArrayLike | Array, *, scale: Scale | None = None) -> Array:
+def climbing(
+    hierarchy: Hierarchy,
+    q: Any,
+    tau: ArrayLike | Array,
+    *,
+    inclusive: bool = False,
+    single_child: SingleChild = "skip",
+    scale: Scale | None = None,
+) -> Array:
     """Start at the most likely leaf and go up to the first node whose likelihood exceeds τ (Goren et al.).
 
-    τ is a probability: one number, or one per example.
+    τ is a probability: one number, or one per example; with `inclusive`, a likelihood of exactly τ is enough. For
+    `SparseLikelihoods`, listed nodes without listed descendants take the place of the leaves.
 
     >>> from hedgerow import Hierarchy, infer
     >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
     >>> h.names[infer.climbing(h, [[1, 0.6, 0.3, 0.3, 0.4]] * 2, [0.3, 0.5])].tolist()
     ['wolf', 'root']
     """
-    q = Likelihoods.of(hierarchy, q, scale)
-    cut = _cut_at(q, tau)
-    at = Layout.of(hierarchy.without_trivial, q.raw)
+    given: Given = Likelihoods.of(hierarchy, q, scale)
+    candidates = Candidates.of(hierarchy, single_child=single_child)
+    cut = _cut_at(given, tau, inclusive=inclusive)
+    if isinstance(given, SparseLikelihoods):
+        return sparse.climbing(given, candidates, cut[:, 0])
+    at = Layout.of(candidates.tree, given.raw)
 
     def rule(block: Array, rows: slice) -> Array:
-        xp, p = namespace(block), nontrivial(hierarchy, block)
+        xp, (nodes, p, _) = namespace(block), candidates.columns(block)
         start = xp.take(at.leaves, xp.argmax(xp.take(p, at.leaves, axis=-1), axis=-1))[..., None]
         passing = (at.nodes <= start) & (start < at.end) & (p > cut[rows])
-        return _deepest(hierarchy, passing)
+        return _deepest(nodes, passing)
 
-    return by_rows(q.values, rule)
+    return by_rows(given.values, rule)
 
 
 def top_down(
@@ -209,6 +249,7 @@ def top_down(
     tau: ArrayLike | Array,
     *,
     information: Specificity = "leaves",
+    single_child: SingleChild = "skip",
     scale: Scale | None = None,
 ) -> Array:
     """Start at the root and move to the most likely child while its likelihood exceeds τ (Deep RTC).
@@ -220,43 +261,61 @@ def top_down(
     >>> h.names[infer.top_down(h, [[1, 0.6, 0.3, 0.2, 0.4]] * 2, [0.2, 0.5])].tolist()
     ['cat', 'pet']
     """
-    q = Likelihoods.of(hierarchy, q, scale)
-    cut = _cut_at(q, tau)
-    smaller = hierarchy.without_trivial
-    value = Candidates.of(hierarchy, information).value[~hierarchy.is_trivial]
+    given: Given = Likelihoods.of(hierarchy, q, scale)
+    candidates = Candidates.of(hierarchy, information, single_child)
+    cut = _cut_at(given, tau)
+    if isinstance(given, SparseLikelihoods):
+        return sparse.top_down(given, candidates, cut[:, 0])
+    tree, specificity = candidates.tree, candidates.tier[candidates.ascending]
     # Siblings are adjacent, and those that win ties come first.
-    preferred = np.lexsort((-value[1:], smaller.parent[1:]))
-    order, back = placed(preferred, q.raw), placed(np.argsort(preferred), q.raw)
-    earlier = placed(-np.arange(len(preferred), dtype=np.float64), q.raw)
+    preferred = np.lexsort((-specificity[1:], tree.parent[1:]))
+    order, back = placed(preferred, given.raw), placed(np.argsort(preferred), given.raw)
+    earlier = placed(-np.arange(len(preferred), dtype=np.float64), given.raw)
 
     def rule(block: Array, rows: slice) -> Array:
-        xp, at = namespace(block), Layout.of(smaller, block)
+        xp, at = namespace(block), Layout.of(tree, block)
 
         def largest(x: Array) -> Array:
             best = ops_of(x).segment_max(x, at.sibling_start, at.sibling_group)
             return x == xp.take(best, at.sibling_group, axis=-1)
 
-        p = xp.take(nontrivial(hierarchy, block)[..., 1:], order, axis=-1)
+        nodes, p, _ = candidates.columns(block)
+        p = xp.take(p[..., 1:], order, axis=-1)
         chosen = largest(xp.where(largest(p), earlier, -np.inf)) & (p > cut[rows])
         missed = xp.astype(~xp.take(chosen, back, axis=-1), xp.float32)
-        detours = sum_ancestors(smaller, xp.concat([xp.zeros_like(missed[..., :1]), missed], axis=-1))
-        return _deepest(hierarchy, detours == 0)
+        detours = sum_ancestors(tree, xp.concat([xp.zeros_like(missed[..., :1]), missed], axis=-1))
+        return _deepest(nodes, detours == 0)
 
-    return by_rows(q.values, rule)
+    return by_rows(given.values, rule)
 
 
 # The registry ----------------------------------------------------------------------------------------------
 
-Rule = Callable[["Hierarchy", Likelihoods, "Specificity"], Any]
+Rule = Callable[["Hierarchy", "Given", "Specificity"], Any]
 """A function from a tree, likelihoods and a measure of specificity to node indices."""
 
-RULES: dict[str, Rule] = {
-    "leaf": lambda hierarchy, q, _: leaf(hierarchy, q),
-    "majority": lambda hierarchy, q, information: majority(hierarchy, q, information=information),
-    "plurality": lambda hierarchy, q, information: plurality(hierarchy, q, information=information),
-    "expected_information": lambda hierarchy, q, information: expected_information(
-        hierarchy, q, information=information
-    ),
+
+def _leaf(hierarchy: Hierarchy, q: Given, _: Specificity) -> Array:
+    return leaf(hierarchy, q)
+
+
+def _majority(hierarchy: Hierarchy, q: Given, information: Specificity) -> Array:
+    return majority(hierarchy, q, information=information)
+
+
+def _plurality(hierarchy: Hierarchy, q: Given, information: Specificity) -> Array:
+    return plurality(hierarchy, q, information=information)
+
+
+def _expected_information(hierarchy: Hierarchy, q: Given, information: Specificity) -> Array:
+    return expected_information(hierarchy, q, information=information)
+
+
+RULES: dict[str, Rule] = {  # named functions, which can be pickled
+    "leaf": _leaf,
+    "majority": _majority,
+    "plurality": _plurality,
+    "expected_information": _expected_information,
 }
 """The rules that need no threshold, by name: every evaluation reports them, and `hedgerow predict` takes them."""
 
@@ -277,8 +336,11 @@ def find_rule(name: str) -> Rule:
 
 
 def answering_rule(
-    tau: float | None, rule: str | None, information: Specificity = "leaves"
-) -> Callable[[Hierarchy, Likelihoods], Any]:
+    tau: float | None,
+    rule: str | None,
+    information: Specificity = "leaves",
+    single_child: SingleChild = "skip",
+) -> Callable[[Hierarchy, Given], Any]:
     """Return a function of tree and likelihoods that applies a threshold or a rule given by name."""
     if (tau is None) == (rule is None):
         raise ParameterError(
@@ -286,10 +348,10 @@ def answering_rule(
         )
     if rule is not None:
         found = find_rule(rule)
-        return lambda hierarchy, q: found(hierarchy, q, information)
+        return lambda hierarchy, q: found(hierarchy, q, Candidates.of(hierarchy, information, single_child))
     if tau is None or not 0 <= tau <= 1:
         raise ParameterError(f"The threshold must lie between 0 and 1, not {tau}.")
-    return lambda hierarchy, q: threshold(hierarchy, q, tau, information=information)
+    return lambda hierarchy, q: threshold(hierarchy, q, tau, information=information, single_child=single_child)
 
 
 # Building blocks of the rules ------------------------------------------------------------------------------
@@ -310,19 +372,24 @@ def first(nodes: Array, passing: Array, keys: Sequence[Array]) -> Array:
 
 
 def best_leader(
-    hierarchy: Hierarchy,
-    q: Likelihoods,
-    information: Specificity,
-    ask: Callable[[Array, Array], tuple[Array, ...]],
+    q: Given, candidates: Candidates, ask: Callable[..., tuple[Array, ...]], per_example: Array | None = None
 ) -> Array:
     """Apply a rule that considers only the most likely of equally specific nodes.
 
-    `ask` is given the likelihoods [B, tiers] and the information of the tiers; it returns which of them pass, and
-    the keys to choose by.
+    `ask` is given the likelihoods [B, tiers], the information of the tiers, their numbers (the higher, the more
+    specific) and, if given, the values [B, 1] `per_example`; it returns which of them pass, and the keys to choose
+    by. For sparse likelihoods, it is given those of the Pareto sets, concatenated: no other node can win.
     """
-    candidates = Candidates.of(hierarchy, information)
+    if isinstance(q, SparseLikelihoods):
+        sets = candidates.sparse_sets(q)
+        extra = () if per_example is None else (np.repeat(per_example[:, 0], sets.count),)
+        passing, *keys = ask(sets.score, candidates.value[sets.node], candidates.tier[sets.node], *extra)
+        return sparse.first(np.append(0, np.cumsum(sets.count)), sets.node, passing, keys)
     nodes, score = candidates.leaders(q)
-    passing, *keys = ask(score, placed(candidates.information, score))
+    value = candidates.information
+    extra = () if per_example is None else (per_example,)
+    tier = placed(np.arange(len(value), dtype=np.float64), score)
+    passing, *keys = ask(score, placed(value, score), tier, *extra)
     return first(nodes, passing, keys)
 
 
@@ -335,39 +402,33 @@ def by_rows(q: Array, rule: Callable[[Array, slice], Array]) -> Array:
     return np.concatenate(map_row_blocks(lambda rows: rule(q[rows], rows), len(q), q[:1].nbytes))
 
 
-def nontrivial(hierarchy: Hierarchy, q: Array) -> Array:
-    """Return the likelihoods of the nontrivial nodes."""
-    if not hierarchy.is_trivial.any():
-        return q
-    return namespace(q).take(q, Layout.of(hierarchy, q).nontrivial, axis=-1)
-
-
-def information_of(hierarchy: Hierarchy, like: Array, information: Specificity) -> Array:
-    """Return the information of the nontrivial nodes, on the device of `like`."""
-    return placed(Candidates.of(hierarchy, information).value[~hierarchy.is_trivial], like)
-
-
 def placed(values: NDArray[Any], like: Array) -> Array:
     """Return values on the device of `like`."""
     ops = ops_of(like)
     return ops.constant(values, ops.device_of(like))
 
 
-def _deepest(hierarchy: Hierarchy, passing: Array) -> Array:
-    """Return the deepest of the passing nontrivial nodes, which lie on one path; the root if none passes."""
-    xp, nodes = namespace(passing), Layout.of(hierarchy.without_trivial, passing).nodes
-    last = xp.max(xp.where(passing, nodes, 0), axis=-1)
-    return xp.take(Layout.of(hierarchy, passing).nontrivial, last)
+def _deepest(nodes: Array, passing: Array) -> Array:
+    """Return the deepest of the passing nodes, which lie on one path; the root if none passes."""
+    xp = namespace(passing)
+    return xp.max(xp.where(passing, nodes, 0), axis=-1)
 
 
-def _cut_at(q: Likelihoods, tau: ArrayLike | Array) -> Array:
-    """Return thresholds [B, 1] on the scale and in the precision of q: q exceeds them just where it exceeds τ."""
-    given = as_numpy(tau).astype(np.float64)
+def _cut_at(q: Given, tau: ArrayLike | Array, *, inclusive: bool = False) -> Array:
+    """Return cuts [B, 1] on the scale and in the precision of q: q exceeds them just where τ lets it pass."""
+    like = q.value if isinstance(q, SparseLikelihoods) else q.raw
+    try:
+        given = as_numpy(tau).astype(np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(f"tau must be one number, or one per example, not {tau!r}.") from None
     if given.ndim > 0 and given.shape != (len(q),):
         raise ParameterError(
             f"tau must be one number, or one per example, {len(q)} in all; got shape {given.shape}."
         )
     if np.isnan(given).any():
         raise ParameterError("tau must be a number, not NaN.")
-    cut = rounded_down(np.maximum(from_probability(given, q.scale), BOTTOM[q.scale]), q.raw)
-    return placed(np.broadcast_to(cut.reshape(-1, 1), (len(q), 1)), q.raw)
+    wanted = from_probability(given, q.scale)
+    if inclusive:  # at least τ is more than the number just below it
+        wanted = np.nextafter(wanted, -np.inf)
+    cut = rounded_down(np.maximum(wanted, BOTTOM[q.scale]), like)
+    return placed(np.broadcast_to(cut.reshape(-1, 1), (len(q), 1)), like)

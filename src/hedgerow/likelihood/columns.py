@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,9 +70,7 @@ def from_columns(
 def _places(hierarchy: Hierarchy, names: list[str], outside: Collection[str]) -> Indices:
     """Return the column of each node; one past the last for nodes without a column."""
     elsewhere = {outside} if isinstance(outside, str) else set(outside)
-    twice = (
-        [name for name in dict.fromkeys(names) if names.count(name) > 1] if len(set(names)) < len(names) else []
-    )
+    twice = [name for name, count in Counter(names).items() if count > 1]
     unknown = [name for name in names if name not in hierarchy and name not in elsewhere]
     inside = [name for name in sorted(elsewhere) if name in hierarchy]
     if twice or unknown or inside:
@@ -83,7 +82,7 @@ def _places(hierarchy: Hierarchy, names: list[str], outside: Collection[str]) ->
         said = "; ".join(f"{len(which):,} {trouble} ({some(which)})" for which, trouble in problems if which)
         advice = (
             f"{closest(unknown[:5], hierarchy)} If a class lies outside the tree, say so: "
-            f"{argument('outside', (unknown[0],))}."
+            f"{argument('outside', tuple(unknown[:1]))}."
         )
         raise UnknownNameError(f"Columns must be nodes of the tree, each once: {said}.{advice if unknown else ''}")
     place = np.full(len(hierarchy), len(names))

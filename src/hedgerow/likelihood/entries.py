@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hedgerow.arrays import UNIT, as_numpy, map_row_blocks, sum_rounding
+from hedgerow.arrays import UNIT, as_numpy, map_row_blocks, row_sums, sum_below, sum_rounding, with_ancestors
 from hedgerow.errors import ScoreError, UnknownNameError, argument, closest, counted, some
 from hedgerow.likelihood.sparse import SparseLikelihoods
 
@@ -70,24 +70,33 @@ def from_top(
     entries = _Entries.of(hierarchy, row, classes, scores, rows, outside)
     _check_scores(entries)
     count = np.diff(entries.start)
-    total = _row_sums(entries.value, entries.start)
-    exact = 1 + sum_rounding(len(hierarchy.leaves), float(np.finfo(np.float64).eps))
+    total = row_sums(entries.value, entries.start)
+    rounding = sum_rounding(len(hierarchy.leaves), float(np.finfo(np.float64).eps))
     if renormalise:
         whole = np.where(total > 0, total, 1.0)
     else:
         _check_sums(total)
-        whole = np.where(total <= exact, 1.0, total)
+        whole = np.where(total <= 1 + rounding, 1.0, total)
+    share = entries.value if np.all(whole == 1) else entries.value / np.repeat(whole, count)
     # As in `from_leaves`: whole multiples of the unit, which no order of adding rounds.
-    unit = np.floor(entries.value / np.repeat(whole * UNIT, count)).astype(np.int64)
-    below = (entries.node > 0) & (unit > 0)
-    start = np.append(0, np.cumsum(below))[entries.start]
-    node, unit = entries.node[below], unit[below]
+    unit = np.floor(share / UNIT).astype(np.int64)
+    start, node = entries.start, entries.node
+    below = np.flatnonzero((node > 0) & (unit > 0))
+    if len(below) < len(node):
+        start, node, unit = np.searchsorted(below, start), node[below], unit[below]
     if not len(node):
         return SparseLikelihoods.checked(hierarchy, start, node, np.zeros(0), "probability")
 
     def work(block: slice) -> tuple[Indices, Indices, NDArray[np.float64]]:
         inside = slice(start[block.start], start[block.stop])
-        return _sum_up(hierarchy, start[block.start : block.stop + 1] - inside.start, node[inside], unit[inside])
+        listed = node[inside]
+        paths = with_ancestors(hierarchy, start[block.start : block.stop + 1] - inside.start, listed)
+        units = sum_below(hierarchy, listed, unit[inside], paths)
+        share = np.minimum(units.astype(np.float64), 1 / UNIT) * UNIT
+        if hierarchy.child_count[0] == 1:  # it has what the root has, if all leaves are listed
+            full = (hierarchy.leaf_count[paths.node] == len(hierarchy.leaves)) & (share >= 1 - rounding)
+            share[full] = 1
+        return np.diff(paths.start), paths.node, share
 
     parts = map_row_blocks(work, rows, _ENTRY_BYTES * -(-len(node) // rows))
     counts, nodes, values = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -125,11 +134,11 @@ def from_lineages(
 
     Examples
     --------
-    >>> from hedgerow import Hierarchy, likelihood
+    >>> from hedgerow import Hierarchy, infer, likelihood
     >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
     >>> q = likelihood.from_lineages(h, [0, 0, 1], ["pet", "cat", "wolf"], [0.9, 0.4, 0.7], rows=2)
-    >>> q.dense().values.tolist()
-    [[1.0, 0.9, 0.4, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0, 0.7]]
+    >>> h.names[infer.threshold(h, q, 0.5)].tolist()
+    ['pet', 'wolf']
     """
     entries = _Entries.of(hierarchy, row, classes, likelihoods, rows, ())
     below = entries.node > 0
@@ -186,7 +195,7 @@ class _Entries(NamedTuple):
                 f"({counted(len(again), 'such entry', 'such entries')} in all). Each class may have one entry per "
                 f"example: add up the scores, or keep the right one."
             )
-        return cls(np.searchsorted(number, np.arange(rows + 1)), node, value, names)
+        return cls(np.append(0, np.cumsum(np.bincount(number, minlength=rows))), node, value, names)
 
 
 def _row_numbers(row: ArrayLike, rows: int) -> Indices:
@@ -253,57 +262,3 @@ def _check_sums(total: NDArray[np.float64]) -> None:
             f"{above[0]} sum to {total[above[0]]:.6g} ({counted(len(above), 'example', 'examples')} in all). If "
             f"they are votes or percentages, say renormalise=True."
         )
-
-
-# Sums up the tree ------------------------------------------------------------------------------------------
-
-
-def _row_sums(value: NDArray[np.float64], start: Indices) -> NDArray[np.float64]:
-    """Return the sum of each row; rows may be empty."""
-    total = np.zeros(len(start) - 1)
-    filled = np.flatnonzero(np.diff(start))
-    if len(filled):
-        total[filled] = np.add.reduceat(value, start[filled])
-    return total
-
-
-def _sum_up(
-    hierarchy: Hierarchy, start: Indices, node: Indices, unit: Indices
-) -> tuple[Indices, Indices, NDArray[np.float64]]:
-    """Return all ancestors of the entries of each row, with the sums of what is listed below them.
-
-    Returns the number of nodes of each row, the nodes in depth-first order, and their likelihoods. Each entry
-    adds the nodes between itself and what the entry before it in the row shares with it. In depth-first order,
-    these are the ancestors with a larger index than that entry, so no common ancestors need to be found, and
-    nothing needs to be sorted.
-    """
-    before = np.append(0, node[:-1])
-    before[start[:-1][np.diff(start) > 0]] = 0
-    which, ancestor, steps = np.arange(len(node)), node, []
-    while len(which):
-        steps.append((which, ancestor))
-        ancestor = hierarchy.parent[ancestor]
-        new = ancestor > before[which]
-        which, ancestor = which[new], ancestor[new]
-    added = np.zeros(len(node), dtype=np.int64)
-    for which, _ in steps:
-        added[which] += 1
-    stop = np.cumsum(added)
-    nodes = np.empty(stop[-1] if len(stop) else 0, dtype=np.int64)
-    for step, (which, ancestor) in enumerate(steps, start=1):
-        nodes[stop[which] - step] = ancestor
-    # What lies below a node at some depth ends where the next entry adds a node at this depth, or above it. Sums
-    # may overflow and wrap back.
-    depth = hierarchy.depth[node]
-    highest = depth - added + 1
-    sums = np.append(0, np.cumsum(unit))
-    units = np.empty_like(nodes)
-    for level in range(1, int(depth.max(initial=0)) + 1):
-        first = np.flatnonzero(highest <= level)
-        below = sums[np.append(first[1:], len(node))] - sums[first]
-        there = depth[first] >= level
-        first = first[there]
-        units[stop[first] - 1 - depth[first] + level] = below[there]
-    share = np.minimum(units.astype(np.float64), 1 / UNIT) * UNIT
-    ends = np.append(0, stop)[start]
-    return np.diff(ends), nodes, share

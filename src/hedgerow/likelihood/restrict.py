@@ -30,9 +30,9 @@ def restrict(
     """Return the likelihoods given that the class is one of some nodes, or below one of them.
 
     The mass of every other class is dropped, and what remains is divided by its sum. An ancestor of the given
-    nodes, the root included, keeps the mass that is its own and not its children's: it says that the class is known
-    no better, so it may still be one of them. Where everything is dropped, only the root remains. A node that is
-    more likely than its parent, as bootstrap values may be, is first lowered to it.
+    nodes, the root included, keeps the mass that is its own and not its children's: it says that the class is
+    known no better, so it may still be one of them. Where everything is dropped, only the root remains. A node
+    that is more likely than its parent, as bootstrap values may be, is first lowered to it.
 
     Parameters
     ----------

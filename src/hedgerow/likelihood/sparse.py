@@ -50,11 +50,11 @@ class SparseLikelihoods:
 
     Examples
     --------
-    >>> from hedgerow import Hierarchy
+    >>> from hedgerow import Hierarchy, infer
     >>> h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
     >>> q = SparseLikelihoods(h, [0, 1, 1], [2], [0.75])  # two examples, of which the second lists nothing
-    >>> q.dense().values.tolist()
-    [[1.0, 0.0, 0.75], [1.0, 0.0, 0.0]]
+    >>> h.names[infer.majority(h, q)].tolist()
+    ['dog', 'root']
     """
 
     def __init__(

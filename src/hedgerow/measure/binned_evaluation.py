@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from hedgerow.infer import SingleChild
     from hedgerow.measure.brackets import Bracket
     from hedgerow.measure.builder import CurveBuilder
     from hedgerow.measure.curve import OperatingCurve
@@ -39,6 +40,7 @@ class BinnedEvaluation(Measured):
     name: str = "scores"
     information: InformationKind | NDArray[np.float64] = "leaves"
     below_label: BelowLabel = "label"
+    single_child: SingleChild = "skip"
     warnings: tuple[str, ...] = ()
 
     @property
@@ -107,7 +109,7 @@ def binned_evaluation(curve: CurveBuilder, rules: RuleSums, **about: Any) -> Bin
     curve, rules
         The sums.
     about
-        `name`, `information`, `below_label` and `warnings` of the evaluation.
+        `name`, `information`, `below_label`, `single_child` and `warnings` of the evaluation.
     """
     assert curve.bins is not None  # noqa: S101  (builders without bins keep events, not sums)
     assert curve.bin_count is not None  # noqa: S101

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from hedgerow.infer import SingleChild
     from hedgerow.likelihood import Scale
     from hedgerow.measure.brackets import Bracket
     from hedgerow.measure.metrics import BelowLabel
@@ -62,6 +63,9 @@ class CurveBuilder:
         with a `name` or `__name__`.
     information
         The measure of specificity for the threshold rule, precision and recall: see `Hierarchy.information`.
+    single_child
+        Whether nodes with one child may be answers ("answer") or not ("skip"). Such an answer to its only child is
+        correct, and its recall is 1, since both have the same information, but it is not exact.
     below_label
         How to count an answer below its label: as the "label" or as "wrong".
     scale
@@ -90,6 +94,7 @@ class CurveBuilder:
         *,
         metrics: Sequence[Metric | CustomMetric] = (),
         information: InformationKind | ArrayLike = "leaves",
+        single_child: SingleChild = "skip",
         below_label: BelowLabel = "label",
         scale: Scale = "probability",
         bins: int | None = None,
@@ -100,11 +105,16 @@ class CurveBuilder:
         self.below_label: BelowLabel = below_label
         self.scale: Scale = scale
         self.measures = Measures.of(hierarchy, (*STANDARD_METRICS, *metrics), information, below_label)
-        self.candidates = Candidates.of(hierarchy, information)
+        self.candidates = Candidates.of(hierarchy, information, single_child)
         self._parts: list[Events] = []
         self._numbered = np.zeros(len(hierarchy), dtype=bool)  # labels that came as integers without classes
         self.bin_count = bins
         self.bins = None if bins is None else Bins(edges_of(bins, scale), len(self.measures.metrics))
+
+    @property
+    def single_child(self) -> SingleChild:
+        """Whether nodes with one child may be answers."""
+        return self.candidates.single_child
 
     @property
     def events(self) -> Events:
@@ -121,8 +131,8 @@ class CurveBuilder:
         Parameters
         ----------
         q
-            [B, nodes] likelihoods on the builder's scale: `Likelihoods`, an array, a tensor, or a table whose
-            column names are node names.
+            [B, nodes] likelihoods on the builder's scale: `Likelihoods`, `SparseLikelihoods`, an array, a tensor,
+            or a table whose column names are node names.
         labels
             B labels: names or integers, any nodes.
         classes
@@ -152,8 +162,8 @@ class CurveBuilder:
         differ = differences(self.settings, other.settings)
         if differ:
             raise ParameterError(
-                f"Only builders with the same tree, metrics, scale and bins can be merged; these differ in "
-                f"{differ}."
+                f"Only builders with the same tree, metrics, single_child, scale and bins can be merged; these "
+                f"differ in {differ}."
             )
         self._numbered |= other._numbered
         if self.bins is not None and other.bins is not None:
@@ -204,6 +214,7 @@ class CurveBuilder:
             "tree": self.hierarchy,
             "metrics": [*self.measures.metrics.values()],
             "information": self.measures.information,
+            "single_child": self.single_child,
             "below_label": self.below_label,
             "scale": self.scale,
             "bins": self.bin_count,
@@ -252,6 +263,7 @@ def operating_curve(
     classes: ArrayLike | None = None,
     metrics: Sequence[Metric | CustomMetric] = (),
     information: InformationKind | ArrayLike = "leaves",
+    single_child: SingleChild = "skip",
     below_label: BelowLabel = "label",
     scale: Scale | None = None,
     bins: int | None = None,
@@ -273,6 +285,7 @@ def operating_curve(
         hierarchy,
         metrics=metrics,
         information=information,
+        single_child=single_child,
         below_label=below_label,
         scale=likelihoods.scale,
         bins=bins,

@@ -147,6 +147,8 @@ def mismatch(base: Evaluation, other: Evaluation) -> str | None:
     same_measure = np.array_equal(measures[0], measures[1][here])
     if not same_measure or base.below_label != other.below_label:
         return "it was evaluated with another measure of information or another setting of below_label."
+    if base.single_child != other.single_child:
+        return f"it was evaluated with single_child={other.single_child!r}, not {base.single_child!r}."
     if len(base) != len(other):
         return f"it has {len(other):,} examples, not {len(base):,}."
     if (order := _matched_ids(base, other)) is None:

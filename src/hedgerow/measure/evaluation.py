@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hedgerow.infer import SingleChild
     from hedgerow.likelihood import Scale
     from hedgerow.measure.bootstrap import Interval
     from hedgerow.measure.curve import OperatingCurve
@@ -75,6 +76,7 @@ class Measured(ABC):
     name: str
     information: InformationKind | NDArray[np.float64]
     below_label: BelowLabel
+    single_child: SingleChild
     warnings: tuple[str, ...]
 
     @property
@@ -128,6 +130,7 @@ class Measured(ABC):
             "scale": self.scale,
             "information": self.information if isinstance(self.information, str) else "custom",
             "below_label": self.below_label,
+            "single_child": self.single_child,
             "tree": {
                 "root": str(hierarchy.names[0]),
                 "nodes": len(hierarchy),
@@ -168,6 +171,8 @@ class Evaluation(Measured):
     name: str = "scores"
     information: InformationKind | NDArray[np.float64] = "leaves"
     below_label: BelowLabel = "label"
+    single_child: SingleChild = "skip"
+    """Whether nodes with one child may be answers."""
     warnings: tuple[str, ...] = ()
     """What is allowed but often a mistake, as sentences."""
     intervals: Mapping[str, Interval] = field(default_factory=dict)
@@ -180,11 +185,14 @@ class Evaluation(Measured):
     def of_events(cls, builder: CurveBuilder) -> Evaluation:
         """Return the evaluation that follows from the events of a builder alone: the rules `leaf` and `majority`.
 
-        An example's last event leads to the most likely leaf only if no other node is as specific as a leaf. With
-        any measure of specificity except information="leaves" that may not hold, so it is an error.
+        An example's last event leads to the most likely leaf only if all leaves, and no other nodes, are the most
+        specific. With any settings except information="leaves" and single_child="skip" that may not hold, so it is
+        an error.
         """
         if not isinstance(builder.information, str) or builder.information != "leaves":
             raise ParameterError("Events determine the most likely leaf only with information='leaves'.")
+        if builder.single_child != "skip":
+            raise ParameterError("Events determine the most likely leaf only with single_child='skip'.")
         events = builder.events
         most_specific = events.answers_above(BOTTOM[builder.scale])
         predictions = {
@@ -209,7 +217,11 @@ class Evaluation(Measured):
 
     def _new_builder(self) -> CurveBuilder:
         return CurveBuilder(
-            self.hierarchy, information=self.information, below_label=self.below_label, scale=self.scale
+            self.hierarchy,
+            information=self.information,
+            single_child=self.single_child,
+            below_label=self.below_label,
+            scale=self.scale,
         )
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.arrays import as_numpy, namespace
+from hedgerow.arrays import as_numpy
 from hedgerow.errors import ParameterError, ScoreError, argument, counted
 from hedgerow.infer import RULES
 from hedgerow.likelihood import Likelihoods, check_scale, to_probability
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.infer import Rule
-    from hedgerow.likelihood import Scale
+    from hedgerow.infer import Rule, SingleChild
+    from hedgerow.likelihood import Scale, SparseLikelihoods
     from hedgerow.measure.metrics import BelowLabel
     from hedgerow.score_files import Progress
     from hedgerow.tree import Hierarchy, InformationKind, Names
@@ -49,6 +49,8 @@ class EvaluationBuilder:
         The rules whose operating points are reported: name -> rule; by default `infer.RULES`.
     information
         The measure of specificity: see `Hierarchy.information`.
+    single_child
+        Whether nodes with one child may be answers ("answer") or not ("skip").
     below_label
         How to count an answer below its label: as the "label" or as "wrong".
     scale
@@ -77,6 +79,7 @@ class EvaluationBuilder:
         *,
         rules: Mapping[str, Rule] = RULES,
         information: InformationKind | ArrayLike = "leaves",
+        single_child: SingleChild = "skip",
         below_label: BelowLabel = "label",
         scale: Scale | None = None,
         bins: int | None = None,
@@ -94,6 +97,7 @@ class EvaluationBuilder:
         self.hierarchy = hierarchy
         self.rules = rules
         self._information = information
+        self._single_child: SingleChild = single_child
         self._below_label: BelowLabel = below_label
         self._scale = scale
         self.bins = bins
@@ -124,7 +128,8 @@ class EvaluationBuilder:
         Parameters
         ----------
         q
-            [B, nodes] likelihoods: `Likelihoods`, an array, a tensor, or a table with node names as column names.
+            [B, nodes] likelihoods: `Likelihoods`, `SparseLikelihoods`, an array, a tensor, or a table with node
+            names as column names.
         labels
             B labels: names or integers, any nodes.
         classes
@@ -193,6 +198,7 @@ class EvaluationBuilder:
             "tree": self.hierarchy,
             "rules": list(self.rules),
             "information": self._about("")["information"],
+            "single_child": self._single_child,
             "below_label": self._below_label,
             "bins": self.bins,
             "scale": self._scale if self.curve is None else self.curve.scale,
@@ -203,6 +209,7 @@ class EvaluationBuilder:
         return self.curve or CurveBuilder(
             self.hierarchy,
             information=self._information,
+            single_child=self._single_child,
             below_label=self._below_label,
             scale=scale,
             bins=self.bins,
@@ -240,13 +247,14 @@ class EvaluationBuilder:
 
         return load_evaluation(path, rules)
 
-    def _answers(self, q: Likelihoods, curve: CurveBuilder) -> Answers:
+    def _answers(self, q: Likelihoods | SparseLikelihoods, curve: CurveBuilder) -> Answers:
         predictions, confidence = {}, {}
         for name, rule in self.rules.items():
             nodes = rule(self.hierarchy, q, curve.candidates)
-            chosen = namespace(nodes).take_along_axis(q.values, nodes[:, None], axis=1)[:, 0]
             predictions[name] = as_numpy(nodes).astype(np.int32)
-            confidence[name] = to_probability(as_numpy(chosen).astype(np.float64), q.scale)
+            # Log-likelihoods need not be normalised, so some may be above 0.
+            chosen = to_probability(as_numpy(q.at(nodes)).astype(np.float64), q.scale)
+            confidence[name] = np.minimum(chosen, 1.0)
         return Answers(predictions, confidence)
 
     def compute(self, *, name: str = "scores", warnings: Iterable[str] = ()) -> Evaluation:
@@ -288,6 +296,7 @@ class EvaluationBuilder:
             "name": name,
             "information": self._information if named else self.hierarchy.information(self._information),
             "below_label": self._below_label,
+            "single_child": self._single_child,
         }
 
     def _noticed(self, warnings: Iterable[str]) -> tuple[str, ...]:
@@ -305,6 +314,7 @@ def evaluate(
     name: str = "scores",
     rules: Mapping[str, Rule] = RULES,
     information: InformationKind | ArrayLike = "leaves",
+    single_child: SingleChild = "skip",
     below_label: BelowLabel = "label",
     scale: Scale | None = None,
     replicates: int = 0,
@@ -320,7 +330,8 @@ def evaluate(
         The tree.
     scores
         A score file from `hedgerow.open_scores`, or other blocks of examples; or likelihoods [examples, nodes]
-        with `labels`: `Likelihoods`, an array, a tensor, or a table with node names as column names.
+        with `labels`: `Likelihoods`, `SparseLikelihoods`, an array, a tensor, or a table with node names as column
+        names.
     labels
         Labels of likelihoods: names or integers. Blocks bring their own.
     classes
@@ -333,6 +344,8 @@ def evaluate(
         The rules whose operating points are reported: name -> rule; they must include "leaf" and "majority".
     information
         The measure of specificity: see `Hierarchy.information`.
+    single_child
+        Whether nodes with one child may be answers ("answer") or not ("skip").
     below_label
         How to count an answer below its label: as the "label" or as "wrong".
     scale
@@ -356,7 +369,12 @@ def evaluate(
     if replicates < 0:
         raise ParameterError(f"replicates must be 0 or more, not {replicates}.")
     builder = EvaluationBuilder(
-        hierarchy, rules=rules, information=information, below_label=below_label, scale=scale
+        hierarchy,
+        rules=rules,
+        information=information,
+        single_child=single_child,
+        below_label=below_label,
+        scale=scale,
     )
     with progress("Reading scores", getattr(scores, "rows", None)) as advance:
         builder.add(_blocks(hierarchy, scores, labels, classes, ids, scale), advance=advance)

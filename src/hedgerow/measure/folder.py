@@ -113,6 +113,7 @@ def load(folder: str | os.PathLike[str]) -> Evaluation:
             )
         fingerprint, examples, information = about["tree"]["fingerprint"], about["examples"], about["information"]
         settings = {key: about[key] for key in ("name", "below_label", "confidence", "replicates")}
+        settings["single_child"] = about.get("single_child", "skip")  # older folders have none
         settings["warnings"] = tuple(about["warnings"])
         settings["intervals"] = {name: Interval(**interval) for name, interval in about["intervals"].items()}
         hierarchy = Hierarchy.load(place / TREE)
@@ -180,7 +181,7 @@ def read_or_evaluate(
 def _check_settings(evaluation: Evaluation, shown: str, options: dict[str, Any]) -> None:
     """Raise an error if an evaluation was made with settings other than the requested ones."""
     measure = evaluation.hierarchy.information
-    for name in ("information", "below_label"):
+    for name in ("information", "below_label", "single_child"):
         wanted, found = options.get(name), getattr(evaluation, name)
         if wanted is None or (isinstance(wanted, str) and wanted == found):
             continue

@@ -138,6 +138,7 @@ def evaluation_of(state: State, hierarchy: Hierarchy, rules: Mapping[str, Rule] 
 def _settings(curve: CurveBuilder) -> dict[str, Any]:
     return {
         "information": curve.information if isinstance(curve.information, str) else "custom",
+        "single_child": curve.single_child,
         "below_label": curve.below_label,
         "scale": curve.scale,
         "bins": curve.bin_count,
@@ -149,6 +150,7 @@ def _given(state: State) -> dict[str, Any]:
     information = state.about["information"]
     return {
         "information": state.arrays["information"] if information == "custom" else information,
+        "single_child": state.about["single_child"],
         "below_label": state.about["below_label"],
         "bins": state.about["bins"],
     }
@@ -354,6 +356,7 @@ _COMMON: dict[str, Callable[[Any], bool]] = {
         _are_texts(value) and value[: len(STANDARD_METRICS)] == [metric.name for metric in STANDARD_METRICS]
     ),
     "information": lambda value: value in ("leaves", "depth", "custom"),
+    "single_child": lambda value: value in ("skip", "answer"),
     "below_label": lambda value: value in ("label", "wrong"),
     "scale": lambda value: value in list(BOTTOM),
     "bins": lambda value: value is None or (_is_count(value) and 2 <= value <= _MOST_EDGES),
