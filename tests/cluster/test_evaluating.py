@@ -9,11 +9,13 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hedgerow as hr
 from hedgerow import cluster
-from hedgerow.cluster import MadeSource, PartsError, Source, connect
+from hedgerow.cluster import FileSource, MadeSource, PartsError, Source, connect
+from hedgerow.cluster.sources import divided
 from hedgerow.errors import FileError, ParameterError
 from hedgerow.measure import MEMBERS, EvaluationBuilder
 from tests.cluster.conftest import ROWS
@@ -254,3 +256,30 @@ def test_other_file_systems(folder: Path, parts: list[Path]) -> None:
         cluster.evaluate(["memory://bucket/bad.npz"], H)
     with pytest.raises(FileError, match="nosuch://x/y cannot be opened"):
         cluster.expand(["nosuch://x/y"])
+
+
+def test_large_parquet_files_are_divided_by_their_row_groups(client: Any, folder: Path, tmp_path: Path) -> None:
+
+    with np.load(folder / "whole.npz") as file:
+        frame = pd.DataFrame(file["probabilities"], columns=file["classes"]).assign(
+            label=file["labels"], id=file["ids"]
+        )
+    path = tmp_path / "big.parquet"
+    frame.to_parquet(path, index=False, row_group_size=13)
+    whole_file = FileSource(str(path))
+    size = 700  # a little more than one row group
+    parts = divided([whole_file], size)
+    assert len(parts) > 5
+    assert parts[1].name.endswith("big.parquet [row groups 1 to 1]")
+    same_folder(cluster.evaluate(parts, H, client), whole(folder), tmp_path)
+    assert divided([whole_file], 1 << 30) == [whole_file]
+    frame.iloc[100, 0] = -1
+    frame.to_parquet(path, index=False, row_group_size=13)
+    with pytest.raises(PartsError, match=r"\[row groups 7 to 7\]: .*row 100 "):
+        cluster.evaluate(divided([whole_file], size), H)
+    long = tmp_path / "long.parquet"
+    frame.rename(columns={"robin": "class", "wren": "score"}).to_parquet(long, row_group_size=13)
+    assert divided([FileSource(str(long))], size) == [FileSource(str(long))]
+    assert divided([FileSource(str(tmp_path / "none.parquet"))]) == [FileSource(str(tmp_path / "none.parquet"))]
+    with pytest.raises(FileError, match="Was it replaced"):
+        hr.open_scores(path, H, row_groups=range(5, 99))

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
 from hedgerow.cluster.engine import Job, PartsError, run, unseen
-from hedgerow.cluster.sources import as_sources
+from hedgerow.cluster.sources import as_sources, divided
 from hedgerow.errors import ParameterError
 from hedgerow.measure import EvaluationBuilder, State, evaluation_of, evaluation_state, measured
 
@@ -41,7 +41,9 @@ class _Evaluating(Job):
             examples += number
 
         with source.opened(hierarchy, labels=True) as scores:
-            usual = {"single_child": getattr(scores, "single_child", "skip")}  # as its format means it
+            usual: dict[str, Any] = {
+                "single_child": getattr(scores, "single_child", "skip")
+            }  # as its format means
             builder = EvaluationBuilder(hierarchy, part=source.name, **(usual | self.settings))
             builder.add(scores, advance=count)
         return evaluation_state(builder), examples
@@ -65,7 +67,7 @@ def build(
     **settings: Any,
 ) -> EvaluationBuilder:
     """Return a builder that holds the examples of all parts; the parameters are those of `evaluate`."""
-    sources = as_sources(parts, reading)
+    sources = divided(as_sources(parts, reading))
     settings = {name: value for name, value in settings.items() if value is not None}
     job = _Evaluating(settings)
     EvaluationBuilder(hierarchy, **settings).curve_on("probability")  # an error here, not on every part

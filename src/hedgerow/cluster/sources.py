@@ -7,7 +7,7 @@ import os
 import tempfile
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, final
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from hedgerow.score_files import Block, Scores
     from hedgerow.tree import Hierarchy
+
+_PART_BYTES = 1 << 28
+_OF_LONG_TABLES = {"id", "class", "score"}  # in which an example has several rows
 
 
 class Source(ABC):
@@ -39,21 +42,48 @@ class Source(ABC):
 class FileSource(Source):
     """A score file; one in an object store, such as `s3://bucket/part.npz`, is copied to a temporary file."""
 
-    name: str
+    path: str
     reading: Mapping[str, Any] = field(default_factory=dict)
     """Keywords of `open_scores`."""
+    row_groups: range | None = None
+    """Of a Parquet file, only these row groups."""
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The path, and the row groups if it is not the whole file."""
+        groups = self.row_groups
+        return self.path if groups is None else f"{self.path} [row groups {groups.start} to {groups.stop - 1}]"
 
     @contextmanager
     def opened(self, hierarchy: Hierarchy, *, labels: bool) -> Iterator[Scores]:
         """Open the file with a tree."""
-        if not is_remote(self.name):
-            yield open_scores(self.name, hierarchy, labels=labels, **self.reading)
+        some: dict[str, Any] = {} if self.row_groups is None else {"row_groups": self.row_groups}
+        if not is_remote(self.path):
+            yield open_scores(self.path, hierarchy, labels=labels, **self.reading, **some)
             return
-        with _local_copy(self.name) as path:
+        with _local_copy(self.path) as copy:
             try:
-                yield open_scores(path, hierarchy, labels=labels, **self.reading)
+                yield open_scores(copy, hierarchy, labels=labels, **self.reading, **some)
             except HedgerowError as error:
-                raise type(error)(str(error).replace(path, self.name)) from error
+                raise type(error)(str(error).replace(copy, self.path)) from error
+
+    def divided(self, part_bytes: int) -> list[Source]:
+        """Return a local Parquet file with one example a row in parts of about so many bytes, by row groups."""
+        if is_remote(self.path) or not self.path.lower().endswith(".parquet"):
+            return [self]
+        sizes = _row_group_bytes(self.path)
+        if self.reading.get("scores_format", "auto") not in ("auto", "wide") or len(sizes) < 2:
+            return [self]
+        starts = [0]
+        held = 0
+        for group, size in enumerate(sizes):
+            if held and held + size > part_bytes:
+                starts.append(group)
+                held = 0
+            held += size
+        if len(starts) == 1:
+            return [self]
+        return [replace(self, row_groups=range(a, b)) for a, b in pairwise([*starts, len(sizes)])]
 
 
 @final
@@ -88,6 +118,29 @@ def as_sources(parts: Iterable[str | os.PathLike[str] | Source], reading: Mappin
         if one.name == other.name:
             raise ParameterError(f"The part {one.name} is given twice. Give it once: it would count twice.")
     return sources
+
+
+def divided(sources: Iterable[Source], part_bytes: int = _PART_BYTES) -> list[Source]:
+    """Divide large Parquet files into parts by their row groups."""
+    return [
+        part
+        for source in sources
+        for part in (source.divided(part_bytes) if isinstance(source, FileSource) else [source])
+    ]
+
+
+def _row_group_bytes(path: str) -> list[int]:
+    """Return the size of each row group of a Parquet file; none if its rows are not examples, or it is damaged."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            if set(file.schema_arrow.names) >= _OF_LONG_TABLES:
+                return []
+            return [file.metadata.row_group(i).total_byte_size for i in range(file.num_row_groups)]
+    except (OSError, pa.ArrowException):
+        return []  # what is wrong with it will be said when it is read
 
 
 def expand(patterns: Sequence[str]) -> list[str]:

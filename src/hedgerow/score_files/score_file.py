@@ -14,7 +14,7 @@ from hedgerow.score_files.class_columns import ColumnFit
 from hedgerow.score_files.labels import label_nodes
 from hedgerow.score_files.npz import NpzFile, NpzReader
 from hedgerow.score_files.score_tables import ColumnNames, TableReader, check_clash
-from hedgerow.score_files.tables import TABLES
+from hedgerow.score_files.tables import TABLES, ParquetTable
 from hedgerow.score_files.values import Values
 
 if TYPE_CHECKING:
@@ -156,6 +156,7 @@ def open_scores(
     class_prefix: str | None = None,
     delimiter: str | None = None,
     block_rows: int | None = None,
+    row_groups: range | None = None,
 ) -> ScoreFile:
     r"""Open a score file and bind its columns to the nodes of a tree, by name.
 
@@ -186,6 +187,8 @@ def open_scores(
         What separates the columns of a `.csv` file, if not a comma: one character, or "tab".
     block_rows
         Rows to read at a time; by default as many as take some 30 MB.
+    row_groups
+        Of a Parquet file, read only these row groups.
 
     Examples
     --------
@@ -201,7 +204,7 @@ def open_scores(
     if block_rows is not None and block_rows < 1:
         raise ParameterError(f"block_rows must be 1 or more, not {block_rows}.")
     names = ColumnNames(label_column, id_column, class_columns, class_prefix)
-    reader = open_reader(path, names, delimiter=delimiter, labels=labels)
+    reader = open_reader(path, names, delimiter=delimiter, labels=labels, row_groups=row_groups)
     check_clash(hierarchy, reader)
     if labels and "labels" not in reader.has:
         raise ScoreError(f"{reader.path} needs labels for this. {reader.missing_labels}")
@@ -213,11 +216,18 @@ def open_scores(
 
 
 def open_reader(
-    path: str | os.PathLike[str], names: ColumnNames, *, delimiter: str | None = None, labels: bool = True
+    path: str | os.PathLike[str],
+    names: ColumnNames,
+    *,
+    delimiter: str | None = None,
+    labels: bool = True,
+    row_groups: range | None = None,
 ) -> Reader:
     """Open a score file, without a tree; the parameters are those of `open_scores`."""
     shown = os.fspath(path)
     suffix = PurePath(shown).suffix.lower()
+    if row_groups is not None:
+        return TableReader(ParquetTable(shown, row_groups), names)
     if suffix in TABLES:
         return TableReader(TABLES[suffix](shown, delimiter), names)
     if suffix != ".npz":
