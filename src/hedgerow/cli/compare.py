@@ -33,6 +33,7 @@ from hedgerow.cli.options import (
     bar,
     check_outputs,
     drawing,
+    is_many,
     is_run,
     name_of,
     open_any_scores,
@@ -43,12 +44,12 @@ from hedgerow.cli.parts import (
     WorkersOption,
     connected,
     end_with_failures,
-    is_many,
     keywords,
     name_of_parts,
     parts_bar,
 )
 from hedgerow.errors import ParameterError
+from hedgerow.files import is_pattern
 
 
 class Against(StrEnum):
@@ -107,7 +108,7 @@ def compare(
     from hedgerow.show import print_comparison
 
     single = [Path(system) for system in systems if not is_many([system])]
-    parts = [Path(part) for system in systems if cluster.is_pattern(system) for part in cluster.expand([system])]
+    parts = [Path(part) for system in systems if is_pattern(system) for part in cluster.expand([system])]
     inside = [system / name for system in single for name in MEMBERS]
     check_outputs(json_file, figure, inputs=(*single, *parts, *inside, tree))
     draw = drawing(figure, rules)

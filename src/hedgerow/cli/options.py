@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 
 from hedgerow.errors import FileError, ParameterError, as_options, options
-from hedgerow.files import atomic_write, is_special, read_text, try_file, try_folder
+from hedgerow.files import atomic_write, is_pattern, is_remote, is_special, read_text, try_file, try_folder
 from hedgerow.tree import FORMATS
 
 if TYPE_CHECKING:
@@ -70,10 +70,13 @@ JsonOption = Annotated[
     Path | None,
     typer.Option("--json", metavar="FILE", help="Write the findings to FILE as JSON.", show_default=False),
 ]
-ScoresArgument = Annotated[
-    Path,
+PartsArgument = Annotated[
+    list[str],
     typer.Argument(
-        metavar="SCORES", help="The scores (.npz, .csv, .tsv, .parquet), or a training run.", show_default=False
+        metavar="SCORES...",
+        help="The scores (.npz, .csv, .tsv, .parquet), or a training run; several files, or a pattern in quotes, "
+        "such as 'scores/*.parquet', are one data set in parts.",
+        show_default=False,
     ),
 ]
 TreeOption = Annotated[
@@ -293,6 +296,20 @@ def open_any_scores(
     if tree is None:
         raise ParameterError(f"{path} is a score file, which needs a tree: give --tree TREE.")
     return open_scores(path, tree.read(), labels=labels, **reading.keywords)
+
+
+def is_many(scores: Sequence[str]) -> bool:
+    """Tell whether the arguments name several parts, or one that is not a local file or folder."""
+    return len(scores) > 1 or is_pattern(scores[0]) or is_remote(scores[0])
+
+
+def local(scores: Sequence[str]) -> list[Path]:
+    """Return the local files among the arguments, which outputs must not overwrite."""
+    if not is_many(scores):
+        return [Path(scores[0])]
+    from hedgerow.cluster import expand
+
+    return [Path(path) for path in expand([score for score in scores if not is_remote(score)])]
 
 
 def name_of(path: Path) -> str:

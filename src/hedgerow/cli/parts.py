@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from hedgerow.errors import ParameterError
+from hedgerow.files import is_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -21,15 +22,6 @@ if TYPE_CHECKING:
 PARTS_FAILED = 1
 """Exit status if some parts failed."""
 
-PartsArgument = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="SCORES...",
-        help="The scores (.npz, .csv, .tsv, .parquet), or a training run; several files, or a pattern in quotes, "
-        "such as 'scores/*.parquet', are one data set in parts.",
-        show_default=False,
-    ),
-]
 WorkersOption = Annotated[
     int | None,
     typer.Option(
@@ -47,24 +39,8 @@ SchedulerOption = Annotated[
 ]
 
 
-def is_many(scores: Sequence[str]) -> bool:
-    """Tell whether the arguments name several parts, or one that is not a local file or folder."""
-    from hedgerow.cluster import is_pattern, is_remote
-
-    return len(scores) > 1 or is_pattern(scores[0]) or is_remote(scores[0])
-
-
-def local(scores: Sequence[str]) -> list[Path]:
-    """Return the arguments that are local paths, which outputs must not overwrite."""
-    from hedgerow.cluster import expand, is_remote
-
-    return [Path(path) for path in expand([score for score in scores if not is_remote(score)])]
-
-
 def name_of_parts(scores: Sequence[str]) -> str:
     """Return the name of a model whose scores are parts: of one file its stem, of a pattern that of its folder."""
-    from hedgerow.cluster import is_pattern
-
     if len(scores) == 1 and not is_pattern(scores[0]):
         return Path(scores[0]).stem
     folders = {Path(score).parent.name for score in scores}

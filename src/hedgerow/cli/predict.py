@@ -22,6 +22,7 @@ from hedgerow.cli.options import (
     LogitsOption,
     NaOption,
     Output,
+    PartsArgument,
     RenormaliseOption,
     RootOption,
     ScoreReading,
@@ -31,19 +32,18 @@ from hedgerow.cli.options import (
     TreeOption,
     bar,
     check_outputs,
+    is_many,
+    local,
     open_any_scores,
     write_json,
 )
 from hedgerow.cli.parts import (
-    PartsArgument,
     SchedulerOption,
     WorkersOption,
     check_parts,
     connected,
     end_with_failures,
-    is_many,
     keywords,
-    local,
     parts_bar,
 )
 

@@ -1,4 +1,4 @@
-"""Many parts, on this machine or on many: the same evaluation, however the parts are shared out.
+"""Many parts, on one machine or many: the same evaluation, however they are shared out.
 
 In come score files, or functions that make blocks of examples where they are needed, and a Dask client if there is
 one; out goes one evaluation, one builder, or a file of answers for every part. Without a client, the parts are
@@ -10,7 +10,7 @@ from hedgerow.cluster.client import connect
 from hedgerow.cluster.engine import Failure, PartsError
 from hedgerow.cluster.evaluating import build, evaluate, merge
 from hedgerow.cluster.predicting import output_names, predict
-from hedgerow.cluster.sources import FileSource, MadeSource, Source, expand, is_pattern, is_remote
+from hedgerow.cluster.sources import FileSource, MadeSource, Source, expand
 from hedgerow.cluster.tasks import run_tasks
 
 __all__ = [
@@ -23,8 +23,6 @@ __all__ = [
     "connect",
     "evaluate",
     "expand",
-    "is_pattern",
-    "is_remote",
     "merge",
     "output_names",
     "predict",

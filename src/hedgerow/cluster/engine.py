@@ -165,8 +165,8 @@ def _as_tasks(
 
     client.subscribe_topic(topic, hear)
     try:
-        # As a task and not scattered: it can be computed again if the only process that holds it dies.
-        tree = client.submit(_same, hierarchy, key=f"{topic}-tree")
+        # A task and not scattered: it can be made again if all processes that hold it die.
+        tree = client.submit(same, hierarchy, key=f"{topic}-tree")
         common = {"job": job, "hierarchy": tree}
         parts = client.map(
             _work_task, range(len(sources)), sources, topic=topic, version=__version__, pure=False, **common
@@ -193,8 +193,9 @@ def _as_tasks(
         client.unsubscribe_topic(topic)
 
 
-def _same(hierarchy: Hierarchy) -> Hierarchy:
-    return hierarchy
+def same(data: Any) -> Any:
+    """Return the data; a task that does so can be run again if the processes that hold its result die."""
+    return data
 
 
 def _work_task(

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, final
 
 from hedgerow.errors import FileError, HedgerowError, ParameterError
+from hedgerow.files import is_pattern, is_remote
 from hedgerow.measure import natural
 from hedgerow.score_files import open_scores
 
@@ -159,16 +160,6 @@ def expand(patterns: Sequence[str]) -> list[str]:
             raise FileError(f"No file matches {pattern}. Check the pattern and the folder.")
         found |= dict.fromkeys(sorted(matches, key=natural))
     return sorted(found, key=natural)
-
-
-def is_pattern(path: str) -> bool:
-    """Tell whether a path stands for several files: it has a wildcard, and is not itself the name of a file."""
-    return glob.has_magic(path) and not Path(path).exists()
-
-
-def is_remote(path: str) -> bool:
-    """Tell whether a path names a file system, as `s3://bucket/part.npz` does."""
-    return "://" in path
 
 
 def _matches(pattern: str) -> list[str]:

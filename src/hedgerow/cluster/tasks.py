@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+import warnings
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.cluster.engine import reason
+from hedgerow.cluster.engine import reason, same
 from hedgerow.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -45,8 +46,11 @@ def run_tasks(
     from distributed import as_completed
 
     end = None if limit is None else time.monotonic() + limit
-    data = client.scatter(shared, broadcast=True, hash=False)
-    futures = client.map(work, items, shared=data, pure=False, retries=0)
+    with warnings.catch_warnings():
+        # A task and not scattered: it can be made again if all processes that hold the data die.
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+        data = client.submit(same, shared, pure=False)
+    futures = client.map(work, items, shared=data, pure=False)
     number = {future.key: i for i, future in enumerate(futures)}
     try:
         for future in as_completed(futures, timeout=None if end is None else max(0.01, end - time.monotonic())):

@@ -106,7 +106,7 @@ class EvaluationBuilder:
         """The curve of the evaluation, created when its scale is known; without bins, it holds no examples."""
         self._own: list[Part] = []  # batches, in the order in which they came
         self._merged: list[Part] = []
-        self.sums = RuleSums(rules)
+        self.sums = None if bins is None else RuleSums(rules)
         """With bins, the sums of the rules."""
         self.warnings: set[str] = set()
         """What was noticed about the scores: sentences that become warnings of the evaluation."""
@@ -147,7 +147,7 @@ class EvaluationBuilder:
         answers = self._answers(likelihoods, curve)
         events = curve.events_of(likelihoods, labels, classes)
         self.curve = curve
-        if self.bins is None:
+        if self.sums is None:
             self._own.append(Part(self._part, events, replace(answers, **about)))  # type: ignore[arg-type]
         else:
             curve.add(events)
@@ -189,7 +189,8 @@ class EvaluationBuilder:
             self.curve = self.curve_on(other.curve.scale)
         self.curve.merge(other.curve)  # examples only with bins
         self._merged += other.parts
-        self.sums.merge(other.sums)
+        if self.sums is not None and other.sums is not None:
+            self.sums.merge(other.sums)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -284,7 +285,7 @@ class EvaluationBuilder:
 
     def compute_binned(self, *, name: str = "scores", warnings: Iterable[str] = ()) -> BinnedEvaluation:
         """Return the evaluation of all examples so far, from the sums in the bins; see `compute`."""
-        if self.bins is None:
+        if self.sums is None:
             raise ParameterError("This builder has no bins: call compute(), or give bins=.")
         if self.curve is None:
             raise ScoreError("There are no examples to evaluate.")

@@ -100,7 +100,7 @@ def evaluation_state(builder: EvaluationBuilder) -> State:
         "kind": "evaluation",
         "metrics": list(curve.measures.metrics),
         **_settings(curve),
-        "rules": builder.sums.sums,
+        "rules": {rule: [] for rule in builder.rules} if builder.sums is None else builder.sums.sums,
         "parts": [[part.name, len(part)] for part in parts],
         "warnings": sorted(builder.warnings),
     }
@@ -128,10 +128,11 @@ def evaluation_of(state: State, hierarchy: Hierarchy, rules: Mapping[str, Rule] 
     builder = EvaluationBuilder(hierarchy, rules=rules, **_given(state))
     builder.curve = builder.curve_on(about["scale"])
     builder.warnings |= set(about["warnings"])
-    builder.sums.sums |= about["rules"]
     _fill(builder.curve, arrays)
-    if builder.bins is None:
+    if builder.sums is None:
         builder.add_parts(_parts(state))
+    else:
+        builder.sums.sums |= about["rules"]
     return builder
 
 
@@ -333,9 +334,9 @@ def _are_texts(value: Any) -> bool:
 
 
 def _are_sums(value: Any) -> bool:
-    whole = len(STANDARD_METRICS)
+    sizes = (0, len(STANDARD_METRICS))  # without bins, there are no sums
     return isinstance(value, dict) and all(
-        isinstance(sums, list) and len(sums) == whole and all(map(_is_total, sums)) for sums in value.values()
+        isinstance(sums, list) and len(sums) in sizes and all(map(_is_total, sums)) for sums in value.values()
     )
 
 
@@ -414,6 +415,8 @@ class _Checks:
         self._array("change", np.int64, (metrics, edges), _SIGNED.min, most)
         self._array("rise", np.int64, (metrics, edges), _SIGNED.min, most)
         self._array("moves", np.int64, (edges,), 0, most)
+        if about["kind"] == "evaluation" and not all(about["rules"].values()):
+            raise _StateError("it has bins, but no sums of the rules")
         if about["kind"] == "evaluation" and about["parts"]:
             raise _StateError("it has bins, but lists parts")
         return {"examples", "bound", "at_root", "change", "rise", "moves"}

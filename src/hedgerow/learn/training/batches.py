@@ -118,8 +118,6 @@ class SplitBatches(LightningDataModule):
 
     def __init__(self, splits: DataSplits, batch_size: int, seed: int, workers: int) -> None:
         super().__init__()
-        # With fewer validation examples than processes, some have nothing to do.
-        self.allow_zero_length_dataloader_with_multiple_devices = True
         self._splits, self._batch, self._seed, self._workers = splits, batch_size, seed, workers
 
     def train_dataloader(self) -> Any:

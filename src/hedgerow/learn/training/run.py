@@ -20,7 +20,7 @@ from lightning.pytorch.loggers import CSVLogger
 from lightning.pytorch.utilities import rank_zero_only
 
 from hedgerow import methods
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, counted
 from hedgerow.learn import data, models
 from hedgerow.learn.training.batches import SplitBatches
 from hedgerow.learn.training.module import Classifier, TrainingModule
@@ -73,6 +73,12 @@ def train(
         splits = data.load(recipe.data.name, **recipe.data.params)
     else:
         recipe = dataclasses.replace(recipe, data=Choice(splits.name))
+    processes = recipe.run.devices * recipe.run.nodes
+    if len(splits.val) < processes:  # Lightning leaves out a process that has none
+        raise ParameterError(
+            f"The validation data has {counted(len(splits.val), 'example', 'examples')}, fewer than the "
+            f"{processes} processes. Use fewer devices."
+        )
     classifier, module, batches = _prepared(recipe, splits)
     if _is_first_process():  # the others start later, or elsewhere
         run.begin(recipe, splits.hierarchy, resume=resume)
