@@ -32,7 +32,7 @@ OPEN_FILES = {"show.figures", "show.page"}
 """Parts of other rooms that are imported by name: these need matplotlib, or Jinja2 and Plotly."""
 LONGEST_JOB = 85
 """Characters that fit on a card of the picture."""
-WALK = 45
+WALK = 47
 """The most modules in which one evaluation of a score file may call a function."""
 
 

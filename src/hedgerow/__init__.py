@@ -22,6 +22,7 @@ from hedgerow.score_files import open_scores
 from hedgerow.tree import Hierarchy
 
 if TYPE_CHECKING:
+    from hedgerow import cluster
     from hedgerow.learn.classifier import HedgedClassifier
 
 __version__ = "0.1.0"
@@ -34,6 +35,7 @@ __all__ = [
     "OperatingCurve",
     "OperatingPoint",
     "__version__",
+    "cluster",
     "compare",
     "evaluate",
     "infer",
@@ -51,10 +53,12 @@ if not TYPE_CHECKING:
 
     def __dir__() -> list[str]:
         """Name what is there, and what is loaded on first use."""
-        return sorted([*globals(), "HedgedClassifier"])
+        return sorted([*globals(), "HedgedClassifier", "cluster"])
 
     def __getattr__(name: str) -> Any:
-        """Load on first use what needs torch."""
+        """Load on first use what needs torch, or is needed only for many parts."""
+        if name == "cluster":
+            return import_module("hedgerow.cluster")
         if name != "HedgedClassifier":
             raise AttributeError(f"module 'hedgerow' has no attribute {name!r}")
         try:

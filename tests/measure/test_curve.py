@@ -40,7 +40,7 @@ def agree(curve: hr.OperatingCurve, expected: oracle_curve.Curve) -> None:
 
 def builder_of(problem: Problem, rows: list[int], **more: Any) -> hr.CurveBuilder:
     builder = hr.CurveBuilder(problem.h, **problem.options, **more)
-    builder.update(problem.q[rows], problem.labels[rows])
+    builder.update(problem.q[rows], problem.labels[rows], problem.h.names)
     return builder
 
 

@@ -23,7 +23,7 @@ from hedgerow.arrays.operations import (
     sum_children,
 )
 from hedgerow.arrays.rows import Ancestors, row_sums, running_max, sum_below, with_ancestors
-from hedgerow.arrays.threads import available_cores, map_row_blocks, row_blocks
+from hedgerow.arrays.threads import at_most_threads, available_cores, map_row_blocks, row_blocks
 
 __all__ = [
     "UNIT",
@@ -40,6 +40,7 @@ __all__ = [
     "as_numpy",
     "as_rows",
     "as_scores",
+    "at_most_threads",
     "available_cores",
     "map_row_blocks",
     "max_unrelated",

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
-from contextvars import copy_context
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from threading import Thread
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 S = TypeVar("S")
 T = TypeVar("T")
 
 _BLOCK_BYTES = 1 << 21  # so that a block and its results stay in the cache
 _WORTH_THREADS = 2  # blocks per thread; with fewer, starting threads costs more than it saves
+_most_threads = ContextVar("_most_threads", default=sys.maxsize)
 _EVEN = 4  # larger numbers of blocks are a multiple of this, so that two or four threads finish together
 
 
@@ -70,4 +73,15 @@ def _map_on_threads(work: Callable[[S], T], items: Sequence[S], workers: int) ->
 
 def available_cores() -> int:
     """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, _most_threads.get())
+
+
+@contextmanager
+def at_most_threads(number: int) -> Iterator[None]:
+    """Within this block, use at most so many threads; other threads of the caller's are not affected."""
+    token = _most_threads.set(number)
+    try:
+        yield
+    finally:
+        _most_threads.reset(token)

@@ -27,9 +27,21 @@ from hedgerow.cli.options import (
     bar,
     check_outputs,
     drawing,
+    is_many,
     reads_scores,
     write_json,
 )
+from hedgerow.cli.parts import (
+    SchedulerOption,
+    WorkersOption,
+    connected,
+    end_with_failures,
+    keywords,
+    name_of_parts,
+    parts_bar,
+)
+from hedgerow.errors import ParameterError
+from hedgerow.files import is_pattern
 
 
 class Against(StrEnum):
@@ -47,10 +59,11 @@ class Against(StrEnum):
 def compare(
     reading: ScoreReading,
     systems: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
             metavar="A B [C ...]",
-            help="Evaluation folders, training runs, or score files with --tree.",
+            help="Evaluation folders, training runs, or score files with --tree; a pattern in quotes, such as "
+            "'a/*.npz', is one model whose scores are in parts.",
             show_default=False,
         ),
     ],
@@ -73,13 +86,18 @@ def compare(
     bootstrap: Annotated[
         int, typer.Option(metavar="N", min=0, help="Number of paired bootstrap replicates; 0 for none.")
     ] = 1000,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
 ) -> None:
     """Compare several models, and say whether their differences are real."""
-    from hedgerow.measure import MEMBERS, compare
+    from hedgerow import cluster
+    from hedgerow.measure import MEMBERS, Evaluation, compare
     from hedgerow.show import print_comparison
 
-    inside = [system / name for system in systems for name in MEMBERS]
-    check_outputs(json_file, figure, inputs=(*systems, *inside, tree))
+    single = [Path(system) for system in systems if not is_many([system])]
+    parts = [Path(part) for system in systems if is_pattern(system) for part in cluster.expand([system])]
+    inside = [system / name for system in single for name in MEMBERS]
+    check_outputs(json_file, figure, inputs=(*single, *parts, *inside, tree))
     draw = drawing(figure, rules)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
     hierarchy = None if tree_file is None else tree_file.read()
@@ -87,8 +105,22 @@ def compare(
     given = {"information": information, "below_label": below_label, "single_child": reading.single_child}
     options: dict[str, Any] = {name: option.value for name, option in given.items() if option is not None}
 
+    def evaluation(system: str, client: Any) -> Evaluation:
+        if not is_many([system]):
+            return any_evaluation(Path(system), hierarchy, reading, options)
+        if hierarchy is None:
+            raise ParameterError(f"{system} names score files, which need a tree: give --tree TREE.")
+        described: dict[str, Any] = {"reading": keywords(reading), "progress": parts_bar}
+        builder = cluster.build(cluster.expand([system]), hierarchy, client, **described, **options)
+        return builder.compute(name=name_of_parts([system]))
+
+    try:
+        with connected(workers, scheduler) as client:
+            evaluations = [evaluation(system, client) for system in systems]
+    except cluster.PartsError as error:
+        end_with_failures(error, "Nothing is compared: the figures would not be those of all parts.")
     found = compare(
-        [any_evaluation(path, hierarchy, reading, options) for path in systems],
+        evaluations,
         reference="best" if against is Against.best else 0,
         replicates=bootstrap,
         progress=bar,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,10 +22,10 @@ from hedgerow.cli.options import (
     JsonOption,
     NaOption,
     Output,
+    PartsArgument,
     RootOption,
     RulesOption,
     ScoreReading,
-    ScoresArgument,
     SeparatorOption,
     TemperatureOption,
     TreeFile,
@@ -36,25 +36,41 @@ from hedgerow.cli.options import (
     check_page,
     command_line,
     drawing,
+    is_many,
+    local,
     name_of,
     open_any_scores,
     reads_scores,
     with_temperature,
     write_json,
 )
+from hedgerow.cli.parts import (
+    SchedulerOption,
+    WorkersOption,
+    check_parts,
+    connected,
+    end_with_failures,
+    keywords,
+    name_of_parts,
+    parts_bar,
+)
 from hedgerow.errors import ParameterError
+
+if TYPE_CHECKING:
+    from hedgerow.measure import Evaluation, EvaluationBuilder
 
 
 @app.command(
     epilog="Examples:\n\nhedgerow evaluate scores.npz --tree tree.csv\n\n"
     "hedgerow evaluate scores.csv --tree tree.csv --logits -o results/model-a --figure curves.pdf\n\n"
     "hedgerow evaluate scores.parquet --tree tree.csv --bootstrap 1000 --json figures.json\n\n"
+    "hedgerow evaluate 'scores/*.parquet' --tree tree.csv --workers 8 -o results/all\n\n"
     "hedgerow evaluate runs/quick --data new.npz"
 )
 @reads_scores()
 def evaluate(
     reading: ScoreReading,
-    scores: ScoresArgument,
+    scores: PartsArgument,
     tree: TreeOption = None,
     data: DataOption = None,
     tree_format: TreeFormatOption = None,
@@ -86,46 +102,78 @@ def evaluate(
     bootstrap: Annotated[
         int, typer.Option(metavar="N", min=0, help="Add intervals from N bootstrap replicates, such as 1000.")
     ] = 0,
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            "--state",
+            metavar="FILE",
+            help="Write what hedgerow merge needs of these examples; figures only if asked for.",
+            show_default=False,
+        ),
+    ] = None,
+    bins: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=2,
+            help="Keep sums at N thresholds, not examples: bounded memory; every figure gets a bracket.",
+            show_default=False,
+        ),
+    ] = None,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
 ) -> None:
     """Measure a model's scores at every trade-off between being right and being specific."""
-    from hedgerow import measure
-    from hedgerow.measure import MEMBERS, try_evaluation_folder
+    from hedgerow.measure import MEMBERS, BinnedEvaluation, Reliability, evaluate, measured, try_evaluation_folder
     from hedgerow.show import print_evaluation, print_reliability
 
-    inputs = (scores, tree, data, reading.labels_file)
-    check_outputs(json_file, figure, html, reliability, folder=output, members=MEMBERS, inputs=inputs)
+    many = is_many(scores) or any(given is not None for given in (state, bins, workers, scheduler))
+    inputs = (*local(scores), tree, data, reading.labels_file)
+    check_outputs(json_file, figure, html, reliability, state, folder=output, members=MEMBERS, inputs=inputs)
     if output is not None:
         try_evaluation_folder(output)
     if html is not None:
         check_page(html)
+        if bins is not None:
+            raise ParameterError("The page shows examples, and with --bins none are kept: leave out one of them.")
     elif images is not None:
         raise ParameterError("--images is for the page: give --html FILE too.")
     draw = drawing(figure, rules)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
-    as_given = open_any_scores(scores, tree_file, data, reading, labels=True)
-    opened, divided_by = with_temperature(as_given, temperature, tree_file, reading)
-    found = measure.evaluate(
-        opened.hierarchy,
-        opened,
-        name=name_of(scores),
-        information=information.value,
-        below_label=below_label.value,
-        replicates=bootstrap,
-        progress=bar,
-    )
+    settings: dict[str, Any] = {"information": information.value, "below_label": below_label.value}
+    calibration: dict[str, Reliability] = {}
+    divided_by = 1.0
+    found: Evaluation | BinnedEvaluation
+    if many:
+        if temperature is not None or reliability is not None:
+            raise ParameterError(
+                "--temperature and --reliability are for one file, not for parts: leave them out."
+            )
+        tree_file = check_parts(scores, tree_file, data)
+        builder = _builder(scores, tree_file, reading, state, workers, scheduler, bins=bins, **settings)
+        if state is not None and all(path is None for path in (output, json_file, figure, html)):
+            return
+        found = measured(builder, name=name_of_parts(scores), replicates=bootstrap, progress=bar)
+    else:
+        path = Path(scores[0])
+        as_given = open_any_scores(path, tree_file, data, reading, labels=True)
+        opened, divided_by = with_temperature(as_given, temperature, tree_file, reading)
+        found = evaluate(
+            opened.hierarchy, opened, name=name_of(path), replicates=bootstrap, progress=bar, **settings
+        )
+        if temperature is not None or reliability is not None:
+            calibration["as given"] = Reliability.of(as_given.hierarchy, as_given)
+        if temperature is not None:
+            calibration[f"divided by {divided_by:g}"] = Reliability.of(opened.hierarchy, opened)
     tree_arguments = [] if tree_file is None else tree_file.arguments
-    measured = [
+    options = [
         *([] if information is Information.leaves else ["--information", information.value]),
         *([] if temperature is None else ["--temperature", f"{divided_by:g}"]),
     ]
-    again = [*tree_arguments, *reading.arguments, *measured]
-    examples = [str(scores), *([] if data is None else ["--data", str(data)])]
-    unlabelled = [*tree_arguments, *replace(reading, labels_file=None).arguments, *measured]
-    calibration = {}
-    if temperature is not None or reliability is not None:
-        calibration["as given"] = measure.Reliability.of(as_given.hierarchy, as_given)
-        if temperature is not None:
-            calibration[f"divided by {divided_by:g}"] = measure.Reliability.of(opened.hierarchy, opened)
+    again = [*tree_arguments, *reading.arguments, *options]
+    examples = [*scores, *([] if data is None else ["--data", str(data)])]
+    unlabelled = [*tree_arguments, *replace(reading, labels_file=None).arguments, *options]
+    if calibration:
         print_reliability(calibration, Output())
     if reliability is not None:
         from hedgerow.show.figures import reliability_figure, save_figure
@@ -136,7 +184,8 @@ def evaluate(
         Output(),
         predict=shlex.join([*examples, *unlabelled]),
         select=shlex.join([*examples, *again]),
-        compare=shlex.join([str(scores), "OTHER", *again] if output is None else [str(output), "OTHER"]),
+        answers="'answers/*.csv'" if is_many(scores) else "answers.csv",
+        compare=shlex.join([*scores[:1], "OTHER", *again] if output is None else [str(output), "OTHER"]),
     )
     if output is not None:
         with bar("Saving", None):
@@ -146,7 +195,44 @@ def evaluate(
         more = {name: each.to_dict() for name, each in calibration.items()}
         write_json(json_file, found.to_dict() | ({"calibration": more} if more else {}))
     draw([found])
-    if html is not None:
+    if html is not None and not isinstance(found, BinnedEvaluation):
         with bar("Making the page", None):
             found.to_html(html, images=images, command=command_line())
         typer.echo(f"The page is in {html}: open it in a browser.", err=True)
+
+
+def _builder(
+    scores: list[str],
+    tree: TreeFile,
+    reading: ScoreReading,
+    state: Path | None,
+    workers: int | None,
+    scheduler: str | None,
+    **settings: Any,
+) -> EvaluationBuilder:
+    """Return what all parts give, and write it if asked to; if parts fail, finish the others and end."""
+    from hedgerow import cluster
+
+    try:
+        with connected(workers, scheduler) as client:
+            builder = cluster.build(
+                cluster.expand(scores),
+                tree.read(),
+                client,
+                reading=keywords(reading),
+                progress=parts_bar,
+                **settings,
+            )
+    except cluster.PartsError as error:
+        if state is None or error.finished is None:
+            end_with_failures(error, "Nothing is written: the figures would not be those of all parts.")
+        error.finished.save(state)
+        end_with_failures(
+            error,
+            f"The state of the other parts is in {state}. Evaluate these again into another state, then: hedgerow "
+            f"merge {state} OTHER",
+        )
+    if state is not None:
+        builder.save(state)
+        typer.echo(f"The state is in {state}. To put states together: hedgerow merge STATE... -o DIR", err=True)
+    return builder

@@ -20,7 +20,7 @@ import typer
 from rich.console import Console
 
 from hedgerow.errors import FileError, ParameterError, as_options, options
-from hedgerow.files import atomic_write, is_special, read_text, try_file, try_folder
+from hedgerow.files import atomic_write, is_pattern, is_remote, is_special, read_text, try_file, try_folder
 from hedgerow.score_files import FORMATS as SCORE_FORMATS
 from hedgerow.score_files import WIDE
 from hedgerow.tree import FORMATS
@@ -92,6 +92,15 @@ ScoresArgument = Annotated[
     typer.Argument(
         metavar="SCORES",
         help="The scores (.npz, .csv, .tsv, .parquet, or what a tool wrote), or a training run.",
+        show_default=False,
+    ),
+]
+PartsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SCORES...",
+        help="The scores (.npz, .csv, .tsv, .parquet, or what a tool wrote), or a training run; several files, or "
+        "a pattern in quotes, such as 'scores/*.parquet', are one data set in parts.",
         show_default=False,
     ),
 ]
@@ -580,6 +589,30 @@ def _first_blocks(scores: Scores) -> Iterator[Block]:
             return
 
 
+def usual_single_child(path: str, reading: ScoreReading) -> Any:
+    """Return what a node with one child is, as the options say or the format of the file means."""
+    from hedgerow.score_files import find_format
+
+    if reading.single_child is not None:
+        return reading.single_child.value
+    found = find_format(path, reading.scores_format, reading.delimiter)
+    return "skip" if found == WIDE else SCORE_FORMATS[found].single_child
+
+
+def is_many(scores: Sequence[str]) -> bool:
+    """Tell whether the arguments name several parts, or one that is not a local file or folder."""
+    return len(scores) > 1 or is_pattern(scores[0]) or is_remote(scores[0])
+
+
+def local(scores: Sequence[str]) -> list[Path]:
+    """Return the local files among the arguments, which outputs must not overwrite."""
+    if not is_many(scores):
+        return [Path(scores[0])]
+    from hedgerow.cluster import expand
+
+    return [Path(path) for path in expand([score for score in scores if not is_remote(score)])]
+
+
 def name_of(path: Path) -> str:
     """Return the name of a model: of a file its stem, of a folder its name."""
     return path.resolve().name if path.is_dir() else path.stem
@@ -632,7 +665,7 @@ def check_outputs(
             try_file(path)
 
 
-def drawing(path: Path | None, rules: str | None) -> Callable[[Sequence[Evaluation]], None]:
+def drawing(path: Path | None, rules: str | None) -> Callable[[Sequence[Any]], None]:
     """Return the function that draws the figure; without matplotlib, print a notice and draw nothing."""
     marked = _rules(rules)
     if path is None:
@@ -650,7 +683,7 @@ def drawing(path: Path | None, rules: str | None) -> Callable[[Sequence[Evaluati
         Console(stderr=True).print(notice, style="yellow", markup=False)
         return lambda _: None
 
-    def draw(evaluations: Sequence[Evaluation]) -> None:
+    def draw(evaluations: Sequence[Any]) -> None:
         OperatingCurveDisplay.from_evaluations(evaluations).save(path, rules=marked)
         typer.echo(f"The figure is in {path}.", err=True)
 

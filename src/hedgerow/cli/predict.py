@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,9 +17,9 @@ from hedgerow.cli.options import (
     JsonOption,
     NaOption,
     Output,
+    PartsArgument,
     RootOption,
     ScoreReading,
-    ScoresArgument,
     SeparatorOption,
     TemperatureOption,
     TreeFile,
@@ -27,12 +27,30 @@ from hedgerow.cli.options import (
     TreeOption,
     bar,
     check_outputs,
+    is_many,
+    local,
     open_any_scores,
     reads_scores,
+    usual_single_child,
     with_temperature,
     write_json,
 )
+from hedgerow.cli.parts import (
+    SchedulerOption,
+    WorkersOption,
+    check_parts,
+    connected,
+    end_with_failures,
+    keywords,
+    parts_bar,
+)
 from hedgerow.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hedgerow.choose import OperatingPoint
+    from hedgerow.score_files import Written
 
 
 class As(StrEnum):
@@ -47,16 +65,21 @@ class As(StrEnum):
     epilog="Examples:\n\nhedgerow predict scores.npz --tree tree.csv --tau 0.8 -o answers.csv\n\n"
     "hedgerow predict scores.parquet --tree tree.csv --rule majority -o answers.parquet\n\n"
     "hedgerow predict new.npz --tree tree.csv --point point.json -o answers.csv\n\n"
+    "hedgerow predict 'scores/*.npz' --tree tree.csv --tau 0.8 -o 'answers/*.csv' --workers 4\n\n"
     "hedgerow predict runs/quick --data new.npz --tau 0.8 -o answers.csv",
 )
 @reads_scores(without=("cluster_column",))
 def predict(
     reading: ScoreReading,
-    scores: ScoresArgument,
+    scores: PartsArgument,
     output: Annotated[
         Path,
         typer.Option(
-            "-o", "--output", metavar="FILE", help="Where to write: .csv, .tsv, .parquet.", show_default=False
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Where to write: .csv, .tsv, .parquet; for parts with * for their names, as in 'answers/*.csv'.",
+            show_default=False,
         ),
     ],
     tau: Annotated[
@@ -103,6 +126,8 @@ def predict(
     ] = False,
     json_file: JsonOption = None,
     information: InformationOption = Information.leaves,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
 ) -> None:
     """Write an answer for every example: name, rank or depth, confidence, lineage."""
     from hedgerow.choose import OperatingPoint, PointAnswers
@@ -110,7 +135,10 @@ def predict(
     from hedgerow.score_files import check_layout, write_predictions
     from hedgerow.show import print_written
 
-    check_outputs(output, json_file, inputs=(scores, tree, data, reading.labels_file, point))
+    many = is_many(scores) or workers is not None or scheduler is not None
+    files = local(scores)
+    if not many:
+        check_outputs(output, json_file, inputs=(*files, tree, data, reading.labels_file, point))
     check_layout(output, layout.value, spreadsheet_safe)
     if point is None:
         answering_rule(tau, rule, information.value)  # refuses what makes no sense, before anything is read
@@ -122,16 +150,26 @@ def predict(
         raise ParameterError("A point divides the scores by its own temperature: leave out --temperature.")
     chosen = None if point is None else OperatingPoint.load(point)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
-    file = open_any_scores(scores, tree_file, data, reading, labels=False)
-    written_as: dict[str, Any] = {"layout": layout.value, "spreadsheet_safe": spreadsheet_safe, "progress": bar}
-    if chosen is None:
-        file, _ = with_temperature(file, temperature, tree_file, reading)
-        answer = answering_rule(tau, rule, information.value, file.single_child)
-        written = write_predictions(output, file, answer, **written_as)
+    written_as: dict[str, Any] = {"layout": layout.value, "spreadsheet_safe": spreadsheet_safe}
+    answer: Any
+    if many:
+        if temperature is not None:
+            raise ParameterError("--temperature is for one file, not for parts: leave it out.")
+        tree_file = check_parts(scores, tree_file, data)
+        single_child = usual_single_child(scores[0], reading)
+        answer = chosen or answering_rule(tau, rule, information.value, single_child)
+        written = _many(scores, output, json_file, answer, tree_file, reading, workers, scheduler, written_as)
+        print_written(written, str(output), [], Output(), single_child=single_child)
     else:
-        answers = PointAnswers(chosen, file)
-        written = write_predictions(output, answers, answers.rule, **written_as)
-    print_written(written, str(output), file.warnings, Output(), single_child=file.single_child)
+        file = open_any_scores(files[0], tree_file, data, reading, labels=False)
+        if chosen is None:
+            file, _ = with_temperature(file, temperature, tree_file, reading)
+            answer = answering_rule(tau, rule, information.value, file.single_child)
+            written = write_predictions(output, file, answer, progress=bar, **written_as)
+        else:
+            answers = PointAnswers(chosen, file)
+            written = write_predictions(output, answers, answers.rule, progress=bar, **written_as)
+        print_written(written, str(output), file.warnings, Output(), single_child=file.single_child)
     if json_file is not None:
         write_json(
             json_file,
@@ -143,3 +181,36 @@ def predict(
                 **written.to_dict(),
             },
         )
+
+
+def _many(
+    scores: list[str],
+    output: Path,
+    json_file: Path | None,
+    answer: Callable[..., Any] | OperatingPoint,
+    tree: TreeFile,
+    reading: ScoreReading,
+    workers: int | None,
+    scheduler: str | None,
+    written_as: dict[str, Any],
+) -> Written:
+    """Write the answers to every part; if parts fail, finish the others and end."""
+    from hedgerow import cluster
+
+    parts = cluster.expand(scores)
+    outputs = [Path(path) for path in cluster.output_names(parts, str(output)).values()]
+    check_outputs(json_file, *outputs, folder=output.parent, inputs=(*local(scores), tree.path))
+    try:
+        with connected(workers, scheduler) as client:
+            return cluster.predict(
+                parts,
+                tree.read(),
+                answer,
+                output,
+                client,
+                reading=keywords(reading),
+                progress=parts_bar,
+                **written_as,
+            )
+    except cluster.PartsError as error:
+        end_with_failures(error, f"The answers to the other parts are in {output}.")

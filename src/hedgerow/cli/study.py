@@ -9,6 +9,8 @@ import typer
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import JsonOption, Output, check_outputs, explaining_interrupts, write_json
+from hedgerow.cli.parts import connected
+from hedgerow.errors import ParameterError
 
 ImportOption = Annotated[
     list[Path] | None,
@@ -21,6 +23,15 @@ PackOption = Annotated[
 LimitOption = Annotated[
     float | None,
     typer.Option("--limit", min=0, metavar="SECONDS", help="Start no cell after SECONDS.", show_default=False),
+]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Run cells on a Dask cluster, whose workers have one thread each.",
+        show_default=False,
+    ),
 ]
 
 
@@ -69,6 +80,7 @@ def study(
     imports: ImportOption = None,
     pack: PackOption = None,
     limit: LimitOption = None,
+    scheduler: SchedulerOption = None,
     figures: Annotated[bool, typer.Option(help="Draw the figures too.")] = True,
     json_file: JsonOption = None,
 ) -> None:
@@ -83,7 +95,12 @@ def study(
     from hedgerow.study.run import study
 
     check_outputs(json_file, pack, folder=output, inputs=(Path(recipe), *(imports or [])))
-    with explaining_interrupts("Finished cells are kept: run the same command to continue."):
+    if jobs is not None and scheduler is not None:
+        raise ParameterError("Give --jobs for processes here, or --scheduler for a cluster, not both.")
+    with (
+        explaining_interrupts("Finished cells are kept: run the same command to continue."),
+        connected(None, scheduler) as client,
+    ):
         report = study(
             experiment.split(","),
             Recipe.load(recipe, changes or []),
@@ -95,6 +112,7 @@ def study(
             limit=limit,
             draw=figures,
             progress=study_bar,
+            client=client,
         )
     print_report(report, Output())
     if json_file is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import glob
 import os
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from contextlib import contextmanager
@@ -105,3 +106,13 @@ def read_header(path: str | os.PathLike[str], delimiter: str) -> list[str]:
                 f"with commas."
             )
     return columns
+
+
+def is_pattern(path: str) -> bool:
+    """Tell whether a path stands for several files: it has a wildcard, and is not itself the name of a file."""
+    return glob.has_magic(path) and not Path(path).exists()
+
+
+def is_remote(path: str) -> bool:
+    """Tell whether a path names a file system, as `s3://bucket/part.npz` does."""
+    return "://" in path

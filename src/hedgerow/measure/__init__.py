@@ -6,23 +6,27 @@ likelihoods and labels into figures. The next room is `choose`.
 """
 
 from hedgerow.measure import metrics
+from hedgerow.measure.binned_evaluation import BinnedEvaluation
 from hedgerow.measure.bootstrap import Difference, Interval
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, Measures, operating_curve
 from hedgerow.measure.calibration import Reliability, calibration_error
 from hedgerow.measure.comparison import SystemComparison, compare, side_by_side
 from hedgerow.measure.curve import OperatingCurve, intercept
-from hedgerow.measure.evaluation import Answers, Evaluation
-from hedgerow.measure.evaluation_builder import EvaluationBuilder, evaluate, example_blocks
+from hedgerow.measure.evaluation import Answers, Evaluation, Measured
+from hedgerow.measure.evaluation_builder import EvaluationBuilder, evaluate, example_blocks, measured
 from hedgerow.measure.events import Events
 from hedgerow.measure.folder import MEMBERS, read_or_evaluate, try_evaluation_folder
 from hedgerow.measure.metrics import BelowLabel, Comparison, Metric
+from hedgerow.measure.parts import natural
 from hedgerow.measure.ranks import Ranks, mistakes
+from hedgerow.measure.state import State, evaluation_of, evaluation_state
 
 __all__ = [
     "MEMBERS",
     "STANDARD_METRICS",
     "Answers",
     "BelowLabel",
+    "BinnedEvaluation",
     "Comparison",
     "CurveBuilder",
     "Difference",
@@ -30,19 +34,25 @@ __all__ = [
     "EvaluationBuilder",
     "Events",
     "Interval",
+    "Measured",
     "Measures",
     "Metric",
     "OperatingCurve",
     "Ranks",
     "Reliability",
+    "State",
     "SystemComparison",
     "calibration_error",
     "compare",
     "evaluate",
+    "evaluation_of",
+    "evaluation_state",
     "example_blocks",
     "intercept",
+    "measured",
     "metrics",
     "mistakes",
+    "natural",
     "operating_curve",
     "read_or_evaluate",
     "side_by_side",

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from hedgerow.measure.builder import Measures
     from hedgerow.measure.events import Events
 
-_UNIT = 2.0**-32  # of the fixed-point sums, which do not depend on the order of adding
+UNIT = 2.0**-32
+"""Unit of the fixed-point sums, which do not depend on the order of adding."""
 _TOP_LOGIT = 37.0  # in double precision, σ(37) rounds to 1
 
 
@@ -34,11 +35,12 @@ class Bins:
             "bound": np.zeros(metrics, dtype=np.int64),
             "at_root": np.zeros(metrics, dtype=np.int64),
             "change": np.zeros((metrics, len(edges)), dtype=np.int64),
+            "rise": np.zeros((metrics, len(edges)), dtype=np.int64),
             "moves": np.zeros(len(edges), dtype=np.int64),
         }
         """`examples`: their number. `moves`: the number of events at each threshold. For each metric, `at_root`:
         its fixed-point sum if every answer is the root; `change`: how the events at each threshold change that
-        sum; `bound`: a limit that no sum exceeds."""
+        sum; `rise`: the same without the events that lower it; `bound`: a limit that no sum exceeds."""
 
     def add(self, events: Events, measures: Measures) -> None:
         """Add the events of some examples; if a metric does not fit, raise an error and add nothing."""
@@ -57,8 +59,10 @@ class Bins:
         self.sums["examples"] += len(events.label)
         self.sums["moves"] += np.bincount(edge, minlength=len(self.edges))
         for row, (first, (before, after)) in enumerate(zip(at_root, moved, strict=True)):
-            self.sums["at_root"][row] += np.sum(_fixed(first) * number)
-            np.add.at(self.sums["change"][row], edge, _fixed(after) - _fixed(before))
+            self.sums["at_root"][row] += np.sum(fixed(first) * number)
+            change = fixed(after) - fixed(before)
+            np.add.at(self.sums["change"][row], edge, change)
+            np.add.at(self.sums["rise"][row], edge, np.maximum(change, 0))
 
     def add_sums(self, other: Mapping[str, NDArray[np.int64]]) -> None:
         """Add the sums of other bins with the same edges."""
@@ -70,19 +74,34 @@ class Bins:
         _check_bound(self.sums["bound"], measures)
         # The edge above an edge with events is the lowest one at which they have not happened yet.
         kept = np.append(True, self.sums["moves"][:-1] > 0)
-        total = self.sums["at_root"][:, None] + np.cumsum(self.sums["change"][:, ::-1], axis=1)[:, ::-1]
-        sums = np.multiply(total[:, kept][:, ::-1], _UNIT, dtype=np.float64)
+        sums = np.multiply(self._totals()[:, kept][:, ::-1], UNIT, dtype=np.float64)
         return self.edges[kept][::-1], sums, int(self.sums["examples"])
 
+    def highest(self, measures: Measures) -> dict[str, NDArray[np.float64]]:
+        """Return the most that the mean of each metric can be anywhere between two neighbouring thresholds."""
+        happened = self.sums["moves"] > 0
+        before = self._totals() - self.sums["change"]
+        total = np.concatenate([self.sums["at_root"][:, None], (before + self.sums["rise"])[:, happened]], axis=1)
+        # Beyond that number of events, the rise of a fraction may not fit into its sum.
+        unknown = np.append(False, self.sums["moves"][happened] >= UNIT * 2**63)
+        means = np.where(unknown, np.inf, total * (UNIT / max(1, int(self.sums["examples"]))))
+        return dict(zip(measures.metrics, means, strict=True))
 
-def _fixed(value: NDArray[np.float64]) -> NDArray[np.int64]:
-    return np.rint(value / _UNIT).astype(np.int64)
+    def _totals(self) -> NDArray[np.int64]:
+        """Return the fixed-point sum of each metric at each threshold."""
+        changes = np.cumsum(self.sums["change"][:, ::-1], axis=1)[:, ::-1]
+        return np.asarray(self.sums["at_root"][:, None] + changes)
+
+
+def fixed(value: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return values as multiples of `UNIT`."""
+    return np.rint(value / UNIT).astype(np.int64)
 
 
 def _check_bound(bound: NDArray[Any], measures: Measures) -> None:
     """Raise an error for metrics whose sums may not fit; intermediate sums may overflow and wrap back."""
     for name, value in zip(measures.metrics, bound, strict=True):
-        if not value < _UNIT * 2**63:  # also for NaN
+        if not value < UNIT * 2**63:  # also for NaN
             raise ParameterError(
                 f"The values of the metric {name!r} cannot be summed in bins: they are too large, or NaN. "
                 "Measure it in larger units, or leave out `bins`."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, final
 
@@ -13,18 +14,22 @@ from hedgerow.infer import Candidates
 from hedgerow.likelihood import Likelihoods, check_scale
 from hedgerow.measure import metrics as standard
 from hedgerow.measure.bins import Bins, edges_of
+from hedgerow.measure.brackets import curve_brackets
 from hedgerow.measure.class_numbers import warn_of_class_numbers
 from hedgerow.measure.curve import OperatingCurve
 from hedgerow.measure.events import Events
 from hedgerow.measure.metrics import Comparison, Metric
+from hedgerow.measure.settings import differences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from os import PathLike
 
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.infer import SingleChild
     from hedgerow.likelihood import Scale
+    from hedgerow.measure.brackets import Bracket
     from hedgerow.measure.metrics import BelowLabel
     from hedgerow.tree import Hierarchy, Indices, InformationKind
 
@@ -69,6 +74,7 @@ class CurveBuilder:
     bins
         Limit the memory: keep only this many thresholds, evenly spaced in logits. Every point of the binned curve
         is a point of the exact curve, to within 2**-32; points between two neighbouring thresholds are lost.
+        `brackets` tells between which numbers the figures of the exact curve lie.
 
     Examples
     --------
@@ -102,6 +108,7 @@ class CurveBuilder:
         self.candidates = Candidates.of(hierarchy, information, single_child)
         self._parts: list[Events] = []
         self._numbered = np.zeros(len(hierarchy), dtype=bool)  # labels that came as integers without classes
+        self.bin_count = bins
         self.bins = None if bins is None else Bins(edges_of(bins, scale), len(self.measures.metrics))
 
     @property
@@ -131,12 +138,17 @@ class CurveBuilder:
         classes
             Names of nodes in which integer labels are positions; without it, they are node indices.
         """
+        self.add(self.events_of(q, labels, classes))
+
+    def events_of(self, q: Any, labels: ArrayLike, classes: ArrayLike | None = None) -> Events:
+        """Return the events of a batch, given as to `update`, without adding them."""
         likelihoods = Likelihoods.of(self.hierarchy, q, self.scale)
         given = as_numpy(labels)
         nodes = self.hierarchy.nodes(given, classes)
-        self.add(Events.of(likelihoods, nodes, self.candidates))
+        events = Events.of(likelihoods, nodes, self.candidates)
         if classes is None and given.dtype.kind in "iu":
             self._numbered[nodes] = True
+        return events
 
     def add(self, events: Events) -> None:
         """Add examples whose events are already known."""
@@ -147,16 +159,11 @@ class CurveBuilder:
 
     def merge(self, other: CurveBuilder) -> None:
         """Add the examples of another builder with the same tree and settings."""
-        same = (
-            self.measures.same_as(other.measures)
-            and self.scale == other.scale
-            and self.single_child == other.single_child
-            and (self.bins is None) == (other.bins is None)
-            and (self.bins is None or np.array_equal(self.bins.edges, other.bins.edges))  # type: ignore[union-attr]
-        )
-        if not same:
+        differ = differences(self.settings, other.settings)
+        if differ:
             raise ParameterError(
-                "Only builders with the same tree, metrics, single_child, scale and bins can be merged."
+                f"Only builders with the same tree, metrics, single_child, scale and bins can be merged; these "
+                f"differ in {differ}."
             )
         self._numbered |= other._numbered
         if self.bins is not None and other.bins is not None:
@@ -174,6 +181,65 @@ class CurveBuilder:
         if not examples:
             raise ScoreError("A curve needs at least one example.")
         return OperatingCurve(threshold, self.measures.means(sums, examples), examples, self.scale)
+
+    def brackets(self) -> dict[str, Bracket]:
+        """Return the lowest and the highest value that each summary figure of the exact curve can have.
+
+        Without bins, the curve is exact, and both are the figure itself.
+        """
+        curve = self.compute()
+        if self.bins is None:
+            return {name: (value, value) for name, value in curve.summary().items()}
+        return curve_brackets(self.bins, self.measures, curve)
+
+    def holding(self, events: Events) -> CurveBuilder:
+        """Return a builder with the same settings and other examples; not for builders with bins."""
+        other = copy.copy(self)
+        other._parts = [events]
+        return other
+
+    @property
+    def numbered(self) -> Indices:
+        """The nodes that were labels according to integers whose meaning nobody stated."""
+        return np.flatnonzero(self._numbered)
+
+    @numbered.setter
+    def numbered(self, nodes: Indices) -> None:
+        self._numbered[nodes] = True
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What builders must have in common to be merged."""
+        return {
+            "tree": self.hierarchy,
+            "metrics": [*self.measures.metrics.values()],
+            "information": self.measures.information,
+            "single_child": self.single_child,
+            "below_label": self.below_label,
+            "scale": self.scale,
+            "bins": self.bin_count,
+        }
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the tree, the settings and the state of the builder to a file, an `.npz` archive; see `load`."""
+        from hedgerow.measure.state import save_curve
+
+        save_curve(self, path)
+
+    @staticmethod
+    def load(path: str | PathLike[str], *, metrics: Sequence[Metric | CustomMetric] = ()) -> CurveBuilder:
+        """Read a builder written by `save`; it continues where that one stopped.
+
+        Parameters
+        ----------
+        path
+            The file.
+        metrics
+            The metrics of your own with which it was made; those of `hedgerow.metrics` are found by name.
+        """
+        from hedgerow.measure.state import load_curve
+
+        return load_curve(path, metrics)
 
     def _exact_sums(self) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
         events = self.events
@@ -243,6 +309,11 @@ class CustomMetric(Protocol):
         """Return one value per pair."""
 
 
+def name_of_metric(metric: Metric | CustomMetric) -> str:
+    """Return the name by which a metric is shown and saved."""
+    return str(getattr(metric, "name", None) or getattr(metric, "__name__", type(metric).__name__))
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Measures:
@@ -264,7 +335,7 @@ class Measures:
         """Name the metrics and compute the information of every node."""
         named: dict[str, Metric | CustomMetric] = {}
         for metric in metrics:
-            name = str(getattr(metric, "name", None) or getattr(metric, "__name__", type(metric).__name__))
+            name = name_of_metric(metric)
             if named.setdefault(name, metric) is not metric:
                 raise ParameterError(f"Two metrics are called {name!r}; give one of them another `name`.")
         if below_label not in ("label", "wrong"):
@@ -311,15 +382,6 @@ class Measures:
             if getattr(self.metrics[name], "is_fraction", False):
                 np.clip(value, 0, 1, out=value)
         return values
-
-    def same_as(self, other: Measures) -> bool:
-        """Return whether two curves measure the same things."""
-        return (
-            self.hierarchy == other.hierarchy
-            and self.metrics == other.metrics
-            and self.below_label == other.below_label
-            and np.array_equal(self.information, other.information)
-        )
 
     def _compare(self, label: NDArray[Any], prediction: NDArray[Any]) -> Comparison:
         return Comparison.of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, final
@@ -12,6 +13,7 @@ import numpy as np
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood import BOTTOM, from_probability, to_probability
 from hedgerow.measure import metrics
+from hedgerow.measure.bins import fixed
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder
 from hedgerow.measure.curve import CORRECT_LEVELS
 from hedgerow.measure.metrics import Comparison
@@ -28,9 +30,16 @@ if TYPE_CHECKING:
     from hedgerow.measure.bootstrap import Interval
     from hedgerow.measure.curve import OperatingCurve
     from hedgerow.measure.events import Events
-    from hedgerow.measure.metrics import BelowLabel
-    from hedgerow.tree import Hierarchy, InformationKind, Names
+    from hedgerow.measure.metrics import BelowLabel, Metric
+    from hedgerow.tree import Hierarchy, Indices, InformationKind, Names
 
+RULE_FIGURES = {
+    "majority_F1": ("majority", metrics.f1),
+    "majority_correct": ("majority", metrics.correct),
+    "leaf_F1": ("leaf", metrics.f1),
+    "leaf_exact": ("leaf", metrics.exact),
+}
+"""The summary figures that are means over the examples: of which rule, and of which metric."""
 ABOUT = ("ids", "groups", "clusters", "texts", "images")
 """What may be known about an example, besides its label."""
 
@@ -50,8 +59,8 @@ class Answers:
     texts: Names | None = None
     images: Names | None = None
 
-    def taken(self, rows: NDArray[Any]) -> Answers:
-        """Return the answers for some examples, given by a mask or by positions."""
+    def taken(self, rows: NDArray[Any] | slice) -> Answers:
+        """Return the answers for some examples, given by a mask, by positions or as a slice."""
         about = {key: None if (values := getattr(self, key)) is None else values[rows] for key in ABOUT}
         return Answers(
             {rule: nodes[rows] for rule, nodes in self.predictions.items()},
@@ -60,9 +69,104 @@ class Answers:
         )
 
 
+class Measured(ABC):
+    """What every evaluation is, exact or binned: a curve, single rules, and summary figures."""
+
+    hierarchy: Hierarchy
+    curve: OperatingCurve
+    name: str
+    information: InformationKind | NDArray[np.float64]
+    below_label: BelowLabel
+    single_child: SingleChild
+    warnings: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def rules(self) -> Mapping[str, Mapping[str, float]]:
+        """The single operating point of each rule: rule -> metric -> mean."""
+
+    def __len__(self) -> int:
+        return self.curve.examples
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of the thresholds."""
+        return self.curve.scale
+
+    @cached_property
+    def summary(self) -> dict[str, float]:
+        """The figures that summarise the evaluation, all fractions: AP, AC, R@95C, majority_F1, leaf_exact, ..."""
+        means = {name: self.rules[rule][metric.name] for name, (rule, metric) in RULE_FIGURES.items()}
+        return self.curve.summary() | means
+
+    @cached_property
+    def points(self) -> dict[str, dict[str, float] | None]:
+        """The points of the curve behind R@90C and R@95C: threshold and metrics; None if no point qualifies."""
+        return {f"R@{round(100 * level)}C": self._point(level) for level in CORRECT_LEVELS}
+
+    def _point(self, level: float) -> dict[str, float] | None:
+        recall = np.where(self.curve.correct >= level, self.curve.recall, -1.0)
+        best = int(np.argmax(recall))
+        if recall[best] < 0:
+            return None
+        tau = float(self.curve.threshold[best])
+        return {"threshold": tau, **{name: float(value[best]) for name, value in self.curve.values.items()}}
+
+    def at_probability(self, tau: float) -> dict[str, float]:
+        """Return every metric of the curve at a threshold given as a probability, whatever the curve's scale."""
+        return self.curve.at(float(from_probability(tau, self.scale)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the results, ready for JSON: `examples`, `summary`, intervals, rules and settings."""
+        hierarchy = self.hierarchy
+        return {
+            "name": self.name,
+            "examples": len(self),
+            "summary": self.summary,
+            **self._spread(),
+            "points": {
+                name: None if point is None else self._for_json(point) for name, point in self.points.items()
+            },
+            "rules": self.rules,
+            **self._more(),
+            "scale": self.scale,
+            "information": self.information if isinstance(self.information, str) else "custom",
+            "below_label": self.below_label,
+            "single_child": self.single_child,
+            "tree": {
+                "root": str(hierarchy.names[0]),
+                "nodes": len(hierarchy),
+                "leaves": len(hierarchy.leaves),
+                "depth": int(hierarchy.depth.max()),
+                "fingerprint": hierarchy.fingerprint,
+            },
+            "warnings": list(self.warnings),
+        }
+
+    @abstractmethod
+    def _spread(self) -> dict[str, Any]:
+        """Return what is known about the uncertainty of the figures, ready for JSON."""
+
+    def _more(self) -> dict[str, Any]:
+        """Return further figures that only some evaluations have, ready for JSON."""
+        return {}
+
+    def _for_json(self, point: Mapping[str, float]) -> dict[str, float | None]:
+        """Return a point with `tau`, its threshold as a probability; null for infinity, or if it rounds to 1."""
+        threshold = point["threshold"]
+        tau = float(to_probability(np.float64(threshold), self.scale))
+        while from_probability(tau, self.scale) < threshold:  # rounded down: one more event would have happened
+            tau = math.nextafter(tau, 2)
+        return {
+            **point,
+            "threshold": threshold if math.isfinite(threshold) else None,
+            "tau": tau if tau < 1 or threshold >= from_probability(1, self.scale) else None,
+        }
+
+
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation:
+class Evaluation(Measured):
     """Everything about one model's scores on some examples; see `evaluate`."""
 
     hierarchy: Hierarchy
@@ -106,17 +210,9 @@ class Evaluation:
         )
 
     @property
-    def scale(self) -> Scale:
-        """The scale of the thresholds."""
-        return self.curve.scale
-
-    @property
     def labels(self) -> NDArray[np.int32]:
         """Label of each example."""
         return self.events.label
-
-    def __len__(self) -> int:
-        return len(self.events.label)
 
     @property
     def builder(self) -> CurveBuilder:
@@ -135,29 +231,21 @@ class Evaluation:
         )
 
     @cached_property
-    def rules(self) -> dict[str, dict[str, float]]:
-        """The single operating point of each rule: rule -> metric -> mean."""
+    def _means(self) -> dict[str, dict[str, float]]:
         return {
-            rule: {metric.name: float(metric.of(pairs).mean()) for metric in STANDARD_METRICS}
+            rule: {metric.name: pairs.mean(metric) for metric in STANDARD_METRICS}
             for rule, pairs in self._pairs.items()
         }
+
+    @property
+    def rules(self) -> dict[str, dict[str, float]]:
+        """The single operating point of each rule: rule -> metric -> mean."""
+        return self._means
 
     @cached_property
     def per_example(self) -> dict[str, NDArray[np.float64]]:
         """The summary figures that are means over the examples: one value per example."""
-        leaf, majority = self._pairs["leaf"], self._pairs["majority"]
-        return {
-            "majority_F1": metrics.f1.of(majority),
-            "majority_correct": metrics.correct.of(majority),
-            "leaf_F1": metrics.f1.of(leaf),
-            "leaf_exact": metrics.exact.of(leaf),
-        }
-
-    @cached_property
-    def summary(self) -> dict[str, float]:
-        """The figures that summarise the evaluation, all fractions: AP, AC, R@95C, majority_F1, leaf_exact, ..."""
-        means = {name: float(value.mean()) for name, value in self.per_example.items()}
-        return self.curve.summary() | means
+        return {name: self._pairs[rule].values(metric) for name, (rule, metric) in RULE_FIGURES.items()}
 
     @cached_property
     def ranks(self) -> dict[str, dict[str, dict[str, float | int | None]]]:
@@ -167,25 +255,14 @@ class Evaluation:
             for rule, nodes in self.answers.predictions.items()
         }
 
-    @cached_property
-    def points(self) -> dict[str, dict[str, float] | None]:
-        """The points of the curve behind R@90C and R@95C: threshold and metrics; None if no point qualifies."""
-        return {f"R@{round(100 * level)}C": self._point(level) for level in CORRECT_LEVELS}
-
-    def _point(self, level: float) -> dict[str, float] | None:
-        recall = np.where(self.curve.correct >= level, self.curve.recall, -1.0)
-        best = int(np.argmax(recall))
-        if recall[best] < 0:
-            return None
-        tau = float(self.curve.threshold[best])
-        return {"threshold": tau, **{name: float(value[best]) for name, value in self.curve.values.items()}}
+    def _more(self) -> dict[str, Any]:
+        return {"ranks": self.ranks}
 
     @cached_property
-    def _pairs(self) -> dict[str, Comparison]:
+    def _pairs(self) -> dict[str, Pairs]:
+        settings: dict[str, Any] = {"below_label": self.below_label, "information": self.information}
         return {
-            rule: Comparison.of(
-                self.hierarchy, self.labels, nodes, below_label=self.below_label, information=self.information
-            )
+            rule: Pairs.of(self.hierarchy, self.labels, nodes, **settings)
             for rule, nodes in self.answers.predictions.items()
         }
 
@@ -200,49 +277,11 @@ class Evaluation:
         part = replace(self, events=events, curve=builder.compute(), answers=self.answers.taken(mask))
         return replace(part, intervals={}, replicates=0, warnings=())
 
-    def at_probability(self, tau: float) -> dict[str, float]:
-        """Return every metric of the curve at a threshold given as a probability, whatever the curve's scale."""
-        return self.curve.at(float(from_probability(tau, self.scale)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the results, ready for JSON: `examples`, `summary`, intervals, rules and settings."""
-        hierarchy = self.hierarchy
+    def _spread(self) -> dict[str, Any]:
         return {
-            "name": self.name,
-            "examples": len(self),
-            "summary": self.summary,
             "confidence": self.confidence,
             "replicates": self.replicates,
             "intervals": {name: asdict(interval) for name, interval in self.intervals.items()},
-            "points": {
-                name: None if point is None else self._for_json(point) for name, point in self.points.items()
-            },
-            "rules": self.rules,
-            "ranks": self.ranks,
-            "scale": self.scale,
-            "information": self.information if isinstance(self.information, str) else "custom",
-            "below_label": self.below_label,
-            "single_child": self.single_child,
-            "tree": {
-                "root": str(hierarchy.names[0]),
-                "nodes": len(hierarchy),
-                "leaves": len(hierarchy.leaves),
-                "depth": int(hierarchy.depth.max()),
-                "fingerprint": hierarchy.fingerprint,
-            },
-            "warnings": list(self.warnings),
-        }
-
-    def _for_json(self, point: Mapping[str, float]) -> dict[str, float | None]:
-        """Return a point with `tau`, its threshold as a probability; null for infinity, or if it rounds to 1."""
-        threshold = point["threshold"]
-        tau = float(to_probability(np.float64(threshold), self.scale))
-        while from_probability(tau, self.scale) < threshold:  # rounded down: one more event would have happened
-            tau = math.nextafter(tau, 2)
-        return {
-            **point,
-            "threshold": threshold if math.isfinite(threshold) else None,
-            "tau": tau if tau < 1 or threshold >= from_probability(1, self.scale) else None,
         }
 
     def save(self, folder: str | PathLike[str]) -> None:
@@ -269,3 +308,35 @@ class Evaluation:
         plot: ClassVar[Callable[..., Any]]
         to_html: ClassVar[Callable[..., None]]
         _repr_html_: ClassVar[Callable[..., str]]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The distinct pairs of a label and an answer, in a fixed order, so that means have one too."""
+
+    comparison: Comparison
+    count: Indices
+    """Number of examples of each pair."""
+    place: Indices
+    """The pair of each example."""
+
+    @classmethod
+    def of(cls, hierarchy: Hierarchy, labels: NDArray[Any], answers: NDArray[Any], **settings: Any) -> Pairs:
+        """Count the pairs; the settings are those of `Comparison.of`."""
+        code = labels.astype(np.int64) * len(hierarchy) + answers
+        distinct, place, count = np.unique(code, return_inverse=True, return_counts=True)
+        label, answer = np.divmod(distinct, len(hierarchy))
+        return cls(Comparison.of(hierarchy, label, answer, **settings), count, place)
+
+    def mean(self, metric: Metric) -> float:
+        """Return the mean of a metric over the examples."""
+        return float(np.sum(metric.of(self.comparison) * self.count) / self.count.sum())
+
+    def fixed_sum(self, metric: Metric) -> int:
+        """Return the sum of a metric over the examples, in the units of `bins.UNIT`."""
+        return int(np.sum(fixed(metric.of(self.comparison)) * self.count))
+
+    def values(self, metric: Metric) -> NDArray[np.float64]:
+        """Return the value of a metric for each example."""
+        return np.asarray(metric.of(self.comparison)[self.place])

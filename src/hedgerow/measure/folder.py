@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hedgerow.measure.binned_evaluation import BinnedEvaluation
     from hedgerow.tree import Names
 
 MEMBERS = JSON, CURVE, EXAMPLES, TREE = "evaluation.json", "curve.npz", "examples.npz", "tree.json"
@@ -71,14 +72,18 @@ _SHORT = ("ids", "groups", "clusters")  # saved as arrays of text
 _LONG = ("texts", "images")  # of any length: saved as UTF-8, concatenated
 
 
-def save(evaluation: Evaluation, folder: str | os.PathLike[str]) -> None:
-    """Write an evaluation into a folder, in place of another that is there; see `hedgerow.files.replacing`."""
+def save(evaluation: Evaluation | BinnedEvaluation, folder: str | os.PathLike[str]) -> None:
+    """Write an evaluation into a folder, in place of another that is there; see `hedgerow.files.replacing`.
+
+    A binned evaluation has no examples to write.
+    """
     try_evaluation_folder(folder)
     with replacing(folder) as place:
         evaluation.hierarchy.save(place / TREE)
         evaluation.curve.save(place / CURVE)
-        _save_examples(evaluation, place / EXAMPLES)
-        files = {name: digest(place / name) for name in (TREE, CURVE, EXAMPLES)}
+        if isinstance(evaluation, Evaluation):
+            _save_examples(evaluation, place / EXAMPLES)
+        files = {name: digest(place / name) for name in (TREE, CURVE, EXAMPLES) if (place / name).exists()}
         with atomic_write(place / JSON) as file:
             json.dump(
                 {"format": FORMAT} | evaluation.to_dict() | {"files": files}, file, ensure_ascii=False, indent=2
@@ -137,6 +142,11 @@ def _load(place: Path) -> Evaluation:
     about = read_json(json_file, "part of an evaluation", _AGAIN)
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise FileError(f"{place} was written by another version of hedgerow. {_AGAIN}")
+    if "bins" in about:
+        raise FileError(
+            f"{place} was made with {argument('bins', str(about['bins'])[:20])}: it has figures and a curve, but "
+            f"no examples, which are needed here. Evaluate the scores without bins."
+        )
     with reading(json_file, "part of an evaluation", _AGAIN):
         _SCHEMA(about, "it")
     for name, saved in about.get("files", {}).items():  # evaluations of earlier versions have none

@@ -14,7 +14,7 @@ from hedgerow.score_files.label_file import LabelFile
 from hedgerow.score_files.listed_scores import ListedScores
 from hedgerow.score_files.npz import NpzFile, NpzReader
 from hedgerow.score_files.score_tables import ColumnNames, TableReader
-from hedgerow.score_files.tables import TABLES
+from hedgerow.score_files.tables import TABLES, ParquetTable
 from hedgerow.score_files.wide import WideScores
 
 if TYPE_CHECKING:
@@ -144,6 +144,7 @@ def open_scores(
     group_column: str | None = None,
     cluster_column: str | None = None,
     block_rows: int | None = None,
+    row_groups: range | None = None,
 ) -> ScoreFile:
     r"""Open a score file and bind its classes to the nodes of a tree, by name.
 
@@ -198,6 +199,8 @@ def open_scores(
         (`groups` and `clusters`).
     block_rows
         Rows to read at a time; by default as many as take some 30 MB.
+    row_groups
+        Of a Parquet file, read only these row groups.
 
     Examples
     --------
@@ -219,7 +222,9 @@ def open_scores(
     found = find_format(os.fspath(path), scores_format, delimiter)
     source: Source
     if found == WIDE:
-        wide = open_reader(path, names, delimiter=delimiter, labels=labels and labels_file is None)
+        wide = open_reader(
+            path, names, delimiter=delimiter, labels=labels and labels_file is None, row_groups=row_groups
+        )
         if labels and labels_file is None:
             _require_labels(wide)
         source = WideScores(
@@ -278,11 +283,18 @@ def _refuse_wide(
 
 
 def open_reader(
-    path: str | os.PathLike[str], names: ColumnNames, *, delimiter: str | None = None, labels: bool = True
+    path: str | os.PathLike[str],
+    names: ColumnNames,
+    *,
+    delimiter: str | None = None,
+    labels: bool = True,
+    row_groups: range | None = None,
 ) -> Reader:
     """Open a score file, without a tree; the parameters are those of `open_scores`."""
     shown = os.fspath(path)
     suffix = PurePath(shown).suffix.lower()
+    if row_groups is not None:
+        return TableReader(ParquetTable(shown, row_groups), names)
     if suffix in TABLES:
         return TableReader(TABLES[suffix](shown, delimiter), names)
     if suffix != ".npz":

@@ -108,7 +108,7 @@ class TableReader(Reader):
     def read(self, rows: int, keys: frozenset[str]) -> Iterator[RawBlock]:
         """Yield the file in blocks of at most so many rows, with what was asked for about each example."""
         about = {key: self._about[key] for key in sorted(keys)}
-        start = 0
+        start = self._table.first_row
         # Labels and ids may be one column.
         for count, columns in self._table.batches(rows, list(dict.fromkeys(about.values())), self._class_places):
             for first in range(0, count, rows):

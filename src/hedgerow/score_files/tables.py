@@ -44,6 +44,8 @@ class Table(ABC):
     """Names of the columns; they may repeat."""
     rows: int | None
     """Number of rows, where the file tells it in advance."""
+    first_row: int = 0
+    """The number of the first row that is read."""
 
     @abstractmethod
     def batches(self, rows: int, text: Sequence[int], numbers: Sequence[int]) -> Iterator[Batch]:
@@ -155,14 +157,19 @@ class CsvTable(Table):
 
 @final
 class ParquetTable(Table):
-    """A Parquet file."""
+    """A Parquet file, or some consecutive row groups of it."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, row_groups: range | None = None) -> None:
         self.path = path
         with _arrow_errors(path, "Parquet"), open_parquet(path) as file:
             self._types = file.schema_arrow.types
             self.columns = [str(name) for name in file.schema_arrow.names]
-            self.rows = int(file.metadata.num_rows)
+            rows = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+        self._groups = range(len(rows)) if row_groups is None else row_groups
+        if self._groups and not 0 <= self._groups[0] <= self._groups[-1] < len(rows):
+            raise FileError(f"{path} has {len(rows):,} row groups, not those from {row_groups}. Was it replaced?")
+        self.first_row = sum(rows[: self._groups.start])
+        self.rows = sum(rows[i] for i in self._groups)
 
     def number_type(self, places: Sequence[int]) -> np.dtype[Any]:
         """Return the common type of columns, which must be numbers."""
@@ -187,7 +194,7 @@ class ParquetTable(Table):
             texts = [self.columns[place] for place in text]
             # Arrow would keep all that it has read: of the file without row groups, of a group without a buffer.
             with open_parquet(self.path, texts=texts, pre_buffer=False, buffer_size=_PARQUET_BUFFER) as file:
-                for group in range(file.num_row_groups):
+                for group in self._groups:
                     for batch in file.iter_batches(rows, row_groups=[group], columns=selected):
                         names = batch.schema.names
                         where = range(len(names)) if selected is None else map(names.index, selected)

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from hedgerow.errors import counted
 from hedgerow.likelihood import to_probability
+from hedgerow.measure import BinnedEvaluation
 from hedgerow.show.terminal import print_table
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from hedgerow.measure import Difference, Evaluation, Reliability, SystemComparison
+    from hedgerow.measure import Difference, Evaluation, Measured, Reliability, SystemComparison
     from hedgerow.score_files import Written
 
 MEANINGS = {
@@ -46,11 +47,12 @@ _VERDICTS = {None: (" ", ""), "better": ("▲", "green"), "worse": ("▼", "red"
 
 
 def print_evaluation(
-    evaluation: Evaluation,
+    evaluation: Evaluation | BinnedEvaluation,
     console: Console,
     *,
     predict: str = "SCORES --tree TREE",
     select: str = "SCORES --tree TREE",
+    answers: str = "answers.csv",
     compare: str = "THIS OTHER",
 ) -> None:
     """Print the figures of an evaluation, what they mean, and what to do next.
@@ -61,6 +63,8 @@ def print_evaluation(
         What to print, and where.
     predict, select, compare
         The arguments of these commands in the advice at the end, quoted for a shell.
+    answers
+        Where to write the answers.
     """
     hierarchy = evaluation.hierarchy
     examples = counted(len(evaluation), "example", "examples")
@@ -72,7 +76,8 @@ def print_evaluation(
         console.print(Text(f"{_SINGLE_CHILD}\n"))
     _print_summary(evaluation, console)
     _print_rules(evaluation, console)
-    _print_ranks(evaluation, console)
+    if not isinstance(evaluation, BinnedEvaluation):
+        _print_ranks(evaluation, console)
     for warning in evaluation.warnings:
         console.print(Text(f"Warning: {warning}\n", style="yellow"))
     tau = _safe_threshold(evaluation)
@@ -86,7 +91,7 @@ def print_evaluation(
             f"`select` chooses a threshold that keeps its promise there.\n"
         )
         console.print(Text(said))
-        step = f"answer with this threshold:\n  hedgerow predict {predict} --tau {tau} -o answers.csv"
+        step = f"answer with this threshold:\n  hedgerow predict {predict} --tau {tau} -o {answers}"
     step += (
         f"\nOr be right at least 95 % of the time on new examples too:\n"
         f"  hedgerow select {select} --target correct=0.95 -o point.json"
@@ -140,18 +145,25 @@ def print_written(
         console.print(Text(f"Warning: {warning}", style="yellow"))
 
 
-def _print_summary(evaluation: Evaluation, console: Console) -> None:
-    interval = [f"{evaluation.confidence:.0%} interval"] if evaluation.intervals else []
+def _print_summary(evaluation: Evaluation | BinnedEvaluation, console: Console) -> None:
+    heading, ranges = _ranges(evaluation)
     rows = []
     for name, value in evaluation.summary.items():
-        found = evaluation.intervals.get(name)
-        spread = [_range(found.low, found.high) if found else ""] if evaluation.intervals else []
+        spread = [_range(*ranges[name]) if name in ranges else ""] if ranges else []
         rows.append([name, _percent(value), *spread, MEANINGS.get(name, "")])
-    print_table(console, ["figure", "%", *interval, "what it means"], rows, prose=True)
+    print_table(console, ["figure", "%", *([heading] if ranges else []), "what it means"], rows, prose=True)
     console.print()
 
 
-def _print_rules(evaluation: Evaluation, console: Console) -> None:
+def _ranges(evaluation: Evaluation | BinnedEvaluation) -> tuple[str, Mapping[str, tuple[float, float]]]:
+    """Return the ranges of the figures, and what they are called."""
+    if isinstance(evaluation, BinnedEvaluation):
+        return "exact value lies in", evaluation.brackets
+    intervals = {name: (found.low, found.high) for name, found in evaluation.intervals.items()}
+    return f"{evaluation.confidence:.0%} interval", intervals
+
+
+def _print_rules(evaluation: Measured, console: Console) -> None:
     rows = [
         [rule.replace("_", " "), *(_percent(values[column]) for column in _RULE_COLUMNS)]
         for rule, values in evaluation.rules.items()
@@ -191,7 +203,7 @@ def _print_ranks(evaluation: Evaluation, console: Console) -> None:
     console.print()
 
 
-def _safe_threshold(evaluation: Evaluation) -> str | None:
+def _safe_threshold(evaluation: Measured) -> str | None:
     """Return the threshold at which 95 % of the answers are right, a probability in few digits; or None."""
     point = evaluation.points.get("R@95C")
     if point is None or point["recall"] == 0:

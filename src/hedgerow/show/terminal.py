@@ -159,7 +159,23 @@ class _Bar(Progress):
             super().stop()
 
 
-def live_bar(console: Console, *, counted: bool = False) -> Progress:
+@final
+class Rate(ProgressColumn):
+    """How many of something were done a second, since the start; a task counts them in its field `done`."""
+
+    max_refresh = 0.5
+
+    def __init__(self, unit: str) -> None:
+        super().__init__(Column(no_wrap=True))
+        self._unit = unit
+
+    def render(self, task: Task) -> Text:
+        """Show the rate; nothing before the first is done."""
+        done, elapsed = task.fields.get("done", 0), task.elapsed
+        return Text(f"{done / elapsed:,.0f} {self._unit}" if done and elapsed else "", style="progress.data.speed")
+
+
+def live_bar(console: Console, *, counted: bool = False, rate: str | None = None) -> Progress:
     """Return a bar as wide as the terminal, which disappears when it stops; without a terminal, it shows nothing.
 
     Parameters
@@ -168,11 +184,14 @@ def live_bar(console: Console, *, counted: bool = False) -> Progress:
         Where to draw.
     counted
         Show "3/9" instead of "33%".
+    rate
+        What a task counts in its field `done`, to be shown by the second, such as "examples/s".
     """
     return _Bar(
         TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", max_width=30)),
         BarColumn(bar_width=None, table_column=Column(ratio=1, min_width=5)),
         MofNCompleteColumn() if counted else TaskProgressColumn(),
+        *([] if rate is None else [Rate(rate)]),
         TimeLeft(),
         console=console,
         transient=True,

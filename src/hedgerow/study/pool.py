@@ -13,6 +13,7 @@ from functools import partial
 from multiprocessing import connection
 from typing import TYPE_CHECKING, Any, final
 
+from hedgerow.cluster import run_tasks
 from hedgerow.study.records import Records
 
 if TYPE_CHECKING:
@@ -75,6 +76,46 @@ def run_cells(
         with _threads(threads):
             return _one_by_one(cells, splits, records, end, done, moved)
     return _Pool(splits, records.folder, threads, done, moved).run(list(cells), min(jobs, len(cells)), end)
+
+
+def run_cells_on(
+    client: Any,
+    cells: Sequence[Cell],
+    splits: DataSplits,
+    records: Records,
+    *,
+    threads: int | None = None,
+    limit: float | None = None,
+    done: Callable[[Cell], None] = lambda _: None,
+) -> list[Failure]:
+    """Run cells on the workers of a Dask client, and write their records here; the parameters are as above.
+
+    A cell that was begun when the limit is reached ends on its worker, but has no record.
+    """
+    failures: list[Failure] = []
+    waiting = dict(enumerate(cells))
+    found = run_tasks(client, partial(_task, threads=threads), list(cells), splits, limit=limit)
+    for number, result, failure in [] if limit == 0 else found:
+        cell = waiting.pop(number)
+        if failure is not None:
+            failures.append(Failure(cell, failure))
+        elif isinstance(result, Failure):
+            failures.append(result)
+        else:
+            records.write(cell, result)
+        done(cell)
+    return failures + [_not_started(cell) for cell in waiting.values()]
+
+
+def _task(cell: Cell, shared: DataSplits, *, threads: int | None) -> dict[str, Any] | Failure:
+    """Run a cell in the process of a Dask worker."""
+    from hedgerow.study import EXPERIMENTS
+
+    try:
+        with _threads(threads):
+            return EXPERIMENTS[cell.task].work(cell, shared)
+    except Exception as error:
+        return Failure(cell, _short(error), traceback.format_exc())
 
 
 def _one_by_one(

@@ -19,7 +19,7 @@ from hedgerow.learn.data import ImageFiles
 from hedgerow.show import require_report
 from hedgerow.study import EXPERIMENTS
 from hedgerow.study.cells import PAPER_METHODS, Cell, StudyPlan
-from hedgerow.study.pool import Failure, run_cells
+from hedgerow.study.pool import Failure, run_cells, run_cells_on
 from hedgerow.study.records import Records
 
 if TYPE_CHECKING:
@@ -112,6 +112,7 @@ def study(
     limit: float | None = None,
     draw: bool = True,
     progress: Progress = lambda _, __: nullcontext(_Nobody()),
+    client: Any = None,
 ) -> Report:
     """Run the cells of experiments that have no record yet, and write tables and figures of those that have one.
 
@@ -139,6 +140,8 @@ def study(
         Whether to draw the figures.
     progress
         Shows the progress.
+    client
+        A Dask client whose workers have one thread each; cells then run there, instead of in `jobs` processes.
     """
     names = _experiments(experiments)
     for method in chosen:
@@ -156,7 +159,7 @@ def study(
     cells = {cell.name: cell for name in names for cell in EXPERIMENTS[name].cells(plan)}
     missing = [cell for cell in cells.values() if records.read(cell) is None]
     with progress(len(cells), len(missing)) as watcher:
-        failures = _run(missing, plan, records, jobs, limit, watcher) if missing else []
+        failures = _run(missing, plan, records, jobs, limit, watcher, client) if missing else []
     shown = plan.covering(records)
     findings = {name: experiment.findings(shown, records) for name, experiment in EXPERIMENTS.items()}
     findings = {name: found for name, found in findings.items() if found.tables or name in names}
@@ -190,12 +193,13 @@ def _run(
     jobs: int | None,
     limit: float | None,
     watcher: Watcher,
+    client: Any,
 ) -> list[Failure]:
     import torch
 
     gpu = plan.recipe.run.accelerator != "cpu" and torch.cuda.is_available()
     number = jobs or default_jobs(plan.splits, gpu=gpu)
-    if number > 1:  # compiling in many processes costs more than it gains
+    if number > 1 or client is not None:  # compiling in many processes costs more than it gains
         plain = [dataclasses.replace(cell.recipe.run, compile="no") for cell in missing]
         missing = [
             dataclasses.replace(cell, recipe=dataclasses.replace(cell.recipe, run=run))
@@ -204,6 +208,9 @@ def _run(
     # The number of threads decides the order of sums, and a record must not depend on cells that run next to it.
     in_memory = not isinstance(plan.splits.train.inputs, ImageFiles)
     threads = 1 if in_memory and not gpu else max(1, available_cores() // number)
+    if client is not None:
+        own = 1 if in_memory else None  # other workers may have other numbers of cores
+        return run_cells_on(client, missing, plan.splits, records, threads=own, limit=limit, done=watcher.done)
     return run_cells(
         missing,
         plan.splits,

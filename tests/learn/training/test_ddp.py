@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
 import pytest
 import torch
 from lightning.pytorch import Trainer, seed_everything
 
+from hedgerow.errors import ParameterError
 from hedgerow.learn.training.batches import SplitBatches
 from hedgerow.learn.training.module import Classifier, TrainingModule
-from hedgerow.learn.training.run import without_noise
-from tests.learn.training.toy import SIZES, recipe, splits
+from hedgerow.learn.training.run import train, without_noise
+from hedgerow.learn.training.run_folder import RunFolder
+from tests.learn.training.toy import SIZES, recipe, splits, write_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,9 +44,51 @@ def validated(processes: int, folder: Path) -> dict[str, Any]:
         return dict(trainer.validate(module, SplitBatches(data, 32, 0, 0), verbose=False)[0])
 
 
-@pytest.mark.skipif(not torch.distributed.is_available(), reason="torch was built without distributed support")
+pytestmark = pytest.mark.skipif(
+    not torch.distributed.is_available(), reason="torch was built without distributed support"
+)
+
+
 def test_two_processes_agree_with_one(tmp_path: Path) -> None:
     one, two = validated(1, tmp_path), validated(2, tmp_path)
-    assert one["val/examples"] == two["val/examples"] == SIZES["val"]
+    assert one["val/examples"] == two["val/examples"] == SIZES["val"]  # an odd number
     assert one.keys() == two.keys()
     assert two == pytest.approx(one, abs=1e-6)
+
+
+def test_two_processes_train_and_one_writes(tmp_path: Path) -> None:
+    toml = write_files(tmp_path, epochs=2)
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "hedgerow", "train", str(toml), "-o", str(out)]
+    given = ["--set", "run.devices=2", "--set", "run.strategy=ddp"]
+    done = subprocess.run([*command, *given], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("epoch 2/2") == 1  # only one process prints
+    assert len(list((out / "logs" / "csv").iterdir())) == 1
+    assert {path.name for path in (out / "checkpoints").iterdir()} == {"best.ckpt", "last.ckpt"}
+    logged = pd.read_csv(next((out / "logs" / "csv").glob("*/metrics.csv")))
+    found = json.loads((out / "metrics.json").read_text())  # one process, with the weights of the best epoch
+    assert logged["val_AP"].max() == pytest.approx(found["val"]["AP"], abs=1e-6)
+    classifier = RunFolder(out).classifier()
+    assert sum(p.numel() for p in classifier.parameters()) > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("run.strategy=fsdp", "use 'ddp' on a CPU"),
+        ("run.strategy=horovod", "run.strategy must be one of 'auto', 'ddp', 'fsdp'"),
+        ("run.nodes=0", "run.nodes must be 1 or more"),
+    ],
+)
+def test_what_cannot_be(change: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=said):
+        train(recipe(change), tmp_path / "out", splits=splits(), progress=False)
+    assert not (tmp_path / "out" / "checkpoints").exists()
+
+
+def test_fewer_validation_examples_than_processes(tmp_path: Path) -> None:
+    few = dataclasses.replace(splits(), val=splits().val.subset(np.arange(1)))
+    with pytest.raises(ParameterError, match="1 example, fewer than the 2 processes"):
+        train(recipe("run.devices=2"), tmp_path / "out", splits=few, progress=False)
+    assert not (tmp_path / "out").exists()

@@ -82,7 +82,11 @@ class Run:
     seed: int = 0
     """Everything random depends on this: weights, order of the data, changes to the images, tree cuts."""
     devices: int = 1
-    """Number of devices; with several, one process each (DDP)."""
+    """Number of devices on each machine; with several, one process each."""
+    nodes: int = 1
+    """Number of machines; the command is started on each of them, by torchrun or SLURM."""
+    strategy: str = "auto"
+    """How processes work together: "auto" (ddp if there are several), "ddp" or "fsdp" (GPUs share the weights)."""
     accelerator: str = "auto"
     """"auto" (a GPU if there is one), "cpu" or "gpu"."""
     precision: str = "auto"
@@ -97,9 +101,11 @@ class Run:
     def __post_init__(self) -> None:
         _require(0 <= self.seed <= _LARGEST_SEED, "run.seed", f"from 0 to {_LARGEST_SEED}", self.seed)
         _require(self.devices >= 1, "run.devices", "1 or more", self.devices)
+        _require(self.nodes >= 1, "run.nodes", "1 or more", self.nodes)
         _require(self.workers >= 0, "run.workers", "0 or more", self.workers)
         _one_of("run.monitor", self.monitor, ("AP", "AC", "AC_exact", "R@90C", "R@95C", "majority_F1"))
         _one_of("run.accelerator", self.accelerator, ("auto", "cpu", "gpu"))
+        _one_of("run.strategy", self.strategy, ("auto", "ddp", "fsdp"))
         _one_of("run.precision", self.precision, ("auto", "32", "bf16-mixed", "16-mixed"))
         _one_of("run.compile", self.compile, ("auto", "yes", "no"))
 

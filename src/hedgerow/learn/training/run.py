@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
+import os
 import signal
 import warnings
 from contextlib import contextmanager, nullcontext
@@ -19,7 +20,7 @@ from lightning.pytorch.loggers import CSVLogger
 from lightning.pytorch.utilities import rank_zero_only
 
 from hedgerow import methods
-from hedgerow.errors import HedgerowError, ParameterError
+from hedgerow.errors import HedgerowError, ParameterError, counted
 from hedgerow.files import reading
 from hedgerow.learn import data, models
 from hedgerow.learn.training.batches import SplitBatches
@@ -73,14 +74,20 @@ def train(
         splits = data.load(recipe.data.name, **recipe.data.params)
     else:
         recipe = dataclasses.replace(recipe, data=Choice(splits.name))
+    processes = recipe.run.devices * recipe.run.nodes
+    if len(splits.val) < processes:  # Lightning leaves out a process that has none
+        raise ParameterError(
+            f"The validation data has {counted(len(splits.val), 'example', 'examples')}, fewer than the "
+            f"{processes} processes. Use fewer devices."
+        )
     classifier, module, batches = _prepared(recipe, splits)
-    if rank_zero_only.rank == 0:  # type: ignore[attr-defined]  # the other processes of DDP start later
+    if _is_first_process():  # the others start later, or elsewhere
         run.begin(recipe, splits.hierarchy, resume=resume)
+        run.check_space(classifier)
+        if progress and of_recipe and not run.is_finished:  # callers who pass data know its tree
+            print_tree(splits.hierarchy, recipe)
     if run.is_finished:
         return run
-    run.check_space(classifier)
-    if progress and of_recipe:  # callers who pass data know its tree
-        print_tree(splits.hierarchy, recipe)
     with without_noise(), _interrupts():
         trainer = Trainer(
             **_settings(recipe),
@@ -95,9 +102,16 @@ def train(
         with nullcontext() if resumed is None else _restoring(resumed, module):
             trainer.fit(module, batches, ckpt_path=resumed)
     if trainer.is_global_zero:
+        if recipe.run.strategy == "fsdp":  # this process holds only its share of the weights
+            classifier = _prepared(recipe, splits)[0]
         _finish(run, classifier, splits, module.device)
     trainer.strategy.barrier()
     return run
+
+
+def _is_first_process() -> bool:
+    """Tell whether this is the first process of the first machine, before Lightning has started the others."""
+    return int(rank_zero_only.rank) == 0 and os.environ.get("NODE_RANK", "0") == "0"  # type: ignore[attr-defined]
 
 
 def fit(recipe: Recipe, splits: DataSplits) -> Classifier:
@@ -125,7 +139,8 @@ def _prepared(recipe: Recipe, splits: DataSplits) -> tuple[Classifier, TrainingM
         if isinstance(part, models.Scaled):
             part.measure(splits.train.inputs)  # type: ignore[arg-type]  # it accepts only features
     on_gpu = accelerator(recipe.run) == "gpu"
-    compiled = on_gpu if recipe.run.compile == "auto" else recipe.run.compile == "yes"
+    whole = recipe.run.strategy != "fsdp"  # weights that are shared out cannot be compiled as one
+    compiled = on_gpu and whole if recipe.run.compile == "auto" else recipe.run.compile == "yes"
     module = TrainingModule(classifier, recipe, splits.train.ids.tolist(), compiled=compiled)
     return (
         classifier,
@@ -143,7 +158,8 @@ def _settings(recipe: Recipe) -> dict[str, Any]:
     return {
         "accelerator": chosen,
         "devices": recipe.run.devices,
-        "strategy": "ddp" if recipe.run.devices > 1 else "auto",
+        "num_nodes": recipe.run.nodes,
+        "strategy": _strategy(recipe, chosen),
         "precision": precision,
         "max_epochs": recipe.optimiser.epochs,
         "accumulate_grad_batches": recipe.optimiser.accumulate,
@@ -152,6 +168,18 @@ def _settings(recipe: Recipe) -> dict[str, Any]:
         "num_sanity_val_steps": 0,
         "enable_model_summary": False,
     }
+
+
+def _strategy(recipe: Recipe, chosen: str) -> str:
+    run = recipe.run
+    if run.strategy == "fsdp":
+        if chosen != "gpu":
+            raise ParameterError("run.strategy is 'fsdp', which shares weights out over GPUs: use 'ddp' on a CPU.")
+        if recipe.optimiser.clip:
+            raise ParameterError(
+                "optimiser.clip does not work with run.strategy 'fsdp'. Set one of them otherwise."
+            )
+    return "ddp" if run.strategy == "auto" and run.devices * run.nodes > 1 else run.strategy
 
 
 def _callbacks(recipe: Recipe, run: RunFolder, progress: bool) -> list[Any]:

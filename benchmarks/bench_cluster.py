@@ -1,0 +1,60 @@
+"""How much many workers gain, and what Dask costs, as ratios measured in one run.
+
+Run with `python -m benchmarks.bench_cluster` on a machine with two idle cores.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import hedgerow as hr
+from benchmarks.bench_curves import balanced_tree
+from benchmarks.simulate import sources
+from hedgerow.arrays import at_most_threads
+
+if TYPE_CHECKING:
+    from hedgerow import Hierarchy
+
+PART = 10_000
+PARTS = 48
+REPEATS = 3
+
+
+def seconds(h: Hierarchy, client: Any = None) -> float:
+    """Return the shortest time of several evaluations of all parts."""
+    parts = sources(PART * PARTS, PART)
+    times = []
+    for _ in range(REPEATS):
+        began = time.perf_counter()
+        with at_most_threads(1):
+            hr.cluster.build(parts, h, client)
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def main() -> None:
+    h = balanced_tree(10_000)
+    with hr.cluster.connect(workers=1) as one:
+        hr.cluster.build(sources(PART * 2, PART), h, one)  # imports, and what is derived from the tree
+        hr.cluster.build(sources(PART * 2, PART), h)
+        loop, alone = seconds(h), seconds(h, one)
+    with hr.cluster.connect(workers=2) as two:
+        hr.cluster.build(sources(PART * 8, PART), h, two)
+        both = seconds(h, two)
+    print(f"{PARTS} parts of {PART:,} examples with 20 scores each; {len(h):,} nodes; exact\n")
+    print("| what | measured | ratio | goal | met |\n|---|---|---|---|---|")
+    told = f"{both:.2f} s; one worker {alone:.2f} s"
+    print(f"| two workers against one | {told} | {alone / both:.2f} | >= 1.6 | {yes(alone / both >= 1.6)} |")
+    told = f"{alone:.2f} s; a plain loop {loop:.2f} s"
+    print(
+        f"| one worker against a plain loop | {told} | {alone / loop:.2f} | <= 1.1 | {yes(alone / loop <= 1.1)} |"
+    )
+
+
+def yes(met: bool) -> str:
+    return "yes" if met else "NO"
+
+
+if __name__ == "__main__":
+    main()

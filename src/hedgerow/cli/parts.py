@@ -1,0 +1,110 @@
+"""What verbs share that read many parts: several files or a pattern, workers, what to do if parts fail."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+
+from hedgerow.errors import ParameterError
+from hedgerow.files import is_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from hedgerow.cli.options import ScoreReading, TreeFile
+    from hedgerow.cluster import PartsError
+
+PARTS_FAILED = 1
+"""Exit status if some parts failed."""
+
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--workers", min=1, metavar="N", help="Work on parts in N processes, with Dask.", show_default=False
+    ),
+]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Work on parts on a Dask cluster, such as tcp://10.0.0.1:8786.",
+        show_default=False,
+    ),
+]
+
+
+def name_of_parts(scores: Sequence[str]) -> str:
+    """Return the name of a model whose scores are parts: of one file its stem, of a pattern that of its folder."""
+    if len(scores) == 1 and not is_pattern(scores[0]):
+        return Path(scores[0]).stem
+    folders = {Path(score).parent.name for score in scores}
+    name = folders.pop() if len(folders) == 1 else ""
+    return name if name and "*" not in name else "scores"
+
+
+def check_parts(scores: Sequence[str], tree: TreeFile | None, data: Path | None) -> TreeFile:
+    """Refuse what only single files and training runs have, and return the tree."""
+    if data is not None:
+        raise ParameterError("--data is for the folder of one training run, not for parts. Leave it out.")
+    for score in scores:
+        if Path(score).is_dir():
+            raise ParameterError(f"{score} is a folder. Give its files, as in '{score}/*.npz'.")
+    if tree is None:
+        raise ParameterError(f"{scores[0]} is a score file, which needs a tree: give --tree TREE.")
+    return tree
+
+
+@contextmanager
+def connected(workers: int | None, scheduler: str | None) -> Iterator[Any]:
+    """Connect to workers, if there are to be some, and say where to watch them."""
+    from hedgerow.cluster import connect
+
+    if workers is not None and scheduler is not None:
+        raise ParameterError("Give --workers or --scheduler, not both.")
+    with connect(workers=workers, scheduler=scheduler) as client:
+        if client is not None:
+            typer.echo(f"Dashboard: {client.dashboard_link}", err=True)
+        yield client
+
+
+def keywords(reading: ScoreReading) -> dict[str, Any]:
+    """Return how to read parts, without what is at its default: it is sent to workers."""
+    return {name: value for name, value in reading.keywords.items() if value not in (None, False)}
+
+
+@contextmanager
+def parts_bar(total: int) -> Iterator[Callable[[int], None]]:
+    """Show how many parts are done, and how many examples a second, for work that takes longer than a second."""
+    from hedgerow.show import live_bar
+
+    progress = live_bar(Console(stderr=True), counted=True, rate="examples/s")
+    task = progress.add_task("Parts", total=total, done=0)
+    waiting = threading.Timer(1, progress.start)
+    waiting.start()
+    examples = 0
+
+    def advance(number: int) -> None:
+        nonlocal examples
+        examples += number
+        progress.update(task, advance=1, done=examples)
+
+    try:
+        yield advance
+    finally:
+        waiting.cancel()
+        waiting.join()
+        progress.stop()
+
+
+def end_with_failures(error: PartsError, kept: str) -> NoReturn:
+    """Print which parts failed, and what is kept of the others."""
+    console = Console(stderr=True, highlight=False)
+    console.print(str(error), style="red", markup=False, soft_wrap=True)
+    console.print(kept, markup=False, soft_wrap=True)
+    raise typer.Exit(PARTS_FAILED)

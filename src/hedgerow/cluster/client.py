@@ -1,0 +1,105 @@
+"""Dask clients: workers of our own on this machine, or a scheduler that is already there."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from hedgerow import __version__
+from hedgerow.errors import ParameterError, some
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PATIENCE = 10  # seconds
+
+
+@contextmanager
+def connect(*, workers: int | None = None, scheduler: str | None = None) -> Iterator[Any]:
+    """Start worker processes on this machine, or connect to a scheduler, and yield a Dask client.
+
+    Without either, yield None: then there is no need for Dask.
+
+    Parameters
+    ----------
+    workers
+        Number of processes to start; they end with the `with` block.
+    scheduler
+        The address of a running scheduler, such as "tcp://10.0.0.1:8786"; it must answer within ten seconds.
+
+    Raises
+    ------
+    ParameterError
+        If both are given, Dask is not installed, or the scheduler does not answer, has no workers, or has workers
+        with another version of hedgerow.
+    """
+    if workers is not None and scheduler is not None:
+        raise ParameterError("Give the number of workers or the address of a scheduler, not both.")
+    if workers is None and scheduler is None:
+        yield None
+        return
+    distributed = _distributed()
+    if scheduler is None:
+        with (
+            distributed.LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=":0",
+                silence_logs=logging.ERROR,
+            ) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            yield client
+        return
+    with _client_of(distributed, scheduler) as client:
+        check_workers(client)
+        yield client
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ModuleNotFoundError:
+        raise ParameterError(
+            "Several workers need Dask, which is not installed: pip install 'hedgerow[dask]'"
+        ) from None
+    return distributed
+
+
+def _client_of(distributed: Any, address: str) -> Any:
+    try:
+        return distributed.Client(address, timeout=_PATIENCE)
+    except (OSError, TimeoutError, ValueError):  # ValueError: not an address at all
+        raise ParameterError(
+            f"No Dask scheduler answers at {address}, after {_PATIENCE} seconds. Check the address, or start one: "
+            f"dask scheduler"
+        ) from None
+
+
+def check_workers(client: Any) -> None:
+    """Raise an error if a client has no workers, or some with another version of hedgerow."""
+    address = client.scheduler.address
+    try:
+        client.wait_for_workers(1, timeout=_PATIENCE)
+    except TimeoutError:
+        raise ParameterError(
+            f"The scheduler at {address} has no workers. Start some: dask worker {address}"
+        ) from None
+    versions = client.run(version_here, on_error="return")
+    others = {worker: found for worker, found in versions.items() if found != __version__}
+    if others:
+        worker, found = min(others.items())
+        what = "no hedgerow that can be imported" if isinstance(found, BaseException) else f"hedgerow {found}"
+        raise ParameterError(
+            f"The worker {worker} has {what}, and this process {__version__}. This concerns {len(others):,} of "
+            f"{len(versions):,} workers: {some(sorted(others), 3)}. Install hedgerow {__version__} on all of them."
+        )
+
+
+def version_here() -> str:
+    """Return the version of hedgerow in the process that runs this."""
+    import hedgerow
+
+    return hedgerow.__version__

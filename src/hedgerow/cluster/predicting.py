@@ -1,0 +1,128 @@
+"""Answers to the examples of many parts: a file for every part."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from hedgerow.choose import OperatingPoint, PointAnswers
+from hedgerow.cluster.engine import Job, run, unseen
+from hedgerow.cluster.sources import as_sources
+from hedgerow.errors import ParameterError
+from hedgerow.files import make_folder
+from hedgerow.score_files import Written, write_predictions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from hedgerow.cluster.engine import PartsProgress
+    from hedgerow.cluster.sources import Source
+    from hedgerow.tree import Hierarchy
+
+
+@final
+@dataclass(frozen=True)
+class _Predicting(Job):
+    """Writes the answers to a part."""
+
+    rule: Callable[..., Any] | OperatingPoint
+    outputs: Mapping[str, str]
+    """Where to write, by the name of the part."""
+    layout: str
+    spreadsheet_safe: bool
+
+    def work(self, hierarchy: Hierarchy, source: Source) -> tuple[dict[str, Written], int]:
+        with source.opened(hierarchy, labels=False) as scores:
+            rule = self.rule
+            if isinstance(rule, OperatingPoint):
+                scores = PointAnswers(rule, scores)
+                rule = scores.rule
+            written = write_predictions(
+                self.outputs[source.name],
+                scores,
+                rule,
+                layout=self.layout,
+                spreadsheet_safe=self.spreadsheet_safe,
+            )
+        return {source.name: written}, written.examples
+
+    def merged(self, hierarchy: Hierarchy, results: Sequence[dict[str, Written]]) -> dict[str, Written]:  # noqa: ARG002
+        return {name: written for result in results for name, written in result.items()}
+
+
+def predict(
+    parts: Iterable[str | os.PathLike[str] | Source],
+    hierarchy: Hierarchy,
+    rule: Callable[..., Any] | OperatingPoint,
+    output: str | os.PathLike[str],
+    client: Any = None,
+    *,
+    reading: Mapping[str, Any] = MappingProxyType({}),
+    layout: str = "table",
+    spreadsheet_safe: bool = False,
+    progress: PartsProgress = unseen,
+) -> Written:
+    """Answer the examples of every part; each part gets its own file, written whole or not at all.
+
+    Parameters
+    ----------
+    parts, hierarchy, client, reading, progress
+        As for `evaluate`; labels are not looked at.
+    rule
+        From the tree and likelihoods to node indices: see `infer.answering_rule`; or an operating point.
+    output
+        Where to write, with `*` for the name of the part: "answers/*.csv" gives "answers/part-1.csv".
+    layout, spreadsheet_safe
+        As for `score_files.write_predictions`.
+
+    Returns
+    -------
+    Written
+        What was written, in all files together.
+    """
+    sources = as_sources(parts, reading)
+    outputs = output_names([source.name for source in sources], os.fspath(output))
+    make_folder(Path(output).parent)
+    found: dict[str, Written] = run(
+        _Predicting(rule, outputs, layout, spreadsheet_safe), hierarchy, sources, client, progress
+    )
+    return _sum_of([found[source.name] for source in sources])
+
+
+def output_names(parts: Sequence[str], output: str) -> dict[str, str]:
+    """Return where the answers to each part go; an error if two parts would share a file."""
+    if PurePosixPath(output).name.count("*") != 1 or "*" in str(PurePosixPath(output).parent):
+        raise ParameterError(
+            f"Many parts need many files: write * for the name of the part, as in 'answers/*.csv', not {output!r}."
+        )
+    stems = {part: PurePosixPath(part).stem for part in parts}
+    if len(set(stems.values())) < len(parts):  # the same names in different folders
+        common = os.path.commonpath(parts)
+        stems = {
+            part: "-".join(PurePosixPath(os.path.relpath(part, common)).with_suffix("").parts) for part in parts
+        }
+    taken: dict[str, str] = {}
+    for part, stem in stems.items():
+        if stem in taken:
+            raise ParameterError(
+                f"The answers to {taken[stem]} and {part} would have one name. Rename one of them."
+            )
+        taken[stem] = part
+    return {part: output.replace("*", stem) for part, stem in stems.items()}
+
+
+def _sum_of(written: Sequence[Written]) -> Written:
+    examples = sum(one.examples for one in written)
+    ranks = written[0].by_rank
+    return Written(
+        examples,
+        tuple(np.sum([one.by_depth for one in written], axis=0).tolist()),
+        None if ranks is None else {rank: sum((one.by_rank or {})[rank] for one in written) for rank in ranks},
+        math.fsum(one.mean_confidence * one.examples for one in written) / examples,
+    )

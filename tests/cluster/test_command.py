@@ -1,0 +1,195 @@
+"""The command with many parts, states and workers."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from hedgerow.cli import app
+from hedgerow.errors import FileError, HedgerowError, ParameterError
+from hedgerow.measure import MEMBERS
+from tests.cluster.conftest import ROWS
+from tests.make_scores import H, save_npz
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+command = CliRunner()
+
+
+def invoke(*args: object) -> Any:
+    return command.invoke(app, list(map(str, args)))
+
+
+def done(*args: object) -> str:
+    result = invoke(*args)
+    assert result.exit_code == 0, (result.output, result.exception)
+    return str(result.output)
+
+
+def refused(*args: object) -> HedgerowError:
+    error = invoke(*args).exception
+    assert isinstance(error, HedgerowError), error
+    return error
+
+
+def same(one: Path, other: Path) -> None:
+    for member in MEMBERS:
+        if member == "evaluation.json":
+            first, second = (json.loads((place / member).read_text()) for place in (one, other))
+            assert first | {"name": ""} == second | {"name": ""}
+        else:
+            assert (one / member).read_bytes() == (other / member).read_bytes(), member
+
+
+@pytest.fixture(scope="module")
+def expected(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("expected") / "whole"
+    done("evaluate", folder / "whole.npz", "--tree", folder / "tree.csv", "-o", place)
+    return place
+
+
+def test_a_pattern_is_one_data_set(folder: Path, expected: Path, tmp_path: Path) -> None:
+    said = done(
+        "evaluate", f"{folder}/part-*.npz", "--tree", folder / "tree.csv", "-o", tmp_path / "out",
+        "--json", tmp_path / "out.json", "--bootstrap", 0,
+    )  # fmt: skip
+    assert f"{sum(ROWS)} examples" in said
+    assert "-o 'answers/*.csv'" in said
+    same(tmp_path / "out", expected)
+    assert json.loads((tmp_path / "out.json").read_text())["examples"] == sum(ROWS)
+
+
+def test_workers_and_intervals(folder: Path, tmp_path: Path) -> None:
+    common = ("--tree", folder / "tree.csv", "--bootstrap", 5)
+    said = done("evaluate", f"{folder}/part-*.npz", *common, "-o", tmp_path / "out", "--workers", 1)
+    assert "Dashboard: http://" in said
+    done("evaluate", folder / "whole.npz", *common, "-o", tmp_path / "one")
+    same(tmp_path / "out", tmp_path / "one")
+
+
+def test_a_scheduler_that_is_there(client: Any, folder: Path, expected: Path, tmp_path: Path) -> None:
+    where = ("--scheduler", client.scheduler.address)
+    done("evaluate", f"{folder}/part-*.npz", "--tree", folder / "tree.csv", *where, "-o", tmp_path / "out")
+    same(tmp_path / "out", expected)
+
+
+def test_states_merge_to_the_same_folder(folder: Path, parts: list[Path], expected: Path, tmp_path: Path) -> None:
+    for path in parts:
+        said = done("evaluate", path, "--tree", folder / "tree.csv", "--state", tmp_path / f"{path.stem}.state")
+        assert "hedgerow merge STATE" in said
+        assert "AP" not in said
+    said = done("merge", f"{tmp_path}/*.state", "-o", tmp_path / "out", "--json", tmp_path / "out.json")
+    assert "AP" in said
+    same(tmp_path / "out", expected)
+    half = sorted(tmp_path.glob("part-?.state"))[:4]
+    rest = sorted(set(tmp_path.glob("part-*.state")) - set(half))
+    done("merge", *half, "--state", tmp_path / "half")
+    done("merge", *rest, tmp_path / "half", "-o", tmp_path / "again", "--name", "x")
+    same(tmp_path / "again", expected)
+    assert json.loads((tmp_path / "again" / "evaluation.json").read_text())["name"] == "x"
+
+
+def test_bins(folder: Path, expected: Path, tmp_path: Path) -> None:
+    tree, out = ("--tree", folder / "tree.csv"), tmp_path / "out"
+    said = done("evaluate", f"{folder}/part-*.npz", *tree, "--bins", 1000, "-o", out)
+    assert "exact value lies in" in said
+    found = json.loads((out / "evaluation.json").read_text())
+    exact = json.loads((expected / "evaluation.json").read_text())["summary"]
+    assert found["bins"] == 1000
+    assert all(low <= exact[name] <= high for name, (low, high) in found["brackets"].items())
+    assert not (out / "examples.npz").exists()
+    with pytest.raises(FileError, match="made with --bins 1000"):
+        raise refused("compare", out, expected)
+    with pytest.raises(ParameterError, match="leave out --bootstrap 9"):
+        raise refused("evaluate", f"{folder}/part-*.npz", *tree, "--bins", 10, "--bootstrap", 9)
+    for i in (1, 2):
+        done("evaluate", folder / f"part-{i}.npz", *tree, "--bins", 10 * i, "--state", tmp_path / f"{i}.state")
+    with pytest.raises(
+        ParameterError, match=r"1\.state and .*2\.state do not belong together.*bins \(10 and 20\)"
+    ):
+        raise refused("merge", tmp_path / "1.state", tmp_path / "2.state")
+    (tmp_path / "copy.state").write_bytes((tmp_path / "1.state").read_bytes())
+    with pytest.raises(ParameterError, match="the same state, which would count twice"):
+        raise refused("merge", tmp_path / "1.state", tmp_path / "copy.state")
+
+
+def test_failing_parts(folder: Path, tmp_path: Path) -> None:
+    np.savez(tmp_path / "foreign.npz", classes=["oak", "elm"], labels=["oak"], probabilities=[[0.5, 0.5]])
+    (tmp_path / "cut.npz").write_bytes((folder / "part-8.npz").read_bytes()[:900])
+    given = (folder / "part-1.npz", tmp_path / "foreign.npz", tmp_path / "cut.npz", tmp_path / "none.npz")
+    before = sorted(tmp_path.iterdir())
+    result = invoke("evaluate", *given, "--tree", folder / "tree.csv", "-o", tmp_path / "out")
+    assert result.exit_code == 1
+    assert "3 of 4 parts failed" in result.output
+    for path in given[1:]:
+        assert f"{path}: " in result.output
+    assert sorted(tmp_path.iterdir()) == before
+    result = invoke("evaluate", *given, "--tree", folder / "tree.csv", "--state", tmp_path / "some.state")
+    assert result.exit_code == 1
+    assert "hedgerow merge" in result.output
+    done("merge", tmp_path / "some.state")
+
+
+def test_answers_one_file_a_part(client: Any, folder: Path, tmp_path: Path) -> None:
+    common = ("--tree", folder / "tree.csv", "--tau", 0.6)
+    where = ("--scheduler", client.scheduler.address)
+    done("predict", folder / "whole.npz", *common, "-o", tmp_path / "whole.csv", "--json", tmp_path / "one.json")
+    for more in ((), where):
+        done(
+            "predict", f"{folder}/part-*.npz", *common, *more, "-o", tmp_path / "out" / "*.parquet",
+            "--json", tmp_path / "many.json",
+        )  # fmt: skip
+        names = [f"part-{i}.parquet" for i in range(len(ROWS))]
+        assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(names)
+        answers = pd.concat([pd.read_parquet(tmp_path / "out" / name) for name in names])
+        whole = pd.read_csv(tmp_path / "whole.csv")
+        assert answers["id"].tolist() == whole["id"].tolist()
+        assert answers["prediction"].tolist() == whole["prediction"].tolist()
+        one, many = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("one", "many"))
+        assert many["by_depth"] == one["by_depth"]
+        assert many["mean_confidence"] == pytest.approx(one["mean_confidence"], abs=1e-12)
+    result = invoke(
+        "predict", folder / "part-1.npz", tmp_path / "none.npz", *common, "-o", tmp_path / "some" / "*.csv"
+    )
+    assert result.exit_code == 1
+    assert [path.name for path in (tmp_path / "some").iterdir()] == ["part-1.csv"]
+
+
+def test_names_of_answers(folder: Path, tmp_path: Path) -> None:
+    for place in ("a", "b"):
+        (tmp_path / place).mkdir()
+        save_npz(tmp_path / place / "x.npz", probabilities=[[0.1, 0.2, 0.3, 0.4]])
+    common = ("--tree", folder / "tree.csv", "--tau", 0.6)
+    done("predict", f"{tmp_path}/*/x.npz", *common, "-o", tmp_path / "out" / "*.csv")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a-x.csv", "b-x.csv"]
+    with pytest.raises(ParameterError, match=r"write \* for the name of the part"):
+        raise refused("predict", f"{tmp_path}/*/x.npz", *common, "-o", tmp_path / "out.csv")
+
+
+def test_patterns_are_compared(folder: Path, expected: Path) -> None:
+    tree = ("--tree", folder / "tree.csv", "--bootstrap", 10)
+    said = done("compare", f"{folder}/part-*.npz", expected, *tree)
+    assert "≈" in said
+    with pytest.raises(ParameterError, match="give --tree"):
+        raise refused("compare", f"{folder}/part-*.npz", expected)
+
+
+def test_what_parts_do_not_take(folder: Path, tmp_path: Path) -> None:
+    pattern = f"{folder}/part-*.npz"
+    with pytest.raises(ParameterError, match="give --tree TREE"):
+        raise refused("evaluate", pattern)
+    with pytest.raises(ParameterError, match="--data is for"):
+        raise refused("evaluate", pattern, "--tree", folder / "tree.csv", "--data", folder)
+    with pytest.raises(ParameterError, match=r"is a folder\. Give its files"):
+        raise refused("evaluate", folder, folder / "part-1.npz", "--tree", folder / "tree.csv")
+    with pytest.raises(ParameterError, match="--workers or --scheduler, not both"):
+        raise refused("evaluate", pattern, "--tree", folder / "tree.csv", "--workers", 1, "--scheduler", "x")
+    with pytest.raises(FileError, match="would overwrite"):
+        raise refused("evaluate", pattern, "--tree", folder / "tree.csv", "--state", folder / "part-1.npz")
+    assert len(H) == 7
