@@ -44,8 +44,6 @@ def read_taxdump(folder: str | PathLike[str]) -> NodeTable:
         refuse([no_edges(origin)], origin)
     find = _Finder(ids)
     problems = _repeated_ids(ids, origin)
-    old, new = _columns(merged, {0: number, 1: number}) if Path(merged).is_file() else (np.empty(0, int),) * 2
-    old, new = np.asarray(old, dtype=np.int64), find(np.asarray(new, dtype=np.int64))
     parent = find(parents)
     problems += _unknown_parents(ids, parents, parent, origin)
     parent[ids == parents] = -1
@@ -56,12 +54,8 @@ def read_taxdump(folder: str | PathLike[str]) -> NodeTable:
         refuse(problems, origin)
     place = np.empty(len(ids), dtype=np.int64)
     place[of] = np.arange(len(of))
-    others, of_others = known.of_class("synonym", "equivalent name")
-    numbers = arrow().array(np.concatenate([ids, old[new >= 0]])).cast(arrow().string())
-    aliases = (
-        texts(numbers) + texts(others),
-        np.concatenate([np.arange(len(ids)), new[new >= 0], of_others]),
-    )
+    synonyms, of_synonyms = known.of_class("synonym", "equivalent name")
+    tax_ids, of_ids = _tax_ids(ids, merged, find)
     rank = ["" if rank == "no rank" else rank for rank in few_texts(ranks)]
     return assemble(
         scientific.take(arrow().array(place)),
@@ -71,8 +65,18 @@ def read_taxdump(folder: str | PathLike[str]) -> NodeTable:
         origin,
         rank=rank,
         title=_titles(len(ids), *known.of_class("genbank common name")),
-        aliases=aliases,
+        aliases=(tax_ids + texts(synonyms), np.concatenate([of_ids, of_synonyms])),
     )
+
+
+def _tax_ids(ids: Indices, merged: str, find: _Finder) -> tuple[list[str], Indices]:
+    """Return all tax ids as text, with those that were merged into others; and the position of each."""
+    nodes = np.arange(len(ids))
+    if Path(merged).is_file():
+        old, new = (column.to_numpy() for column in _columns(merged, {0: arrow().int64(), 1: arrow().int64()}))
+        place = find(new)
+        ids, nodes = np.concatenate([ids, old[place >= 0]]), np.concatenate([nodes, place[place >= 0]])
+    return texts(arrow().array(ids).cast(arrow().string())), nodes
 
 
 def _columns(path: str, columns: dict[int, Any]) -> list[Any]:
