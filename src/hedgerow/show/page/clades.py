@@ -192,7 +192,6 @@ class Clades:
         return {
             "name": [_short(name) for name in hierarchy.names[kept].tolist()],
             "title": None if titles is None else [_short(title) for title in titles],
-            "rank": None if hierarchy.rank is None else hierarchy.rank[kept].tolist(),
             "parent": np.where(kept > 0, self._local[hierarchy.parent[kept]], -1).tolist(),
             "leaf": (hierarchy.is_leaf[kept] * 1).tolist(),
         }
