@@ -90,6 +90,12 @@ def move_slider(page: Page, step: int) -> None:
         }""",
         step,
     )
+    settled(page)
+
+
+def settled(page: Page) -> None:
+    """Wait until what is not on the screen is drawn too."""
+    page.wait_for_selector("html[data-ready=yes]", state="attached")
 
 
 def figures(page: Page) -> list[dict[str, float]]:

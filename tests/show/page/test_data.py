@@ -374,10 +374,9 @@ def test_curves_alone_make_a_page_without_a_tree() -> None:
 
 
 def test_the_tree_is_cut_to_what_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hedgerow.show.page.data._NODES", (50, 5))
-    monkeypatch.setattr("hedgerow.show.page.data._CHANGES", 0)
-    monkeypatch.setattr("hedgerow.show.page.sample.SHOWN", 0)
-    monkeypatch.setattr("hedgerow.show.page.data.chosen_examples", lambda *_: np.arange(1))
+    monkeypatch.setattr("hedgerow.show.page.clades._NODES", (50, 5))
+    monkeypatch.setattr("hedgerow.show.page.clades._CHANGES", 0)
+    monkeypatch.setattr("hedgerow.show.page.clades.chosen_examples", lambda *_: np.arange(1))
     found = evaluation(rows=2000, sharp=50)
     content = PageData([PageModel.of(found)]).to_dict()
     names = content["tree"]["nodes"]["name"]

@@ -16,9 +16,9 @@ from PIL import Image
 from hedgerow.errors import ParameterError, argument
 from hedgerow.measure import side_by_side
 from hedgerow.show.lines import KINDS, System
-from hedgerow.show.page.counts import Levels, Track, nearest_kept
+from hedgerow.show.page.clades import Clades
+from hedgerow.show.page.counts import Track
 from hedgerow.show.page.positions import Positions, as_probability, slider_steps
-from hedgerow.show.page.sample import chosen_examples, described, events_of
 from hedgerow.show.page.thumbnails import encoded
 from hedgerow.show.page.words import LEVEL
 from hedgerow.show.point import meaning, promises
@@ -31,13 +31,7 @@ if TYPE_CHECKING:
     from hedgerow.choose import OperatingPoint
     from hedgerow.likelihood import Scale
     from hedgerow.measure import Evaluation, Interval, OperatingCurve
-    from hedgerow.show.page.counts import Confusions
-    from hedgerow.tree import Hierarchy, Indices
 
-_NODES = (4_000, 2_000, 1_000, 500, 250)  # nodes of the tree to keep: the first number that fits
-_CHANGES = 400_000  # of all counts of all nodes and models: about 2 MB
-_SEARCHED = 30_000  # names that can be searched for beyond the kept nodes
-_LONGEST_NAME = 300
 _GRID = 600  # cells per unit of either axis of a drawn curve
 _METRICS = ("correct", "exact", "precision", "recall", "f1")
 
@@ -208,159 +202,18 @@ class PageData:
         opened["focus"] = int(np.argmax(self.at_headline("exact")))
         data = {"steps": self.steps, "start": opened, "point": point, "kinds": kinds, "models": models}
         if self.tracks:
-            data["tree"] = _Clades(self).add_to(models)
+            clades = Clades(self.tracks, self.set_of, self.start, [self._pictures(model) for model in self.models])
+            data["tree"] = clades.to_dict()
+            for i, about in enumerate(models):
+                about |= clades.of_model(i)
         return data
 
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Clades:
-    """What the page tells about the tree and about single examples."""
-
-    page: PageData
-
-    @cached_property
-    def hierarchy(self) -> Hierarchy:
-        return self.page.tracks[0].evaluation.hierarchy
-
-    @cached_property
-    def sets(self) -> list[list[Track]]:
-        """The tracks of each data set."""
-        number = self.page.set_of
-        return [
-            [track for track, of in zip(self.page.tracks, number, strict=True) if of == i]
-            for i in range(max(number) + 1)
-        ]
-
-    @cached_property
-    def rows(self) -> list[Indices]:
-        """The examples that are shown of each data set."""
-        return [
-            chosen_examples(tracks[0], int(tracks[0].positions.at["correct"][self.page.start]))
-            for tracks in self.sets
-        ]
-
-    @cached_property
-    def examples_below(self) -> list[NDArray[np.int64]]:
-        """The number of examples of each node, for each data set."""
-        found = []
-        for tracks in self.sets:
-            own = np.bincount(tracks[0].evaluation.labels, minlength=len(self.hierarchy))
-            before = np.concatenate([[0], np.cumsum(own)])
-            found.append(before[self.hierarchy.end] - before[:-1])
-        return found
-
-    @cached_property
-    def confusions(self) -> list[Confusions]:
-        return [track.confusions() for track in self.page.tracks]
-
-    @cached_property
-    def _mentioned(self) -> Indices:
-        """The nodes in examples and confusions, and all of their ancestors."""
-        nodes = [np.zeros(1, dtype=np.int64)]
-        for tracks, rows in zip(self.sets, self.rows, strict=True):
-            mask = np.zeros(len(tracks[0].evaluation), dtype=bool)
-            mask[rows] = True
-            for track in tracks:
-                events = track.evaluation.events.subset(mask)
-                nodes += [events.label.astype(np.int64), events.node.astype(np.int64)]
-        for pairs in self.confusions:
-            nodes += [pairs.truth, pairs.answer]
-        found = np.unique(np.concatenate(nodes))
-        every = [found]
-        while len(found := np.unique(self.hierarchy.parent[found[found > 0]])):
-            every.append(found)
-        return np.unique(np.concatenate(every))
-
-    def _kept(self, number: int) -> Indices:
-        """Return the nodes with the most examples, and the mentioned ones; with every node its parent."""
-        total = np.sum(self.examples_below, axis=0)
-        # A parent has at least as many examples as its child, and comes first among equals.
-        most = np.argsort(-total, kind="stable")[:number]
-        return np.union1d(most[total[most] > 0], self._mentioned)
-
-    def add_to(self, models: list[dict[str, Any]]) -> dict[str, Any]:
-        """Add to every model its counts along the slider; return the tree, the data sets and the examples."""
-        for number in _NODES:
-            kept = self._kept(number)
-            right = [track.right_below(kept) for track in self.page.tracks]
-            stops = [track.stops_at(kept) for track in self.page.tracks]
-            if sum(map(len, right + stops)) <= _CHANGES:
-                break
-        levels = Levels.of(self.hierarchy)
-        per_level = [track.per_level(levels) for track in self.page.tracks]
-        used = np.flatnonzero(np.any([counts.any(axis=(0, 2)) for counts in per_level], axis=0))
-        local = np.full(len(self.hierarchy), -1)
-        local[kept] = np.arange(len(kept))
-        for i, (model, track) in enumerate(zip(models, self.page.tracks, strict=True)):
-            pairs = self.confusions[i]
-            rows = self.rows[self.page.set_of[i]]
-            model |= {
-                "set": self.page.set_of[i],
-                "belowLabel": track.evaluation.below_label,
-                "levels": per_level[i][:, used].reshape(len(track.positions), -1).tolist(),
-                "right": right[i].lists(len(kept)),
-                "stops": stops[i].lists(len(kept)),
-                "pairs": {
-                    "truth": local[pairs.truth].tolist(),
-                    "answer": local[pairs.answer].tolist(),
-                    "leaves": (pairs.leaves * 1).tolist(),
-                    "count": pairs.count.lists(len(pairs.truth)),
-                },
-                "events": [
-                    [(int(local[node]), when, confidence) for node, when, confidence in events]
-                    for events in events_of(track, rows)
-                ],
-            }
-        return {
-            "levels": [levels.names[i] for i in used],
-            "nodes": self._nodes(kept, local),
-            "others": self._others(kept),
-            "sets": [
-                {
-                    "examples": len(tracks[0].evaluation),
-                    "count": count[kept].tolist(),
-                    "shown": [
-                        about | {"label": int(local[about["label"]])} for about in self._shown(tracks[0], rows)
-                    ],
-                }
-                for tracks, count, rows in zip(self.sets, self.examples_below, self.rows, strict=True)
-            ],
-        }
-
-    def _nodes(self, kept: Indices, local: Indices) -> dict[str, Any]:
-        hierarchy = self.hierarchy
-        titles = None if hierarchy.title is None else hierarchy.title[kept].tolist()
-        return {
-            "name": [_short(name) for name in hierarchy.names[kept].tolist()],
-            "title": None if titles is None else [_short(title) for title in titles],
-            "rank": None if hierarchy.rank is None else hierarchy.rank[kept].tolist(),
-            "parent": np.where(kept > 0, local[hierarchy.parent[kept]], -1).tolist(),
-            "leaf": (hierarchy.is_leaf[kept] * 1).tolist(),
-        }
-
-    def _others(self, kept: Indices) -> dict[str, Any]:
-        """Return nodes that are not kept, for the search: their names, and the nearest kept ancestors."""
-        total = np.sum(self.examples_below, axis=0)
-        total[kept] = 0
-        most = np.argsort(-total, kind="stable")[:_SEARCHED]
-        most = np.sort(most[total[most] > 0])
-        names = [_short(self.hierarchy.display_name(node)) for node in most.tolist()]
-        return {"name": names, "inside": nearest_kept(self.hierarchy, kept, most).tolist()}
-
-    def _shown(self, track: Track, rows: Indices) -> list[dict[str, Any]]:
-        shown = described(track.evaluation, rows)
-        draw = self.page.models[self.page.tracks.index(track)].picture
-        names = track.evaluation.answers.images
-        for about, row in zip(shown, rows.tolist(), strict=True):
-            picture = None
-            if draw is not None:
-                picture = encoded(Image.fromarray(draw(row)))
-            elif names is not None and names[row]:
-                picture = self.page.picture(names[row])
-            if picture is not None:
-                about["image"] = picture
-        return shown
+    def _pictures(self, model: PageModel) -> Callable[[int], str | None]:
+        """Return a function from the number of an example to its image, as a data URL."""
+        if (draw := model.picture) is not None:
+            return lambda row: encoded(Image.fromarray(draw(row)))
+        names = None if model.evaluation is None else model.evaluation.answers.images
+        return lambda row: self.picture(names[row]) if names is not None and names[row] else None
 
 
 def _same_examples(a: Evaluation, b: Evaluation) -> bool:
@@ -382,7 +235,3 @@ def _line(model: PageModel) -> dict[str, Any]:
         line = system.line(along, up, grid=_GRID)
         drawn[kind] = {"x": line.x.round(6).tolist(), "y": line.y.round(6).tolist(), "half": line.half}
     return drawn
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"

@@ -6,7 +6,6 @@ class Tree {
     this.parent = nodes.parent;
     this.size = nodes.parent.length;
     this.leaf = nodes.leaf;
-    this.rank = nodes.rank;
     this.name = nodes.name.map((name, i) => (nodes.title && nodes.title[i] ? nodes.title[i] : name));
     this.id = nodes.name;
     this.depth = new Int32Array(this.size);

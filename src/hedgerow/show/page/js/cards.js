@@ -116,8 +116,8 @@ function drawClades() {
 
 function startCards() {
   document.getElementById("cards").style.setProperty("--rows", Math.min(ROWS, 1 + Math.max(...tree.depth)));
-  follow([...POINT, "focus", "clade", "status", "cards"], drawCards);
-  follow(["focus", "clade"], drawClades);
+  follow([...POINT, "focus", "clade", "status", "cards"], "cards", drawCards);
+  follow(["focus", "clade"], "clade", drawClades);
   for (const radio of document.querySelectorAll("input[name=status]")) {
     radio.addEventListener("change", () => change({ status: radio.value, cards: FIRST_CARDS }));
   }

@@ -88,12 +88,12 @@ function startCurves() {
   for (const button of document.querySelectorAll("[data-kind]")) {
     button.addEventListener("click", () => change({ kind: button.dataset.kind }));
   }
-  follow(["kind", "focus"], () => {
+  follow(["kind", "focus"], "curves", () => {
     for (const button of document.querySelectorAll("[data-kind]")) {
       button.setAttribute("aria-pressed", button.dataset.kind === state.kind);
     }
     drawCurves();
   });
-  follow(POINT, moveMarkers);
+  follow(POINT, "curves", moveMarkers);
   dark.addEventListener("change", drawCurves);
 }

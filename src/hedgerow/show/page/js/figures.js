@@ -14,7 +14,7 @@ function startFigures() {
   for (const chip of document.querySelectorAll(".summary .chip")) {
     chip.style.setProperty("--colour", `var(--model-${chip.dataset.model % 10})`);
   }
-  follow(POINT, () => {
+  follow(POINT, "figures", () => {
     data.models.forEach((model, i) => {
       const position = positionOf(model);
       FIGURES.forEach((figure, j) => {
@@ -36,7 +36,7 @@ function startLevels() {
     return element("tr", {}, element("th", { scope: "row" }, name), bar, element("td"), element("td"));
   });
   document.getElementById("levels").append(...rows);
-  follow([...POINT, "focus"], () => {
+  follow([...POINT, "focus"], "levels", () => {
     const model = data.models[state.focus];
     const counts = model.levels[positionOf(model)];
     const total = data.tree.sets[model.set].examples;

@@ -40,7 +40,7 @@ function startMistakes() {
     const place = (node) => (tree.leaf[node] ? element("span", { title: tree.id[node] }, shortened(tree.name[node], 60)) : toNode(node));
     return element("tr", {}, cell(place(truth)), cell(place(answer)), cell(counted(count)));
   });
-  follow([...POINT, "focus"], () => {
+  follow([...POINT, "focus"], "mistakes", () => {
     fill("leaf-pairs", pairRows(true), 3);
     fill("group-pairs", pairRows(false), 3);
     fill("worst", worstNow().map(({ node, total, right }) => element("tr", {}, cell(toNode(node)), cell(percent(right / total)), cell(counted(total)))), 3);

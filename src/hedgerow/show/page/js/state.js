@@ -19,11 +19,15 @@ const state = {
   status: "all",
   cards: FIRST_CARDS,
 };
+const POINT = ["mode", "step"]; // the keys that change the operating point
+const REST = 100; // milliseconds without a move of the slider
 const followers = [];
+const waiting = new Set(); // what is not on the screen, and is drawn when the slider rests
+let timer = 0;
 
-/** Call a function now and after every change of one of these keys. */
-function follow(keys, draw) {
-  followers.push({ keys, draw });
+/** Call a function now and after every change of one of these keys; it draws what is inside an element. */
+function follow(keys, id, draw) {
+  followers.push({ keys, place: document.getElementById(id), draw });
   draw();
 }
 
@@ -31,15 +35,37 @@ function follow(keys, draw) {
 function change(changes) {
   const keys = Object.keys(changes).filter((key) => state[key] !== changes[key]);
   Object.assign(state, changes);
-  for (const { keys: wanted, draw } of followers) if (keys.some((key) => wanted.includes(key))) draw();
+  const due = followers.filter(({ keys: wanted }) => keys.some((key) => wanted.includes(key)));
+  const sliding = keys.every((key) => POINT.includes(key));
+  const later = new Set(sliding ? due.filter(({ place }) => !onScreen(place)) : []);
+  for (const follower of due) {
+    if (later.has(follower)) continue;
+    waiting.delete(follower);
+    follower.draw();
+  }
+  if (!later.size) return;
+  for (const follower of later) waiting.add(follower);
+  document.documentElement.dataset.ready = "soon";
+  clearTimeout(timer);
+  timer = setTimeout(drawWaiting, REST);
+}
+
+function onScreen(place) {
+  const { top, bottom } = place.getBoundingClientRect();
+  return bottom > 0 && top < window.innerHeight;
+}
+
+function drawWaiting() {
+  const due = Array.from(waiting);
+  waiting.clear();
+  for (const { draw } of due) draw();
+  document.documentElement.dataset.ready = "yes";
 }
 
 /** Return the position of a model on its curve. */
 function positionOf(model) {
   return model.at[state.mode][state.step];
 }
-
-const POINT = ["mode", "step"]; // the keys that change the operating point
 
 const slider = document.getElementById("slider");
 const ENDS = { correct: ["specific", "cautious"], recall: ["cautious", "specific"], threshold: ["specific", "cautious"] };
@@ -74,7 +100,8 @@ function startControls() {
   document.getElementById("to-point")?.addEventListener("click", () => {
     change({ mode: "threshold", step: data.point.step });
   });
-  follow(POINT, () => {
+  window.addEventListener("beforeprint", drawWaiting);
+  follow(POINT, "slider", () => {
     for (const radio of document.querySelectorAll("input[name=mode]")) radio.checked = radio.value === state.mode;
     slider.max = data.steps[state.mode].length - 1;
     slider.value = state.step;
@@ -82,7 +109,7 @@ function startControls() {
     document.getElementById("setting").textContent = setting();
     ["end-low", "end-high"].forEach((id, i) => (document.getElementById(id).textContent = ENDS[state.mode][i]));
   });
-  follow(["focus"], () => {
+  follow(["focus"], "focus", () => {
     focus.value = state.focus;
     const name = shortened(data.models[state.focus].name, 60);
     for (const place of document.querySelectorAll(".focus-name")) place.textContent = name;

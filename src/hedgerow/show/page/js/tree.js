@@ -187,13 +187,13 @@ function drawScale() {
 
 function startTree() {
   const place = document.getElementById("icicle");
-  follow(["clade", "focus"], () => {
+  follow(["clade", "focus"], "icicle", () => {
     drawTree();
     drawCrumbs();
   });
-  follow([...POINT, "colour"], colourTree);
-  follow([...POINT, "clade", "focus"], drawInside);
-  follow(["colour"], () => {
+  follow([...POINT, "colour"], "icicle", colourTree);
+  follow([...POINT, "clade", "focus"], "inside", drawInside);
+  follow(["colour"], "scale", () => {
     for (const button of document.querySelectorAll("[data-colour]")) {
       button.setAttribute("aria-pressed", button.dataset.colour === state.colour);
     }
