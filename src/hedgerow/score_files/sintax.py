@@ -53,8 +53,10 @@ class SintaxReader(ListReader):
                     f"{self.path}, line {place[wrong]:,} has {width[wrong]} fields. {_EXPECTED}, then the strand."
                 )
             # The id of a sequence ends at the first blank of its header; vsearch may write the whole header.
-            ids = [name.partition(" ")[0] for name in pc.list_element(fields, 0).to_pylist()]
-            yield self._entries(place, ids, pc.list_element(fields, 1))
+            ids = pc.list_element(fields, 0)
+            if pc.any(pc.match_substring(ids, " ")).as_py():
+                ids = pc.list_element(pc.split_pattern(ids, " ", max_splits=1), 0)
+            yield self._entries(place, ids.to_pylist(), pc.list_element(fields, 1))
 
     def _entries(self, place: Any, ids: list[str], texts: Any) -> Entries:
         import pyarrow as pa
