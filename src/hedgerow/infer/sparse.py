@@ -191,13 +191,9 @@ def _records(
 ) -> tuple[Indices, Indices, Floats]:
     """Return the sets of some rows; most nodes are ruled out before anything is sorted. `top` is the last tier."""
     rows = len(start) - 1
-    kept = np.flatnonzero(tier >= 0)
-    if len(kept) < len(node):
-        start, node, p, tier = np.searchsorted(kept, start), node[kept], p[kept], tier[kept]
-    number = np.repeat(np.arange(rows), np.diff(start))
-    left = np.flatnonzero(~_beaten(start, p, tier, top))
+    left = np.flatnonzero((tier >= 0) & ~_beaten(start, p, tier, top))
     # The root comes first in its tier, the lowest.
-    row = np.append(np.arange(rows), number[left])
+    row = np.append(np.arange(rows), np.searchsorted(start, left, "right") - 1)
     node, tier = (np.append(np.zeros(rows, dtype=np.int64), each[left]) for each in (node, tier))
     p = np.append(np.full(rows, at_root), p[left])
     # From the last row to the first; in each, from the most specific tier to the root's; in each tier, from the
@@ -219,10 +215,10 @@ def _records(
 
 
 def _beaten(start: Indices, p: Floats, tier: Indices, top: int) -> NDArray[np.bool_]:
-    """Return some nodes that cannot be in the sets: nearly all of them, as a rule.
+    """Return some nodes that cannot be in the sets, which are most of them, as a rule.
 
-    These come just before a node of their row that is more specific and not less likely, often a child; or they
-    are less likely than a node of the highest tier, `top`.
+    They come just before a node of their row that is more specific and not less likely, often a child; or they are
+    less likely than a node of the highest tier, `top`.
     """
     beaten = np.zeros(len(p), dtype=bool)
     beaten[:-1] = (p[1:] >= p[:-1]) & (tier[1:] > tier[:-1])

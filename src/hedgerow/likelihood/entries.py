@@ -190,7 +190,10 @@ def _row_numbers(row: ArrayLike, rows: int) -> Indices:
     if not number.size:
         return np.zeros(number.shape, dtype=np.int64)
     if number.dtype.kind not in "iu":
-        raise ScoreError(f"row must hold the number of each entry's example, an integer; got {number.dtype}.")
+        raise ScoreError(
+            f"row must hold the number of each entry's example, an integer; got {number.dtype}. To number ids: "
+            f"row, ids = pandas.factorize(ids)."
+        )
     if number.min() < 0 or number.max() >= rows:
         offender = number[(number < 0) | (number >= rows)].ravel()[0]
         raise ScoreError(
