@@ -503,3 +503,14 @@ def test_an_unclosed_quote_swallows_nothing(text: str, tmp_path: Path) -> None:
 def test_quotes_that_are_sound(tmp_path: Path) -> None:
     text = 'id,class,score\n"a ""1""\nb",cod,1\n5" pipe,eel,1\n'
     assert list(listed(written(tmp_path / "l.csv", text), H)) == ['a "1"\nb', '5" pipe']
+
+
+def test_names_with_brackets_and_numbers_written_otherwise(tmp_path: Path) -> None:
+    tree = hr.Hierarchy.from_edges([("root", "Foo (bar)"), ("root", "Baz"), ("Foo (bar)", "x")])
+    text = "a\td:Foo_(bar)(0.98),s:x(0.5)\t+\nb\td:Baz(1)\t+\nc\td:Baz(1e-1)\t+\n"
+    found = listed(written(tmp_path / "s.txt", text), tree, scores_format="sintax")
+    assert found == {"a": {"Foo (bar)": 0.98, "x": 0.5}, "b": {"Baz": 1}, "c": {"Baz": 0.1}}
+    every = [f"{i / 100:.2f}" for i in range(101)]
+    lines = "".join(f"r{number}\td:Baz({number})\t+\n" for number in every)
+    found = listed(written(tmp_path / "t.txt", lines), tree)
+    assert found == {f"r{number}": {"Baz": float(number)} if float(number) else {} for number in every}

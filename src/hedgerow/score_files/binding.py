@@ -239,20 +239,24 @@ class Binder:
                 break
             found: int | str | None = NO_NODE
             if step.names[0]:
-                if (here, step) not in self._found:  # lineages share their beginnings
-                    self._found[here, step] = self._find(step, here)
-                found = self._found[here, step]
+                key = (here, step)
+                found = self._found.get(key, NO_NODE)
+                if found == NO_NODE:  # lineages share their beginnings
+                    found = self._found[key] = self._find(step, here)
             if isinstance(found, str):
                 problem, stop = found, number
                 break
             if found is None:
                 skipped.append(number)
             elif found != NO_NODE:
-                problem, stop = self._clash(lineage, skipped, here, found), number
-                if problem:
-                    break
-                nodes = [NO_NODE if node == found else node for node in nodes]
-                here, skipped = found, []
+                if skipped:
+                    problem, stop = self._clash(lineage, skipped, here, found), number
+                    skipped = []
+                    if problem:
+                        break
+                if found == here:
+                    nodes = [NO_NODE if node == here else node for node in nodes]
+                here = found
             nodes.append(NO_NODE if found is None else found)
         if not problem:
             problem, stop = self._missing(lineage, skipped, here)
@@ -308,8 +312,6 @@ class Binder:
 
     def _clash(self, lineage: Lineage, skipped: Sequence[int], above: int, below: int) -> str:
         """Say why steps between two nodes contradict the tree; '' if the tree has nothing at their ranks there."""
-        if not skipped:
-            return ""
         between = self._hierarchy.lineage(below).tolist()[:-1]
         between = [node for node in between if node > above]
         for step in (lineage[number] for number in skipped):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from dataclasses import replace
+from itertools import repeat
 from pathlib import PurePath
 from typing import TYPE_CHECKING, final
 
@@ -99,7 +100,7 @@ class LabelFile:
                     f"{path} has no ids, by which the labels of {self.path} could be joined. Add a column 'id', "
                     f"or say which column holds them: {argument('id_column', 'NAME')}."
                 )
-            place = np.array([self._place.get(name, -1) for name in block.ids], dtype=np.int64)
+            place = np.fromiter(map(self._place.get, block.ids, repeat(-1)), np.int64, len(block))
             found = place >= 0
             used[place[found]] = True
             without += int((~found).sum())

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hedgerow.score_files.listed import Entries, ListReader
     from hedgerow.tree import Hierarchy, Indices
 
-_BLOCK_ROWS = 1 << 16
+_BLOCK_ROWS = 1 << 17
 _MOST = 1 + 1e-3  # what the scores of an example may sum to, because they were rounded
 _TWICE = "Remove one of them; in a table with several rows per example, put these next to each other."
 

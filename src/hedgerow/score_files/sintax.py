@@ -14,10 +14,16 @@ from hedgerow.score_files.listed import Entries, Lineages, ListReader, line_bloc
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from hedgerow.score_files.binding import Lineage
+    from hedgerow.tree import Indices
 
 _FIRST = re.compile(r"[^\t]*\t[a-z]:[^\t]*\([0-9.]+\)(\t[+-]?(\t[^\t]*)?)?$")
 _PIECE = re.compile(r".*\([0-9.eE+-]+\)$")
+_WIDTH = len("(0.98)")
+_Split = tuple[Any, "Indices", "NDArray[np.float64]"]
+"""Lineages without confidences, as Arrow strings; the number of steps of each; the confidences of all steps."""
 _EXPECTED = "Expected: an id, a tab, and a lineage such as d:Bacteria(1.00),p:Firmicutes(0.98)"
 
 
@@ -53,39 +59,78 @@ class SintaxReader(ListReader):
                     f"{self.path}, line {place[wrong]:,} has {width[wrong]} fields. {_EXPECTED}, then the strand."
                 )
             # The id of a sequence ends at the first blank of its header; vsearch may write the whole header.
-            ids = [name.partition(" ")[0] for name in pc.list_element(fields, 0).to_pylist()]
-            yield self._entries(place, ids, pc.list_element(fields, 1))
+            ids = pc.list_element(fields, 0)
+            if pc.any(pc.match_substring(ids, " ")).as_py():
+                ids = pc.list_element(pc.split_pattern(ids, " ", max_splits=1), 0)
+            yield self._entries(place, ids.to_pylist(), pc.list_element(fields, 1))
 
-    def _entries(self, place: Any, ids: list[str], texts: Any) -> Entries:
-        import pyarrow as pa
+    def _entries(self, place: Indices, ids: list[str], texts: Any) -> Entries:
         import pyarrow.compute as pc
 
         classified = pc.not_equal(texts, "")
         queries = np.flatnonzero(classified.to_numpy(zero_copy_only=False))
-        pieces = pc.split_pattern(texts.filter(classified), ",")
-        count = pc.list_value_length(pieces).to_numpy(zero_copy_only=False).astype(np.int64)
+        lineages = texts.filter(classified)
+        names, count, value = _split_as_usual(lineages) or self._split(lineages, place[queries])
+        return Entries(
+            place=place,
+            texts={"ids": ids},
+            row=np.repeat(queries, count),
+            lineage=np.repeat(self.lineages.numbers(names), count),
+            step=np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count),
+            value=value,
+        )
+
+    def _split(self, lineages: Any, place: Indices) -> _Split:
+        """Split lineages whose confidences may be written in any way, and names contain brackets."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        pieces = pc.split_pattern(lineages, ",")
         parts = pc.split_pattern(pieces.flatten(), "(", max_splits=1, reverse=True)
         try:
             names = pc.list_element(parts, 0)
             value = pc.cast(pc.utf8_rtrim(pc.list_element(parts, 1), ")"), pa.float64())
         except pa.ArrowInvalid:
-            self._refuse(place[queries], pieces.to_pylist())
+            self._refuse(place, pieces.to_pylist())
             raise
         joined = pc.binary_join(pa.ListArray.from_arrays(pieces.offsets, names), ",")
-        return Entries(
-            place=place,
-            texts={"ids": ids},
-            row=np.repeat(queries, count),
-            lineage=np.repeat(self.lineages.numbers(joined), count),
-            step=np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count),
-            value=value.to_numpy(zero_copy_only=False),
-        )
+        count = pc.list_value_length(pieces).to_numpy(zero_copy_only=False).astype(np.int64)
+        return joined, count, value.to_numpy(zero_copy_only=False)
 
-    def _refuse(self, place: Any, lineages: list[list[str]]) -> None:
+    def _refuse(self, place: Indices, lineages: list[list[str]]) -> None:
         for line, pieces in zip(place.tolist(), lineages, strict=True):
             for piece in pieces:
                 if not _PIECE.match(piece):
                     raise FileError(f"{self.path}, line {line:,}: {piece!r} has no confidence. {_EXPECTED}.")
+
+
+def _split_as_usual(lineages: Any) -> _Split | None:
+    """Split lineages in which all confidences look like (0.98), byte by byte; None if they do not.
+
+    vsearch writes them so. This takes a quarter of the time that `SintaxReader._split` takes.
+    """
+    import pyarrow as pa
+
+    if not len(lineages) or lineages.offset:
+        return None
+    _, offsets, data = lineages.buffers()
+    start = np.frombuffer(offsets, dtype=np.int32)[: len(lineages) + 1]
+    letters = np.frombuffer(data, dtype=np.uint8)[: start[-1]]
+    close, comma = (np.flatnonzero(letters == ord(sign)) for sign in "),")
+    ends = np.append(comma, start[1:]) - 1  # every step ends with a bracket, and there is no other
+    if len(close) != len(ends) or close[0] < _WIDTH or not (letters[ends] == ord(")")).all():
+        return None
+    bracket, whole, point, tenths, hundredths = (letters[close - i] for i in range(_WIDTH - 1, 0, -1))
+    digits = [digit - np.uint8(ord("0")) for digit in (whole, tenths, hundredths)]  # below '0' they wrap around
+    if (bracket != ord("(")).any() or (point != ord(".")).any() or max(map(np.max, digits)) > 9:
+        return None
+    before = np.searchsorted(close, start)
+    kept = np.ones(len(letters), dtype=bool)
+    for i in range(_WIDTH):
+        kept[close - i] = False
+    shorter = pa.py_buffer((start - _WIDTH * before).astype(np.int32))
+    names = pa.StringArray.from_buffers(len(lineages), shorter, pa.py_buffer(letters[kept]))
+    return names, np.diff(before), (100.0 * digits[0] + 10 * digits[1] + digits[2]) / 100
 
 
 def _parsed(text: str) -> Lineage:
