@@ -99,7 +99,9 @@ def draw(results: dict[str, Any], path: str) -> None:
     ax.axvline(LEVEL, color="black", linewidth=1, linestyle="--")
     ax.set_yticks(range(len(results)), [name.strip() for name in results])
     ax.invert_yaxis()
-    ax.set_xlabel("true share of right answers (circle: mean; bars: middle 50 % and 80 % of calibration sets)")
+    ax.set_xlabel(
+        "true share of right answers: mean, and the middle 50 % and 80 % of calibration sets", fontsize="small"
+    )
     figure.savefig(path, dpi=150)
 
 
