@@ -127,12 +127,17 @@ def test_what_evaluate_says_next_can_be_pasted(place: Path, capsys: pytest.Captu
     shutil.copy("scores.csv", "my scores.csv")
     tree = ("--tree", "my tree.csv", "--tree-format", "lineages", "--root", "top")
     out, _ = hedgerow(capsys, "evaluate", "my scores.csv", *tree, "--information", "depth")
-    (line,) = (line.strip() for line in out.splitlines() if line.strip().startswith("hedgerow predict"))
-    assert "SCORES" not in out
+    *_, line, _, chosen = out.strip().splitlines()
+    assert "SCORES" not in line
+    assert "SCORES" not in chosen
     words = shlex.split(line)
     assert words[:9] == ["hedgerow", "predict", "my scores.csv", *tree]
     hedgerow(capsys, *words[1:])
     assert len(Path("answers.csv").read_text().splitlines()) == 3
+    words = shlex.split(chosen)
+    assert words[:9] == ["hedgerow", "select", "my scores.csv", *tree]
+    hedgerow(capsys, *words[1:])
+    assert Path("point.json").exists()
 
 
 def test_what_evaluate_says_next_where_nothing_is_safe(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,6 +27,11 @@ def classifier(**options: Any) -> hr.HedgedClassifier:
     return hr.HedgedClassifier(H, epochs=2, random_state=0, **options)
 
 
+def chosen(clf: hr.HedgedClassifier) -> hr.OperatingPoint:
+    assert clf.operating_point_ is not None
+    return clf.operating_point_
+
+
 def test_the_promise_is_kept_on_new_examples() -> None:
     kept = []
     for seed in range(8):
@@ -37,7 +42,7 @@ def test_the_promise_is_kept_on_new_examples() -> None:
         kept.append(hr.metrics.correct(H, H.indices(label), answers).mean())
     assert np.mean(kept) >= 0.9 - 4 * np.std(kept) / np.sqrt(8)
     assert np.mean(kept) < 0.95
-    assert clf.operating_point_.examples == 80
+    assert chosen(clf).examples == 80
 
 
 def test_what_is_held_out_takes_no_part_in_learning() -> None:
@@ -47,7 +52,7 @@ def test_what_is_held_out_takes_no_part_in_learning() -> None:
     clf = classifier(**options).fit(X, y)
     clusters = np.arange(300)
     same = classifier(**options).fit(X, y, clusters=clusters)
-    assert same.operating_point_.clusters == 60
+    assert chosen(same).clusters == 60
     held_out = held_out_rows(X, y, options)
     changed = y.copy()
     changed[held_out] = NAMES[np.arange(len(held_out)) % 4]
@@ -56,7 +61,7 @@ def test_what_is_held_out_takes_no_part_in_learning() -> None:
     assert clf.path_ == other.path_
     for a, b in zip(clf.coefs_, other.coefs_, strict=True):
         np.testing.assert_array_equal(a, b)
-    assert clf.operating_point_.threshold != other.operating_point_.threshold
+    assert chosen(clf).threshold != chosen(other).threshold
 
 
 def held_out_rows(X: Any, y: Any, options: dict[str, Any]) -> Any:
@@ -85,7 +90,7 @@ def test_clusters_are_held_out_whole() -> None:
 
     clf = Spy(H, epochs=1, random_state=0, C=20.0, target=("correct", 0.8)).fit(X, y, clusters=clusters)
     held_out = set(clusters[found[0]].tolist())
-    assert len(held_out) == clf.operating_point_.clusters == 12
+    assert len(held_out) == chosen(clf).clusters == 12
     assert sorted(found[0]) == [i for i in range(300) if clusters[i] in held_out]
 
 

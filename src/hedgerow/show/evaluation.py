@@ -91,11 +91,11 @@ def print_evaluation(
             f"`select` chooses a threshold that keeps its promise there.\n"
         )
         console.print(Text(said))
-        step = f"answer with this threshold:\n  hedgerow predict {predict} --tau {tau} -o {answers}"
-    step += (
-        f"\nOr be right at least 95 % of the time on new examples too:\n"
-        f"  hedgerow select {select} --target correct=0.95 -o point.json"
-    )
+        step = (
+            f"answer with this threshold:\n  hedgerow predict {predict} --tau {tau} -o {answers}\n"
+            f"Or be right at least 95 % of the time on new examples too:\n"
+            f"  hedgerow select {select} --target correct=0.95 -o point.json"
+        )
     # Not wrapped, so that the command can be copied as one line.
     console.print(Text(f"Next: {step}", style="bold"), soft_wrap=True)
 
