@@ -136,6 +136,19 @@ def table(draw: Any, cells: SearchStrategy[str], header: Sequence[str] = (), col
 
 
 @st.composite
+def edge_list(draw: Any) -> str:
+    """The edges of a tree, in any order; now and then one of them is wrong."""
+    count = draw(st.integers(2, 8))
+    called = [f"{i}{draw(st.sampled_from(AWKWARD))}" for i in range(count)]
+    rows = [[called[draw(st.integers(0, i - 1))], called[i]] for i in range(1, count)]
+    if not draw(st.integers(0, 2)):
+        rows[draw(st.integers(0, count - 2))][draw(st.integers(0, 1))] = draw(names)
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows(draw(st.permutations(rows)))
+    return file.getvalue()
+
+
+@st.composite
 def newick(draw: Any, depth: int = 3) -> str:
     def node(left: int) -> str:
         name: str = draw(st.sampled_from(["a", "b", "", "'x y'", "'it''s'", "[c]", "e:1.5", "f:", "'"]))

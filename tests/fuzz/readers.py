@@ -341,7 +341,7 @@ def recipe(path: Path) -> None:
 EDGE_CELLS, LINEAGE = content.names, ("class", "order", "species")
 
 READERS = [
-    tree("edges", content.table(EDGE_CELLS, ("parent", "child")), "t.csv"),
+    tree("edges", content.edge_list() | content.table(EDGE_CELLS, ("parent", "child")), "t.csv"),
     tree("edges, tabs", content.table(EDGE_CELLS), "t.tsv"),
     tree("lineages", content.table(EDGE_CELLS, LINEAGE, 3), "t.csv", format="lineages"),
     tree("paths", st.lists(st.lists(content.names, max_size=4).map("/".join), max_size=5).map("\n".join), "t.txt"),

@@ -34,10 +34,15 @@ _LONGEST_HEADER = 10_000  # bytes of the description of an array; NumPy's own li
 _LONGEST_TEXT = 1 << 24  # bytes of one entry of an array of text, which takes four for a character
 _DEFLATE_AT_BEST = 1100  # deflate shrinks nothing more than about 1,032 times
 _WHOLE = (1 << 27, 100)  # what is read as a whole: so many bytes, and so many for each byte of the file
-_ROWS = 4_000_000  # rows of an array, in addition to one for each byte of the file
+_ROWS = 1_000_000  # rows of an array or a table, in addition to one for every two bytes of the file
 _AT_ONCE = 1 << 20
 _KINDS = "biufUS"
 _SUFFIX = ".npy"
+
+
+def most_rows(size: int) -> int:
+    """Return how many rows a file of some size may have; a few bytes can stand for any number of equal ones."""
+    return _ROWS + size // 2
 
 
 @final
@@ -120,7 +125,7 @@ class Archive:
             member = self._described(name, file)
             start = file.tell()
         self._check_size(info, name, start + member.nbytes, f" for {member.dtype} of shape {member.shape}")
-        if member.shape and member.shape[0] > _ROWS + self._file_size:
+        if member.shape and member.shape[0] > most_rows(self._file_size):
             raise FileError(
                 f"{self.path}: {name!r} has {member.shape[0]:,} rows, too many for a file of {self._file_size:,} "
                 f"bytes. If it is what you want, write it without compression, with np.savez."

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import FileError
+from hedgerow.files.archive import most_rows
 from hedgerow.files.reading import reading
 from hedgerow.files.text import require_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_ROWS = 4_000_000  # rows of a table, in addition to one for each byte of the file
 _WHOLE = (1 << 24, 12)  # values read as a whole: so many, and so many for each byte of the file
 
 
@@ -49,7 +49,7 @@ def open_parquet(
             for column in range(about.num_columns)
         )
         there = {about.schema.column(column).path for column in range(about.num_columns)}
-    if rows < 0 or rows > _ROWS + size or (whole and values > _WHOLE[0] + _WHOLE[1] * size):
+    if rows < 0 or rows > most_rows(size) or (whole and values > _WHOLE[0] + _WHOLE[1] * size):
         raise FileError(
             f"{os.fspath(path)} has {rows:,} rows and {values:,} values, too many for a file of {size:,} bytes. "
             f"If it is what you want, write it in parts."

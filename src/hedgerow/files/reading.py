@@ -16,6 +16,7 @@ from hedgerow.files.text import require_file
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_LARGEST_TOML = 100_000
 _LONGEST_REASON = 300  # characters of what a library says
 _AGAIN = "It may be truncated or damaged, or of another kind; copy or write it again."
 
@@ -74,9 +75,11 @@ def read_json(path: str | os.PathLike[str], what: str, remedy: str = _AGAIN) -> 
 
 
 def read_toml(path: str | os.PathLike[str], what: str) -> dict[str, Any]:
-    """Read a TOML file; an error says what it should have been."""
+    """Read a TOML file, which must be small; an error says what it should have been."""
     require_file(path)
     with reading(path, what, "Correct it, or copy it again."):
+        if Path(path).stat().st_size > _LARGEST_TOML:  # tomllib takes quadratic time for some
+            raise ValueError(f"it has more than {_LARGEST_TOML:,} bytes")
         text = Path(path).read_text(encoding="utf-8")
         try:
             return tomllib.loads(text)
