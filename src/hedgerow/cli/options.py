@@ -70,6 +70,12 @@ JsonOption = Annotated[
     Path | None,
     typer.Option("--json", metavar="FILE", help="Write the findings to FILE as JSON.", show_default=False),
 ]
+ScoresArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="SCORES", help="The scores (.npz, .csv, .tsv, .parquet), or a training run.", show_default=False
+    ),
+]
 PartsArgument = Annotated[
     list[str],
     typer.Argument(
