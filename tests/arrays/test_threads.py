@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.arrays import threads
-from hedgerow.arrays.threads import map_row_blocks, row_blocks
+from hedgerow.arrays.threads import at_most_threads, available_cores, map_row_blocks, row_blocks
 from tests.strategies import QUICK
 
 MEGABYTE = 1 << 20
@@ -80,3 +80,15 @@ def test_numpy_settings_of_the_caller_hold_in_every_thread(cores: int) -> None:
 
 def test_row_blocks_are_those_of_the_map() -> None:
     assert row_blocks(1000, MEGABYTE) == map_row_blocks(lambda block: block, 1000, MEGABYTE)
+
+
+def test_a_limit_holds_in_its_block_and_not_in_other_threads() -> None:
+    before = available_cores()
+    seen: list[int] = []
+    with at_most_threads(1):
+        assert available_cores() == 1
+        thread = threading.Thread(target=lambda: seen.append(available_cores()))
+        thread.start()
+        thread.join()
+    assert available_cores() == before
+    assert seen == [before]  # other threads are not affected, unless they run in a copy of the context

@@ -72,3 +72,15 @@ def test_a_resumed_training_run_counts_its_own_steps_only() -> None:
     bar.advance(report._task)  # 10 seconds a step, and 99 to go
     assert "0:16:30 left" in shown(console, bar)
     bar.stop()
+
+
+def test_a_rate_is_shown_once_something_is_done() -> None:
+    console = terminal(120)
+    bar = live_bar(console, counted=True, rate="examples/s")
+    now = 0.0
+    bar.get_time = lambda: now
+    task = bar.add_task("Parts", total=4, done=0)
+    assert "examples/s" not in shown(console, bar)
+    now = 2.0
+    bar.update(task, advance=1, done=5_000)
+    assert "2,500 examples/s" in shown(console, bar)
