@@ -11,10 +11,10 @@ WHEEL_ENV := build/wheel-env
 WHEEL_READY := $(WHEEL_ENV)/.ready
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-.PHONY: help setup demo tour test lint unit wheel coverage bench fuzz docs clean
+.PHONY: help setup demo tour test lint unit wheel coverage bench fuzz docs release-check clean
 
 help: ## Show this list
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
 
 setup: $(READY) ## Make .venv with the package, its training half and the developers' tools
 
@@ -67,12 +67,16 @@ MINUTES ?= 10
 fuzz: $(READY) ## Try every reader with new files for MINUTES, and print what was found
 	$(BIN)/python -m tests.fuzz $(MINUTES)
 
-docs: $(READY) ## Draw the picture of the rooms, and build the documentation into site/
+docs: $(READY) ## Draw the pictures, run the tutorials, and build the documentation into site/
 	$(BIN)/python docs/draw_architecture.py
-	$(BIN)/mkdocs build --strict
+	$(BIN)/python docs/draw_answers.py
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -d build/doctrees docs site
+
+release-check: $(READY) ## Build sdist and wheel, check them, and test the wheel with old and new dependencies
+	$(BIN)/python .ci/release_check.py
 
 clean: ## Remove what was built, the environment included
-	rm -rf .venv build dist site demo .coverage* .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv build dist site docs/tutorials demo .coverage* .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 # torch first and alone: nothing later may pull in another build of it.
 $(READY): pyproject.toml constraints.txt

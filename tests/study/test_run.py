@@ -242,8 +242,10 @@ def test_command(tmp_path: Path) -> None:
     packed, found = tmp_path / "all.zip", tmp_path / "found.json"
     result = invoke("main", toml, *common, "--pack", packed, "--json", found)
     assert result.exit_code == 0, result.output
-    for said in ("[1/2] 0:0", "[2/2] 0:0", "Flat softmax", "has the best trade-off", "study.md", "2 records"):
+    for said in ("[1/2] 0:0", "[2/2] 0:0", "Flat softmax", "One seed does not tell", "study.md", "2 records"):
         assert said in result.output
+    assert "emperature" not in result.output  # the table after temperature scaling, made from the same records
+    assert "emperature" in (out / "study.md").read_text()
     assert json.loads(found.read_text()) == json.loads((out / "study.json").read_text())
     again = invoke("main", toml, *common, "--import", packed)
     assert again.exit_code == 0

@@ -35,18 +35,24 @@ def test_best_is_bold_and_second_italic() -> None:
 
 
 def test_rows_that_show_the_same_share_a_mark_and_one_row_has_none() -> None:
-    equal = table(a=(0.70001,), b=(0.7,), c=(0.6,), d=(0.5,))
+    equal = table(a=(0.70001, 0.7), b=(0.7, 0.7), c=(0.6, 0.6), d=(0.5, 0.5))
     assert equal.marks(Column("AP")) == {0: "best", 1: "best", 2: "second"}
     assert equal.marks(Column("AP", "lower")) == {3: "best", 2: "second"}
     assert equal.marks(Column("AP", "neither")) == {}
-    assert table(a=(0.7,)).marks(Column("AP")) == {}
+    assert table(a=(0.7, 0.7)).marks(Column("AP")) == {}
+
+
+def test_one_seed_marks_nothing() -> None:
+    single = table(a=(0.7,), b=(0.6,))
+    assert single.marks(Column("AP")) == {}
+    assert single.markdown().splitlines()[4:] == ["| a | 70.0 |", "| b | 60.0 |"]
 
 
 def test_marks_are_sought_within_groups_and_gaps_stay_empty() -> None:
     rows = [
-        Row("a", {"x": Entry((0.1,))}, "one"),
-        Row("b", {"x": Entry((0.2,))}, "one"),
-        Row("c", {"x": Entry((0.9,))}, "two"),
+        Row("a", {"x": Entry((0.1, 0.1))}, "one"),
+        Row("b", {"x": Entry((0.2, 0.2))}, "one"),
+        Row("c", {"x": Entry((0.9, 0.9))}, "two"),
         Row("d", {}, "two"),
     ]
     grouped = Table("", [Column("x")], rows)
@@ -89,13 +95,15 @@ def test_the_sentences_change_with_the_table() -> None:
     assert len(main_sentences(main_table({"a": (0.7, 0.4), "b": (0.6, 0.4)}))) == 1
 
 
-def test_one_seed_claims_nothing() -> None:
+def test_one_seed_names_no_winner() -> None:
     flat, top = "Flat softmax", "Cond softmax"
     table = main_table({flat: (0.7, 0.4), top: (0.705, 0.5), "New": (0.6, 0.2)}, seeds=1)
-    first, second, third = main_sentences(table)
-    assert first.startswith(f"In this one seed, {top} has the best trade-off")
-    assert "also has the highest recall" in first
-    assert "no method is more than 1 point above it, New is more than that below" in second
-    assert "0.5 points above" in second
-    assert third == "With one seed, such differences may be luck: use seeds=3 or more."
-    assert "beat" not in first + second + third
+    (said,) = main_sentences(table)
+    assert said.startswith(
+        "AP is between 60.0 % and 70.5 %; the flat softmax, which does not know the tree, has 70.0 %."
+    )
+    assert said.endswith("One seed does not tell which method is better: use seeds=3 or more.")
+    assert top not in said
+    assert "New" not in said
+    (without,) = main_sentences(main_table({"a": (0.7, 0.4), "b": (0.6, 0.4)}, seeds=1))
+    assert without.startswith("AP is between 60.0 % and 70.0 %. One seed")

@@ -51,7 +51,7 @@ class Scores(Protocol):
 
 @final
 class ScoreFile:
-    """A score file whose classes have been bound to the nodes of a tree; iterating yields `Block`s.
+    """A score file whose classes have been bound to the nodes of a tree; iterating yields a `Block` at a time.
 
     Use `open_scores`. A file can be iterated over several times; each time it is read anew.
     """

@@ -65,8 +65,8 @@ def study_bar(cells: int, missing: int) -> Iterator[StudyProgress]:
 
 
 def print_report(report: Report, console: Console) -> None:
-    """Print every table and what it shows, what failed, and which files to open."""
-    for found in report.findings.values():
+    """Print the tables that were asked for and what they show, what failed, and which files to open."""
+    for found in (report.findings[name] for name in report.asked):
         for table in found.tables.values():
             table.print(console)
             for note in table.notes:

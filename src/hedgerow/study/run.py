@@ -74,6 +74,9 @@ class Report:
     plan: StudyPlan
     folder: Path
     findings: Mapping[str, Findings]
+    """By experiment: those that were asked for, and others that all of the folder's records allow."""
+    asked: Sequence[str]
+    """The experiments that were asked for."""
     failures: Sequence[Failure]
     cells: int
     imported: int = 0
@@ -163,7 +166,7 @@ def study(
     shown = plan.covering(records)
     findings = {name: experiment.findings(shown, records) for name, experiment in EXPERIMENTS.items()}
     findings = {name: found for name, found in findings.items() if found.tables or name in names}
-    report = Report(shown, target, findings, failures, len(cells), imported)
+    report = Report(shown, target, findings, names, failures, len(cells), imported)
     return dataclasses.replace(report, files=_write(report, draw=draw))
 
 

@@ -12,47 +12,48 @@ if TYPE_CHECKING:
     from hedgerow.study.tables import Entry, Row, Table
 
 _FLAT, _TOP_DOWN = "Flat softmax", ("Cond softmax", "Cond sigmoid")
-_ONE_SEED_NOISE = 0.01  # with a single seed, smaller differences are not mentioned
 
 
 def main_sentences(table: Table) -> tuple[str, ...]:
     """Say which methods lead, and how those that know the tree compare with the flat softmax, which does not.
 
-    A single method is not compared with anything; without the flat softmax, only the best are named. For a single
-    seed, the sentences say what was seen and that it may be luck.
+    A single method is not compared with anything; without the flat softmax, only the best are named. A single seed
+    names no winner, since another seed, or another processor, would give another order.
     """
     rows = {row.name: row for row in table.rows}
     if len(rows) < 2:
         return ()
+    if all(entry.spread is None for row in table.rows for entry in row.entries.values()):
+        return (_one_seed(rows),)
     overall, careful = (_best(table.rows, column) for column in ("AP", "R@95C"))
-    several = any(entry.spread is not None for row in table.rows for entry in row.entries.values())
-    more = argument("seeds", "3", python="seeds=3")
-    caution = () if several else (f"With one seed, such differences may be luck: use {more} or more.",)
-    first = ("" if several else "In this one seed, ") + (
+    first = (
         f"{overall.name} has the best trade-off between being right and being specific "
         f"(AP {_percent(overall.entries['AP'])}), and "
         + ("also " if careful is overall else f"{careful.name} ")
         + f"has the highest recall when 95 % of the answers must be right ({_percent(careful.entries['R@95C'])})."
     )
     if _FLAT not in rows:
-        return (first, *caution)
+        return (first,)
     flat = rows[_FLAT].entries["AP"]
     others = [row for row in table.rows if row.name != _FLAT]
     better = [row for row in others if _beyond(row.entries["AP"], flat)]
     worse = [row for row in others if _beyond(flat, row.entries["AP"])]
     second = (
         f"The flat softmax, which does not know the tree, reaches AP {_percent(flat)}: "
-        + (
-            f"{_listed(better, 'beats', 'beat')} it by more than two standard deviations, "
-            f"{_listed(worse, 'falls', 'fall')} behind"
-            if several
-            else f"{_listed(better, 'is', 'are')} more than {100 * _ONE_SEED_NOISE:g} point above it, "
-            f"{_listed(worse, 'is', 'are')} more than that below"
-        )
-        + _top_down(rows, flat)
-        + "."
+        f"{_listed(better, 'beats', 'beat')} it by more than two standard deviations, "
+        f"{_listed(worse, 'falls', 'fall')} behind{_top_down(rows, flat)}."
     )
-    return first, second, *caution
+    return first, second
+
+
+def _one_seed(rows: dict[str, Row]) -> str:
+    """Say how far apart the methods are, and that one seed does not tell which is better."""
+    figures = sorted((row.entries["AP"] for row in rows.values()), key=lambda entry: entry.mean)
+    said = f"AP is between {_percent(figures[0])} and {_percent(figures[-1])}"
+    if _FLAT in rows:
+        said += f"; the flat softmax, which does not know the tree, has {_percent(rows[_FLAT].entries['AP'])}"
+    more = argument("seeds", "3", python="seeds=3")
+    return f"{said}. One seed does not tell which method is better: use {more} or more."
 
 
 def _top_down(rows: dict[str, Row], flat: Entry) -> str:
@@ -70,8 +71,7 @@ def _best(rows: Sequence[Row], column: str) -> Row:
 
 def _beyond(entry: Entry, other: Entry) -> bool:
     """Return whether one figure is larger than another by more than the spread of the seeds."""
-    noise = max(e.spread if e.spread is not None else _ONE_SEED_NOISE for e in (entry, other))
-    return entry.mean - other.mean > noise
+    return entry.mean - other.mean > max(entry.spread or 0.0, other.spread or 0.0)
 
 
 def _listed(rows: Sequence[Row], one: str, several: str) -> str:

@@ -1,4 +1,7 @@
-"""Tables of a study: mean ± two standard deviations over the seeds, the best in bold, the second in italics."""
+"""Tables of a study: mean ± two standard deviations over the seeds, the best in bold, the second in italics.
+
+With one seed there is neither a spread nor a mark.
+"""
 
 from __future__ import annotations
 
@@ -82,8 +85,13 @@ class Table:
     notes: Sequence[str] = field(default_factory=tuple)
 
     def marks(self, column: Column) -> dict[int, Mark]:
-        """Return which rows are best and second in a column, by the numbers as they are shown."""
+        """Return which rows are best and second in a column, by the numbers as they are shown.
+
+        Nothing is marked where every entry has one seed: another seed would give another order.
+        """
         found: dict[int, Mark] = {}
+        if not self._several_seeds:
+            return found
         for group in dict.fromkeys(row.group for row in self.rows):
             shown = {
                 i: float(self._numbers(row.entries[column.name], column)[0])
@@ -111,10 +119,13 @@ class Table:
             rows.append(line)
         return rows
 
+    @property
+    def _several_seeds(self) -> bool:
+        return any(len(entry.values) > 1 for row in self.rows for entry in row.entries.values())
+
     def _numbers(self, entry: Entry, column: Column) -> tuple[str, str]:
         scale = 100 if column.percent else 1
-        digits = 2 if any(len(e.values) > 1 for row in self.rows for e in row.entries.values()) else 1
-        digits += not column.percent
+        digits = 1 + self._several_seeds + (not column.percent)
         spread = "" if entry.spread is None else f"±{scale * entry.spread:.{digits}f}"
         return f"{scale * entry.mean:.{digits}f}", spread
 

@@ -1,0 +1,119 @@
+"""Settings of the documentation, which Sphinx builds: `make docs`.
+
+The build needs no network, and the pages load nothing from elsewhere.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import hedgerow
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+HERE = Path(__file__).parent
+
+project = "hedgerow"
+author = "The hedgerow developers"
+version = release = hedgerow.__version__
+copyright = author  # noqa: A001  (Sphinx's name)
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["**/GALLERY_HEADER.rst", "tutorials/*.ipynb"]
+default_role = "py:obj"  # `Hierarchy` in a docstring is a link if such an object is on these pages
+suppress_warnings = ["ref.python"]  # two objects of the same name, such as two methods `update`: no link
+
+html_theme = "pydata_sphinx_theme"
+html_title = "hedgerow"
+html_static_path = ["_static"]
+html_css_files = ["style.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_sidebars = {"index": [], "results": [], "start": []}
+html_theme_options = {
+    "header_links_before_dropdown": 6,
+    "navbar_align": "left",
+    "navigation_with_keys": False,
+    "show_prev_next": False,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+pygments_style = "default"
+
+myst_heading_anchors = 4
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # types are in the code; signatures stay short
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_attr_annotations = False
+toc_object_entries_show_parents = "hide"
+copybutton_exclude = ".linenos, .gp, .go"
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/tutorials",
+    "gallery_dirs": "tutorials",
+    # Without transformers, its tutorial is shown but not run.
+    "filename_pattern": r"tutorial_\d" if find_spec("transformers") else r"tutorial_[124-9]",
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 1e6,
+    "write_computation_times": False,
+    "matplotlib_animations": False,
+}
+
+
+def with_headings(lines: list[str]) -> list[str]:
+    """Return a docstring whose doctests all stand under a heading of their own.
+
+    Without one, they would be part of the list of parameters above them.
+
+    >>> with_headings(["Add.", "", "Parameters", "----------", "a", "", ">>> 1 + 1", "2"])[-4:]
+    ['Examples', '--------', '>>> 1 + 1', '2']
+    >>> with_headings(["Add.", "", ">>> 1 + 1", "2"])
+    ['Add.', '', '>>> 1 + 1', '2']
+    """
+    found: list[str] = []
+    section = ""
+    for line in lines:
+        if found and line and set(line) == {"-"}:
+            section = found[-1]
+        if line.startswith(">>>") and section not in ("", "Examples") and not found[-1].strip():
+            section = "Examples"
+            found += [section, "--------"]
+        found.append(line)
+    return found
+
+
+def add_headings(_app: Sphinx, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
+    """Give doctests a heading before napoleon reads the docstring."""
+    lines[:] = with_headings(lines)
+
+
+def list_other_pages(_app: Sphinx, docname: str, source: list[str]) -> None:
+    """Add to the reference every page of this folder that no list of pages names."""
+    if docname != "reference":
+        return
+    named = {word for page in HERE.glob("*.md") for word in page.read_text(encoding="utf-8").splitlines()}
+    others = sorted(path.stem for path in HERE.glob("*.md") if path.stem not in named | {"index"})
+    source[0] = source[0].replace("<!-- other pages -->", "\n".join(["```{toctree}", *others, "```"]))
+
+
+def setup(app: Sphinx) -> None:
+    """Connect the functions above."""
+    app.connect("autodoc-process-docstring", add_headings, priority=400)
+    app.connect("source-read", list_other_pages)
