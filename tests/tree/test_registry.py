@@ -121,7 +121,7 @@ def test_columns_and_labels_may_be_aliases(folder: Path) -> None:
     frame.assign(label=["cougar", "Felis leo"]).to_csv("scores.csv", index=False)
     (block,) = hr.open_scores("scores.csv", CATS)
     assert CATS.names[block.labels].tolist() == ["puma", "lion"]
-    assert np.array_equal(np.asarray(block.likelihoods.values), dense)
+    assert np.array_equal(block.q, dense)
     twice = pd.DataFrame({"cougar": [0.5], "puma": [0.4], "lion": [0.1]})
     with pytest.raises(UnknownNameError, match="1 repeated \\('puma'\\)"):
         hr.likelihood.from_leaves(CATS, twice)

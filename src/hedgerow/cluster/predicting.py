@@ -77,7 +77,7 @@ def predict(
     rule
         From the tree and likelihoods to node indices: see `infer.answering_rule`; or an operating point.
     output
-        Where to write, with `*` for the name of the part: "answers/*.csv" gives "answers/part-1.csv".
+        Where to write, with ``*`` for the name of the part: ``answers/*.csv`` gives ``answers/part-1.csv``.
     layout, spreadsheet_safe
         As for `score_files.write_predictions`.
 

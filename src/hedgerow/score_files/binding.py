@@ -190,7 +190,7 @@ class Binder:
         self._outside = {folded(name) for name in named - {ANYTHING}}
         self._end: list[int] = hierarchy.end.tolist()
         self._found: dict[tuple[int, Step], int | str | None] = {}
-        self._aliases: Mapping[str, int] = getattr(hierarchy, "aliases", {})
+        self._aliases: Mapping[str, int] = hierarchy.aliases
 
     @cached_property
     def _names(self) -> list[str]:
