@@ -48,7 +48,7 @@ def main() -> None:
         f"| SINTAX file to curve, against pandas.read_csv | {curve:.1f} s, {plain:.1f} s | {ratio:.1f} | at most "
         f"{_GOAL} | {'yes' if ratio <= _GOAL else 'NO'} |"
     )
-    print(f"\nOf one processor, undisturbed, the curve takes {used:.1f} s.")
+    print(f"\nProcessor time for the curve: {used:.1f} s.")
 
 
 def processor_seconds(work: Callable[[], object]) -> float:
