@@ -160,7 +160,8 @@ Value = str | bool | tuple[str, ...]
 """The value of an option: a string, a flag, or several strings (the option is repeated)."""
 
 _in_command = ContextVar("_in_command", default=False)
-_OPTIONS = {"format": "--tree-format"}  # options whose name differs from that of the argument
+# Options whose name differs from that of the argument.
+_OPTIONS = {"format": "--tree-format", "group_column": "--groups", "cluster_column": "--clusters"}
 _DEFAULTS = (None, False, "root", ())
 
 
