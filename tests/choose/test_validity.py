@@ -149,8 +149,8 @@ def hr_leaf_errors(people: Any) -> NDArray[np.float64]:
 
 def test_conformal_with_clusters() -> None:
     draws = Draws(population(cluster=20), target=("correct", 0.9))
-    _, true = simulate(draws, 15, clusters=True)
-    _, ignoring = simulate(draws, 15, clusters=True, used=False)
+    _, true = simulate(draws, 15, clusters=True, times=400)
+    _, ignoring = simulate(draws, 15, clusters=True, used=False, times=400)
     assert true.mean() >= 0.9 - margin(true)
     assert ignoring.mean() < 0.9 - margin(ignoring)  # a threshold chosen as if all were independent
 
