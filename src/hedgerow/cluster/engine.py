@@ -171,24 +171,46 @@ def _as_tasks(
         parts = client.map(
             _work_task, range(len(sources)), sources, topic=topic, version=__version__, pure=False, **common
         )
-        names = {future.key: source.name for future, source in zip(parts, sources, strict=True)}
+        numbers = {future.key: number for number, future in enumerate(parts)}
         done = as_completed(parts)
         del parts
         waiting: list[Any] = []
-        failures: list[Failure] = []
+        failed: list[int] = []
+        merging: dict[str, list[Any]] = {}  # what a merge was made from, by its key
         for future in done:
-            if future.status == "error":
-                if future.key not in names:
-                    future.result()  # a merge failed: raise its error
-                failures.append(Failure(names[future.key], reason(future.exception())))
-            else:
+            if future.key not in merging:
+                if future.status == "error":
+                    failed.append(numbers[future.key])
+                else:
+                    waiting.append(future)
+            elif future.status != "error":
+                merging.pop(future.key)
                 waiting.append(future)
+            elif not _was_killed(future.exception()):
+                future.result()  # raises its error
+            else:  # once more, with what is still there
+                given = merging.pop(future.key)
+                failed += [numbers[one.key] for one in given if one.status == "error"]
+                waiting += [one for one in given if one.status != "error"]
             # Merges come before parts, so that few results wait on the workers.
-            if len(waiting) == _AT_ONCE or (len(waiting) > 1 and done.is_empty()):
-                done.add(client.submit(_merge_task, waiting, pure=False, priority=1, **common))
+            if len(waiting) >= _AT_ONCE or (len(waiting) > 1 and done.is_empty()):
+                merged = client.submit(_merge_task, waiting, pure=False, priority=1, **common)
+                merging[merged.key] = waiting
+                done.add(merged)
                 waiting = []
-        outcome = waiting[0].result() if waiting else Outcome()
-        return Outcome(outcome.results, (*outcome.failures, *failures))
+        found = [future.result() for future in waiting]
+        # When a process dies, Dask blames all that was to be done there. Alone, only the culprit fails again.
+        for number in failed:
+            again = client.submit(
+                _work_task, number, sources[number], topic=topic, version=__version__, pure=False, **common
+            )
+            error = again.exception()
+            found.append(
+                again.result()
+                if error is None
+                else Outcome(failures=(Failure(sources[number].name, reason(error)),))
+            )
+        return merge(job, hierarchy, found)
     finally:
         client.unsubscribe_topic(topic)
 
@@ -219,6 +241,10 @@ def _merge_task(outcomes: Sequence[Outcome], *, job: Job, hierarchy: Hierarchy) 
 
 def reason(error: BaseException) -> str:
     """Say why a task failed."""
-    if type(error).__name__ == "KilledWorker":
+    if _was_killed(error):
         return "the processes that worked on it died, perhaps for lack of memory"
     return f"{type(error).__name__}: {error}"
+
+
+def _was_killed(error: BaseException) -> bool:
+    return type(error).__name__ == "KilledWorker"

@@ -52,13 +52,24 @@ def run_tasks(
         data = client.submit(same, shared, pure=False)
     futures = client.map(work, items, shared=data, pure=False)
     number = {future.key: i for i, future in enumerate(futures)}
+    failed: list[int] = []
     try:
-        for future in as_completed(futures, timeout=None if end is None else max(0.01, end - time.monotonic())):
+        for future in as_completed(futures, timeout=_left(end)):
             if future.status == "error":
-                yield number[future.key], None, reason(future.exception())
+                failed.append(number[future.key])
             else:
                 yield number[future.key], future.result(), None
+        # When a process dies, Dask blames all that was to be done there. Alone, only the culprit fails again.
+        for i in failed:
+            again = client.submit(work, items[i], shared=data, pure=False)
+            futures.append(again)
+            error = again.exception(timeout=_left(end))
+            yield i, None if error is not None else again.result(), None if error is None else reason(error)
     except TimeoutError:
         return
     finally:
         client.cancel(futures)
+
+
+def _left(end: float | None) -> float | None:
+    return None if end is None else max(0.01, end - time.monotonic())
