@@ -5,6 +5,7 @@ The build needs no network, and the pages load nothing from elsewhere.
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "hedgerow"
 html_static_path = ["_static"]
 html_css_files = ["style.css"]
+html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_copy_source = False
 html_sidebars = {"index": [], "results": [], "start": []}
@@ -53,6 +55,7 @@ pygments_style = "default"
 
 myst_heading_anchors = 4
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
 autodoc_typehints = "none"  # types are in the code; signatures stay short
 napoleon_google_docstring = False
 napoleon_use_rtype = False
@@ -108,9 +111,13 @@ def list_other_pages(_app: Sphinx, docname: str, source: list[str]) -> None:
     """Add to the reference every page of this folder that no list of pages names."""
     if docname != "reference":
         return
-    named = {word for page in HERE.glob("*.md") for word in page.read_text(encoding="utf-8").splitlines()}
-    others = sorted(path.stem for path in HERE.glob("*.md") if path.stem not in named | {"index"})
-    source[0] = source[0].replace("<!-- other pages -->", "\n".join(["```{toctree}", *others, "```"]))
+    pages = {page.stem: page.read_text(encoding="utf-8") for page in HERE.glob("*.md")}
+    lists = "\n".join("".join(re.findall(r"```{toctree}.*?```", text, re.DOTALL)) for text in pages.values())
+    others = sorted(
+        name for name in pages if name != "index" and not re.search(rf"\b{name}>?$", lists, re.MULTILINE)
+    )
+    if others:
+        source[0] += "\n".join(["```{toctree}", ":maxdepth: 1", ":caption: More", "", *others, "```"])
 
 
 def setup(app: Sphinx) -> None:
