@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from hedgerow import Hierarchy
 
 PART = 10_000
-PARTS = 48
-REPEATS = 3
+PARTS = 24
+REPEATS = 2
 
 
 def seconds(h: Hierarchy, client: Any = None) -> float:
