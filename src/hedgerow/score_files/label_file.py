@@ -42,6 +42,8 @@ class LabelFile:
         The tree.
     label_column, id_column, delimiter
         Other names of the columns, and what separates them.
+    group_column, cluster_column
+        The columns of groups and clusters, which may also be here; by default `group` and `cluster`.
     outside
         Labels that are not in the tree; the example is then labelled with what is above them, or the root.
     """
@@ -54,6 +56,8 @@ class LabelFile:
         label_column: str | None = None,
         id_column: str | None = None,
         delimiter: str | None = None,
+        group_column: str | None = None,
+        cluster_column: str | None = None,
         outside: Sequence[str] = (),
     ) -> None:
         self.path = os.fspath(path)
@@ -61,6 +65,13 @@ class LabelFile:
         ids = table.texts(_column(table, [id_column, *_IDS], "ids"))
         self._place = _places(self.path, ids)
         self._ids = ids
+        columns = {"groups": group_column or "group", "clusters": cluster_column or "cluster"}
+        self.about = {
+            key: np.array(table.texts(_column(table, [name], key)), dtype=object)
+            for key, name in columns.items()
+            if name in table.columns
+        }
+        """What else the file says of each id: `groups` and `clusters`."""
         lineages = _lineages(table, label_column)
         self._nodes = self._bound(hierarchy, lineages, Binder(hierarchy, [o for o in outside if o != ANYTHING]))
 
@@ -106,7 +117,9 @@ class LabelFile:
             without += int((~found).sum())
             unlabelled += block.ids[~found][: _SHOWN - len(unlabelled)].tolist()
             if found.any():
-                yield replace(block if found.all() else block.taken(found), labels=self._nodes[place[found]])
+                place = place[found]
+                known = {key: values[place] for key, values in self.about.items()}
+                yield replace(block if found.all() else block.taken(found), labels=self._nodes[place], **known)
         if not used.any():
             raise ScoreError(
                 f"No id of {path} is in {self.path}. The former has {some(unlabelled, 2)}, the latter "

@@ -184,7 +184,7 @@ def open_scores(
     labels
         Whether labels are needed. If not, they are not looked at.
     labels_file
-        A table of labels, joined by id: columns `id` and `label`, or `id` and a lineage.
+        A table of labels, joined by id: columns `id` and `label`, or `id` and a lineage; also `group` and `cluster`.
     label_column, id_column
         The columns of a table, or members of an `.npz` file, that hold labels and ids, if they are not called
         `label` and `id` (`labels` and `ids`).
@@ -217,8 +217,27 @@ def open_scores(
         raise ParameterError(f"block_rows must be 1 or more, not {block_rows}.")
     if isinstance(outside, str):
         raise ParameterError(f"outside must be a list of names, not the text {outside!r}.")
-    in_file = label_column if labels_file is None else None
-    names = ColumnNames(in_file, id_column, class_columns, class_prefix, group_column, cluster_column)
+    label_file = None
+    if labels and labels_file is not None:
+        label_file = LabelFile(
+            labels_file,
+            hierarchy,
+            label_column=label_column,
+            id_column=id_column,
+            delimiter=delimiter,
+            group_column=group_column,
+            cluster_column=cluster_column,
+            outside=outside,
+        )
+    elsewhere = {} if label_file is None else label_file.about
+    names = ColumnNames(
+        label_column if labels_file is None else None,
+        id_column,
+        class_columns,
+        class_prefix,
+        None if "groups" in elsewhere else group_column,
+        None if "clusters" in elsewhere else cluster_column,
+    )
     found = find_format(os.fspath(path), scores_format, delimiter)
     source: Source
     if found == WIDE:
@@ -241,21 +260,11 @@ def open_scores(
         if labels and labels_file is None:
             _require_labels(listing)
         source = ListedScores(hierarchy, listing, outside=outside, votes=votes)
-    wanted: bool | LabelFile = labels
-    if labels and labels_file is not None:
-        wanted = LabelFile(
-            labels_file,
-            hierarchy,
-            label_column=label_column,
-            id_column=id_column,
-            delimiter=delimiter,
-            outside=outside,
-        )
     usual: SingleChild = "skip" if found == WIDE else FORMATS[found].single_child
     return ScoreFile(
         source,
         format=found,
-        labels=wanted,
+        labels=labels if label_file is None else label_file,
         only=None if only is None else hierarchy.indices([only] if isinstance(only, str) else list(only)),
         single_child=single_child or usual,
         block_rows=block_rows,
