@@ -240,3 +240,20 @@ def test_reliability_by_its_definition() -> None:
         assert error == pytest.approx(calibration_error(sure, right.astype(float)))
     loss = -np.log(PEOPLE.q[np.arange(400), PEOPLE.labels]).mean()
     assert found.log_loss == pytest.approx(loss)
+
+
+def test_a_point_from_parts_is_that_from_one_file(tmp_path: Path) -> None:
+    everything = PEOPLE.q[:, TREE.leaves]
+    whole = tmp_path / "whole.npz"
+    settings = {"classes": TREE.names[TREE.leaves].astype(str)}
+    names = TREE.names[PEOPLE.labels].astype(str)
+    np.savez(whole, probabilities=everything, labels=names, **settings)
+    for part, rows in enumerate(np.array_split(np.arange(len(names)), 3)):
+        np.savez(tmp_path / f"part-{part}.npz", probabilities=everything[rows], labels=names[rows], **settings)
+    TREE.to_edges(tmp_path / "tree.csv")
+    points = []
+    for scores in (whole, tmp_path / "part-*.npz"):
+        made = ("--tree", str(tmp_path / "tree.csv"), "--target", "correct=0.9", "-o", str(tmp_path / "p.json"))
+        run("select", str(scores), *made)
+        points.append(hr.OperatingPoint.load(tmp_path / "p.json").thresholds)
+    assert points[0] == points[1]

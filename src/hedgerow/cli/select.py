@@ -6,7 +6,7 @@ import shlex
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,9 +21,9 @@ from hedgerow.cli.options import (
     JsonOption,
     NaOption,
     Output,
+    PartsArgument,
     RootOption,
     ScoreReading,
-    ScoresArgument,
     SeparatorOption,
     TemperatureOption,
     TreeFile,
@@ -31,13 +31,19 @@ from hedgerow.cli.options import (
     TreeOption,
     bar,
     check_outputs,
+    is_many,
     is_run,
+    local,
     open_any_scores,
     reads_scores,
     with_temperature,
     write_json,
 )
+from hedgerow.cli.parts import check_parts
 from hedgerow.errors import ParameterError
+
+if TYPE_CHECKING:
+    from hedgerow.score_files import Scores
 
 
 class Guarantee(StrEnum):
@@ -61,12 +67,13 @@ class Family(StrEnum):
     "hedgerow select heldout.csv --tree tree.csv --target correct=0.95 --guarantee pac --delta 0.05 "
     "--clusters burst -o point.json\n\n"
     "hedgerow select heldout.csv --tree tree.csv --per-rank family=0.99,species=0.9 -o point.json\n\n"
-    "hedgerow select heldout.npz --tree tree.csv --target recall=0.6 -o point.json"
+    "hedgerow select heldout.npz --tree tree.csv --target recall=0.6 -o point.json\n\n"
+    "hedgerow select 'heldout/*.parquet' --tree tree.csv --target correct=0.95 -o point.json"
 )
 @reads_scores()
 def select(
     reading: ScoreReading,
-    scores: ScoresArgument,
+    scores: PartsArgument,
     output: Annotated[
         Path,
         typer.Option(
@@ -146,12 +153,19 @@ def select(
     The examples must not have been used to train the model.
     """
     from hedgerow import choose
+    from hedgerow.score_files import ChainedScores, open_scores
     from hedgerow.show import print_point
 
-    check_outputs(output, json_file, inputs=(scores, tree, data, reading.labels_file))
+    files = local(scores)
+    check_outputs(output, json_file, inputs=(*files, tree, data, reading.labels_file))
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
     clusters, groups = reading.cluster_column is not None, reading.group_column is not None
-    opened = open_any_scores(scores, tree_file, data, reading, labels=True)
+    if is_many(scores):
+        tree_file = check_parts(scores, tree_file, data)
+        hierarchy = tree_file.read()
+        opened: Scores = ChainedScores([open_scores(path, hierarchy, **reading.keywords) for path in files])
+    else:
+        opened = open_any_scores(files[0], tree_file, data, reading, labels=True)
     plain = replace(reading, group_column=None, cluster_column=None)
     opened, _ = with_temperature(opened, temperature, tree_file, plain)
     order = choose.Order.of(
@@ -181,7 +195,7 @@ def select(
     ]
     explanation = choose.describe(order, examples, point, answers)
     point.save(output)
-    new = [str(scores), "--data", "NEW"] if is_run(scores) else [f"NEW{scores.suffix}"]
+    new = [scores[0], "--data", "NEW"] if is_run(files[0]) else [f"NEW{files[0].suffix}"]
     predict = shlex.join([*new, *again])
     print_point(explanation, Output(), output=shlex.quote(str(output)), predict=predict)
     typer.echo(f"The point is in {output}.", err=True)

@@ -5,6 +5,7 @@ that a file may be larger than memory, their columns bound to the tree by name a
 file, counted from 0, and the class. The next room is `infer`.
 """
 
+from hedgerow.score_files.chained import ChainedScores
 from hedgerow.score_files.class_columns import ColumnFit, ColumnKind
 from hedgerow.score_files.formats import FORMATS, WIDE, ScoreFormat, find_format
 from hedgerow.score_files.labels import read_labels
@@ -21,6 +22,7 @@ __all__ = [
     "LAYOUTS",
     "WIDE",
     "Block",
+    "ChainedScores",
     "ColumnFit",
     "ColumnKind",
     "ColumnNames",

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from itertools import repeat
 from pathlib import PurePath
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -118,7 +118,7 @@ class LabelFile:
             unlabelled += block.ids[~found][: _SHOWN - len(unlabelled)].tolist()
             if found.any():
                 place = place[found]
-                known = {key: values[place] for key, values in self.about.items()}
+                known: dict[str, Any] = {key: values[place] for key, values in self.about.items()}
                 yield replace(block if found.all() else block.taken(found), labels=self._nodes[place], **known)
         if not used.any():
             raise ScoreError(
