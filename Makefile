@@ -42,8 +42,8 @@ lint: $(READY) ## Static checks: ruff, format, mypy, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-unit: $(READY) ## Tests and doctests, warnings as errors
-	$(BIN)/python -m pytest
+unit: $(READY) ## Tests and doctests, warnings as errors, in two processes
+	OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist loadfile
 
 wheel: $(READY) $(WHEEL_READY) ## Install the wheel without torch or matplotlib, and test it outside the source tree
 	rm -rf build/wheel

@@ -47,7 +47,7 @@ def as_scores(x: Any, width: int, what: str) -> Array:
 
     Lists become arrays and half precision becomes single; any other width is an error.
     """
-    if not array_api_compat.is_array_api_obj(x) or np.ma.isMaskedArray(x):
+    if not array_api_compat.is_array_api_obj(x) or isinstance(x, np.ma.MaskedArray):
         x = as_numpy(x)
     xp = namespace(x)
     if x.dtype not in (xp.float32, xp.float64):

@@ -589,13 +589,15 @@ def _first_blocks(scores: Scores) -> Iterator[Block]:
             return
 
 
-def usual_single_child(path: str, reading: ScoreReading) -> Any:
-    """Return what a node with one child is, as the options say or the format of the file means."""
+def usual_single_child(files: Sequence[Path], reading: ScoreReading) -> Any:
+    """Return what a node with one child is, as the options say or the format of the first file means."""
     from hedgerow.score_files import find_format
 
     if reading.single_child is not None:
         return reading.single_child.value
-    found = find_format(path, reading.scores_format, reading.delimiter)
+    found = reading.scores_format
+    if found == "auto":  # files elsewhere are in a format that need not be named
+        found = find_format(str(files[0]), found, reading.delimiter) if files else WIDE
     return "skip" if found == WIDE else SCORE_FORMATS[found].single_child
 
 

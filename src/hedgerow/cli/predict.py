@@ -156,7 +156,7 @@ def predict(
         if temperature is not None:
             raise ParameterError("--temperature is for one file, not for parts: leave it out.")
         tree_file = check_parts(scores, tree_file, data)
-        single_child = usual_single_child(scores[0], reading)
+        single_child = usual_single_child(files, reading)
         answer = chosen or answering_rule(tau, rule, information.value, single_child)
         written = _many(scores, output, json_file, answer, tree_file, reading, workers, scheduler, written_as)
         print_written(written, str(output), [], Output(), single_child=single_child)

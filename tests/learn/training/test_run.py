@@ -103,7 +103,7 @@ def test_a_folder_in_use_is_not_overwritten(tmp_path: Path) -> None:
 def test_resuming_with_another_recipe_is_refused(tmp_path: Path) -> None:
     train(recipe(), tmp_path / "run", progress=False, splits=splits())
     with pytest.raises(FileError, match="another recipe or tree"):
-        train(recipe("optimiser.lr=0.25"), tmp_path / "run", resume=True, progress=False, splits=splits())
+        train(recipe("optimiser.lr=0.5"), tmp_path / "run", resume=True, progress=False, splits=splits())
 
 
 def test_a_loss_that_is_not_finite_names_step_and_examples(tmp_path: Path) -> None:
