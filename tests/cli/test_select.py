@@ -245,7 +245,7 @@ def test_reliability_by_its_definition() -> None:
 def test_a_point_from_parts_is_that_from_one_file(tmp_path: Path) -> None:
     everything = PEOPLE.q[:, TREE.leaves]
     whole = tmp_path / "whole.npz"
-    settings = {"classes": TREE.names[TREE.leaves].astype(str)}
+    settings: dict[str, Any] = {"classes": TREE.names[TREE.leaves].astype(str)}
     names = TREE.names[PEOPLE.labels].astype(str)
     np.savez(whole, probabilities=everything, labels=names, **settings)
     for part, rows in enumerate(np.array_split(np.arange(len(names)), 3)):

@@ -52,7 +52,7 @@ def test_labels_are_joined_by_id(suffix: str, tmp_path: Path) -> None:
 def test_groups_and_clusters_may_be_with_the_labels(columns: Any, tmp_path: Path) -> None:
     header = ",".join(["id", "label", *(columns.values() or ("group", "cluster"))])
     labels = written(tmp_path / "labels.csv", f"{header}\nc,cod,north,1\na,cod,south,2\nx,cod,south,3\n")
-    known = {}
+    known: dict[str, Any] = {}
     for block in hr.open_scores(written(tmp_path / "long.csv", LONG), H, labels_file=labels, **columns):
         assert block.ids is not None
         assert block.groups is not None
