@@ -112,6 +112,74 @@ def score_npz() -> SearchStrategy[bytes]:
     return content.npz(SCORES, others) | content.npz(LIKELIHOODS, others)
 
 
+# What other tools write --------------------------------------------------------------------------------------
+
+EXCERPTS = Path(__file__).parents[1] / "score_files" / "data"
+
+
+def lines_of(text: str) -> SearchStrategy[str]:
+    """Some of the lines of a text, in order or not, and others."""
+    known = text.splitlines()
+    some = st.lists(st.sampled_from(known) | content.names, max_size=6)
+    return some.map(lambda more: "\n".join([*known[:4], *more]))
+
+
+def of_tool(name: str, excerpt: str, tree: str, labels: str) -> Reader:
+    """A reader of what a tool writes, with a tree and labels that belong to the excerpt."""
+    known = hr.Hierarchy.read(EXCERPTS / tree, "lineages" if tree.endswith(".csv") else "prefixed")
+
+    def read(path: Path) -> None:
+        for options in ({"labels": False}, {"labels_file": EXCERPTS / labels, "outside": ["*"]}):
+            for _ in hr.open_scores(path, known, scores_format=name, **options):  # type: ignore[arg-type]
+                pass
+
+    text = (EXCERPTS / excerpt).read_text(encoding="utf-8")
+    file = content.as_json(changed_json(json.loads(text))) if excerpt.endswith("json") else encoded(lines_of(text))
+    return one(f"{name}: {excerpt}", file, read, f"s{Path(excerpt).suffix}")
+
+
+LONG = "id,class,score\nx,c,0.5\nx,d,0.25\ny,a,1\ny,b,0\n"
+LINEAGE_SCORES = "id,one,one_confidence,two,two_confidence\nx,a,0.9,c,0.5\ny,b,0.4,,\nz,a,1,d,1\n"
+DARWIN_CORE = (
+    "taxonID\tparentNameUsageID\tacceptedNameUsageID\tscientificName\ttaxonRank\ttaxonomicStatus\n"
+    "1\t\t\tLife\tkingdom\taccepted\n2\t1\t\tFelis\tgenus\taccepted\n3\t2\t\tFelis catus\tspecies\taccepted\n"
+    "4\t\t3\tFelis domesticus\tspecies\tsynonym\n"
+)
+SPECIESNET = "u1;mammalia;carnivora;felidae;felis;catus;cat\nu2;aves;;;;;bird\n"
+NODES = "1\t|\t1\t|\tno rank\t|\n2\t|\t1\t|\tgenus\t|\n3\t|\t2\t|\tspecies\t|\n"
+NAMES = "".join(
+    f"{number}\t|\t{name}\t|\t\t|\tscientific name\t|\n"
+    for number, name in enumerate(("root", "Felis", "Felis catus"), 1)
+)
+
+
+def taxdumps() -> Reader:
+    files = {"nodes.dmp": lines_of(NODES), "names.dmp": lines_of(NAMES), "merged.dmp": lines_of("4\t|\t3\t|\n")}
+    made = st.fixed_dictionaries({name: damaged(encoded(text)) for name, text in files.items()})
+    return Reader("taxdump", made, lambda folder: hr.Hierarchy.read(folder, "taxdump"))
+
+
+# Points and states -------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def point() -> dict[str, Any]:
+    """The content of a point's file."""
+    q = [[1, 0.9, 0.1, 0.6, 0.3]] * 30
+    return hr.select(H, q, ["c"] * 29 + ["d"], target=("correct", 0.9)).to_dict()
+
+
+@functools.cache
+def state() -> dict[str, Any]:
+    """The arrays of a builder's file."""
+    builder = hr.CurveBuilder(H)
+    builder.update([[1, 0.9, 0.1, 0.6, 0.3]] * 3, ["c", "d", "b"])
+    with tempfile.TemporaryDirectory() as folder:
+        builder.save(Path(folder, "s.npz"))
+        with np.load(Path(folder, "s.npz")) as arrays:
+            return dict(arrays)
+
+
 # Evaluations -------------------------------------------------------------------------------------------------
 
 
@@ -351,6 +419,27 @@ READERS = [
     one("scores, CSV", encoded(content.score_table()), scores, "s.csv"),
     one("scores, npz", score_npz(), scores, "s.npz"),
     one("scores, Parquet", content.parquet(content.arrow_columns(COLUMNS)), scores, "s.parquet"),
+    one("long", encoded(lines_of(LONG)), scores, "s.csv"),
+    one("lineage", encoded(lines_of(LINEAGE_SCORES)), scores, "s.csv"),
+    of_tool("sintax", "sintax.txt", "lineages.csv", "labels.csv"),
+    of_tool("rdp", "rdp-allrank.txt", "genera.csv", "genus-labels.csv"),
+    of_tool("rdp", "rdp-fixrank.txt", "genera.csv", "genus-labels.csv"),
+    of_tool("qiime2", "taxonomy.tsv", "bacteria.txt", "labels.csv"),
+    of_tool("speciesnet", "speciesnet.json", "mammals.csv", "labels.csv"),
+    of_tool("pybioclip", "pybioclip.csv", "mammals.csv", "labels.csv"),
+    taxdumps(),
+    tree("Darwin Core", lines_of(DARWIN_CORE), "Taxon.tsv", format="darwin-core"),
+    tree("prefixed", lines_of((EXCERPTS / "bacteria.txt").read_text()), "t.txt", format="prefixed"),
+    tree("FASTA", lines_of(">a;tax=d:A,p:B,g:C;\nACGT\n>b;tax=d:A,p:D;\nAC\n"), "t.fa", format="fasta"),
+    tree(
+        "SpeciesNet labels",
+        lines_of(SPECIESNET),
+        "t.txt",
+        format="speciesnet",
+    ),
+    tree("codes", lines_of("01\n0101\n010121\n0102\n"), "t.txt", format="codes", prefixes="2,4,6"),
+    one("point", content.as_json(changed_json(point())), hr.OperatingPoint.load, "p.json"),
+    one("state", content.npz(state(), ("bins", "information")), hr.CurveBuilder.load, "s.npz"),
     one("labels, text", encoded(st.lists(content.names).map("\n".join)), read_labels, "l.txt"),
     one("labels, CSV", encoded(content.table(EDGE_CELLS, ("id", "label"))), read_labels, "l.csv"),
     one("labels, npz", content.npz({"labels": np.array(["b", "c"])}, ("ids",)), read_labels, "l.npz"),
