@@ -54,9 +54,12 @@ def test_thresholds_and_answers_by_their_definitions(case: Any) -> None:
         place = -(-(len(r) + 1) // 2)
         assert point.thresholds[rank] == (np.inf if place > len(r) else sorted(r)[place - 1])
     for row, answer in zip(q, point.predict(q), strict=True):
+        likely = [v for v in range(len(h)) if row[representative(h, v)] > 0]
+        tips = [v for v in likely if not set(h.children(v).tolist()) & set(likely)]
+        tip = max(tips, key=lambda v: (row[representative(h, v)], -v))
         allowed = [
             v
-            for v in range(len(h))
+            for v in h.lineage(tip).tolist()
             if not h.is_trivial[v]
             and row[v] > 0
             and all(row[representative(h, u)] > point.thresholds[str(h.depth[u])] for u in h.lineage(v)[1:])
@@ -64,6 +67,13 @@ def test_thresholds_and_answers_by_their_definitions(case: Any) -> None:
         information = h.information()
         best = max(allowed, key=lambda v: (information[v], row[v], -v))
         assert answer == best
+
+
+def test_ranks_without_a_level_get_no_unlikely_answers() -> None:
+    h = hr.Hierarchy.from_paths(["a/b/c", "a/b/d", "a/e/f", "a/e/g", "h/i/j", "h/i/k", "h/l/m"])
+    q = hr.likelihood.from_leaves(h, [[0.5, 0.3, 0.1, 0.04, 0.03, 0.02, 0.01]] * 40)
+    point = quiet(h, q, ["c"] * 20 + ["d"] * 20, per_rank={"3": "0.99"})
+    assert set(h.names[point.predict(q)]) == {"b"}
 
 
 @pytest.mark.parametrize("guarantee", ["conformal", "pac"])

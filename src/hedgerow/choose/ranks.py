@@ -3,6 +3,8 @@
 A node may be the answer only if it and all nodes above it that have a threshold exceed it. An answer that reaches
 a rank and is wrong there has a node of that rank with a likelihood above the threshold of the rank, and this node
 is neither above nor below the label. So with r = the largest likelihood of such a node, ``r <= τ`` rules it out.
+That holds for any choice among such nodes. Ranks without a threshold would let unlikely nodes through, so the
+answer is always on the path to the most likely leaf.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.arrays import sum_ancestors
+from hedgerow.arrays import sum_ancestors, sum_children
 from hedgerow.choose.families import map_dense_rows
 from hedgerow.likelihood import BOTTOM
 
@@ -58,7 +60,9 @@ def largest_wrong(
 
 
 def answer(q: AnyLikelihoods, lowest: NDArray[np.float64], candidates: Candidates) -> Indices:
-    """Return the most specific node that exceeds its threshold, as do all nodes above it.
+    """Return the most specific node above the most likely leaf that exceeds its threshold, as do all above it.
+
+    Where no leaf has a likelihood, the path leads to the most likely of the nodes with nothing below them.
 
     Parameters
     ----------
@@ -71,6 +75,7 @@ def answer(q: AnyLikelihoods, lowest: NDArray[np.float64], candidates: Candidate
     """
     hierarchy = q.hierarchy
     stands_for = _representatives(candidates, len(hierarchy))
+    nodes = np.arange(len(hierarchy))
     specificity = np.full(len(hierarchy), -1)  # of nodes that can be answers; the same for equally specific ones
     specificity[candidates.nodes] = np.repeat(np.arange(len(candidates.start) - 1), np.diff(candidates.start))
 
@@ -78,7 +83,11 @@ def answer(q: AnyLikelihoods, lowest: NDArray[np.float64], candidates: Candidate
         p = part[:, stands_for].astype(np.float64)
         fails = ~(p > lowest)
         fails[:, 0] = False
-        passing = (sum_ancestors(hierarchy, fails.astype(np.float64)) == 0) & (p > BOTTOM[q.scale])
+        possible = p > BOTTOM[q.scale]
+        tips = possible & (sum_children(hierarchy, possible.astype(np.float64)) == 0)
+        tip = np.argmax(np.where(tips, p, -np.inf), axis=1)[:, None]
+        on_path = (nodes <= tip) & (tip < hierarchy.end)
+        passing = (sum_ancestors(hierarchy, fails.astype(np.float64)) == 0) & possible & on_path
         value = np.where(passing, specificity, -1)
         best = value.max(axis=1, keepdims=True)
         chosen = np.argmax(np.where(value == best, p, -np.inf), axis=1)

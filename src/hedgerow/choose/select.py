@@ -58,7 +58,7 @@ def select(
     classes: ArrayLike | None = None,
     information: InformationKind = "leaves",
     below_label: BelowLabel = "label",
-    single_child: SingleChild = "skip",
+    single_child: SingleChild | None = None,
     scale: Scale | None = None,
     progress: Progress = silent,
 ) -> OperatingPoint:
@@ -111,7 +111,8 @@ def select(
     below_label
         How to count an answer below its label: as the "label" or as "wrong".
     single_child
-        Whether nodes with one child are answers of their own: "skip" or "answer".
+        Whether nodes with one child are answers of their own: "skip" or "answer"; by default as the format of a
+        score file means, else "skip".
     scale
         The scale of plain likelihoods: "probability" (the default), "log" or "logit".
     progress
@@ -128,6 +129,7 @@ def select(
     >>> hr.select(h, q, ["cat"] * 15 + ["dog"] * 5, target=("recall", 0.6), guarantee="empirical").threshold
     0.599...
     """
+    usual: SingleChild = getattr(scores, "single_child", None) or "skip"
     order = Order.of(
         hierarchy,
         target=target,
@@ -140,7 +142,7 @@ def select(
         bounds=bounds,
         information=information,
         below_label=below_label,
-        single_child=single_child,
+        single_child=single_child or usual,
         by_group=groups is not None and groups is not False,
     )
     examples = gather(

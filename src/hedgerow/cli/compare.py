@@ -97,7 +97,7 @@ def compare(
     single = [Path(system) for system in systems if not is_many([system])]
     parts = [Path(part) for system in systems if is_pattern(system) for part in cluster.expand([system])]
     inside = [system / name for system in single for name in MEMBERS]
-    check_outputs(json_file, figure, inputs=(*single, *parts, *inside, tree))
+    check_outputs(json_file, figure, inputs=(*single, *parts, *inside, tree, *reading.files))
     draw = drawing(figure, rules)
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
     hierarchy = None if tree_file is None else tree_file.read()

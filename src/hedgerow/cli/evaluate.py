@@ -39,6 +39,7 @@ from hedgerow.cli.options import (
     is_many,
     local,
     name_of,
+    named_file,
     open_any_scores,
     reads_scores,
     with_temperature,
@@ -128,7 +129,7 @@ def evaluate(
     from hedgerow.show import print_evaluation, print_reliability
 
     many = is_many(scores) or any(given is not None for given in (state, bins, workers, scheduler))
-    inputs = (*local(scores), tree, data, reading.labels_file)
+    inputs = (*local(scores), tree, data, *reading.files, *named_file(temperature))
     check_outputs(json_file, figure, html, reliability, state, folder=output, members=MEMBERS, inputs=inputs)
     if output is not None:
         try_evaluation_folder(output)
@@ -170,9 +171,17 @@ def evaluate(
         *([] if information is Information.leaves else ["--information", information.value]),
         *([] if temperature is None else ["--temperature", f"{divided_by:g}"]),
     ]
-    again = [*tree_arguments, *reading.arguments, *options]
+    judged = [] if below_label is BelowLabel.label else ["--below-label", below_label.value]
+    again = [*tree_arguments, *reading.arguments, *options, *judged]
+    comparable = [
+        *tree_arguments,
+        *reading.arguments,
+        *options[: len(options) - 2 * (temperature is not None)],
+        *judged,
+    ]
     examples = [*scores, *([] if data is None else ["--data", str(data)])]
-    unlabelled = [*tree_arguments, *replace(reading, labels_file=None).arguments, *options]
+    known = replace(reading, labels_file=None, group_column=None, cluster_column=None)
+    unlabelled = [*tree_arguments, *known.arguments, *options]
     if calibration:
         print_reliability(calibration, Output())
     if reliability is not None:
@@ -185,7 +194,7 @@ def evaluate(
         predict=shlex.join([*examples, *unlabelled]),
         select=shlex.join([*examples, *again]),
         answers="'answers/*.csv'" if is_many(scores) else "answers.csv",
-        compare=shlex.join([*scores[:1], "OTHER", *again] if output is None else [str(output), "OTHER"]),
+        compare=shlex.join([*scores[:1], "OTHER", *comparable] if output is None else [str(output), "OTHER"]),
     )
     if output is not None:
         with bar("Saving", None):

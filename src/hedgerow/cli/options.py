@@ -396,6 +396,12 @@ class ScoreReading:
         }
 
     @property
+    def files(self) -> list[Path]:
+        """The files that these options name, which outputs must not overwrite."""
+        named = [self.labels_file, self.only, self.class_columns]
+        return [Path(name) for name in named if name is not None and Path(name).is_file()]
+
+    @property
     def arguments(self) -> list[str]:
         """What to write on the command line to read score files this way again."""
         written = {
@@ -549,6 +555,11 @@ def check_page(path: Path) -> None:
 def command_line() -> str:
     """Return the command as it was given, for the pages that it makes."""
     return shlex.join(["hedgerow", *sys.argv[1:]])
+
+
+def named_file(given: str | None) -> list[Path]:
+    """Return the file that an option names, if it names one."""
+    return [Path(given)] if given is not None and Path(given).is_file() else []
 
 
 def with_temperature(

@@ -29,6 +29,7 @@ from hedgerow.cli.options import (
     check_outputs,
     is_many,
     local,
+    named_file,
     open_any_scores,
     reads_scores,
     usual_single_child,
@@ -138,7 +139,9 @@ def predict(
     many = is_many(scores) or workers is not None or scheduler is not None
     files = local(scores)
     if not many:
-        check_outputs(output, json_file, inputs=(*files, tree, data, reading.labels_file, point))
+        check_outputs(
+            output, json_file, inputs=(*files, tree, data, point, *reading.files, *named_file(temperature))
+        )
     check_layout(output, layout.value, spreadsheet_safe)
     if point is None:
         answering_rule(tau, rule, information.value)  # refuses what makes no sense, before anything is read
@@ -146,6 +149,8 @@ def predict(
         raise ParameterError("A point has its own threshold: give --point without --tau and --rule.")
     if point is None and reading.group_column is not None:
         raise ParameterError("--groups is for operating points that depend on them: give --point FILE too.")
+    if point is not None and reading.single_child is not None:
+        raise ParameterError("A point knows what a node with one child is: leave out --single-child.")
     if point is not None and temperature is not None:
         raise ParameterError("A point divides the scores by its own temperature: leave out --temperature.")
     chosen = None if point is None else OperatingPoint.load(point)
@@ -158,8 +163,12 @@ def predict(
         tree_file = check_parts(scores, tree_file, data)
         single_child = usual_single_child(files, reading)
         answer = chosen or answering_rule(tau, rule, information.value, single_child)
-        written = _many(scores, output, json_file, answer, tree_file, reading, workers, scheduler, written_as)
-        print_written(written, str(output), [], Output(), single_child=single_child)
+        written = _many(
+            scores, output, json_file, answer, tree_file, reading, workers, scheduler, written_as, point
+        )
+        print_written(
+            written, str(output), [], Output(), single_child=chosen.single_child if chosen else single_child
+        )
     else:
         file = open_any_scores(files[0], tree_file, data, reading, labels=False)
         if chosen is None:
@@ -169,7 +178,8 @@ def predict(
         else:
             answers = PointAnswers(chosen, file)
             written = write_predictions(output, answers, answers.rule, progress=bar, **written_as)
-        print_written(written, str(output), file.warnings, Output(), single_child=file.single_child)
+        answered = chosen.single_child if chosen else file.single_child
+        print_written(written, str(output), file.warnings, Output(), single_child=answered)
     if json_file is not None:
         write_json(
             json_file,
@@ -193,13 +203,16 @@ def _many(
     workers: int | None,
     scheduler: str | None,
     written_as: dict[str, Any],
+    point: Path | None,
 ) -> Written:
     """Write the answers to every part; if parts fail, finish the others and end."""
     from hedgerow import cluster
 
     parts = cluster.expand(scores)
     outputs = [Path(path) for path in cluster.output_names(parts, str(output)).values()]
-    check_outputs(json_file, *outputs, folder=output.parent, inputs=(*local(scores), tree.path))
+    check_outputs(
+        json_file, *outputs, folder=output.parent, inputs=(*local(scores), tree.path, point, *reading.files)
+    )
     try:
         with connected(workers, scheduler) as client:
             return cluster.predict(

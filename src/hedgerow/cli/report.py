@@ -83,7 +83,7 @@ def report(
     from hedgerow.show import write_report
 
     inside = [system / name for system in systems for name in MEMBERS]
-    check_outputs(output, json_file, inputs=(*systems, *inside, tree, point, reading.labels_file))
+    check_outputs(output, json_file, inputs=(*systems, *inside, tree, point, *reading.files))
     check_page(output)
     from hedgerow.choose import OperatingPoint
     from hedgerow.show.page import PageModel, PagePoint

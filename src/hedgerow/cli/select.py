@@ -34,6 +34,7 @@ from hedgerow.cli.options import (
     is_many,
     is_run,
     local,
+    named_file,
     open_any_scores,
     reads_scores,
     with_temperature,
@@ -157,7 +158,7 @@ def select(
     from hedgerow.show import print_point
 
     files = local(scores)
-    check_outputs(output, json_file, inputs=(*files, tree, data, reading.labels_file))
+    check_outputs(output, json_file, inputs=(*files, tree, data, *reading.files, *named_file(temperature)))
     tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
     clusters, groups = reading.cluster_column is not None, reading.group_column is not None
     if is_many(scores):
@@ -198,6 +199,8 @@ def select(
     new = [scores[0], "--data", "NEW"] if is_run(files[0]) else [f"NEW{files[0].suffix}"]
     predict = shlex.join([*new, *again])
     print_point(explanation, Output(), output=shlex.quote(str(output)), predict=predict)
+    for warning in opened.warnings:
+        typer.echo(f"Warning: {warning}", err=True)
     typer.echo(f"The point is in {output}.", err=True)
     if json_file is not None:
         content = {key: value for key, value in point.to_dict().items() if key != "tree"}

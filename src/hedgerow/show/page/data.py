@@ -65,7 +65,7 @@ class PagePoint:
     promise: str
     """What it promises, in words."""
     threshold: float | None = None
-    """Its threshold; None if it has several, or answers by another rule, so that it is not on the curve."""
+    """Its threshold; None if it has several, another rule or a temperature, so that it is not on the curve."""
     scale: Scale = "probability"
     """The scale of the threshold."""
 
@@ -74,14 +74,14 @@ class PagePoint:
         """Return an operating point for the page of some evaluations, which must fit it."""
         for evaluation in evaluations:
             point.check_tree(evaluation.hierarchy)
-            for name in ("information", "below_label"):
+            for name in ("information", "below_label", "single_child"):
                 found, wanted = getattr(evaluation, name), getattr(point, name)
                 if not isinstance(found, str) or found != wanted:
                     raise ParameterError(
                         f"The point was chosen with {argument(name, wanted)}, and {evaluation.name} was evaluated "
                         f"with another setting. Evaluate the scores again, or choose the point again."
                     )
-        on_curve = point.by == "all" and point.rule == "threshold"
+        on_curve = point.by == "all" and point.rule == "threshold" and point.temperature == 1
         said = " ".join([*promises(point), meaning(point)])
         return cls(said, point.threshold if on_curve else None, point.scale)
 
