@@ -17,7 +17,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow import cli, infer
-from hedgerow.cli import options
+from hedgerow.cli import outputs
 from hedgerow.measure.evaluation import Evaluation
 from tests.make_scores import LEAVES, H, probabilities, save_npz, save_table
 from tests.measure.test_evaluation import FIGURES
@@ -448,10 +448,10 @@ def test_help_has_examples(verb: str, capsys: pytest.CaptureFixture[str]) -> Non
 def test_long_work_shows_a_bar_and_short_work_none(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[str] = []
     monkeypatch.setattr("rich.progress.Progress.start", lambda self: begun.append(self.tasks[0].description))
-    with options.bar("Reading scores", 3) as advance:
+    with outputs.bar("Reading scores", 3) as advance:
         advance(1)
     assert begun == []
-    with options.bar("Saving", None):
+    with outputs.bar("Saving", None):
         time.sleep(1.2)  # though no step is done
     assert begun == ["Saving"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from hedgerow.cli.options import command_line
+from hedgerow.cli.outputs import command_line
 from tests.cli.test_evaluate import hedgerow, place
 from tests.make_scores import H, save_table
 from tests.show.page.test_build import content

@@ -11,35 +11,26 @@ import typer
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
     BelowLabelOfFilesOption,
-    DisambiguateOption,
     FigureOption,
     InformationOfFilesOption,
     JsonOption,
-    NaOption,
-    Output,
-    RootOption,
     RulesOption,
     ScoreReading,
-    SeparatorOption,
-    TreeFile,
-    TreeFormatOption,
-    any_evaluation,
-    bar,
-    check_outputs,
-    drawing,
-    is_many,
-    reads_scores,
-    write_json,
+    TreeReading,
+    grouped_options,
 )
+from hedgerow.cli.outputs import Output, bar, check_outputs, drawing, write_json
 from hedgerow.cli.parts import (
     SchedulerOption,
     WorkersOption,
     connected,
     end_with_failures,
+    is_many,
     keywords,
     name_of_parts,
     parts_bar,
 )
+from hedgerow.cli.scores import any_evaluation
 from hedgerow.errors import ParameterError
 from hedgerow.files import is_pattern
 
@@ -55,9 +46,10 @@ class Against(StrEnum):
     epilog="Examples:\n\nhedgerow compare results/model-a results/model-b --figure curves.pdf\n\n"
     "hedgerow compare a.npz b.npz c.npz --tree tree.csv --against best --json comparison.json"
 )
-@reads_scores()
+@grouped_options()
 def compare(
     reading: ScoreReading,
+    tree_reading: TreeReading,
     systems: Annotated[
         list[str],
         typer.Argument(
@@ -70,11 +62,6 @@ def compare(
     tree: Annotated[
         Path | None, typer.Option("--tree", metavar="TREE", help="The tree, for score files.", show_default=False)
     ] = None,
-    tree_format: TreeFormatOption = None,
-    root: RootOption = "root",
-    separator: SeparatorOption = None,
-    disambiguate: DisambiguateOption = False,
-    na: NaOption = None,
     json_file: JsonOption = None,
     figure: FigureOption = None,
     rules: RulesOption = None,
@@ -99,7 +86,7 @@ def compare(
     inside = [system / name for system in single for name in MEMBERS]
     check_outputs(json_file, figure, inputs=(*single, *parts, *inside, tree, *reading.files))
     draw = drawing(figure, rules)
-    tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
+    tree_file = tree_reading.file(tree)
     hierarchy = None if tree_file is None else tree_file.read()
     # Pass on only what was given: a folder must agree with it, and a score file has defaults for the rest.
     given = {"information": information, "below_label": below_label, "single_child": reading.single_child}

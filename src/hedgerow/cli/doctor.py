@@ -8,20 +8,8 @@ from typing import Annotated
 import typer
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import (
-    DisambiguateOption,
-    JsonOption,
-    NaOption,
-    Output,
-    PrefixesOption,
-    RootOption,
-    ScoreReading,
-    SeparatorOption,
-    TreeFormatOption,
-    check_outputs,
-    reads_scores,
-    write_json,
-)
+from hedgerow.cli.options import JsonOption, ScoreReading, TreeReading, grouped_options
+from hedgerow.cli.outputs import Output, check_outputs, write_json
 from hedgerow.errors import as_options
 
 _NOT_TAKEN = (
@@ -41,9 +29,10 @@ _NOT_TAKEN = (
     "hedgerow doctor lineages.csv --tree-format lineages --labels labels.txt\n\n"
     "hedgerow doctor tree.csv --scores model.npz --json findings.json"
 )
-@reads_scores(without=_NOT_TAKEN)
+@grouped_options(without=_NOT_TAKEN)
 def doctor(
     reading: ScoreReading,
+    tree_reading: TreeReading,
     tree: Annotated[Path, typer.Argument(metavar="TREE", help="The tree.", show_default=False)],
     scores: Annotated[
         Path | None,
@@ -60,12 +49,6 @@ def doctor(
         Path | None,
         typer.Option(metavar="FILE", help='Display names to show: a JSON object {"n02084071": "dog"}.'),
     ] = None,
-    tree_format: TreeFormatOption = None,
-    root: RootOption = "root",
-    separator: SeparatorOption = None,
-    disambiguate: DisambiguateOption = False,
-    na: NaOption = None,
-    prefixes: PrefixesOption = None,
     json_file: JsonOption = None,
 ) -> None:
     """Describe a tree in plain words, and explain everything that is wrong with it.
@@ -78,15 +61,11 @@ def doctor(
     with as_options():
         diagnosis = examine(
             tree,
-            tree_format,
+            tree_reading.tree_format,
             scores,
             labels,
             titles,
-            root=root,
-            separator=separator,
-            disambiguate=disambiguate,
-            na=tuple(na or ()),
-            prefixes=prefixes,
+            **{name: value for name, value in tree_reading.keywords.items() if name != "format"},
             **{name: value for name, value in reading.keywords.items() if name not in _NOT_TAKEN},
         )
     diagnosis.print(Output())

@@ -14,47 +14,34 @@ from hedgerow.cli.options import (
     BelowLabel,
     BelowLabelOption,
     DataOption,
-    DisambiguateOption,
     FigureOption,
     ImagesOption,
     Information,
     InformationOption,
     JsonOption,
-    NaOption,
-    Output,
     PartsArgument,
-    RootOption,
     RulesOption,
     ScoreReading,
-    SeparatorOption,
     TemperatureOption,
     TreeFile,
-    TreeFormatOption,
     TreeOption,
-    bar,
-    check_outputs,
-    check_page,
-    command_line,
-    drawing,
-    is_many,
-    local,
-    name_of,
-    named_file,
-    open_any_scores,
-    reads_scores,
-    with_temperature,
-    write_json,
+    TreeReading,
+    grouped_options,
 )
+from hedgerow.cli.outputs import Output, bar, check_outputs, check_page, command_line, drawing, write_json
 from hedgerow.cli.parts import (
     SchedulerOption,
     WorkersOption,
     check_parts,
     connected,
     end_with_failures,
+    is_many,
     keywords,
+    local,
     name_of_parts,
     parts_bar,
 )
+from hedgerow.cli.scores import name_of, named_file, open_any_scores, with_temperature
 from hedgerow.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -68,17 +55,13 @@ if TYPE_CHECKING:
     "hedgerow evaluate 'scores/*.parquet' --tree tree.csv --workers 8 -o results/all\n\n"
     "hedgerow evaluate runs/quick --data new.npz"
 )
-@reads_scores()
+@grouped_options()
 def evaluate(
     reading: ScoreReading,
+    tree_reading: TreeReading,
     scores: PartsArgument,
     tree: TreeOption = None,
     data: DataOption = None,
-    tree_format: TreeFormatOption = None,
-    root: RootOption = "root",
-    separator: SeparatorOption = None,
-    disambiguate: DisambiguateOption = False,
-    na: NaOption = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="DIR", help="Save the evaluation in DIR.", show_default=False),
@@ -140,7 +123,7 @@ def evaluate(
     elif images is not None:
         raise ParameterError("--images is for the page: give --html FILE too.")
     draw = drawing(figure, rules)
-    tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
+    tree_file = tree_reading.file(tree)
     settings: dict[str, Any] = {"information": information.value, "below_label": below_label.value}
     calibration: dict[str, Reliability] = {}
     divided_by = 1.0

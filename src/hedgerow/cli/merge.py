@@ -8,16 +8,8 @@ from typing import Annotated
 import typer
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import (
-    FigureOption,
-    JsonOption,
-    Output,
-    RulesOption,
-    bar,
-    check_outputs,
-    drawing,
-    write_json,
-)
+from hedgerow.cli.options import FigureOption, JsonOption, RulesOption
+from hedgerow.cli.outputs import Output, bar, check_outputs, drawing, write_json
 
 
 @app.command(

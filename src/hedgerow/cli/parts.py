@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from hedgerow.errors import ParameterError
-from hedgerow.files import is_pattern
+from hedgerow.files import is_pattern, is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -37,6 +37,20 @@ SchedulerOption = Annotated[
         show_default=False,
     ),
 ]
+
+
+def is_many(scores: Sequence[str]) -> bool:
+    """Tell whether the arguments name several parts, or one that is not a local file or folder."""
+    return len(scores) > 1 or is_pattern(scores[0]) or is_remote(scores[0])
+
+
+def local(scores: Sequence[str]) -> list[Path]:
+    """Return the local files among the arguments, which outputs must not overwrite."""
+    if not is_many(scores):
+        return [Path(scores[0])]
+    from hedgerow.cluster import expand
+
+    return [Path(path) for path in expand([score for score in scores if not is_remote(score)])]
 
 
 def name_of_parts(scores: Sequence[str]) -> str:

@@ -11,40 +11,30 @@ import typer
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
     DataOption,
-    DisambiguateOption,
     Information,
     InformationOption,
     JsonOption,
-    NaOption,
-    Output,
     PartsArgument,
-    RootOption,
     ScoreReading,
-    SeparatorOption,
     TemperatureOption,
     TreeFile,
-    TreeFormatOption,
     TreeOption,
-    bar,
-    check_outputs,
-    is_many,
-    local,
-    named_file,
-    open_any_scores,
-    reads_scores,
-    usual_single_child,
-    with_temperature,
-    write_json,
+    TreeReading,
+    grouped_options,
 )
+from hedgerow.cli.outputs import Output, bar, check_outputs, write_json
 from hedgerow.cli.parts import (
     SchedulerOption,
     WorkersOption,
     check_parts,
     connected,
     end_with_failures,
+    is_many,
     keywords,
+    local,
     parts_bar,
 )
+from hedgerow.cli.scores import named_file, open_any_scores, usual_single_child, with_temperature
 from hedgerow.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -69,9 +59,10 @@ class As(StrEnum):
     "hedgerow predict 'scores/*.npz' --tree tree.csv --tau 0.8 -o 'answers/*.csv' --workers 4\n\n"
     "hedgerow predict runs/quick --data new.npz --tau 0.8 -o answers.csv",
 )
-@reads_scores(without=("cluster_column",))
+@grouped_options(without=("cluster_column",))
 def predict(
     reading: ScoreReading,
+    tree_reading: TreeReading,
     scores: PartsArgument,
     output: Annotated[
         Path,
@@ -108,11 +99,6 @@ def predict(
         ),
     ] = None,
     temperature: TemperatureOption = None,
-    tree_format: TreeFormatOption = None,
-    root: RootOption = "root",
-    separator: SeparatorOption = None,
-    disambiguate: DisambiguateOption = False,
-    na: NaOption = None,
     layout: Annotated[
         As,
         typer.Option(
@@ -154,7 +140,7 @@ def predict(
     if point is not None and temperature is not None:
         raise ParameterError("A point divides the scores by its own temperature: leave out --temperature.")
     chosen = None if point is None else OperatingPoint.load(point)
-    tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
+    tree_file = tree_reading.file(tree)
     written_as: dict[str, Any] = {"layout": layout.value, "spreadsheet_safe": spreadsheet_safe}
     answer: Any
     if many:

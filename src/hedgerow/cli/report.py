@@ -11,34 +11,25 @@ import typer
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
     BelowLabelOfFilesOption,
-    DisambiguateOption,
     ImagesOption,
     InformationOfFilesOption,
     JsonOption,
-    NaOption,
-    RootOption,
     ScoreReading,
-    SeparatorOption,
-    TreeFile,
-    TreeFormatOption,
-    any_evaluation,
-    bar,
-    check_outputs,
-    check_page,
-    command_line,
-    is_run,
-    reads_scores,
-    write_json,
+    TreeReading,
+    grouped_options,
 )
+from hedgerow.cli.outputs import bar, check_outputs, check_page, command_line, write_json
+from hedgerow.cli.scores import any_evaluation, is_run
 
 
 @app.command(
     epilog="Examples:\n\nhedgerow report results/model-a results/model-b -o report.html\n\n"
     "hedgerow report scores.npz --tree tree.csv --images photos -o report.html"
 )
-@reads_scores()
+@grouped_options()
 def report(
     reading: ScoreReading,
+    tree_reading: TreeReading,
     systems: Annotated[
         list[Path],
         typer.Argument(
@@ -53,11 +44,6 @@ def report(
     tree: Annotated[
         Path | None, typer.Option("--tree", metavar="TREE", help="The tree, for score files.", show_default=False)
     ] = None,
-    tree_format: TreeFormatOption = None,
-    root: RootOption = "root",
-    separator: SeparatorOption = None,
-    disambiguate: DisambiguateOption = False,
-    na: NaOption = None,
     point: Annotated[
         Path | None,
         typer.Option(
@@ -89,7 +75,7 @@ def report(
     from hedgerow.show.page import PageModel, PagePoint
 
     chosen = None if point is None else OperatingPoint.load(point)
-    tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
+    tree_file = tree_reading.file(tree)
     hierarchy = None if tree_file is None else tree_file.read()
     given = {"information": information, "below_label": below_label, "single_child": reading.single_child}
     options: dict[str, Any] = {name: option.value for name, option in given.items() if option is not None}

@@ -15,32 +15,19 @@ from hedgerow.cli.options import (
     BelowLabel,
     BelowLabelOption,
     DataOption,
-    DisambiguateOption,
     Information,
     InformationOption,
     JsonOption,
-    NaOption,
-    Output,
     PartsArgument,
-    RootOption,
     ScoreReading,
-    SeparatorOption,
     TemperatureOption,
-    TreeFile,
-    TreeFormatOption,
     TreeOption,
-    bar,
-    check_outputs,
-    is_many,
-    is_run,
-    local,
-    named_file,
-    open_any_scores,
-    reads_scores,
-    with_temperature,
-    write_json,
+    TreeReading,
+    grouped_options,
 )
-from hedgerow.cli.parts import check_parts
+from hedgerow.cli.outputs import Output, bar, check_outputs, write_json
+from hedgerow.cli.parts import check_parts, is_many, local
+from hedgerow.cli.scores import is_run, named_file, open_any_scores, with_temperature
 from hedgerow.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -71,9 +58,10 @@ class Family(StrEnum):
     "hedgerow select heldout.npz --tree tree.csv --target recall=0.6 -o point.json\n\n"
     "hedgerow select 'heldout/*.parquet' --tree tree.csv --target correct=0.95 -o point.json"
 )
-@reads_scores()
+@grouped_options()
 def select(
     reading: ScoreReading,
+    tree_reading: TreeReading,
     scores: PartsArgument,
     output: Annotated[
         Path,
@@ -140,11 +128,6 @@ def select(
         ),
     ] = None,
     temperature: TemperatureOption = None,
-    tree_format: TreeFormatOption = None,
-    root: RootOption = "root",
-    separator: SeparatorOption = None,
-    disambiguate: DisambiguateOption = False,
-    na: NaOption = None,
     json_file: JsonOption = None,
     information: InformationOption = Information.leaves,
     below_label: BelowLabelOption = BelowLabel.label,
@@ -159,7 +142,7 @@ def select(
 
     files = local(scores)
     check_outputs(output, json_file, inputs=(*files, tree, data, *reading.files, *named_file(temperature)))
-    tree_file = TreeFile.given(tree, tree_format, root, separator, disambiguate, na)
+    tree_file = tree_reading.file(tree)
     clusters, groups = reading.cluster_column is not None, reading.group_column is not None
     if is_many(scores):
         tree_file = check_parts(scores, tree_file, data)

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import JsonOption, Output, check_outputs, explaining_interrupts, write_json
+from hedgerow.cli.options import JsonOption
+from hedgerow.cli.outputs import Output, check_outputs, explaining_interrupts, write_json
 
 
 @app.command(

@@ -10,19 +10,8 @@ import typer
 from rich.text import Text
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import (
-    DisambiguateOption,
-    JsonOption,
-    NaOption,
-    Output,
-    PrefixesOption,
-    RootOption,
-    SeparatorOption,
-    TreeFile,
-    TreeFormatOption,
-    check_outputs,
-    write_json,
-)
+from hedgerow.cli.options import JsonOption, TreeFile, TreeReading, grouped_options
+from hedgerow.cli.outputs import Output, check_outputs, write_json
 from hedgerow.errors import counted, options
 from hedgerow.files import is_special
 from hedgerow.tree import Hierarchy
@@ -35,7 +24,9 @@ _CALLED = {"rank": "ranks", "title": "titles", "aliases": "aliases"}
     "hedgerow tree Taxon.tsv --tree-format darwin-core --clade Mammalia --ranks order,family,genus,species "
     "-o mammals.csv --to lineages\n\nhedgerow tree hs.csv --tree-format codes --prefixes 2,4,6 -o hs.json"
 )
+@grouped_options()
 def tree(
+    tree_reading: TreeReading,
     source: Annotated[
         Path,
         typer.Argument(metavar="SOURCE", help="The tree: a file, or the folder of a taxdump.", show_default=False),
@@ -72,12 +63,6 @@ def tree(
             show_default="by extension",
         ),
     ] = None,
-    tree_format: TreeFormatOption = None,
-    root: RootOption = "root",
-    separator: SeparatorOption = None,
-    disambiguate: DisambiguateOption = False,
-    na: NaOption = None,
-    prefixes: PrefixesOption = None,
     json_file: JsonOption = None,
 ) -> None:
     """Read a tree in any format, cut it down to what is needed, and write it in any format."""
@@ -92,10 +77,10 @@ def tree(
     )
 
     check_outputs(output, json_file, inputs=(source, keep))
-    read_as, target = format_of(source, tree_format), writable(output, to)
+    read_as, target = format_of(source, tree_reading.tree_format), writable(output, to)
     names = None if keep is None else read_names(keep)
     kept_ranks = None if ranks is None else [rank.strip() for rank in ranks.split(",") if rank.strip()]
-    whole = TreeFile(source, tree_format, root, separator, disambiguate, tuple(na or ()), prefixes).read()
+    whole = TreeFile(source, tree_reading).read()
     if names is not None and keep is not None:
         unknown = unknown_names(whole, names)
         if unknown and json_file is not None:

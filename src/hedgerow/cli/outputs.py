@@ -1,0 +1,163 @@
+"""What verbs write: findings, files, figures, and how far they are."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import typer
+from rich.console import Console
+
+from hedgerow.errors import FileError, ParameterError
+from hedgerow.files import atomic_write, is_special, try_file, try_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+_INTERRUPTED = 130  # as shells count it
+
+
+@final
+class Output(Console):
+    """Where findings are printed. If the reader stops early, as with `| head`, files are still written."""
+
+    def on_broken_pipe(self) -> None:
+        """Discard the rest of the output."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Write the findings of a verb as JSON."""
+    with atomic_write(path) as file:
+        json.dump(data, file, ensure_ascii=False, indent=2)
+        file.write("\n")
+
+
+def check_page(path: Path) -> None:
+    """Refuse a page that is not to be an HTML file, or that cannot be made, before a long computation."""
+    from hedgerow.show import require_report
+
+    if path.suffix.lower() not in (".html", ".htm") and not is_special(path):
+        raise ParameterError(f"{path}: a page is written as .html.")
+    require_report()
+
+
+def command_line() -> str:
+    """Return the command as it was given, for the pages that it makes."""
+    return shlex.join(["hedgerow", *sys.argv[1:]])
+
+
+def check_outputs(
+    *files: Path | None,
+    folder: Path | None = None,
+    members: Sequence[str] = (),
+    inputs: Sequence[Path | None],
+) -> None:
+    """Refuse outputs that could not be written after a long computation, or that would overwrite an input.
+
+    Parameters
+    ----------
+    files, folder
+        What will be written, if requested; the folder is written first.
+    members
+        Names of the files in the folder, which no other output may use.
+    inputs
+        What is read.
+    """
+    outputs = [path for path in files if path is not None]
+    inside = [] if folder is None else [folder / name for name in members]
+    for path in [*outputs, *inside]:
+        for given in inputs:
+            if given is not None and path.exists() and given.exists() and path.samefile(given):
+                raise FileError(
+                    f"{path} would overwrite {given}, which is an input. Give the output another name."
+                )
+    taken: set[Path] = set()
+    for path in [*inside, *outputs, *([] if folder is None else [folder])]:
+        place = path.resolve()
+        if place in taken and not is_special(path):
+            raise FileError(f"{path} is named for two outputs. Give each output its own name.")
+        taken.add(place)
+    made: set[Path] = set()  # folders that will exist by the time they are needed
+    if folder is not None:
+        try_folder(folder)
+        made = {place for place in (folder.resolve(), *folder.resolve().parents) if not place.exists()}
+    for path in outputs:
+        if path.resolve() in made:
+            raise FileError(f"{path} will be a folder, needed for {folder}. Give the output another name.")
+        if path.resolve().parent not in made:
+            try_file(path)
+
+
+def drawing(path: Path | None, rules: str | None) -> Callable[[Sequence[Any]], None]:
+    """Return the function that draws the figure; without matplotlib, print a notice and draw nothing."""
+    marked = _rules(rules)
+    if path is None:
+        if rules is not None:
+            raise ParameterError("--rules chooses what to mark in a figure: give --figure FILE too.")
+        return lambda _: None
+    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise ParameterError(f"{path}: figures are written as .png, .pdf or .svg.")
+    try:
+        from hedgerow.show.figures import OperatingCurveDisplay
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != "matplotlib":
+            raise
+        notice = "No figure is drawn: it needs matplotlib. Install it with: pip install 'hedgerow[plot]'"
+        Console(stderr=True).print(notice, style="yellow", markup=False)
+        return lambda _: None
+
+    def draw(evaluations: Sequence[Any]) -> None:
+        OperatingCurveDisplay.from_evaluations(evaluations).save(path, rules=marked)
+        typer.echo(f"The figure is in {path}.", err=True)
+
+    return draw
+
+
+def _rules(given: str | None) -> tuple[str, ...]:
+    """Return the rules that --rules names."""
+    from hedgerow.infer import RULES
+    from hedgerow.show import DEFAULT_RULES
+
+    if given is None or given == "none":
+        return DEFAULT_RULES if given is None else ()
+    named = tuple(name.strip().replace("-", "_") for name in given.split(","))
+    for name in named:
+        if name not in RULES:
+            known = ", ".join(rule.replace("_", "-") for rule in RULES)
+            raise ParameterError(f"--rules: there is no rule {name!r}. Choose from {known}; or 'none'.")
+    return named
+
+
+@contextmanager
+def bar(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar for work that takes longer than a second."""
+    from hedgerow.show import live_bar
+
+    progress = live_bar(Console(stderr=True))
+    task = progress.add_task(what, total=total)
+    waiting = threading.Timer(1, progress.start)
+    waiting.start()
+    try:
+        yield lambda steps: progress.advance(task, steps)
+    finally:
+        waiting.cancel()
+        waiting.join()
+        progress.stop()
+
+
+@contextmanager
+def explaining_interrupts(kept: str) -> Iterator[None]:
+    """When the work is interrupted, say what is kept and how to continue."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(f"Interrupted. {kept}", err=True)
+        raise typer.Exit(_INTERRUPTED) from None
