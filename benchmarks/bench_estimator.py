@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 from sklearn import datasets, model_selection
+from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
@@ -78,13 +79,16 @@ def tasks(folder: Path, found: dict[str, bool], full: bool) -> dict[str, tuple[h
     if found["clinc150"]:
         dense = made["clinc150"] = clinc150(folder / "clinc150")
         made["clinc150, 5 a class"] = few(*dense, 5)
+        made["clinc150, 20 a class"] = few(*dense, 20)
         made["clinc150, half coarse"] = coarse(*dense)
         made["clinc150, TF-IDF"] = clinc150_text(folder / "clinc150")
     if full:
         made["4,000 leaves"] = many_leaves()
         made["glyphs"] = glyphs()
+        made["glyphs, PCA"] = principal(*made["glyphs"])
         if found["omniglot"]:
             made["omniglot"] = omniglot(folder / "omniglot")
+            made["omniglot, PCA"] = principal(*made["omniglot"])
     return made
 
 
@@ -138,6 +142,12 @@ def coarse(h: hr.Hierarchy, train: Split, test: Split) -> tuple[hr.Hierarchy, Sp
     node = h.indices(train[1])
     higher = np.random.default_rng(0).random(len(node)) < 0.5
     return h, (train[0], h.names[np.where(higher, h.parent[node], node)]), test
+
+
+def principal(h: hr.Hierarchy, train: Split, test: Split) -> tuple[hr.Hierarchy, Split, Split]:
+    """The first 128 principal components of the training part."""
+    components = PCA(128, svd_solver="randomized", random_state=0).fit(train[0])
+    return h, *((components.transform(X).astype(np.float32), y) for X, y in (train, test))  # type: ignore[return-value]
 
 
 def small(name: str) -> tuple[hr.Hierarchy, Split, Split]:

@@ -66,7 +66,22 @@ def test_rare_labels_are_held_out_as_often_as_others() -> None:
 def test_the_path(aps: list[float], chosen: int, tried: int) -> None:
     values = iter(aps)
 
-    best, path = penalty.relax(lambda _: next(values), 1.0)
+    best, path = penalty.relax(lambda _: next(values), 1.0, examples=10_000)
     assert path["C"] == [4.0**i for i in range(tried)]
     assert path["AP"] == aps[:tried]
+    assert best == 4.0**chosen
+
+
+@pytest.mark.parametrize(
+    ("examples", "chosen"),
+    [
+        (100, 0),  # the standard error at 0.9 is 3 points,
+        (400, 1),  # 1.5 points,
+        (10_000, 2),  # and 0.3 points
+    ],
+)
+def test_the_strongest_penalty_within_a_standard_error(examples: int, chosen: int) -> None:
+    values = iter([0.875, 0.89, 0.9, 0.89, 0.88])
+
+    best, _ = penalty.relax(lambda _: next(values), 1.0, examples)
     assert best == 4.0**chosen

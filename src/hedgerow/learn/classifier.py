@@ -66,9 +66,9 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Widths of hidden layers; none is a linear model.
     C
         Inverse strength of the L2 penalty, as in scikit-learn's LogisticRegression on features whose mean squared
-        norm is 1. "auto" chooses the one with the best AP on held-out examples, then fits all of them. Where
-        too little can be held out (20 examples), and in `partial_fit`, it is 20, or 300 / examples a
-        label if that is more.
+        norm is 1. "auto" chooses the smallest whose AP on held-out examples is within a standard error of the
+        best, then fits all of them. Where too little can be held out (20 examples), and in `partial_fit`, it is
+        20, or 300 / examples a label if that is more.
     class_weight
         "balanced", or a weight for each label as it stands in `y` (1 for those not named).
     operating_point
@@ -434,7 +434,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 curve.update(q, node[held_out], classes=self.hierarchy_.names)
             return curve.compute().summary()["AP"]
 
-        self.C_, self.path_ = penalty.relax(score, first)
+        self.C_, self.path_ = penalty.relax(score, first, sum(len(held_out) for _, held_out in splits))
 
     def _rate(self) -> float:
         return self.learning_rate or (_HIDDEN_RATE if len(self.hidden) else _LINEAR_RATE)

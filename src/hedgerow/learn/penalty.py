@@ -1,11 +1,13 @@
 """How strong a penalty: from strong to weak, until examples that were held out are answered no better.
 
-The score is AP, which asks both for right answers and for specific ones. A stronger penalty hedges more, also on
-classes that nobody has seen: the path stops where a weaker one brings nothing.
+The score is AP, which asks both for right answers and for specific ones. Of values that score alike, up to one
+standard error, the strongest penalty is chosen: it hedges more, also on classes that nobody has seen, and later
+values of a path have an advantage, since each goes on from what the one before learnt.
 """
 
 from __future__ import annotations
 
+import math
 import zlib
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -81,7 +83,7 @@ def no_path() -> Path:
     return {"C": [], "AP": []}
 
 
-def relax(score: Callable[[float], float], first: float) -> tuple[float, Path]:
+def relax(score: Callable[[float], float], first: float, examples: int) -> tuple[float, Path]:
     """Try one C after the other, from strong penalties to weak ones, until they are no better.
 
     Parameters
@@ -90,20 +92,27 @@ def relax(score: Callable[[float], float], first: float) -> tuple[float, Path]:
         AP of the held-out examples; called with ascending values, so that it can go on from the one before.
     first
         Where to begin.
+    examples
+        Number of held-out examples, on which the standard error of AP depends.
 
     Returns
     -------
     C, path
-        The best value, the smallest among equals, and what was tried.
+        The smallest value whose AP is within a standard error of the best, and what was tried.
     """
     path = no_path()
     for i in range(_LONGEST):
         path["C"].append(first * FACTOR**i)
         path["AP"].append(score(path["C"][-1]))
-        best = int(np.argmax(np.array(path["AP"]) >= max(path["AP"]) - _ROUNDING))
-        if i - best >= _PATIENCE:
+        if i - _first_within(_ROUNDING, path["AP"]) >= _PATIENCE:
             break
-    return path["C"][best], path
+    best = max(path["AP"])
+    return path["C"][_first_within(math.sqrt(max(best * (1 - best), 0) / examples), path["AP"])], path
+
+
+def _first_within(margin: float, values: list[float]) -> int:
+    """Return the place of the first value that is at most so far below the greatest."""
+    return int(np.argmax(np.array(values) >= max(values) - margin))
 
 
 def _digests(features: Any, label: Indices) -> NDArray[np.int64]:

@@ -229,7 +229,8 @@ class Solver:
         self.parameters = list(network.parameters())
         self.columns = None if columns is None else columns.to(self.parameters[0].device)
         rates = [schedule.learning_rate / math.sqrt(len(w)) for w in network.weights]
-        rates += [schedule.learning_rate / 10] * len(network.biases)
+        # As fast as scores may move: with many classes biases must fall far before weights tell classes apart.
+        rates += [schedule.learning_rate] * len(network.biases)
         self.momentum = Momentum(self.parameters, rates)
         if state is not None:
             self.momentum.load(state)
