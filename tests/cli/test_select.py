@@ -109,6 +109,33 @@ def test_columns_of_clusters_and_groups(folder: Path) -> None:
     run("predict", "usual.csv", "--tree", "tree.csv", "--point", "p.json", "-o", "a.csv")
 
 
+def test_groups_in_the_file_of_labels(folder: Path) -> None:
+    table = pd.read_csv("scores.csv").assign(id=[f"e{i}" for i in range(400)])
+    about = pd.DataFrame({"id": table["id"], "label": table.pop("label"), "camera": ["north", "south"] * 200})
+    table.to_csv("plain.csv", index=False)
+    about.to_csv("about.csv", index=False)
+    about.drop(columns="label").to_csv("cameras.csv", index=False)
+    where = ["--tree", "tree.csv", "--groups", "camera"]
+    said = run(
+        "select", "plain.csv", *where, "--labels", "about.csv", "--target", "correct=0.8", "-o", "point.json"
+    )
+    assert "--labels NEW-GROUPS.csv" in said
+    run("predict", "plain.csv", *where, "--labels", "cameras.csv", "--point", "point.json", "-o", "answers.csv")
+    run(
+        "select",
+        "more.parquet",
+        *where,
+        "--target",
+        "correct=0.8",
+        "-o",
+        "p.json",
+        "--class-columns",
+        ",".join(LEAVES),
+    )
+    run("predict", "more.parquet", *where, "--point", "p.json", "-o", "a.csv", "--class-columns", ",".join(LEAVES))
+    assert pd.read_csv("answers.csv")["prediction"].tolist() == pd.read_csv("a.csv")["prediction"].tolist()
+
+
 def test_unused_clusters_are_a_warning(folder: Path) -> None:
     said = run("select", "usual.csv", "--tree", "tree.csv", "--target", "correct=0.8", "-o", "p.json")
     assert "Warning: The examples are in clusters, which are not used" in said

@@ -61,6 +61,28 @@ def test_groups_and_clusters_may_be_with_the_labels(columns: Any, tmp_path: Path
     assert known == {"a": ("south", "2"), "c": ("north", "1")}
 
 
+def test_groups_alone_keep_every_example(tmp_path: Path) -> None:
+    about = written(tmp_path / "sites.csv", "id,site\nc,north\na,south\nx,south\n")
+    opened = hr.open_scores(
+        written(tmp_path / "long.csv", LONG), H, labels=False, labels_file=about, group_column="site"
+    )
+    groups: dict[str, str] = {}
+    for block in opened:
+        assert block.labels is None
+        assert block.ids is not None
+        assert block.groups is not None
+        groups |= dict(zip(block.ids.tolist(), block.groups.tolist(), strict=True))
+    assert groups == {"a": "south", "b": "", "c": "north"}
+    assert opened.warnings == [f"1 example is not in {about}."]
+
+
+def test_labels_of_other_parts_are_no_remark(tmp_path: Path) -> None:
+    labels = written(tmp_path / "labels.csv", "id,label\na,cod\nb,eel\nc,wren\nx,cod\n")
+    scores = written(tmp_path / "long.csv", LONG)
+    assert joined(scores, labels)[1] == [f"1 label in {labels} is for an id not in {scores}: 'x'."]
+    assert joined(scores, labels, part=True) == ({"a": "cod", "b": "eel", "c": "wren"}, [])
+
+
 def test_what_is_left_over_is_counted_and_named(tmp_path: Path) -> None:
     labels = written(tmp_path / "labels.csv", "id,label\nb,eel\nx,cod\ny,cod\n")
     scores = written(tmp_path / "long.csv", LONG)

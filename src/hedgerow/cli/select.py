@@ -147,7 +147,9 @@ def select(
     if is_many(scores):
         tree_file = check_parts(scores, tree_file, data)
         hierarchy = tree_file.read()
-        opened: Scores = ChainedScores([open_scores(path, hierarchy, **reading.keywords) for path in files])
+        opened: Scores = ChainedScores(
+            [open_scores(path, hierarchy, part=True, **reading.keywords) for path in files]
+        )
     else:
         opened = open_any_scores(files[0], tree_file, data, reading, labels=True)
     plain = replace(reading, group_column=None, cluster_column=None)
@@ -173,9 +175,10 @@ def select(
     answers = choose.answers_of(point, examples)
     if answers is None:
         answers = choose.predictions(point, opened)
+    groups_file = Path("NEW-GROUPS.csv") if groups and reading.labels_file is not None else None
     again = [
         *([] if tree_file is None else tree_file.arguments),
-        *replace(plain, group_column=reading.group_column, labels_file=None).arguments,
+        *replace(plain, group_column=reading.group_column, labels_file=groups_file).arguments,
     ]
     explanation = choose.describe(order, examples, point, answers)
     point.save(output)

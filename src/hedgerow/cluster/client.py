@@ -11,8 +11,10 @@ from hedgerow.errors import ParameterError, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
 _PATIENCE = 10  # seconds
+_ENVIRONMENT = "distributed.nanny.pre-spawn-environ"
 
 
 @contextmanager
@@ -42,6 +44,7 @@ def connect(*, workers: int | None = None, scheduler: str | None = None) -> Iter
     distributed = _distributed()
     if scheduler is None:
         with (
+            _usual_memory(),
             distributed.LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,
@@ -56,6 +59,19 @@ def connect(*, workers: int | None = None, scheduler: str | None = None) -> Iter
     with _client_of(distributed, scheduler) as client:
         check_workers(client)
         yield client
+
+
+def _usual_memory() -> AbstractContextManager[Any]:
+    """Keep Dask from setting how much freed memory its workers hold on to.
+
+    Its setting gives every array that is freed back to the system, and the next one needs fresh pages, which takes
+    two or three times as long where work goes through blocks of a few megabytes.
+    """
+    import dask
+
+    environment = dict(dask.config.get(_ENVIRONMENT))
+    environment.pop("MALLOC_TRIM_THRESHOLD_", None)
+    return dask.config.set({_ENVIRONMENT: environment})
 
 
 def _distributed() -> Any:

@@ -60,11 +60,11 @@ class FileSource(Source):
         """Open the file with a tree."""
         some: dict[str, Any] = {} if self.row_groups is None else {"row_groups": self.row_groups}
         if not is_remote(self.path):
-            yield open_scores(self.path, hierarchy, labels=labels, **self.reading, **some)
+            yield open_scores(self.path, hierarchy, labels=labels, part=True, **self.reading, **some)
             return
         with _local_copy(self.path) as copy:
             try:
-                yield open_scores(copy, hierarchy, labels=labels, **self.reading, **some)
+                yield open_scores(copy, hierarchy, labels=labels, part=True, **self.reading, **some)
             except HedgerowError as error:
                 raise type(error)(str(error).replace(copy, self.path)) from error
 

@@ -46,6 +46,10 @@ class LabelFile:
         The columns of groups and clusters, which may also be here; by default `group` and `cluster`.
     outside
         Labels that are not in the tree; the example is then labelled with what is above them, or the root.
+    labels
+        Whether labels are needed. If not, only groups and clusters are read, and no example is left out.
+    part
+        Whether the scores are one part of several: then labels of other parts are not worth a remark.
     """
 
     def __init__(
@@ -59,7 +63,10 @@ class LabelFile:
         group_column: str | None = None,
         cluster_column: str | None = None,
         outside: Sequence[str] = (),
+        labels: bool = True,
+        part: bool = False,
     ) -> None:
+        self._part = part
         self.path = os.fspath(path)
         table = _opened(self.path, delimiter)
         ids = table.texts(_column(table, [id_column, *_IDS], "ids"))
@@ -72,8 +79,10 @@ class LabelFile:
             if name in table.columns
         }
         """What else the file says of each id: `groups` and `clusters`."""
-        lineages = _lineages(table, label_column)
-        self._nodes = self._bound(hierarchy, lineages, Binder(hierarchy, [o for o in outside if o != ANYTHING]))
+        self._nodes: Indices | None = None
+        if labels:
+            binder = Binder(hierarchy, [name for name in outside if name != ANYTHING])
+            self._nodes = self._bound(hierarchy, _lineages(table, label_column), binder)
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -100,7 +109,8 @@ class LabelFile:
     def joined(self, blocks: Iterator[Block], path: str, remarks: list[str]) -> Iterator[Block]:
         """Yield the blocks of a file with labels, without the examples that have none.
 
-        What is left over on either side is counted and named in `remarks` at the end.
+        What is left over on either side is counted and named in `remarks` at the end. If labels are not needed,
+        every example is kept, and the group of one that is not there is ''.
         """
         used = np.zeros(len(self._ids), dtype=bool)
         unlabelled: list[str] = []
@@ -116,21 +126,28 @@ class LabelFile:
             used[place[found]] = True
             without += int((~found).sum())
             unlabelled += block.ids[~found][: _SHOWN - len(unlabelled)].tolist()
-            if found.any():
+            if self._nodes is None:
+                known: dict[str, Any] = {
+                    key: np.where(found, values[place], "") for key, values in self.about.items()
+                }
+                yield replace(block, **known)
+            elif found.any():
                 place = place[found]
-                known: dict[str, Any] = {key: values[place] for key, values in self.about.items()}
+                known = {key: values[place] for key, values in self.about.items()}
                 yield replace(block if found.all() else block.taken(found), labels=self._nodes[place], **known)
         if not used.any():
             raise ScoreError(
                 f"No id of {path} is in {self.path}. The former has {some(unlabelled, 2)}, the latter "
                 f"{some(self._ids, 2)}. Write them alike."
             )
-        if without:
+        if without and self._nodes is None:
+            remarks.append(f"{counted(without, 'example is', 'examples are')} not in {self.path}.")
+        elif without:
             remarks.append(
                 f"{counted(without, 'example has', 'examples have')} no label in {self.path} and "
                 f"{'is' if without == 1 else 'are'} left out: {_some(unlabelled, without)}."
             )
-        if not used.all():
+        if not used.all() and not self._part and self._nodes is not None:
             left = np.flatnonzero(~used)
             remarks.append(
                 f"{counted(len(left), 'label', 'labels')} in {self.path} "

@@ -145,6 +145,7 @@ def open_scores(
     cluster_column: str | None = None,
     block_rows: int | None = None,
     row_groups: range | None = None,
+    part: bool = False,
 ) -> ScoreFile:
     r"""Open a score file and bind its classes to the nodes of a tree, by name.
 
@@ -201,6 +202,8 @@ def open_scores(
         Rows to read at a time; by default as many as take some 30 MB.
     row_groups
         Of a Parquet file, read only these row groups.
+    part
+        Whether the file is one part of several, all of whose labels are in the file of labels.
 
     Examples
     --------
@@ -218,7 +221,7 @@ def open_scores(
     if isinstance(outside, str):
         raise ParameterError(f"outside must be a list of names, not the text {outside!r}.")
     label_file = None
-    if labels and labels_file is not None:
+    if labels_file is not None and (labels or group_column is not None):
         label_file = LabelFile(
             labels_file,
             hierarchy,
@@ -228,6 +231,8 @@ def open_scores(
             group_column=group_column,
             cluster_column=cluster_column,
             outside=outside,
+            labels=labels,
+            part=part,
         )
     elsewhere = {} if label_file is None else label_file.about
     names = ColumnNames(

@@ -40,6 +40,8 @@ def print_point(explanation: Explanation, console: Console, *, output: str, pred
         The arguments of the command in the advice at the end, quoted for a shell.
     """
     point = explanation.point
+    for note in point.notes:
+        console.print(Text(f"Warning: {note}\n", style="yellow"))
     for line in promises(point):
         console.print(Text(line, style="bold"))
     console.print(Text(f"{meaning(point)}\n"))
@@ -47,8 +49,6 @@ def print_point(explanation: Explanation, console: Console, *, output: str, pred
     _print_thresholds(point, console)
     _print_alternatives(explanation, console)
     _print_shortened(explanation, console)
-    for note in point.notes:
-        console.print(Text(f"Warning: {note}\n", style="yellow"))
     step = f"hedgerow predict {predict} --point {output} -o answers.csv"
     console.print(Text(f"Next: answer new examples with this point:\n  {step}", style="bold"), soft_wrap=True)
 
