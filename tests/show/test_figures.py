@@ -438,13 +438,12 @@ def test_reliability_is_drawn_bin_by_bin() -> None:
     for depth, ax in enumerate(figure.axes):
         diagonal, *drawn = lines(ax)
         assert np.asarray(diagonal.get_xydata()).tolist() == [[0, 0], [1, 1]]
-        for line, each in zip(drawn, found.values(), strict=True):
+        for line, points, each in zip(drawn, ax.collections, found.values(), strict=True):
             some = each.count[depth] > 0
-            np.testing.assert_allclose(
-                np.asarray(line.get_xydata()),
-                np.stack([each.confidence[depth], each.right[depth]], axis=1)[some]
-                / each.count[depth][some, None],
-            )
-        assert len({line.get_marker() for line in drawn}) == 2
+            sums = np.stack([each.confidence[depth], each.right[depth]], axis=1)[some]
+            np.testing.assert_allclose(np.asarray(line.get_xydata()), sums / each.count[depth][some, None])
+            np.testing.assert_array_equal(np.asarray(points.get_offsets()), np.asarray(line.get_xydata()))
+            assert np.argmax(points.get_sizes()) == np.argmax(each.count[depth][some])  # type: ignore[attr-defined]
+    assert len({entry.get_marker() for entry in figure.legends[0].get_lines()}) == 2
     with pytest.raises(ParameterError, match="nothing to draw"):
         reliability_figure({})

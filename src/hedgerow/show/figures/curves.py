@@ -111,6 +111,9 @@ class OperatingCurveDisplay:
             raise ParameterError("There is nothing to draw: give at least one system.")
         self.systems = tuple(systems)
 
+    def __repr__(self) -> str:
+        return f"OperatingCurveDisplay({', '.join(repr(system.name) for system in self.systems)})"
+
     @classmethod
     def from_curves(
         cls,

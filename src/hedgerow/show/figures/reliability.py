@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from hedgerow.errors import ParameterError
 from hedgerow.show.figures.style import COLOURS, MARKERS, literal
@@ -20,13 +22,14 @@ if TYPE_CHECKING:
 
 _PANEL = 1.65  # inches, width and height
 _TICKS = (0, 0.5, 1)
+_SMALLEST, _LARGEST = 3, 40  # square points: a bin with hardly any answer, and one with all of them
 
 
 def reliability_figure(found: Mapping[str, Reliability], *, columns: int = 4) -> Figure:
     """Return a figure of confidence against accuracy, one panel per depth, for one or several versions of scores.
 
-    A point is a bin of answers with similar confidence; on the diagonal, confidence is as high as accuracy. The
-    figure is drawn for print at its own size: two columns of panels are as wide as one column of a paper.
+    A point is a bin of answers with similar confidence, and its area shows how many they are; on the diagonal,
+    confidence is as high as accuracy. Two columns of panels are as wide as one column of a paper.
 
     Parameters
     ----------
@@ -62,22 +65,24 @@ def reliability_figure(found: Mapping[str, Reliability], *, columns: int = 4) ->
             ax.tick_params(labelbottom=True)  # nothing is below it
     figure.supxlabel("Confidence", fontsize="small")
     figure.supylabel("Share that is right", fontsize="small")
-    handles, names = panels[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside upper center", ncols=len(found), fontsize="small", frameon=False)
+    entries = [
+        Line2D([], [], linewidth=1, color=colour, marker=marker, markersize=4, label=literal(name))
+        for name, colour, marker in zip(found, cycle(COLOURS), cycle(MARKERS), strict=False)
+    ]
+    figure.legend(handles=entries, loc="outside upper center", ncols=len(found), fontsize="small", frameon=False)
     return figure
 
 
 def _draw(ax: Axes, depth: int, found: Mapping[str, Reliability]) -> None:
     """Draw the bins of one depth."""
     ax.plot([0, 1], [0, 1], color="0.7", linewidth=1)
-    for number, (name, each) in enumerate(found.items()):
+    for each, colour, marker in zip(found.values(), cycle(COLOURS), cycle(MARKERS), strict=False):
         there = each.count[depth] > 0
         count = each.count[depth][there]
-        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
         x, y = each.confidence[depth][there] / count, each.right[depth][there] / count
-        ax.plot(
-            x, y, marker=marker, markersize=3.5, linewidth=1.2, color=colour, label=literal(name), clip_on=False
-        )
+        ax.plot(x, y, linewidth=0.8, color=colour)
+        area = _SMALLEST + (_LARGEST - _SMALLEST) * count / count.sum()
+        ax.scatter(x, y, s=area, marker=marker, color=colour, linewidths=0, zorder=3, clip_on=False)
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xticks=_TICKS, yticks=_TICKS)
     ax.set_title(f"depth {depth + 1}", fontsize="small")
     ax.tick_params(labelsize="x-small")

@@ -101,6 +101,9 @@ class TreeDisplay:
         self.hierarchy = hierarchy
         self.examples, self.right, self.stops = counts
 
+    def __repr__(self) -> str:
+        return f"TreeDisplay({counted(len(self.hierarchy), 'node', 'nodes')}, {self.examples[0]:,} examples)"
+
     @classmethod
     def from_answers(
         cls,
@@ -262,8 +265,8 @@ def _write_names(ax: Axes, hierarchy: Hierarchy, layout: _Layout) -> None:
     if figure is not None:
         figure.draw_without_rendering()  # only now is it known how long the branches are
     column = ax.transData.transform([[1, 0], [0, 0]])[:, 0]
-    room = (column[0] - column[1]) / ax.figure.dpi * 72 - 4
+    room = (column[0] - column[1]) / ax.figure.dpi * 72 - _LARGEST_DOT
     above: Any = {"textcoords": "offset points", "fontsize": _INNER_NAME, "va": "bottom"}
     for node in np.flatnonzero(~hierarchy.is_leaf)[1:]:
         if TextPath((0, 0), names[node], size=_INNER_NAME).get_extents().width <= room:
-            ax.annotate(names[node], (layout.x[hierarchy.parent[node]], layout.y[node]), (2.5, 1), **above)
+            ax.annotate(names[node], (layout.x[hierarchy.parent[node]], layout.y[node]), (_LARGEST_DOT / 2 + 1, 1), **above)
