@@ -16,7 +16,6 @@ matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not install
 matplotlib.use("Agg")
 
 from matplotlib.colors import to_hex  # noqa: E402
-from matplotlib.gridspec import GridSpec  # noqa: E402
 
 from hedgerow.show.figures import TreeDisplay  # noqa: E402  (imports matplotlib)
 
@@ -145,8 +144,8 @@ def test_it_draws_where_it_is_told_to() -> None:
     assert display.ax_ is right
     assert figure.axes == [left, right]  # no colour bar
     assert right.get_legend() is None
-    part = plt.figure(layout="constrained").add_subfigure(GridSpec(1, 2)[0])
-    assert TreeDisplay.from_answers(TREE, ANSWERS, LABELS).plot(part.subplots()).figure_ is part
+    parts: Any = plt.figure(layout="constrained").subfigures(1, 2)
+    assert TreeDisplay.from_answers(TREE, ANSWERS, LABELS).plot(parts[0].subplots()).figure_ is parts[0]
 
 
 @pytest.mark.parametrize(

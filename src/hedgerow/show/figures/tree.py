@@ -269,4 +269,5 @@ def _write_names(ax: Axes, hierarchy: Hierarchy, layout: _Layout) -> None:
     above: Any = {"textcoords": "offset points", "fontsize": _INNER_NAME, "va": "bottom"}
     for node in np.flatnonzero(~hierarchy.is_leaf)[1:]:
         if TextPath((0, 0), names[node], size=_INNER_NAME).get_extents().width <= room:
-            ax.annotate(names[node], (layout.x[hierarchy.parent[node]], layout.y[node]), (_LARGEST_DOT / 2 + 1, 1), **above)
+            start = layout.x[hierarchy.parent[node]], layout.y[node]
+            ax.annotate(names[node], start, (_LARGEST_DOT / 2 + 1, 1), **above)  # beside the dot of its parent
