@@ -24,7 +24,7 @@ GARDEN = {
     },
     "Insects": {
         "Butterflies": ["Peacock", "Red admiral", "Painted lady", "Brimstone"],
-        "Bees and wasps": ["Honey bee", "Buff-tailed bumblebee", "Common wasp"],
+        "Bees": ["Honey bee", "Buff-tailed bumblebee", "Mason bee"],
         "Ladybirds": ["Seven-spot ladybird", "Harlequin ladybird"],
     },
     "Plants": {"Rose family": ["Dog rose", "Hawthorn", "Blackthorn"], "Daisy family": ["Daisy", "Dandelion"]},
