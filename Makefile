@@ -76,7 +76,7 @@ release-check: $(READY) ## Build sdist and wheel, check them, and test the wheel
 	$(BIN)/python .ci/release_check.py
 
 clean: ## Remove what was built, the environment included
-	rm -rf .venv build dist site docs/tutorials demo .coverage* .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv build dist site docs/tutorials docs/gallery demo .coverage* .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 # torch first and alone: nothing later may pull in another build of it.
 $(READY): pyproject.toml constraints.txt

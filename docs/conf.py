@@ -6,8 +6,12 @@ The build needs no network, and the pages load nothing from elsewhere.
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+import sys
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import hedgerow
@@ -16,6 +20,20 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 HERE = Path(__file__).parent
+EXAMPLES = HERE.parent / "examples"
+sys.path.insert(0, str(HERE))  # for scrape_figures
+
+SMALL = """<style>
+html { font-size: 14px; }
+.brand, .top h1, .facts { display: none; }
+.top { padding-top: 14px; padding-bottom: 4px; }
+.headline { margin: 0; font-size: 1.25rem; max-width: none; }
+.curve { height: 320px; }
+.card { padding: 14px; }
+.figures tbody th { min-width: 5em; }
+@media (min-width: 700px) { .pair { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 14px; } }
+</style>"""
+"""What makes a report fit into the home page."""
 
 project = "hedgerow"
 author = "The hedgerow developers"
@@ -29,16 +47,18 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["**/GALLERY_HEADER.rst", "tutorials/*.ipynb"]
+exclude_patterns = ["**/GALLERY_HEADER.rst", "tutorials/*.ipynb", "gallery/*.ipynb"]
 default_role = "py:obj"  # `Hierarchy` in a docstring is a link if such an object is on these pages
 suppress_warnings = ["ref.python"]  # two objects of the same name, such as two methods `update`: no link
 
 html_theme = "pydata_sphinx_theme"
 html_title = "hedgerow"
+html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
 html_css_files = ["style.css"]
 html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
+html_use_index = html_domain_indices = False  # the search finds names
 html_copy_source = False
 html_sidebars = {"index": [], "results": [], "start": []}
 html_theme_options = {
@@ -64,14 +84,16 @@ toc_object_entries_show_parents = "hide"
 copybutton_exclude = ".linenos, .gp, .go"
 
 sphinx_gallery_conf = {
-    "examples_dirs": "../examples/tutorials",
-    "gallery_dirs": "tutorials",
+    "examples_dirs": ["../examples/tutorials", "../examples/gallery"],
+    "gallery_dirs": ["tutorials", "gallery"],
     # Without transformers, its tutorial is shown but not run.
-    "filename_pattern": r"tutorial_\d" if find_spec("transformers") else r"tutorial_[124-9]",
+    "filename_pattern": r"figure_\d|" + (r"tutorial_\d" if find_spec("transformers") else r"tutorial_[124-9]"),
+    "image_scrapers": ("scrape_figures.scrape",),
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "download_all_examples": False,
     "remove_config_comments": True,
+    "capture_repr": ("_repr_html_",),
     "show_memory": False,
     "show_signature": False,
     "min_reported_time": 1e6,
@@ -120,7 +142,23 @@ def list_other_pages(_app: Sphinx, docname: str, source: list[str]) -> None:
         source[0] += "\n".join(["```{toctree}", ":maxdepth: 1", ":caption: More", "", *others, "```"])
 
 
+def write_explorer(app: Sphinx, error: Exception | None) -> None:
+    """Make the report that the home page shows, as its readers would: with the command."""
+    if error is not None or app.builder.format != "html":
+        return
+    with TemporaryDirectory() as folder:
+        shutil.copy(EXAMPLES / "garden.csv", folder)
+        tree = ["--tree", "garden.csv", "--tree-format", "lineages"]
+        report = ["-m", "hedgerow", "report", "keen.csv", "careful.csv", *tree, "-o", "explorer.html"]
+        for command in ([str(EXAMPLES / "two_models.py")], report):
+            subprocess.run([sys.executable, *command], cwd=folder, check=True, capture_output=True)  # noqa: S603
+        page = Path(folder, "explorer.html").read_text(encoding="utf-8")
+    small = page.replace("</head>", f"{SMALL}</head>", 1)
+    Path(app.outdir, "explorer.html").write_text(small, encoding="utf-8")
+
+
 def setup(app: Sphinx) -> None:
     """Connect the functions above."""
     app.connect("autodoc-process-docstring", add_headings, priority=400)
     app.connect("source-read", list_other_pages)
+    app.connect("build-finished", write_explorer)

@@ -23,7 +23,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PRIVATE_ROOMS = {"arrays", "files", "cli"}
 """Rooms that only the other rooms use, and the command, which has a page of its own."""
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
-SCRIPTS = [*sorted(ROOT.glob("examples/*.py")), *sorted(ROOT.glob("examples/tutorials/*.py"))]
+SCRIPTS = sorted(ROOT.glob("examples/**/*.py"))
 
 
 def page(name: str) -> str:
@@ -112,11 +112,12 @@ def test_every_direct_dependency_is_pinned() -> None:
 
 
 def target_of(path: Path, link: str) -> Path:
-    """Return the file behind a link of a page; pages of tutorials are made from files of the examples."""
+    """Return the file behind a link of a page; tutorials and the gallery are made from files of the examples."""
     target = (path.parent / link).resolve()
-    if target.parent == ROOT / "docs" / "tutorials":
-        return ROOT / "examples" / "tutorials" / f"{target.stem}.py"
-    return target
+    if target.parent.parent != ROOT / "docs" or target.parent.name not in ("tutorials", "gallery"):
+        return target
+    made_from = "GALLERY_HEADER.rst" if target.stem == "index" else f"{target.stem}.py"
+    return ROOT / "examples" / target.parent.name / made_from
 
 
 def test_local_links_of_the_pages_lead_somewhere() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import HedgerowError, ParameterError, ScoreError
-from hedgerow.measure import evaluate
+from hedgerow.measure import Reliability, evaluate, example_blocks
 from tests.make_scores import H
 from tests.measure.test_evaluation import LABELS, model, sample
 
@@ -24,6 +24,7 @@ from hedgerow.show.figures import (  # noqa: E402  (imports matplotlib)
     OperatingCurveDisplay,
     Panel,
     panel_figure,
+    reliability_figure,
     save_figure,
 )
 from hedgerow.show.lines import AXIS_NAMES, KINDS, System  # noqa: E402
@@ -426,3 +427,23 @@ def test_what_cannot_be_drawn(tmp_path: Path) -> None:
     curves = (hr.operating_curve(H, q, labels), hr.operating_curve(H, q, labels, scale="log"))
     with pytest.raises(ParameterError, match="same scale"):
         System("x", curves)
+
+
+def test_reliability_is_drawn_bin_by_bin() -> None:
+    q, labels = sample(60)
+    found = {f"model {i}": Reliability.of(H, example_blocks(H, q, labels), bins=3 + i) for i in range(2)}
+    figure = reliability_figure(found, columns=2)
+    depths = int(H.depth.max())
+    assert [ax.get_title() for ax in figure.axes] == [f"depth {depth}" for depth in range(1, depths + 1)]
+    for depth, ax in enumerate(figure.axes):
+        diagonal, *drawn = lines(ax)
+        assert np.asarray(diagonal.get_xydata()).tolist() == [[0, 0], [1, 1]]
+        for line, points, each in zip(drawn, ax.collections, found.values(), strict=True):
+            some = each.count[depth] > 0
+            sums = np.stack([each.confidence[depth], each.right[depth]], axis=1)[some]
+            np.testing.assert_allclose(np.asarray(line.get_xydata()), sums / each.count[depth][some, None])
+            np.testing.assert_array_equal(np.asarray(points.get_offsets()), np.asarray(line.get_xydata()))
+            assert np.argmax(points.get_sizes()) == np.argmax(each.count[depth][some])  # type: ignore[attr-defined]
+    assert len({entry.get_marker() for entry in figure.legends[0].get_lines()}) == 2
+    with pytest.raises(ParameterError, match="nothing to draw"):
+        reliability_figure({})

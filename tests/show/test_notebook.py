@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import hedgerow as hr
-from hedgerow.measure import evaluate
+from hedgerow.doctor import examine
+from hedgerow.measure import EvaluationBuilder, evaluate
+from hedgerow.show import live_bar, print_comparison
 from hedgerow.show.lines import height_ticks
 from tests.make_scores import H
 from tests.measure.test_evaluation import sample
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -82,3 +89,50 @@ def test_the_drawing_is_the_curve(count: int) -> None:
 def test_a_perfect_curve_can_be_drawn() -> None:
     q = np.ones((1, len(H)))
     assert parsed(hr.operating_curve(H, q, [0])) is not None
+
+
+def text_of(shown: Any) -> str:
+    return "".join(parsed(shown).itertext())
+
+
+def test_a_comparison_shows_what_the_command_prints() -> None:
+    q, labels = sample(60)
+    first, second = (evaluate(H, q, labels, name=name) for name in ("<mine>", "other"))
+    compared = hr.compare([first, second], replicates=20)
+    assert repr(compared) == "SystemComparison('<mine>', 'other', compared with '<mine>')"
+    console = Console(file=io.StringIO(), width=100)
+    print_comparison(compared, console)
+    assert text_of(compared) == console.file.getvalue().rstrip()  # type: ignore[attr-defined]
+
+
+def test_a_point_shows_its_promise() -> None:
+    point = hr.select(H, *sample(60), target=("correct", 0.8))
+    assert repr(point) in text_of(point)
+    assert "Right at least 80 % of the time" in text_of(point)
+
+
+def test_a_binned_evaluation_shows_its_brackets() -> None:
+    builder = EvaluationBuilder(H, bins=50)
+    builder.update(*sample(60))
+    evaluation = builder.compute_binned()
+    head, *body = rows(parsed(evaluation))
+    assert head[2] == "exact value lies in"
+    low, high = evaluation.brackets["AP"]
+    assert body[0][:3] == ["AP", f"{100 * evaluation.summary['AP']:.1f}", f"{100 * low:.1f} – {100 * high:.1f}"]
+
+
+def test_a_diagnosis_shows_what_the_command_prints(tmp_path: Path) -> None:
+    path = tmp_path / "tree.csv"
+    path.write_text("parent,child\nlife,<owl>\nlife,oak\n", encoding="utf-8")
+    found = examine(path)
+    assert repr(found) == f"Diagnosis({str(path)!r}, 0 problems)"
+    console = Console(file=io.StringIO(), width=110)
+    found.print(console)
+    assert text_of(found) == console.file.getvalue().rstrip()  # type: ignore[attr-defined]
+
+
+def test_notebooks_show_bars_if_they_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    notebook = Console(file=io.StringIO(), force_jupyter=True)
+    for installed in (True, False):
+        monkeypatch.setattr("hedgerow.show.terminal.find_spec", lambda _, there=installed: there or None)
+        assert live_bar(notebook).disable is not installed

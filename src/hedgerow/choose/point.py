@@ -7,7 +7,7 @@ import json
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
 import numpy as np
 
@@ -269,6 +269,9 @@ class OperatingPoint:
             tau = "always the root"
         unit = "" if self.clusters is None else f" in {self.clusters:,} clusters"
         return f"OperatingPoint({self.promise}, {self.guarantee}: {tau}, {self.examples:,} examples{unit})"
+
+    if TYPE_CHECKING:  # attached by `hedgerow.show`
+        _repr_html_: ClassVar[Callable[..., str]]
 
 
 @final

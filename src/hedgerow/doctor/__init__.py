@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hedgerow.doctor.data import LabelFacts, Listing, ScoreFacts, examine_data
 from hedgerow.doctor.tree import Level, TreeFacts, remarks, tree_facts
-from hedgerow.errors import HedgerowError, ParameterError
+from hedgerow.errors import HedgerowError, ParameterError, counted
 from hedgerow.score_files import ColumnNames
 from hedgerow.tree import FlawedTreeError, Hierarchy, Problem, format_of, read_titles, require_source
 
@@ -58,6 +58,14 @@ class Diagnosis:
         from hedgerow.doctor.printing import print_diagnosis
 
         print_diagnosis(self, console)
+
+    def __repr__(self) -> str:
+        return f"Diagnosis({self.source!r}, {counted(len(self.problems), 'problem', 'problems')})"
+
+    def _repr_html_(self) -> str:
+        from hedgerow.doctor.printing import diagnosis_html
+
+        return diagnosis_html(self)
 
 
 def examine(

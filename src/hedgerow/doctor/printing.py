@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import textwrap
 from collections import Counter
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, set_cell_size
@@ -34,6 +35,12 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console | None = None) -> Non
     for text in _paragraphs(diagnosis, width):
         # Commands at the end of a line are left whole, to be copied.
         console.print(text, highlight=False, soft_wrap=True)
+
+
+def diagnosis_html(diagnosis: Diagnosis) -> str:
+    """Return what `print_diagnosis` prints, for a notebook."""
+    text = "".join(f"{paragraph.plain}\n" for paragraph in _paragraphs(diagnosis, _WIDEST_LINE))
+    return f'<pre style="overflow-x:auto">{escape(text.rstrip())}</pre>'
 
 
 def _paragraphs(diagnosis: Diagnosis, width: int) -> Iterator[Text]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from hedgerow.measure.bins import UNIT
 from hedgerow.measure.brackets import mean_bracket
@@ -11,7 +11,7 @@ from hedgerow.measure.builder import STANDARD_METRICS
 from hedgerow.measure.evaluation import RULE_FIGURES, Measured, Pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from os import PathLike
 
     import numpy as np
@@ -60,6 +60,9 @@ class BinnedEvaluation(Measured):
     def __repr__(self) -> str:
         low, high = self.brackets["AP"]
         return f"BinnedEvaluation({self.name!r}, {len(self):,} examples, AP {low:.3f} to {high:.3f})"
+
+    if TYPE_CHECKING:  # attached by `hedgerow.show`
+        _repr_html_: ClassVar[Callable[..., str]]
 
 
 @final

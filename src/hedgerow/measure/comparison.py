@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from hedgerow.measure.events import Events
 from hedgerow.score_files import Progress, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from hedgerow.measure.bootstrap import Difference
     from hedgerow.measure.evaluation import Evaluation
@@ -68,6 +68,13 @@ class SystemComparison:
                 for i, evaluation in enumerate(self.evaluations)
             ],
         }
+
+    def __repr__(self) -> str:
+        names = ", ".join(repr(evaluation.name) for evaluation in self.evaluations)
+        return f"SystemComparison({names}, compared with {self.evaluations[self.reference].name!r})"
+
+    if TYPE_CHECKING:  # attached by `hedgerow.show`
+        _repr_html_: ClassVar[Callable[..., str]]
 
 
 def compare(

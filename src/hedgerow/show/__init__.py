@@ -1,15 +1,22 @@
 """What people see: tables and progress on a terminal, figures, notebooks, HTML pages.
 
 In come evaluations, comparisons and operating points; out go text on a console, HTML in a notebook and, from
-`show.figures`, matplotlib figures; `show.page` writes reports. Importing this room gives curves and evaluations
+`show.figures`, matplotlib figures; `show.page` writes reports. Importing this room gives evaluations and the rest
 the methods `plot`, `to_html` and `_repr_html_`; matplotlib and Plotly are imported when these are called. The next
 room is `doctor`.
 """
 
-from hedgerow.measure import Evaluation, OperatingCurve
+from hedgerow.choose import OperatingPoint
+from hedgerow.measure import BinnedEvaluation, Evaluation, OperatingCurve, SystemComparison
 from hedgerow.show.evaluation import print_comparison, print_evaluation, print_reliability, print_written
 from hedgerow.show.lines import DEFAULT_RULES, CurveKind, System
-from hedgerow.show.notebook import curve_html, evaluation_html
+from hedgerow.show.notebook import (
+    binned_html,
+    comparison_html,
+    curve_html,
+    evaluation_html,
+    point_html,
+)
 from hedgerow.show.plot_methods import plot_curve, plot_evaluation
 from hedgerow.show.point import print_point
 from hedgerow.show.report import report_evaluation, require_report, write_report
@@ -35,3 +42,6 @@ OperatingCurve._repr_html_ = curve_html
 Evaluation.plot = plot_evaluation
 Evaluation.to_html = report_evaluation
 Evaluation._repr_html_ = evaluation_html
+BinnedEvaluation._repr_html_ = binned_html
+SystemComparison._repr_html_ = comparison_html
+OperatingPoint._repr_html_ = point_html

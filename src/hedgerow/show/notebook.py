@@ -1,13 +1,20 @@
-"""Curves and evaluations in notebooks: a table of figures next to a small drawing, as HTML."""
+"""What notebooks show, as HTML.
+
+Curves and evaluations are a table of figures next to a small drawing; the rest is the text of the command.
+"""
 
 from __future__ import annotations
 
 from html import escape
+from io import StringIO
 from typing import TYPE_CHECKING
 
+from rich.console import Console
+
 from hedgerow.errors import counted
-from hedgerow.show.evaluation import MEANINGS
+from hedgerow.show.evaluation import MEANINGS, print_comparison
 from hedgerow.show.lines import AXIS_NAMES, KINDS, System, height_ticks
+from hedgerow.show.point import meaning, promises
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,11 +22,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from hedgerow.measure import Evaluation, OperatingCurve
+    from hedgerow.choose import OperatingPoint
+    from hedgerow.measure import BinnedEvaluation, Evaluation, OperatingCurve, SystemComparison
 
 _WIDTH, _HEIGHT = 320, 240  # pixels
 _LEFT, _TOP, _RIGHT, _BOTTOM = 52, 12, 308, 196  # the edges of the axes
 _GRID = 512  # cells per unit of either axis, about two per pixel
+_COLUMNS = 100  # of text
 _ALONG_TICKS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
@@ -37,6 +46,27 @@ def evaluation_html(self: Evaluation) -> str:
         name: f"{100 * interval.low:.1f} – {100 * interval.high:.1f}" for name, interval in self.intervals.items()
     }
     return _page(title, self.summary, intervals, self.curve, spread=f"{self.confidence:.0%} interval")
+
+
+def binned_html(self: BinnedEvaluation) -> str:
+    """Return the summary figures of a binned evaluation with their brackets, and a drawing of its curve."""
+    title = f"{self.name}: {counted(len(self), 'example', 'examples')}, {self.bins:,} bins"
+    brackets = {name: f"{100 * low:.1f} – {100 * high:.1f}" for name, (low, high) in self.brackets.items()}
+    return _page(title, self.summary, brackets, self.curve, spread="exact value lies in")
+
+
+def comparison_html(self: SystemComparison) -> str:
+    """Return what `hedgerow compare` prints."""
+    text = StringIO()
+    console = Console(file=text, width=_COLUMNS, force_terminal=False, force_jupyter=False, color_system=None)
+    print_comparison(self, console)
+    return f'<pre style="overflow-x:auto">{escape(text.getvalue().rstrip())}</pre>'
+
+
+def point_html(self: OperatingPoint) -> str:
+    """Return what an operating point promises, and what that means."""
+    said = "".join(f"<strong>{escape(line)}</strong><br/>" for line in promises(self))
+    return f"<div><p>{escape(repr(self))}</p><p>{said}{escape(meaning(self))}</p></div>"
 
 
 def _page(

@@ -1,4 +1,4 @@
-"""Tables and progress bars on a terminal.
+"""Tables and progress bars on a terminal or in a notebook.
 
 A table is never cut off; a bar shows the progress of long tasks and the time left.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal, final
 
 from rich.box import HEAVY_HEAD
@@ -176,7 +177,9 @@ class Rate(ProgressColumn):
 
 
 def live_bar(console: Console, *, counted: bool = False, rate: str | None = None) -> Progress:
-    """Return a bar as wide as the terminal, which disappears when it stops; without a terminal, it shows nothing.
+    """Return a bar as wide as the terminal, which disappears when it stops.
+
+    Notebooks show it too, if ipywidgets is installed. Elsewhere, such as in a pipe, nothing is shown.
 
     Parameters
     ----------
@@ -196,5 +199,5 @@ def live_bar(console: Console, *, counted: bool = False, rate: str | None = None
         console=console,
         transient=True,
         expand=True,
-        disable=not console.is_terminal,
+        disable=not (console.is_terminal or (console.is_jupyter and find_spec("ipywidgets") is not None)),
     )

@@ -1,4 +1,4 @@
-"""Figures of operating curves, drawn with matplotlib."""
+"""Operating curves of one or more systems, drawn with matplotlib."""
 
 from __future__ import annotations
 
@@ -6,26 +6,17 @@ import inspect
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
-
-try:
-    import matplotlib as mpl
-except ModuleNotFoundError as error:
-    if error.name != "matplotlib":
-        raise
-    raise ModuleNotFoundError(
-        "Figures need matplotlib, which is not installed: pip install 'hedgerow[plot]'", name="matplotlib"
-    ) from error
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
 from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.files import atomic_write
 from hedgerow.measure import Evaluation, OperatingCurve, evaluate
+from hedgerow.show.figures.files import save_figure
+from hedgerow.show.figures.style import COLOURS, MARKERS, literal
 from hedgerow.show.lines import AXIS_NAMES, DEFAULT_RULES, KINDS, CurveKind, System, height_ticks, hidden_levels
 
 if TYPE_CHECKING:
@@ -38,18 +29,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.likelihood import Scale
-    from hedgerow.measure import BelowLabel, Reliability
+    from hedgerow.measure import BelowLabel
     from hedgerow.show.lines import Line
     from hedgerow.tree import Hierarchy, InformationKind
-
-COLOURS = (
-    *("#3f90da", "#bd1f01", "#ffa90e", "#832db6", "#000000"),
-    *("#a96b59", "#e76300", "#717581", "#b9ac70", "#92dadd"),
-)
-"""Ten colours that colour-blind readers can distinguish (after Petroff, 2021)."""
-
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
-"""One shape per system, so that colour is never the only difference."""
 
 THRESHOLDS = (0.5, 0.9, 0.99)
 """The thresholds marked on one or two lines; on more lines, the marks would hide each other."""
@@ -128,6 +110,9 @@ class OperatingCurveDisplay:
         if not systems:
             raise ParameterError("There is nothing to draw: give at least one system.")
         self.systems = tuple(systems)
+
+    def __repr__(self) -> str:
+        return f"OperatingCurveDisplay({', '.join(repr(system.name) for system in self.systems)})"
 
     @classmethod
     def from_curves(
@@ -352,7 +337,7 @@ def panel_figure(
     axes: list[Axes] = list(np.ravel(figure.subplots(down, across)))
     for ax, panel, style in zip(axes, panels, styles, strict=False):
         _draw(ax, panel.kind, style)
-        ax.set_title(_literal(panel.title), fontsize="medium")
+        ax.set_title(literal(panel.title), fontsize="medium")
         if not common:
             names = style.name_entries()
             ax.legend(handles=names, fontsize="x-small", framealpha=0.85, edgecolor="none", loc="best")
@@ -362,33 +347,6 @@ def panel_figure(
     if title is not None:
         figure.suptitle(title, fontsize="medium")
     return figure
-
-
-def reliability_figure(found: Mapping[str, Reliability]) -> Figure:
-    """Draw confidence against accuracy at each depth, a panel each, for one or several versions of the scores."""
-    depths = len(next(iter(found.values())).errors)
-    figure = Figure(figsize=(2.6 * depths + 0.6, 3.0), layout="constrained")
-    panels = figure.subplots(1, depths, squeeze=False, sharey=True)[0]
-    for depth, ax in enumerate(panels):
-        ax.plot([0, 1], [0, 1], color="0.7", linewidth=1)
-        for name, each in found.items():
-            there = each.count[depth] > 0
-            number = each.count[depth][there]
-            ax.plot(each.confidence[depth][there] / number, each.right[depth][there] / number, "o-", label=name)
-        ax.set(title=f"depth {depth + 1}", xlabel="confidence", xlim=(0, 1), ylim=(0, 1), aspect="equal")
-    panels[0].set_ylabel("share that is right")
-    panels[0].legend(fontsize="small")
-    return figure
-
-
-def save_figure(figure: Figure, path: str | PathLike[str]) -> None:
-    """Write a figure as PNG, PDF or SVG, depending on the extension, whole or not at all; bytes reproducible."""
-    suffix = PurePath(path).suffix.lower().removeprefix(".")
-    undated: dict[str, Any] = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
-    if suffix not in undated:
-        raise ParameterError(f"Figures are written as .png, .pdf or .svg, not as {'.' + suffix!r}.")
-    with mpl.rc_context({"svg.hashsalt": "hedgerow"}), atomic_write(path, "wb") as file:
-        figure.savefig(file, format=suffix, dpi=200, metadata=undated[suffix])
 
 
 @final
@@ -462,7 +420,7 @@ class _Style:
                 [],
                 color=look.colour,
                 linewidth=1.6,
-                label=_literal(name),
+                label=literal(name),
                 marker=look.symbol if self.rules else None,
                 markersize=5,
                 markeredgewidth=1,
@@ -526,16 +484,11 @@ def _set_up(ax: Axes, along: str, up: str, style: _Style) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def _literal(name: str) -> str:
-    """Return a name as text that Matplotlib does not take for a formula."""
-    return name.replace("$", r"\$")
-
-
 def _draw_line(ax: Axes, line: Line, name: str, colour: str, width: float, size: tuple[float, float]) -> None:
     """Draw a line, dashed where the threshold is below 0.5."""
     style: Any = {"color": colour, "linewidth": width, "zorder": 2}
     step: Any = {"drawstyle": "steps-pre"} if line.stepped else {}
-    ax.plot(line.x[: line.half + 1], line.y[: line.half + 1], label=_literal(name), **style, **step)
+    ax.plot(line.x[: line.half + 1], line.y[: line.half + 1], label=literal(name), **style, **step)
     x, y = line.x[line.half :], line.y[line.half :]
     spaced = _spaced(x / size[0], y / size[1])
     if len(spaced) < len(x):
@@ -587,7 +540,7 @@ def _mark_outliers(ax: Axes, along: str, up: str, style: _Style) -> None:
             if point is not None and point[up] >= bottom:
                 ax.plot(point[along], point[up], linestyle="", zorder=3, **look.marker(mark, style.marker_size))
             elif point is not None:
-                below.append(f"{_literal(system.name)}: {point[up]:.2f}")
+                below.append(f"{literal(system.name)}: {point[up]:.2f}")
         if below:
             text = "\n".join([f"{mark.label}, below:", *below])
             clear: Any = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1}

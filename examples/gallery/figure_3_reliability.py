@@ -1,0 +1,56 @@
+"""
+Reliability
+===========
+
+Does "90 % sure" mean right nine times out of ten? Confidence against the share of right answers at each depth of
+the tree, for scores as a model gave them and after temperature scaling. The larger a point, the more answers.
+"""
+
+# %%
+# The scores
+# ----------
+# A file of scores does as well: ``Reliability.of(h, hr.open_scores("scores.csv", h))``.
+
+import numpy as np
+
+import hedgerow as hr
+from hedgerow.likelihood import fit_temperature, flat_softmax
+from hedgerow.measure import Reliability, example_blocks
+from hedgerow.show.figures import reliability_figure
+
+GARDEN = {
+    "Birds": {
+        "Thrushes": ["Blackbird", "Song thrush", "Mistle thrush"],
+        "Tits": ["Blue tit", "Great tit", "Coal tit"],
+        "Finches": ["Goldfinch", "Chaffinch", "Greenfinch"],
+    },
+    "Insects": {
+        "Butterflies": ["Peacock", "Red admiral", "Painted lady", "Brimstone"],
+        "Bees": ["Honey bee", "Buff-tailed bumblebee", "Mason bee"],
+        "Ladybirds": ["Seven-spot ladybird", "Harlequin ladybird"],
+    },
+    "Plants": {"Rose family": ["Dog rose", "Hawthorn", "Blackthorn"], "Daisy family": ["Daisy", "Dandelion"]},
+}
+h = hr.Hierarchy.from_json({"Garden life": GARDEN})
+random = np.random.default_rng(0)
+labels = random.choice(h.leaves, 6000)
+shared = h.information()[h.lca(labels[:, None], h.leaves)]
+scores = 3.0 * shared + 4.0 * random.standard_normal(shared.shape)  # of a model that is too sure of itself
+
+# %%
+# One number divides all scores; it is chosen on other examples than those of the figure.
+
+fitted, new = slice(2000), slice(2000, None)
+temperature = fit_temperature(h, scores[fitted], labels[fitted], lambda s: flat_softmax(h, s, scale="log")).value
+print(f"The temperature is {temperature:.2f}.")
+
+# %%
+# The figure
+# ----------
+
+found = {}
+for name, divisor in {"as given": 1.0, f"divided by {temperature:.2f}": temperature}.items():
+    q = flat_softmax(h, scores[new] / divisor)
+    found[name] = Reliability.of(h, example_blocks(h, q, labels[new]), bins=10)
+
+figure = reliability_figure(found, columns=2)

@@ -1,0 +1,35 @@
+"""Figures for papers and notebooks, drawn with matplotlib: operating curves, reliability, trees."""
+
+try:
+    import matplotlib  # noqa: F401
+except ModuleNotFoundError as error:
+    if error.name != "matplotlib":
+        raise
+    raise ModuleNotFoundError(
+        "Figures need matplotlib, which is not installed: pip install 'hedgerow[plot]'", name="matplotlib"
+    ) from error
+
+from hedgerow.show.figures.curves import (
+    RULE_STYLES,
+    OperatingCurveDisplay,
+    Panel,
+    RuleStyle,
+    panel_figure,
+)
+from hedgerow.show.figures.files import save_figure
+from hedgerow.show.figures.reliability import reliability_figure
+from hedgerow.show.figures.style import COLOURS, MARKERS
+from hedgerow.show.figures.tree import TreeDisplay
+
+__all__ = [
+    "COLOURS",
+    "MARKERS",
+    "RULE_STYLES",
+    "OperatingCurveDisplay",
+    "Panel",
+    "RuleStyle",
+    "TreeDisplay",
+    "panel_figure",
+    "reliability_figure",
+    "save_figure",
+]
