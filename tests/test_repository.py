@@ -160,7 +160,7 @@ def test_every_example_runs(script: Path, tmp_path: Path) -> None:
 
 def shown_commands() -> list[tuple[str, str]]:
     """Return the commands that the README shows with what they print."""
-    return re.findall(r"^```console\n\$ (.*)\n([^`]*)```", page("README.md"), re.MULTILINE)
+    return re.findall(r"^```console\n\$ ([^\n]*)\n(.*?)^```", page("README.md"), re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -185,6 +185,39 @@ def test_commands_of_the_readme_print_what_it_shows(command: str, shown: str, fo
     )
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     assert doctest.OutputChecker().check_output(shown, done.stdout, flags), done.stdout
+
+
+def test_the_readme_shows_the_beginning_of_its_files(folder_of_examples: Path) -> None:
+    written = [
+        "predict",
+        "examples/garden_scores.csv",
+        "--tree",
+        "examples/garden.csv",
+        "--tree-format",
+        "lineages",
+    ]
+    for verb in (
+        ["select", *written[1:], "--target", "correct=0.9", "-o", "point.json"],
+        [*written, "--point", "point.json", "-o", "answers.csv"],
+    ):
+        subprocess.run(
+            [sys.executable, "-m", "hedgerow", *verb], cwd=folder_of_examples, check=True, capture_output=True
+        )
+    blocks = re.findall(r"^```text\n([^`]*)```", page("README.md"), re.MULTILINE)
+    for name in ("examples/garden.csv", "examples/garden_scores.csv", "answers.csv"):
+        lines = (folder_of_examples / name).read_text(encoding="utf-8").splitlines()
+        (shown,) = [block.splitlines() for block in blocks if block.startswith(lines[0][:20])]
+        assert len(shown) >= 3
+        for line, full in zip(shown, lines, strict=False):
+            assert full == line if not line.endswith("...") else full.startswith(line.removesuffix("..."))
+
+
+def test_the_badges_of_the_readme_are_true() -> None:
+    badges = dict(re.findall(r"img\.shields\.io/badge/(\w+)-(.+?)-blue", page("README.md")))
+    assert badges == {"python": "3.11%2B", "licence": "MIT", "typed": "mypy%20--strict"}
+    assert PROJECT["project"]["requires-python"] == ">=3.11"
+    assert PROJECT["project"]["license"] == "MIT"
+    assert PROJECT["tool"]["mypy"]["strict"]
 
 
 def test_the_picture_of_the_readme_is_what_the_script_draws() -> None:

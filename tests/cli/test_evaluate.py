@@ -126,7 +126,7 @@ def test_the_advice_fits_models_that_are_very_sure(
     save_npz(place / "sure.npz", probabilities=p, labels=labels)
     out, _ = hedgerow(capsys, "evaluate", "sure.npz", "--tree", "tree.csv")
     said = re.search(
-        r"With the threshold (\S+), 100.0 % of these answers .* contain 80.0 %", " ".join(out.split())
+        r"At threshold (\S+), 100.0 % of these answers .* contain 80.0 %", " ".join(out.split())
     )
     assert said is not None, out
     assert f"--tau {said[1]} -o answers.csv" in out

@@ -86,7 +86,7 @@ def print_evaluation(
     else:
         there = evaluation.at_probability(float(tau))
         said = (
-            f"With the threshold {tau}, {100 * there['correct']:.1f} % of these answers are right, and they "
+            f"At threshold {tau}, {100 * there['correct']:.1f} % of these answers are right, and they "
             f"contain {100 * there['recall']:.1f} % of the labels' information. On new examples, both will differ "
             f"somewhat: `select` chooses a threshold that keeps its promise there.\n"
         )
