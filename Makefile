@@ -72,7 +72,7 @@ docs: $(READY) ## Draw the pictures, run the tutorials, and build the documentat
 	$(BIN)/python docs/draw_answers.py
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -d build/doctrees docs site
 
-release-check: $(READY) ## Build sdist and wheel, check them, and test the wheel with old and new dependencies
+release-check: $(READY) ## Build sdist and wheel, check them, and test both with old and new dependencies: about half an hour
 	$(BIN)/python .ci/release_check.py
 
 clean: ## Remove what was built, the environment included

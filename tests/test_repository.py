@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import functools
 import importlib
 import os
 import pkgutil
@@ -13,10 +14,14 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import hedgerow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -159,33 +164,86 @@ def test_every_example_runs(script: Path, tmp_path: Path) -> None:
     assert done.stdout
 
 
-def shown_commands() -> list[tuple[str, str]]:
-    """Return the commands that the README shows with what they print."""
-    return re.findall(r"^```console\n\$ (.*)\n([^`]*)```", page("README.md"), re.MULTILINE)
+GARDEN = "examples/garden_scores.csv --tree examples/garden.csv --tree-format lineages"
+NOT_RUN = ("hedgerow tree taxdump", "hedgerow evaluate 'scores/")
+"""Commands that are shown with their output, and need data that is not part of the repository."""
+
+
+def shown_commands() -> list[Any]:
+    """Return the commands that the pages show with what they print."""
+    return [
+        pytest.param(command, shown, id=f"{path.name}-{command.split()[1]}")
+        for path in sorted(PAGES)
+        for block in re.findall(
+            r"^```console\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+        )
+        for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
+        if command.startswith("hedgerow") and not command.startswith(NOT_RUN)
+    ]
 
 
 @pytest.fixture(scope="module")
 def folder_of_examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder in which the commands of the README work."""
-    folder = tmp_path_factory.mktemp("readme")
+    """Return a folder in which the commands of the pages work."""
+    folder = tmp_path_factory.mktemp("pages")
     shutil.copytree(ROOT / "examples", folder / "examples")
+    shutil.copytree(ROOT / "tests" / "score_files" / "data", folder, dirs_exist_ok=True)
+    (folder / "cycle.csv").write_text("a,b\nb,a\n", encoding="utf-8")
+    edges = "animal,bird animal,fish bird,robin bird,wren fish,cod fish,pike"
+    (folder / "tree.csv").write_text("\n".join(edges.split()), encoding="utf-8")
+    (folder / "species.txt").write_text("robin\nwren\ncod\n", encoding="utf-8")
     subprocess.run([sys.executable, "examples/two_models.py"], cwd=folder, check=True, capture_output=True)
     return folder
 
 
-@pytest.mark.parametrize(("command", "shown"), shown_commands(), ids=lambda text: text.split()[1])
-def test_commands_of_the_readme_print_what_it_shows(command: str, shown: str, folder_of_examples: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", *command.split()],
-        cwd=folder_of_examples,
-        env={**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=True,
-    )
+@pytest.fixture(scope="module")
+def prints(folder_of_examples: Path) -> Callable[[str], str]:
+    """Return a function of a command that returns what it prints; each runs once."""
+
+    @functools.cache
+    def run(command: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", *command.split()],
+            cwd=folder_of_examples,
+            env={**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            check=False,
+        )
+        assert "Traceback" not in done.stdout
+        return done.stdout
+
+    run(f"hedgerow select {GARDEN} --target correct=0.9 -o point.json")
+    return run
+
+
+@pytest.mark.parametrize(("command", "shown"), shown_commands())
+def test_commands_print_what_the_pages_show(command: str, shown: str, prints: Callable[[str], str]) -> None:
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    assert doctest.OutputChecker().check_output(shown, done.stdout, flags), done.stdout
+    printed = prints(command)
+    assert doctest.OutputChecker().check_output(shown, printed, flags), printed
+
+
+def test_the_readme_shows_the_beginning_of_its_files(
+    folder_of_examples: Path, prints: Callable[[str], str]
+) -> None:
+    prints(f"hedgerow predict {GARDEN} --point point.json -o answers.csv")
+    blocks = re.findall(r"^```text\n([^`]*)```", page("README.md"), re.MULTILINE)
+    for name in ("examples/garden.csv", "examples/garden_scores.csv", "answers.csv"):
+        lines = (folder_of_examples / name).read_text(encoding="utf-8").splitlines()
+        (shown,) = [block.splitlines() for block in blocks if block.startswith(lines[0][:20])]
+        assert len(shown) >= 3
+        for line, full in zip(shown, lines, strict=False):
+            assert full == line if not line.endswith("...") else full.startswith(line.removesuffix("..."))
+
+
+def test_the_badges_of_the_readme_are_true() -> None:
+    badges = dict(re.findall(r"img\.shields\.io/badge/(\w+)-(.+?)-blue", page("README.md")))
+    assert badges == {"python": "3.11%2B", "licence": "MIT", "typed": "mypy%20--strict"}
+    assert PROJECT["project"]["requires-python"] == ">=3.11"
+    assert PROJECT["project"]["license"] == "MIT"
+    assert PROJECT["tool"]["mypy"]["strict"]
 
 
 def test_the_picture_of_the_readme_is_what_the_script_draws() -> None:

@@ -107,7 +107,7 @@ def test_evaluate_explains_its_figures(place: Path, capsys: pytest.CaptureFixtur
     out, _ = hedgerow(capsys, "evaluate", "a.npz", "--tree", "tree.csv", "--bootstrap", "20")
     assert "a: 80 examples, a tree of 7 nodes with 4 leaves" in out
     assert "average precision" in out
-    assert "95% interval" in out
+    assert "95 % interval" in out
     assert re.search(r"majority +[\d.]+ +[\d.]+", out)
     tau = re.search(r"hedgerow predict a.npz --tree tree.csv --tau ([\d.]+) -o answers.csv\n", out)
     assert tau is not None
@@ -125,7 +125,7 @@ def test_the_advice_fits_models_that_are_very_sure(
     labels = [LEAVES[i % 4] if i < 8 else LEAVES[(i + 2) % 4] for i in range(10)]
     save_npz(place / "sure.npz", probabilities=p, labels=labels)
     out, _ = hedgerow(capsys, "evaluate", "sure.npz", "--tree", "tree.csv")
-    said = re.search(r"With the threshold (\S+), 100.0% of these answers .* contain 80.0%", " ".join(out.split()))
+    said = re.search(r"At threshold (\S+), 100.0 % of these answers .* contain 80.0 %", " ".join(out.split()))
     assert said is not None, out
     assert f"--tau {said[1]} -o answers.csv" in out
     hedgerow(capsys, "predict", "sure.npz", "--tree", "tree.csv", "--tau", said[1], "-o", "answers.csv")
@@ -302,7 +302,7 @@ def test_predict_needs_no_labels(place: Path, capsys: pytest.CaptureFixture[str]
 
 def test_predict_wants_a_threshold_or_a_rule(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for extra, said in (
-        ((), "either a threshold"),
+        ((), "with --point FILE"),
         (("--tau", "0.5", "--rule", "leaf"), "either a threshold"),
         (("--tau", "1.5"), "between 0 and 1"),
     ):
@@ -420,7 +420,7 @@ def test_any_encoding_of_the_output_will_do(encoding: str, place: Path) -> None:
     better, worse, unclear = "▲▼≈" if encoding == "utf-8" else "+-~"
     assert f"{better} better, {worse} worse, {unclear} no clear difference" in " ".join(out.split())
     assert re.search(rf"^b +[\d.]+ {worse}", out, re.MULTILINE)
-    assert "95% interval" in printed("evaluate", "a.npz", "--tree", "tree.csv", "--bootstrap", "20")
+    assert "95 % interval" in printed("evaluate", "a.npz", "--tree", "tree.csv", "--bootstrap", "20")
     assert ("日本" if encoding == "utf-8" else "??") in printed("doctor", "names.csv")
 
 

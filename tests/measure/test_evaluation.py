@@ -151,7 +151,7 @@ def confident(rows: int, classes: int, shuffled: bool) -> tuple[hr.Hierarchy, ND
 def test_confident_scores_at_chance_level_are_doubted() -> None:
     (warning,) = evaluate(*confident(500, 20, shuffled=True)).warnings
     assert "Are the columns in the order you think?" in warning
-    assert "90.0%" in warning
+    assert "90.0 %" in warning
     assert evaluate(*confident(500, 20, shuffled=False)).warnings == ()
 
 

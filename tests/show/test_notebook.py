@@ -60,7 +60,7 @@ def test_an_evaluation_shows_intervals_and_its_name_as_text() -> None:
     page = parsed(evaluation)
     assert page.find("strong").text == "<b>bold</b> & <script>: 60 examples, a tree of 7 nodes"  # type: ignore[union-attr]
     head, *body = rows(page)
-    assert head == ["figure", "%", "95% interval", "what it means"]
+    assert head == ["figure", "%", "95 % interval", "what it means"]
     found = evaluation.intervals["AP"]
     assert body[0][:3] == [
         "AP",

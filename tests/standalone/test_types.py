@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any, assert_type
 
 import numpy as np
@@ -29,5 +31,13 @@ def test_types_of_a_users_program() -> None:
     assert_type(builder.compute(), hr.OperatingCurve)
     evaluation = hr.evaluate(h, q, ["robin"])
     assert_type(evaluation, hr.Evaluation)
+    assert_type(evaluation.summary["AP"], float)
+    scores = [[1, 0.9, 0.7, 0.2, 0.1, 0.06, 0.04], [1, 0.1, 0.06, 0.04, 0.9, 0.2, 0.7]]
+    point = hr.select(h, scores, ["robin", "pike"], target=("correct", 0.9), guarantee="empirical")
+    assert_type(point, hr.OperatingPoint)
+    with tempfile.TemporaryDirectory() as folder:
+        point.save(Path(folder, "point.json"))
+        assert_type(hr.OperatingPoint.load(Path(folder, "point.json")), hr.OperatingPoint)
+    assert_type(hr.metrics.correct(h, ["robin"], ["bird"]), NDArray[np.float64])
     answers: NDArray[np.int64] | Any = hr.infer.threshold(h, q, 0.5)
     assert h.names[answers].tolist() == ["robin"]

@@ -129,6 +129,11 @@ def predict(
             output, json_file, inputs=(*files, tree, data, point, *reading.files, *named_file(temperature))
         )
     check_layout(output, layout.value, spreadsheet_safe)
+    if (point, tau, rule) == (None, None, None):
+        raise ParameterError(
+            "Say how to answer: with --point FILE, a point that hedgerow select wrote; with a threshold, such as "
+            "--tau 0.8; or by a rule, such as --rule majority."
+        )
     if point is None:
         answering_rule(tau, rule, information.value)  # refuses what makes no sense, before anything is read
     if point is not None and (tau, rule) != (None, None):

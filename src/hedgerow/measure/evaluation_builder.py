@@ -467,8 +467,8 @@ def _doubts(hierarchy: Hierarchy, labels: NDArray[np.int32], answers: Answers) -
     at_chance = accuracy <= chance + 3 * np.sqrt(chance * (1 - chance) / number)
     if at_chance and sure >= 2 * accuracy and sure >= accuracy + 0.2:
         yield (
-            f"The most likely leaf is right for {accuracy:.1%} of the examples, no more than expected by chance "
-            f"({chance:.1%}), yet its mean probability is {sure:.1%}. Are the columns in the order you think? "
-            f"Scores are matched to classes by column name, so the names must be in the order of the scores. "
-            f"Check also that labels and scores belong to the same rows."
+            f"The most likely leaf is right for {100 * accuracy:.1f} % of the examples, no more than expected by "
+            f"chance ({100 * chance:.1f} %), yet its mean probability is {100 * sure:.1f} %. Are the columns in "
+            f"the order you think? Scores are matched to classes by column name, so the names must be in the "
+            f"order of the scores. Check also that labels and scores belong to the same rows."
         )

@@ -116,7 +116,8 @@ class NpzReader(Reader):
         self.has = frozenset(self._about)
         self.missing_labels = (
             f"It has no member {names['labels']!r}: save it with np.savez(..., {names['labels']}=names), or say "
-            f"{argument('label_column', 'NAME')} if it is called otherwise. {self._listed_members()}"
+            f"{argument('label_column', 'NAME')} if it has another name, or {argument('labels_file', 'FILE')} if "
+            f"a table has the labels. {self._listed_members()}"
         )
 
     def read(self, rows: int, keys: frozenset[str]) -> Iterator[RawBlock]:

@@ -92,7 +92,7 @@ class TableReader(Reader):
         near = next((name for name in table.columns if name.casefold() in ("label", "labels")), "NAME")
         self.missing_labels = (
             f"It has no column {label!r}. Its columns: {some(table.columns)}. If one of them holds the labels, "
-            f"say {argument('label_column', near)}."
+            f"say {argument('label_column', near)}; if another table does, {argument('labels_file', 'FILE')}."
         )
 
     @cached_property

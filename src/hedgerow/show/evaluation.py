@@ -86,9 +86,9 @@ def print_evaluation(
     else:
         there = evaluation.at_probability(float(tau))
         said = (
-            f"With the threshold {tau}, {there['correct']:.1%} of these answers are right, and they contain "
-            f"{there['recall']:.1%} of the labels' information. On new examples, both will differ somewhat: "
-            f"`select` chooses a threshold that keeps its promise there.\n"
+            f"At threshold {tau}, {100 * there['correct']:.1f} % of these answers are right, and they "
+            f"contain {100 * there['recall']:.1f} % of the labels' information. On new examples, both will differ "
+            f"somewhat: `select` chooses a threshold that keeps its promise there.\n"
         )
         console.print(Text(said))
         step = (
@@ -105,13 +105,13 @@ def print_comparison(comparison: SystemComparison, console: Console) -> None:
     _print_figures(comparison, console)
     base = comparison.evaluations[comparison.reference]
     if comparison.replicates and any(comparison.differences):
-        share = f"{comparison.confidence:.0%}"
+        share = f"{100 * comparison.confidence:.0f} %"
         console.print(
             Text(
                 f"Compared with {base.name} on the same examples: ▲ better, ▼ worse, ≈ no clear difference. A "
                 f"difference is clear if the {share} interval of {comparison.replicates:,} paired bootstrap "
-                f"replicates does not contain 0. Even so, {1 - comparison.confidence:.0%} of the figures that do "
-                f"not really differ will be marked.\n"
+                f"replicates does not contain 0. Even so, {100 * (1 - comparison.confidence):.0f} % of the "
+                f"figures that do not really differ will be marked.\n"
             )
         )
         _print_differences(comparison, console)
@@ -129,7 +129,7 @@ def print_written(
 ) -> None:
     """Print how many answers were written, in total and by rank, or by depth if there are no ranks."""
     answers = counted(written.examples, "answer", "answers")
-    sure = f"with a mean confidence of {written.mean_confidence:.1%}"
+    sure = f"with a mean confidence of {100 * written.mean_confidence:.1f} %"
     console.print(Text(f"{answers} written to {output}, {sure}.\n", style="bold"))
     if single_child == "answer":
         console.print(Text(f"{_SINGLE_CHILD}\n"))
@@ -160,7 +160,7 @@ def _ranges(evaluation: Evaluation | BinnedEvaluation) -> tuple[str, Mapping[str
     if isinstance(evaluation, BinnedEvaluation):
         return "exact value lies in", evaluation.brackets
     intervals = {name: (found.low, found.high) for name, found in evaluation.intervals.items()}
-    return f"{evaluation.confidence:.0%} interval", intervals
+    return f"{100 * evaluation.confidence:.0f} % interval", intervals
 
 
 def _print_rules(evaluation: Measured, console: Console) -> None:

@@ -45,7 +45,7 @@ def evaluation_html(self: Evaluation) -> str:
     intervals = {
         name: f"{100 * interval.low:.1f} – {100 * interval.high:.1f}" for name, interval in self.intervals.items()
     }
-    return _page(title, self.summary, intervals, self.curve, spread=f"{self.confidence:.0%} interval")
+    return _page(title, self.summary, intervals, self.curve, spread=f"{100 * self.confidence:.0f} % interval")
 
 
 def binned_html(self: BinnedEvaluation) -> str:

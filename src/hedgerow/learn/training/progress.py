@@ -115,7 +115,7 @@ class EpochReport(Callback):
             self._losses.append(float(self._loss) / self._steps)
             self._out.print(
                 f"{self._name(trainer)}: loss {self._losses[-1]:.4g}, "
-                f"validation {self._monitor} {figure:.1%}, {time.monotonic() - self._begun:.1f} s"
+                f"validation {self._monitor} {100 * figure:.1f} %, {time.monotonic() - self._begun:.1f} s"
             )
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:  # noqa: ARG002
@@ -124,8 +124,8 @@ class EpochReport(Callback):
         fall = still_falling(self._losses)
         if trainer.is_global_zero and fall is not None:
             self._out.print(
-                f"The training loss was still falling fast at the end, by {fall:.0%} over the last quarter. More "
-                f"epochs or a larger learning rate may do better: --set optimiser.epochs="
+                f"The training loss was still falling fast at the end, by {100 * fall:.0f} % over the last "
+                f"quarter. More epochs or a larger learning rate may do better: --set optimiser.epochs="
                 f"{2 * (trainer.max_epochs or 1)}, or --set optimiser.lr=X."
             )
 
