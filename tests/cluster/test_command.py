@@ -193,3 +193,18 @@ def test_what_parts_do_not_take(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(FileError, match="would overwrite"):
         raise refused("evaluate", pattern, "--tree", folder / "tree.csv", "--state", folder / "part-1.npz")
     assert len(H) == 7
+
+
+def test_warnings_of_parts_are_shown(tmp_path: Path) -> None:
+    tree = tmp_path / "tree.csv"
+    tree.write_text("parent,child\nlife,A\nlife,B\nA,Aa\nA,Ab\n")
+    for part in range(8):
+        confidence = 0.9 if part == 0 else 0.5  # the latter is less than that of the class below
+        (tmp_path / f"{part}.sintax").write_text(f"r\td:A({confidence}),p:Aa(0.7)\t+\t\n")
+    common = ["--tree", tree, "--scores-format", "sintax", "--tau", 0.6, "-o", tmp_path / "out" / "*.csv"]
+    said = done("predict", tmp_path / "0.sintax", tmp_path / "1.sintax", *common)
+    assert said.count("Warning:") == 1
+    assert "1.sintax: In 1 of 1 examples" in " ".join(said.split("Warning:")[1].split())
+    said = done("predict", f"{tmp_path}/*.sintax", *common)
+    assert said.count("Warning:") == 6
+    assert "There are 2 more such warnings of other parts." in said

@@ -140,6 +140,8 @@ def predict(
         raise ParameterError("A point has its own threshold: give --point without --tau and --rule.")
     if point is None and reading.group_column is not None:
         raise ParameterError("--groups is for operating points that depend on them: give --point FILE too.")
+    if point is not None and information is not Information.leaves:
+        raise ParameterError("A point knows the measure of information: leave out --information.")
     if point is not None and reading.single_child is not None:
         raise ParameterError("A point knows what a node with one child is: leave out --single-child.")
     if point is not None and temperature is not None:
@@ -157,9 +159,7 @@ def predict(
         written = _many(
             scores, output, json_file, answer, tree_file, reading, workers, scheduler, written_as, point
         )
-        print_written(
-            written, str(output), [], Output(), single_child=chosen.single_child if chosen else single_child
-        )
+        answered = chosen.single_child if chosen else single_child
     else:
         file = open_any_scores(files[0], tree_file, data, reading, labels=False)
         if chosen is None:
@@ -170,7 +170,7 @@ def predict(
             answers = PointAnswers(chosen, file)
             written = write_predictions(output, answers, answers.rule, progress=bar, **written_as)
         answered = chosen.single_child if chosen else file.single_child
-        print_written(written, str(output), file.warnings, Output(), single_child=answered)
+    print_written(written, str(output), Output(), single_child=answered)
     if json_file is not None:
         write_json(
             json_file,

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from hedgerow.cluster.sources import Source
     from hedgerow.tree import Hierarchy
 
+_SHOWN = 5  # warnings
+
 
 @final
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def predict(
     found: dict[str, Written] = run(
         _Predicting(rule, outputs, layout, spreadsheet_safe), hierarchy, sources, client, progress
     )
-    return _sum_of([found[source.name] for source in sources])
+    return _sum_of({source.name: found[source.name] for source in sources})
 
 
 def output_names(parts: Sequence[str], output: str) -> dict[str, str]:
@@ -117,12 +119,17 @@ def output_names(parts: Sequence[str], output: str) -> dict[str, str]:
     return {part: output.replace("*", stem) for part, stem in stems.items()}
 
 
-def _sum_of(written: Sequence[Written]) -> Written:
+def _sum_of(parts: Mapping[str, Written]) -> Written:
+    written = list(parts.values())
     examples = sum(one.examples for one in written)
     ranks = written[0].by_rank
+    warnings = [f"{name}: {warning}" for name, one in parts.items() for warning in one.warnings]
+    if len(warnings) > _SHOWN:
+        warnings[_SHOWN:] = [f"There are {len(warnings) - _SHOWN:,} more such warnings of other parts."]
     return Written(
         examples,
         tuple(np.sum([one.by_depth for one in written], axis=0).tolist()),
         None if ranks is None else {rank: sum((one.by_rank or {})[rank] for one in written) for rank in ranks},
         math.fsum(one.mean_confidence * one.examples for one in written) / examples,
+        tuple(warnings),
     )

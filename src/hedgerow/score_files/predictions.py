@@ -145,12 +145,17 @@ class Written:
     by_rank: dict[str, int] | None
     """Number of answers at each rank, the root apart, coarsest first; None if the tree has no ranks."""
     mean_confidence: float
+    warnings: tuple[str, ...] = ()
+    """What the scores warned of."""
 
     @classmethod
-    def of(cls, hierarchy: Hierarchy, answers: NDArray[np.int64], mean_confidence: float) -> Written:
+    def of(
+        cls, hierarchy: Hierarchy, answers: NDArray[np.int64], mean_confidence: float, warnings: Iterable[str] = ()
+    ) -> Written:
         """Sum up the number of answers at each node."""
-        by_depth = np.bincount(hierarchy.depth, answers).astype(np.int64)
-        return cls(int(answers.sum()), tuple(by_depth.tolist()), _by_rank(hierarchy, answers), mean_confidence)
+        by_depth = tuple(np.bincount(hierarchy.depth, answers).astype(np.int64).tolist())
+        by_rank = _by_rank(hierarchy, answers)
+        return cls(int(answers.sum()), by_depth, by_rank, mean_confidence, tuple(warnings))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures ready for JSON."""
@@ -211,4 +216,4 @@ def write_predictions(
             answers += np.bincount(nodes, minlength=len(hierarchy))
             total += float(confidence.sum(dtype=np.float64))
             advance(len(nodes))
-    return Written.of(hierarchy, answers, total / answers.sum())
+    return Written.of(hierarchy, answers, total / answers.sum(), scores.warnings)

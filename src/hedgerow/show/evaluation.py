@@ -14,7 +14,7 @@ from hedgerow.measure import BinnedEvaluation
 from hedgerow.show.terminal import print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from rich.console import Console
 
@@ -124,9 +124,7 @@ def print_comparison(comparison: SystemComparison, console: Console) -> None:
             console.print(Text(f"Warning, {evaluation.name}: {warning}\n", style="yellow"))
 
 
-def print_written(
-    written: Written, output: str, warnings: Sequence[str], console: Console, *, single_child: str = "skip"
-) -> None:
+def print_written(written: Written, output: str, console: Console, *, single_child: str = "skip") -> None:
     """Print how many answers were written, in total and by rank, or by depth if there are no ranks."""
     answers = counted(written.examples, "answer", "answers")
     sure = f"with a mean confidence of {100 * written.mean_confidence:.1f} %"
@@ -141,7 +139,7 @@ def print_written(
     head = ["depth" if written.by_rank is None else "rank", "answers", "%"]
     cells = [[named, f"{number:,}", _percent(number / written.examples)] for named, number in rows]
     print_table(console, head, cells)
-    for warning in warnings:
+    for warning in written.warnings:
         console.print(Text(f"Warning: {warning}", style="yellow"))
 
 
