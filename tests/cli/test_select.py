@@ -282,6 +282,8 @@ def test_a_point_from_parts_is_that_from_one_file(tmp_path: Path) -> None:
     points = []
     for scores in (whole, tmp_path / "part-*.npz"):
         made = ("--tree", str(tmp_path / "tree.csv"), "--target", "correct=0.9", "-o", str(tmp_path / "p.json"))
-        run("select", str(scores), *made)
+        said = run("select", str(scores), *made)
         points.append(hr.OperatingPoint.load(tmp_path / "p.json").thresholds)
     assert points[0] == points[1]
+    assert "hedgerow predict 'NEW/*.npz'" in said
+    assert "-o 'answers/*.csv'" in said

@@ -144,7 +144,8 @@ def select(
     check_outputs(output, json_file, inputs=(*files, tree, data, *reading.files, *named_file(temperature)))
     tree_file = tree_reading.file(tree)
     clusters, groups = reading.cluster_column is not None, reading.group_column is not None
-    if is_many(scores):
+    many = is_many(scores)
+    if many:
         tree_file = check_parts(scores, tree_file, data)
         hierarchy = tree_file.read()
         opened: Scores = ChainedScores(
@@ -182,9 +183,9 @@ def select(
     ]
     explanation = choose.describe(order, examples, point, answers)
     point.save(output)
-    new = [scores[0], "--data", "NEW"] if is_run(files[0]) else [f"NEW{files[0].suffix}"]
-    predict = shlex.join([*new, *again])
-    print_point(explanation, Output(), output=shlex.quote(str(output)), predict=predict)
+    new = [scores[0], "--data", "NEW"] if is_run(files[0]) else [f"{'NEW/*' if many else 'NEW'}{files[0].suffix}"]
+    answered = ["--point", str(output), "-o", "answers/*.csv" if many else "answers.csv"]
+    print_point(explanation, Output(), then=shlex.join(["hedgerow", "predict", *new, *again, *answered]))
     for warning in opened.warnings:
         typer.echo(f"Warning: {warning}", err=True)
     typer.echo(f"The point is in {output}.", err=True)

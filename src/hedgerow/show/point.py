@@ -27,17 +27,15 @@ _WORDS = {
 }
 
 
-def print_point(explanation: Explanation, console: Console, *, output: str, predict: str) -> None:
+def print_point(explanation: Explanation, console: Console, *, then: str) -> None:
     """Print what a point promises, what it gives on the examples it was chosen with, and what to do next.
 
     Parameters
     ----------
     explanation, console
         What to print, and where.
-    output
-        The file that holds the point.
-    predict
-        The arguments of the command in the advice at the end, quoted for a shell.
+    then
+        The command that answers new examples with this point.
     """
     point = explanation.point
     for note in point.notes:
@@ -49,8 +47,7 @@ def print_point(explanation: Explanation, console: Console, *, output: str, pred
     _print_thresholds(point, console)
     _print_alternatives(explanation, console)
     _print_shortened(explanation, console)
-    step = f"hedgerow predict {predict} --point {output} -o answers.csv"
-    console.print(Text(f"Next: answer new examples with this point:\n  {step}", style="bold"), soft_wrap=True)
+    console.print(Text(f"Next: answer new examples with this point:\n  {then}", style="bold"), soft_wrap=True)
 
 
 def promises(point: OperatingPoint) -> list[str]:
