@@ -142,20 +142,33 @@ def test_no_file_names_a_developers_machine() -> None:
             assert not home.search(path.read_bytes()), f"{name} holds an absolute path"
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
-def test_every_example_runs(script: Path, tmp_path: Path) -> None:
-    if script.stem.endswith("transformers"):
-        pytest.importorskip("transformers")
+def run_script(script: Path, folder: Path, **environment: str) -> str:
+    """Run an example in a folder, warnings as errors, and return what it prints."""
     done = subprocess.run(
         [sys.executable, "-W", "error", script],
-        cwd=tmp_path,
-        env={**os.environ, "MPLBACKEND": "agg"},
+        cwd=folder,
+        env={**os.environ, "MPLBACKEND": "agg", **environment},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_every_example_runs(script: Path, tmp_path: Path) -> None:
+    if script.stem.endswith("transformers"):
+        pytest.importorskip("transformers")
+    assert run_script(script, tmp_path)
+
+
+def test_without_vsearch_its_tutorial_reads_what_vsearch_wrote(tmp_path: Path) -> None:
+    printed = run_script(ROOT / "examples" / "tutorials" / "tutorial_4_16s.py", tmp_path, PATH="")
+    assert "There is no vsearch here" in printed
+    right = re.search(r"known genus, with a promise: ([\d.]+)%", printed)
+    assert right is not None
+    assert float(right[1]) > 90  # unless the file is about other reads than those that the tutorial makes
 
 
 def shown_commands() -> list[tuple[str, str]]:
