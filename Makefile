@@ -70,7 +70,7 @@ fuzz: $(READY) ## Try every reader with new files for MINUTES, and print what wa
 docs: $(READY) ## Draw the pictures, run the tutorials, and build the documentation into site/
 	$(BIN)/python docs/draw_architecture.py
 	$(BIN)/python docs/draw_answers.py
-	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -d build/doctrees docs site
+	PYTHONPATH=$(CURDIR)/build/transformers $(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -d build/doctrees docs site
 
 release-check: $(READY) ## Build sdist and wheel, check them, and test the wheel with old and new dependencies
 	$(BIN)/python .ci/release_check.py

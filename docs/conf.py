@@ -6,7 +6,6 @@ The build needs no network, and the pages load nothing from elsewhere.
 from __future__ import annotations
 
 import re
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 HERE = Path(__file__).parent
-sys.path.append(str(HERE.parent / "build" / "transformers"))  # where `make setup` puts it
 
 project = "hedgerow"
 author = "The hedgerow developers"

@@ -145,8 +145,8 @@ def test_no_file_names_a_developers_machine() -> None:
             assert not home.search(path.read_bytes()), f"{name} holds an absolute path"
 
 
-def run_script(script: Path, folder: Path, **environment: str) -> str:
-    """Run an example in a folder, warnings as errors, and return what it prints."""
+def run_script(script: Path, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run an example in a folder, warnings as errors."""
     done = subprocess.run(
         [sys.executable, "-W", "error", script],
         cwd=folder,
@@ -156,23 +156,27 @@ def run_script(script: Path, folder: Path, **environment: str) -> str:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
-def test_every_example_runs(script: Path, tmp_path: Path) -> None:
-    path = [os.environ.get("PYTHONPATH"), str(TRANSFORMERS)] if script.stem.endswith("transformers") else []
-    if path and not (find_spec("transformers") or TRANSFORMERS.exists()):
-        pytest.skip("transformers is not installed: make setup puts it into build/transformers")
-    assert run_script(script, tmp_path, **({"PYTHONPATH": os.pathsep.join(filter(None, path))} if path else {}))
+    return done
 
 
 def test_without_vsearch_its_tutorial_reads_what_vsearch_wrote(tmp_path: Path) -> None:
-    printed = run_script(ROOT / "examples" / "tutorials" / "tutorial_4_16s.py", tmp_path, PATH="")
+    printed = run_script(ROOT / "examples" / "tutorials" / "tutorial_4_16s.py", tmp_path, PATH="").stdout
     assert "There is no vsearch here" in printed
     right = re.search(r"known genus, with a promise: ([\d.]+)%", printed)
     assert right is not None
     assert float(right[1]) > 90  # unless the file is about other reads than those that the tutorial makes
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_every_example_runs(script: Path, tmp_path: Path) -> None:
+    environment = {}
+    if script.stem.endswith("transformers"):
+        if not (find_spec("transformers") or TRANSFORMERS.exists()):
+            pytest.skip("transformers is not installed: make setup puts it into build/transformers")
+        path = [os.environ.get("PYTHONPATH"), str(TRANSFORMERS)]
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, path))
+    done = run_script(script, tmp_path, **environment)
+    assert done.stdout
 
 
 def shown_commands() -> list[tuple[str, str]]:
