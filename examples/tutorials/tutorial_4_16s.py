@@ -94,15 +94,18 @@ print(*(folder / "mock_labels.csv").read_text().splitlines()[:5], sep="\n")
 # There is no ``--sintax_cutoff``: we want all names, with their support.
 
 
-def run(command: str) -> None:
-    """Run a command, and print it with what it prints."""
+def run(command: str, *shown: str) -> None:
+    """Run a command, and print it with what it prints, or with the paragraphs that begin so."""
+    print("$", command.replace(" --", " \\\n    --"))
     words = shlex.split(command)
     program = [sys.executable, "-m"] if words[0] == "hedgerow" else []
     done = subprocess.run(
         [*program, *words], cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
     )
-    print(f"$ {command}\n{done.stdout}")
-    done.check_returncode()
+    if done.returncode:
+        sys.exit(done.stdout)
+    paragraphs = [text for text in done.stdout.split("\n\n") if text.startswith(shown or "")]
+    print(*paragraphs, sep="\n...\n" if shown else "\n\n")
 
 
 for name in ("mock", "sample"):
@@ -123,12 +126,16 @@ print(*(folder / "mock.txt").read_text().splitlines()[:4], sep="\n")
 # answer for a read of a missing genus. Without it, such an answer would count as the family, and the figures
 # would be too good.
 
-run("hedgerow evaluate mock.txt --tree reference.fa --labels mock_labels.csv --below-label wrong -o mock")
+run(
+    "hedgerow evaluate mock.txt --tree reference.fa --labels mock_labels.csv --below-label wrong -o mock",
+    "mock:",
+    "majority, by rank",
+    "With the threshold",
+)
 
 # %%
-# The table by rank shows the trouble. *Overclassified* are the reads of a missing genus that were given a genus
-# all the same, where "more than half of the support" is enough. A higher threshold helps; each one is a point
-# of this line:
+# The table is about names with more than half of the support. *Overclassified* are the reads of a missing genus
+# that were given a genus all the same. A higher threshold helps; each one is a point of this line:
 
 evaluation = hr.Evaluation.load(folder / "mock")
 evaluation.plot("correct-recall", thresholds=[0.5, 0.8, 0.95])
@@ -139,7 +146,11 @@ evaluation.plot("correct-recall", thresholds=[0.5, 0.8, 0.95])
 
 run(
     "hedgerow select mock.txt --tree reference.fa --labels mock_labels.csv --below-label wrong "
-    "--target correct=0.95 -o point.json"
+    "--target correct=0.95 -o point.json",
+    "Right",
+    "answers at rank",
+    "The threshold",
+    "Next",
 )
 
 # %%
@@ -172,17 +183,18 @@ for ax, (group, these) in zip(axes, reads.items(), strict=True):
         rank = ranks[answers][these]
         print(f"{group}, {rule}: {right.mean():.1%} of {these.sum()} answers are right")
         left = 0.0
-        parts = {name: right & (rank == name) for name in ("species", "genus")}
-        parts |= {"family or above": right & ~np.isin(rank, ["species", "genus"]), "wrong": ~right}
+        parts = {f"right, {name}": right & (rank == name) for name in ("species", "genus")}
+        parts |= {"right, family or above": right & ~np.isin(rank, ["species", "genus"]), "wrong": ~right}
         for (part, found), colour in zip(parts.items(), ("#2a6f97", "#61a5c2", "#c5dfea", "#bd1f01"), strict=True):
             ax.barh(rule, found.mean(), left=left, color=colour, label=part)
             left += found.mean()
     ax.set_title(group, loc="left", fontsize="medium")
     ax.invert_yaxis()
-axes[-1].set_xlabel("share of reads")
+axes[-1].set(xlabel="share of reads", xlim=(0, 1))
 figure.legend(
     *[entries[:4] for entries in axes[0].get_legend_handles_labels()], loc="outside lower center", ncols=4
 )
+shutil.rmtree(folder)  # unless you want to look at the files
 
 # %%
 # The promise is about all reads together, and holds on average: one sample may lie a little above or below. It
@@ -197,5 +209,3 @@ figure.legend(
 #   for reads of missing genera alone, and needs reads of many such genera.
 # * :doc:`Promises </promises>` says what breaks a promise, and :doc:`Other tools </tools>` how files of the RDP
 #   classifier and QIIME 2 are read.
-
-shutil.rmtree(folder)

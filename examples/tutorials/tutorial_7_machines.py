@@ -50,15 +50,17 @@ for part, noise in enumerate((1.5, 2.0, 2.5), 1):
 # a workflow manager: they know nothing of each other.
 
 
-def run(command: str, first: int | None = None) -> None:
-    """Run a command of hedgerow, and print it with what it prints, or with the first lines of that."""
+def run(command: str, *shown: str) -> None:
+    """Run a command, and print it with what it prints, or with the paragraphs that begin so."""
+    print("$", command.replace(" --", " \\\n    --"))
     words = [sys.executable, "-m", *shlex.split(command)]
     done = subprocess.run(
         words, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
     )
-    lines = done.stdout.splitlines()
-    print(f"$ {command}", *lines[:first], *([] if first is None else ["..."]), sep="\n")
-    done.check_returncode()
+    if done.returncode:
+        sys.exit(done.stdout)
+    paragraphs = [text for text in done.stdout.split("\n\n") if text.startswith(shown or "")]
+    print(*paragraphs, sep="\n...\n" if shown else "\n\n")
 
 
 run("hedgerow evaluate part-1.npz --tree tree.json --state part-1.state")
@@ -77,7 +79,7 @@ for path in sorted(folder.glob("part-*")):
 # %%
 # States can be merged anywhere, in any order.
 
-run("hedgerow merge part-3.state part-1.state part-2.state -o merged", first=7)
+run("hedgerow merge part-3.state part-1.state part-2.state -o merged", "merged:", "With the threshold")
 
 # %%
 # Is that what one pass over everything gives? Every figure, to the last digit:
@@ -102,8 +104,8 @@ OperatingCurveDisplay.from_evaluations([whole, *evaluations]).plot("correct-reca
 WITH_DASK = find_spec("distributed") is not None
 if WITH_DASK:
     run(
-        f"hedgerow evaluate {' '.join(path.name for path in parts)} --tree tree.json --workers 2 -o by-dask",
-        first=7,
+        "hedgerow evaluate part-1.npz part-2.npz part-3.npz --tree tree.json --workers 2 -o by-dask",
+        "With the threshold",
     )
     by_dask = hr.Evaluation.load(folder / "by-dask")
     print("The same figures:", by_dask.summary == whole.summary)
@@ -150,6 +152,8 @@ if WITH_DASK:
     print({name: round(value, 3) for name, value in by_bag.summary().items()})
     print("The same curve from both:", np.array_equal(by_bag.correct, by_delayed.correct))
 
+shutil.rmtree(folder)  # unless you want to look at the files
+
 # %%
 # What to do next
 # ---------------
@@ -159,5 +163,3 @@ if WITH_DASK:
 #   processes, so the script needs the usual ``if __name__ == "__main__":``.
 # * ``hedgerow predict`` and ``compare`` take parts and workers, too. :doc:`Many parts, many machines </scale>`
 #   has the details, what it costs, and the same for Ray and Spark.
-
-shutil.rmtree(folder)
