@@ -24,8 +24,6 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PRIVATE_ROOMS = {"arrays", "files", "cli"}
 """Rooms that only the other rooms use, and the command, which has a page of its own."""
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
-TRANSFORMERS = ROOT / "build" / "transformers"
-"""Where `make setup` installs transformers: not where other tests would find it."""
 SCRIPTS = [*sorted(ROOT.glob("examples/*.py")), *sorted(ROOT.glob("examples/tutorials/*.py"))]
 
 
@@ -143,6 +141,10 @@ def test_no_file_names_a_developers_machine() -> None:
         path = ROOT / name
         if path.is_file() and path != Path(__file__):
             assert not home.search(path.read_bytes()), f"{name} holds an absolute path"
+
+
+TRANSFORMERS = ROOT / "build" / "transformers"
+"""Where `make setup` installs transformers: not where other tests would find it."""
 
 
 def run_script(script: Path, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
