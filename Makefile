@@ -70,7 +70,7 @@ fuzz: $(READY) ## Try every reader with new files for MINUTES, and print what wa
 docs: $(READY) ## Draw the pictures, run the tutorials, and build the documentation into site/
 	$(BIN)/python docs/draw_architecture.py
 	$(BIN)/python docs/draw_answers.py
-	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -d build/doctrees docs site
+	PYTHONPATH=$(CURDIR)/build/transformers $(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -d build/doctrees docs site
 
 release-check: $(READY) ## Build sdist and wheel, check them, and test both with old and new dependencies: about half an hour
 	$(BIN)/python .ci/release_check.py
@@ -78,7 +78,8 @@ release-check: $(READY) ## Build sdist and wheel, check them, and test both with
 clean: ## Remove what was built, the environment included
 	rm -rf .venv build dist site docs/tutorials docs/gallery demo .coverage* .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
-# torch first and alone: nothing later may pull in another build of it.
+# torch first and alone: nothing later may pull in another build of it. transformers, for its tutorial, is kept apart:
+# where torchmetrics finds it, every process that trains imports it, and starts seconds later.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("hedgerow needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
@@ -86,6 +87,7 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python $(PIP_INSTALL) torch==2.13.0
 	$(BIN)/python $(PIP_INSTALL) --group dev
 	$(BIN)/python $(PIP_INSTALL) --no-build-isolation --editable '.[train,report,dask]'
+	$(BIN)/python $(PIP_INSTALL) --upgrade --target build/transformers transformers
 	touch $@
 
 $(WHEEL_READY): pyproject.toml constraints.txt | $(READY)

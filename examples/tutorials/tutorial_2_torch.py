@@ -95,3 +95,10 @@ doubtful = q[:, h.leaves.tolist()].amax(1).argsort()[:5]
 answers = hr.infer.threshold(h, q[doubtful], 0.5, scale=method.scale)
 for label, answer in zip(y[test][doubtful].tolist(), answers.tolist(), strict=True):
     print(f"a {h.names[label]} is called {h.names[answer]!r}")
+
+# %%
+# What to do next
+# ---------------
+# * Methods take labels at any depth of the tree: give the node that is known.
+# * ``hr.select`` chooses the threshold so that a promise holds: :doc:`Promises </promises>`.
+# * :doc:`Methods </methods>` lists the losses; :doc:`Training </training>` runs them from recipes.

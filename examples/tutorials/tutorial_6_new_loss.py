@@ -89,7 +89,9 @@ def bounded(tree: oracle.Tree, theta: dict[str, float], label: str, *, k: float 
 cases.CASES.append(cases.Case("bounded", bounded))
 
 chosen = ["tests/methods/test_values.py", "tests/methods/test_laws.py", "-k", "bounded or table"]
-status = pytest.main([*chosen, "--quiet", "--override-ini=addopts=", "-p", "no:cacheprovider"])
+status = pytest.main(
+    [*chosen, "--quiet", "--override-ini=addopts=", "-p", "no:cacheprovider", "--disable-plugin-autoload"]
+)
 assert status == 0
 
 # %%

@@ -97,7 +97,7 @@ def test_promises_per_rank_are_kept_together(guarantee: Any) -> None:
 
 
 def test_too_few_examples_for_a_rank() -> None:
-    with pytest.warns(UserWarning, match="The promise for 1 needs at least 99 examples, and there are 50"):
+    with pytest.warns(UserWarning, match="The promise for 1 needs at least 99 examples; found 50"):
         point = hr.select(TREE, PEOPLE.q[:50], LABELS[:50], per_rank={"1": 0.99, "2": 0.5})
     assert (point.predict(PEOPLE.q) == 0).all()
 

@@ -66,6 +66,13 @@ def test_observations_of_a_camtrap_dp(tmp_path: Path) -> None:
     assert table["observationLevel"].tolist() == ["media"] * 2
 
 
+def test_scientific_names_of_a_camtrap_dp_begin_with_a_capital(tmp_path: Path) -> None:
+    tree = hr.Hierarchy.from_paths(["canidae/vulpes vulpes", "felidae"])  # as SpeciesNet writes them
+    with prediction_writer(tmp_path / "o.csv", tree, layout="camtrap-dp") as write:
+        write(tree.indices(["canidae", "vulpes vulpes"]), np.ones(2))
+    assert pd.read_csv(tmp_path / "o.csv")["scientificName"].tolist() == ["Canidae", "Vulpes vulpes"]
+
+
 def test_cells_that_a_spreadsheet_would_run(tmp_path: Path) -> None:
     ids = ["=cmd", "+1", "-1", "@x", "plain", "a=b"]
     for safe, expected in ((False, ids), (True, ["'=cmd", "'+1", "'-1", "'@x", "plain", "a=b"])):

@@ -467,7 +467,7 @@ def _rank(
     if budget < 0:
         unit = "clusters" if clusters.given else "examples"
         return np.inf, (
-            f"The promise for {rank} needs at least {promise.needed:,} {unit}, and there are {clusters.number:,}. "
+            f"The promise for {rank} needs at least {promise.needed:,} {unit}; found {clusters.number:,}. "
             f"Until then, no answer reaches this rank."
         )
     bottom = BOTTOM[examples.scale]

@@ -108,6 +108,11 @@ def _prefixed(hierarchy: Hierarchy, node: int) -> str:
     return f"{letter}__{step.names[0]}" if letter else step.names[0]
 
 
+def _capitalised(name: str) -> str:
+    """Write a scientific name as it should be: SpeciesNet has `vulpes vulpes`."""
+    return name[:1].upper() + name[1:]
+
+
 def _camtrap_columns(hierarchy: Hierarchy, ids: bool) -> ColumnsOf:
     def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> Table:
         count, numbers = len(nodes), list(range(first, first + len(nodes)))
@@ -116,7 +121,9 @@ def _camtrap_columns(hierarchy: Hierarchy, ids: bool) -> ColumnsOf:
             "mediaID": names if ids else numbers,
             "observationLevel": ["media"] * count,
             "observationType": ["animal" if node else "unknown" for node in nodes.tolist()],
-            "scientificName": [bare_name(hierarchy, node) if node else "" for node in nodes.tolist()],
+            "scientificName": [
+                _capitalised(bare_name(hierarchy, node)) if node else "" for node in nodes.tolist()
+            ],
             "classificationMethod": ["machine"] * count,
             "classifiedBy": ["hedgerow"] * count,
             "classificationProbability": list(confidence),
