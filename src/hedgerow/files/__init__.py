@@ -17,6 +17,7 @@ from hedgerow.files.atomic import (
     try_folder,
 )
 from hedgerow.files.bundle import member, replacing
+from hedgerow.files.compressed import extension, is_compressed, open_binary, open_text
 from hedgerow.files.parquet import column_texts, open_parquet
 from hedgerow.files.reading import digest, read_json, read_toml, reading
 from hedgerow.files.text import (
@@ -42,7 +43,9 @@ __all__ = [
     "decode",
     "delimiter_of",
     "digest",
+    "extension",
     "flush_folder",
+    "is_compressed",
     "is_path",
     "is_pattern",
     "is_remote",
@@ -50,7 +53,9 @@ __all__ = [
     "line_of",
     "make_folder",
     "member",
+    "open_binary",
     "open_parquet",
+    "open_text",
     "read_bytes",
     "read_header",
     "read_json",

@@ -12,7 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
-from hedgerow.errors import FileError, argument
+from hedgerow.errors import FileError, HedgerowError, argument
+from hedgerow.files.compressed import extension, open_binary, open_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,9 +25,9 @@ def is_path(source: object) -> TypeGuard[str | os.PathLike[str]]:
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Read a file, or raise an error that says why it cannot be read."""
-    with _explained(path):
-        return Path(path).read_bytes()
+    """Read a file, uncompressed, or raise an error that says why it cannot be read."""
+    with _explained(path), open_binary(path) as file:
+        return file.read()
 
 
 @contextmanager
@@ -35,6 +36,8 @@ def _explained(path: str | os.PathLike[str]) -> Iterator[None]:
     shown = os.fspath(path)
     try:
         yield
+    except HedgerowError:
+        raise
     except FileNotFoundError:
         beside = Path(path).parent
         raise FileError(
@@ -87,7 +90,7 @@ def line_of(text: str, position: int) -> int:
 
 def delimiter_of(path: str) -> str:
     """Return the column separator of a file, judged by its extension."""
-    return "\t" if path.lower().endswith((".tsv", ".tab")) else ","
+    return "\t" if extension(path) in (".tsv", ".tab") else ","
 
 
 def read_header(path: str | os.PathLike[str], delimiter: str) -> list[str]:
@@ -95,7 +98,7 @@ def read_header(path: str | os.PathLike[str], delimiter: str) -> list[str]:
     require_file(path)
     shown = os.fspath(path)
     try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        with open_text(path, newline="") as file:
             columns = next(csv.reader(file, delimiter=delimiter), [])
     except (UnicodeDecodeError, csv.Error) as error:
         raise FileError(f"{shown}: its first line cannot be read as a table in UTF-8: {error}.") from None

@@ -5,13 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
 from hedgerow.errors import FileError, ScoreError, argument
-from hedgerow.files import require_file
+from hedgerow.files import open_text, require_file
 from hedgerow.score_files.reader import row_name
 
 if TYPE_CHECKING:
@@ -147,7 +146,7 @@ def line_blocks(path: str, rows: int) -> Iterator[tuple[Indices, Any]]:
     require_file(path)
     first = 1
     try:
-        with Path(path).open(encoding="utf-8-sig") as file:
+        with open_text(path) as file:
             while text := file.read(_CHARACTERS) + file.readline():
                 lines = pc.split_pattern(pa.array([text.removesuffix("\n")]), "\n").flatten()
                 filled = np.flatnonzero(pc.not_equal(lines, "").to_numpy(zero_copy_only=False))
