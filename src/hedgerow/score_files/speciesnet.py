@@ -111,7 +111,7 @@ class SpeciesnetReader(ListReader):
 def _needed(found: dict[str, Any]) -> dict[str, Any]:
     """Drop what is not needed of each object of the JSON as soon as it is read, such as the detections.
 
-    Names of classes, which repeat, are one object each. Together this takes a quarter of the memory.
+    Names of classes, which repeat, are one object each. Together this halves the memory.
     """
     if "filepath" in found:
         return {key: found[key] for key in ("filepath", "classifications") if key in found}
