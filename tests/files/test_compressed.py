@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hedgerow.errors import FileError
-from hedgerow.files import compressed, extension, open_binary, open_text, read_bytes, read_text
+from hedgerow.files import extension, open_binary, open_text, read_bytes, read_text, text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,8 +64,8 @@ def test_a_small_file_may_not_hold_too_much(tmp_path: Path, monkeypatch: pytest.
     path = tmp_path / "a.txt.gz"
     path.write_bytes(gzip.compress(bytes(1 << 20)))
     assert len(read_bytes(path)) == 1 << 20
-    monkeypatch.setattr(compressed, "_MOST", (1000, 100))
-    monkeypatch.setattr(compressed, "_BUFFER", 1000)
+    monkeypatch.setattr(text, "_MOST", (1000, 100))
+    monkeypatch.setattr(text, "_BUFFER", 1000)
     most = 1000 + 100 * path.stat().st_size
     assert most < 1 << 20
     pieces: list[bytes] = []

@@ -10,7 +10,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import FileError
-from hedgerow.files import compressed
+from hedgerow.files import text
 from hedgerow.score_files import find_format, read_labels
 from tests.make_scores import LEAVES, H, probabilities, save_table
 from tests.score_files.simulated import DATA
@@ -100,7 +100,7 @@ def test_a_small_file_that_holds_much(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(compressed, "_MOST", (1 << 20, 100))
+    monkeypatch.setattr(text, "_MOST", (1 << 20, 100))
     path = tmp_path / "s.csv.gz"
     path.write_bytes(gzip.compress((head + content * (10_000_000 // len(content))).encode()))
     with pytest.raises(FileError, match=r"holds more than .* unpack it first"):

@@ -17,16 +17,19 @@ from hedgerow.files.atomic import (
     try_folder,
 )
 from hedgerow.files.bundle import member, replacing
-from hedgerow.files.compressed import extension, is_compressed, open_binary, open_text
 from hedgerow.files.parquet import column_texts, open_parquet
 from hedgerow.files.reading import digest, read_json, read_toml, reading
 from hedgerow.files.text import (
     decode,
     delimiter_of,
+    extension,
+    is_compressed,
     is_path,
     is_pattern,
     is_remote,
     line_of,
+    open_binary,
+    open_text,
     read_bytes,
     read_header,
     read_text,
