@@ -297,6 +297,7 @@ def test_score_columns_that_do_not_fit(tree: str) -> None:
 def test_bad_score_files(tree: str) -> None:
     Path("junk.npz").write_bytes(b"junk")
     Path("junk.parquet").write_bytes(b"junk")
+    Path("junk.csv.gz").write_bytes(b"junk")
     np.savez("objects.npz", classes=np.array(["a", None], dtype=object), probabilities=np.ones((1, 2)))
     np.savez("numbers.npz", classes=np.arange(3), probabilities=np.ones((1, 3)))
     np.savez("nameless.npz", probabilities=np.ones((1, 1)))
@@ -306,13 +307,14 @@ def test_bad_score_files(tree: str) -> None:
         ("objects.npz", "never unpickled"),
         ("numbers.npz", "list of names"),
         ("nameless.npz", "no member 'classes'"),
+        ("junk.csv.gz", "cannot be read as gzip"),
     ):
         (problem,) = examine(tree, scores=name).problems
         assert problem.kind == "unreadable scores"
         assert part in problem.message
-    Path("scores.csv.gz").write_bytes(b"junk")
+    Path("scores.dat").write_bytes(b"junk")
     with pytest.raises(ParameterError, match=r"cannot be told"):
-        examine(tree, scores="scores.csv.gz")
+        examine(tree, scores="scores.dat")
     Path("tree.csv").write_text("r,label\nr,b\n")
     (problem,) = examine(tree, scores=save_scores("scores.csv", ["label", "b"])).problems
     assert "'label', the name of a class and of a column" in problem.message

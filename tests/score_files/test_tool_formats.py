@@ -14,6 +14,7 @@ import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, UnknownNameError
 from hedgerow.likelihood import SparseLikelihoods
 from hedgerow.score_files import FORMATS, find_format
+from hedgerow.score_files import listed as listed_files
 from tests.make_scores import LEAVES, H, probabilities, save_table
 from tests.score_files.simulated import DATA
 
@@ -213,6 +214,27 @@ def test_what_the_other_rows_of_an_example_add_to_one_node(tmp_path: Path) -> No
     text = "file_name,kingdom,genus,species,score\na,Animalia,Ursus,Ursus x,0.25\na,Animalia,Ursus,Ursus y,0.5\n"
     genera = hr.Hierarchy.from_edges([("root", "Ursus"), ("root", "Lynx")])
     assert listed(written(tmp_path / "p.csv", text), genera) == {"a": {"Ursus": 0.75}}
+
+
+# Blocks of lines -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("characters", [1, 7, 1000])
+@pytest.mark.parametrize("rows", [1, 3, 100])
+@pytest.mark.parametrize(
+    "text", ["", "a", "\n\na\tb\r\n\r\nLöwe und Bär\n\n\nc\n", "one\rtwo\n" * 50, "long " * 100]
+)
+def test_lines_in_blocks(
+    text: str, rows: int, characters: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listed_files, "_CHARACTERS", characters)
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    blocks = list(listed_files.line_blocks(str(path), rows))
+    assert all(len(place) == len(lines) <= rows for place, lines in blocks)
+    found = [pair for place, lines in blocks for pair in zip(place.tolist(), lines.to_pylist(), strict=True)]
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    assert found == [(number, line) for number, line in enumerate(lines, 1) if line]
 
 
 # Which format it is --------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import pickle
 from pathlib import Path
@@ -81,7 +82,37 @@ def test_formats_of_installed_packages(folder: Path, formats: None, monkeypatch:
     )
 
 
-def test_compressed_files(folder: Path) -> None:
+@pytest.mark.parametrize("name", [name for name, known in FORMATS.items() if known.write is not None])
+def test_compressed_files(name: str, folder: Path) -> None:
+    suffix = FORMATS[name].extensions[0] if FORMATS[name].extensions else ".csv"
+    plain, packed = Path(f"tree{suffix}"), Path(f"tree{suffix}.gz")
+    CATS.write(plain, name)
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    found = Hierarchy.read(packed, None if FORMATS[name].extensions else name)
+    assert found == Hierarchy.read(plain, name)
+    packed.write_bytes(packed.read_bytes()[:-9])
+    refused(lambda: Hierarchy.read(packed, name), "truncated or damaged", error=FileError)
+    packed.write_bytes(plain.read_bytes())
+    refused(lambda: Hierarchy.read(packed, name), "take .gz off its name", error=FileError)
+    refused(lambda: CATS.write("new.csv.gz"), "not written compressed", error=ParameterError)
+
+
+def test_compressed_tables_of_tools(folder: Path) -> None:
+    texts = {
+        "darwin-core": "taxonID\tparentNameUsageID\tscientificName\n1\t\tFelidae\n2\t1\tPuma\n3\t1\tLynx\n",
+        "fasta": ">a;tax=f:Felidae,g:Puma;\nACGT\n>b;tax=f:Felidae,g:Lynx;\nACGT\n",
+    }
+    for name, text in texts.items():
+        data = text.encode()
+        Path("plain.txt").write_bytes(data)
+        Path("packed.txt.gz").write_bytes(gzip.compress(data))
+        assert Hierarchy.read("packed.txt.gz", name) == Hierarchy.read("plain.txt", name)
+        Path("packed.txt.gz").write_bytes(gzip.compress(data)[:-9])
+        with pytest.raises(FileError, match="truncated or damaged"):
+            Hierarchy.read("packed.txt.gz", name)
+
+
+def test_packed_folders(folder: Path) -> None:
     refused(lambda: Hierarchy.read(write("taxdump.tar.gz", "")), "is compressed. Unpack it first", error=FileError)
 
 

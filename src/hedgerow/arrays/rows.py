@@ -42,16 +42,16 @@ def with_ancestors(tree: TreeArrays, start: Indices, node: Indices) -> Ancestors
     which, ancestor, steps = np.arange(len(node)), node, []
     while len(which):
         steps.append((which, ancestor))
-        ancestor = tree.parent[ancestor]
-        new = np.flatnonzero(ancestor > before[which])
-        which, ancestor = which[new], ancestor[new]
+        ancestor = tree.parent.take(ancestor)
+        new = np.flatnonzero(ancestor > before)
+        which, ancestor, before = which.take(new), ancestor.take(new), before.take(new)
     added = np.zeros(len(node), dtype=np.int64)
     for step, (which, _) in enumerate(steps, start=1):
         added[which] = step
     own = np.cumsum(added) - 1
     nodes = np.empty(own[-1] + 1 if len(own) else 0, dtype=np.int64)
     for step, (which, ancestor) in enumerate(steps):
-        nodes[own[which] - step] = ancestor
+        nodes[own.take(which) - step] = ancestor
     return Ancestors(np.append(0, own + 1)[start], nodes, own, added)
 
 
@@ -68,8 +68,8 @@ def sum_below(tree: TreeArrays, node: Indices, x: NDArray[Any], rows: Ancestors)
     for level in range(1, int(highest.max(initial=1))):
         adds_none = np.zeros(len(node) + 1, dtype=bool)
         np.greater(highest, level, out=adds_none[:-1])
-        first = np.flatnonzero(adds_none[1:] & ~adds_none[:-1])
-        end = np.flatnonzero(adds_none[:-1] & ~adds_none[1:]) + 1
+        change = np.flatnonzero(adds_none[1:] != adds_none[:-1])
+        first, end = change[::2], change[1::2] + 1
         result[rows.own[first] - depth[first] + level] = sums[end] - sums[first]
     return result
 

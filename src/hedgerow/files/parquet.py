@@ -72,4 +72,8 @@ def column_texts(values: Any) -> list[str]:
 
 
 def _plain(values: Any) -> list[str]:
+    import pyarrow as pa
+
+    if pa.types.is_string(values.type):
+        return list(values.fill_null("").to_pylist())
     return ["" if value is None else str(value) for value in values.to_pylist()]

@@ -1,21 +1,30 @@
-"""Text files, read whole, with clear messages if they cannot be read."""
+"""Text files, which may be compressed with gzip, with clear messages if they cannot be read."""
 
 from __future__ import annotations
 
 import csv
 import glob
+import gzip
+import io
 import os
+import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeGuard
+from pathlib import Path, PurePath
+from typing import IO, TYPE_CHECKING, TypeGuard, final
 
-from hedgerow.errors import FileError, argument
+from hedgerow.errors import FileError, HedgerowError, argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from _typeshed import WriteableBuffer
+
+_GZIP = ".gz"
+_MOST = (1 << 27, 100)  # a compressed file may hold so many bytes, and so many for each byte of its own
+_BUFFER = 1 << 20
 
 
 def is_path(source: object) -> TypeGuard[str | os.PathLike[str]]:
@@ -24,9 +33,9 @@ def is_path(source: object) -> TypeGuard[str | os.PathLike[str]]:
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Read a file, or raise an error that says why it cannot be read."""
-    with _explained(path):
-        return Path(path).read_bytes()
+    """Read a file, uncompressed, or raise an error that says why it cannot be read."""
+    with _explained(path), open_binary(path) as file:
+        return file.read()
 
 
 @contextmanager
@@ -35,6 +44,8 @@ def _explained(path: str | os.PathLike[str]) -> Iterator[None]:
     shown = os.fspath(path)
     try:
         yield
+    except HedgerowError:
+        raise
     except FileNotFoundError:
         beside = Path(path).parent
         raise FileError(
@@ -87,7 +98,7 @@ def line_of(text: str, position: int) -> int:
 
 def delimiter_of(path: str) -> str:
     """Return the column separator of a file, judged by its extension."""
-    return "\t" if path.lower().endswith((".tsv", ".tab")) else ","
+    return "\t" if extension(path) in (".tsv", ".tab") else ","
 
 
 def read_header(path: str | os.PathLike[str], delimiter: str) -> list[str]:
@@ -95,7 +106,7 @@ def read_header(path: str | os.PathLike[str], delimiter: str) -> list[str]:
     require_file(path)
     shown = os.fspath(path)
     try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        with open_text(path, newline="") as file:
             columns = next(csv.reader(file, delimiter=delimiter), [])
     except (UnicodeDecodeError, csv.Error) as error:
         raise FileError(f"{shown}: its first line cannot be read as a table in UTF-8: {error}.") from None
@@ -116,3 +127,66 @@ def is_pattern(path: str) -> bool:
 def is_remote(path: str) -> bool:
     """Tell whether a path names a file system, as `s3://bucket/part.npz` does."""
     return "://" in path
+
+
+# Compressed files ------------------------------------------------------------------------------------------
+
+
+def is_compressed(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is compressed, by its name."""
+    return os.fspath(path).lower().endswith(_GZIP)
+
+
+def extension(path: str | os.PathLike[str]) -> str:
+    """Return the extension of a file in lower case, without that of its compression.
+
+    >>> extension("Scores.CSV"), extension("scores.csv.gz"), extension("scores.gz")
+    ('.csv', '.csv', '')
+    """
+    return PurePath(PurePath(path).name.lower().removesuffix(_GZIP)).suffix
+
+
+def open_binary(path: str | os.PathLike[str]) -> IO[bytes]:
+    """Open a file to read its bytes, uncompressed."""
+    if not is_compressed(path):
+        return Path(path).open("rb")
+    return io.BufferedReader(_Gunzip(gzip.GzipFile(path), path), _BUFFER)
+
+
+def open_text(path: str | os.PathLike[str], newline: str | None = None) -> IO[str]:
+    """Open a file to read its UTF-8 text, uncompressed and without a byte order mark."""
+    return io.TextIOWrapper(open_binary(path), encoding="utf-8-sig", newline=newline)
+
+
+@final
+class _Gunzip(io.RawIOBase):
+    """The bytes in a file in gzip form; a file that holds too many for its size is refused."""
+
+    def __init__(self, file: gzip.GzipFile, path: str | os.PathLike[str]) -> None:
+        self._file = file
+        self._path = os.fspath(path)
+        self._size = Path(path).stat().st_size
+        self._left = _MOST[0] + _MOST[1] * self._size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        try:
+            count = self._file.readinto(buffer)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise FileError(
+                f"{self._path} cannot be read as gzip: {error}. If it is not compressed, take {_GZIP} off its "
+                f"name; otherwise it is truncated or damaged: copy or write it again."
+            ) from None
+        self._left -= count
+        if self._left < 0:
+            raise FileError(
+                f"{self._path} has {self._size:,} bytes and holds more than {_MOST[0] + _MOST[1] * self._size:,}, "
+                f"too many for its size. If it is what you want, unpack it first."
+            )
+        return count
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-_ENTRY_BYTES = 64  # working memory for one entry, about
+_ENTRY_BYTES = 8  # of one array: large blocks, as threads wait for each other at each operation
 
 
 @final

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TOP_TOLERANCE = 1e-3
 """How far the scores of an example may sum above 1 because they were rounded; they are then divided by the sum."""
 
-_ENTRY_BYTES = 128  # working memory for one entry, about
+_ENTRY_BYTES = 32  # of one array of nodes, about: large blocks, as threads wait for each other at each operation
 
 
 def from_top(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, final
 
 from hedgerow.errors import HedgerowError, ParameterError, argument, no_such
-from hedgerow.files import require_file
+from hedgerow.files import extension, open_text, require_file
 from hedgerow.score_files import lineage, long, pybioclip, qiime2, rdp, sintax, speciesnet
 from hedgerow.score_files.reader import PER_EXAMPLE
 from hedgerow.score_files.tables import TABLES
@@ -97,7 +96,7 @@ def find_format(path: str, wanted: str = AUTO, delimiter: str | None = None) -> 
             raise ParameterError(no_such("score format", wanted, (AUTO, WIDE, *FORMATS)))
         return wanted
     require_file(path)
-    if PurePath(path).suffix.lower() == ".npz":
+    if extension(path) == ".npz":
         return WIDE
     glance = _glance(path, delimiter)
     found = [name for name, known in FORMATS.items() if known.recognise(glance)]
@@ -113,7 +112,7 @@ def find_format(path: str, wanted: str = AUTO, delimiter: str | None = None) -> 
 
 
 def _glance(path: str, delimiter: str | None) -> Glance:
-    suffix = PurePath(path).suffix.lower()
+    suffix = extension(path)
     columns: list[str] = []
     if suffix in TABLES:
         with suppress(HedgerowError):  # whoever reads the file says what is wrong with it
@@ -121,7 +120,7 @@ def _glance(path: str, delimiter: str | None) -> Glance:
     if suffix == ".parquet":
         return Glance(suffix, columns=tuple(columns))
     try:
-        with Path(path).open(encoding="utf-8-sig") as file:
+        with open_text(path) as file:
             start = file.read(_CHARACTERS)
     except UnicodeDecodeError:
         start = ""

@@ -6,12 +6,12 @@ import os
 from collections import Counter
 from dataclasses import replace
 from itertools import repeat
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from hedgerow.errors import FileError, ParameterError, ScoreError, UnknownNameError, argument, counted, some
+from hedgerow.files import extension
 from hedgerow.score_files.binding import ANYTHING, Binder, Step, as_lineage, rank_letter
 from hedgerow.score_files.reader import row_name
 from hedgerow.score_files.tables import TABLES
@@ -161,7 +161,7 @@ def _some(first: list[str], count: int) -> str:
 
 
 def _opened(path: str, delimiter: str | None) -> Table:
-    suffix = PurePath(path).suffix.lower()
+    suffix = extension(path)
     if suffix not in TABLES:
         raise ParameterError(
             f"{path}: labels are joined by id, from a {', '.join(TABLES)} table with columns 'id' and 'label', "

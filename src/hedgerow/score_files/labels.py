@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from hedgerow.errors import (
@@ -16,7 +15,7 @@ from hedgerow.errors import (
     counted,
     some,
 )
-from hedgerow.files import read_text
+from hedgerow.files import extension, read_text
 from hedgerow.score_files.npz import NpzFile
 from hedgerow.score_files.reader import row_name
 from hedgerow.score_files.tables import TABLES
@@ -52,7 +51,7 @@ def read_labels(
     ['cat', 'wolf']
     """
     shown = os.fspath(path)
-    suffix = PurePath(shown).suffix.lower()
+    suffix = extension(path)
     if suffix == ".txt":
         lines = read_text(path).replace("\r\n", "\n").split("\n")
         return [line for line in lines if line.strip()]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from itertools import islice
-from pathlib import Path
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
 from hedgerow.errors import FileError, ScoreError, argument
-from hedgerow.files import require_file
+from hedgerow.files import open_text, require_file
 from hedgerow.score_files.reader import row_name
 
 if TYPE_CHECKING:
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 
     from hedgerow.score_files.binding import Lineage
     from hedgerow.tree import Indices
+
+_CHARACTERS = 1 << 24  # of text at a time
 
 Listing = Literal["lineages", "top"]
 """What is listed: one lineage with a likelihood for each of its steps, or classes with their own mass."""
@@ -88,22 +89,19 @@ class Lineages:
     def __init__(self, parse: Callable[[str], Lineage]) -> None:
         self._parse = parse
         self._number: dict[str, int] = {}
-        self.texts: list[str] = []
         self.steps: list[Lineage] = []
 
     def numbers(self, texts: Any) -> Indices:
         """Return the number of each text of an Arrow array."""
         encoded = texts.dictionary_encode()
-        known = np.fromiter(map(self._numbered, encoded.dictionary.to_pylist()), np.int64, len(encoded.dictionary))
+        distinct = encoded.dictionary.to_pylist()
+        for text in distinct:
+            if text not in self._number:
+                self._number[text] = len(self.steps)
+                self.steps.append(self._parse(text))
+        number = np.fromiter(map(self._number.__getitem__, distinct), np.int64, len(distinct))
         places: Indices = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-        return known[places] if len(known) else places
-
-    def _numbered(self, text: str) -> int:
-        number = self._number.setdefault(text, len(self.steps))
-        if number == len(self.steps):
-            self.texts.append(text)
-            self.steps.append(self._parse(text))
-        return number
+        return number[places] if len(number) else places
 
 
 @final
@@ -113,35 +111,48 @@ class SeenIds:
     def __init__(self, path: str, remedy: str) -> None:
         self._path = path
         self._remedy = remedy
-        self._seen: set[str] = set()
+        self._earlier: list[list[str]] = []
+        self._seen = {""}
 
     def add(self, ids: list[str], where: Callable[[int], str]) -> None:
         """Add the ids of some more examples; `where` names the place of each."""
+        before = len(self._seen)
+        self._seen.update(ids)
+        if len(self._seen) < before + len(ids):
+            self._refuse(ids, where)
+        self._earlier.append(ids)
+
+    def _refuse(self, ids: list[str], where: Callable[[int], str]) -> None:
         if "" in ids:
             raise ScoreError(f"{self._path}: {where(ids.index(''))} has no id. Give every example one.")
-        if len(set(ids)) < len(ids) or not self._seen.isdisjoint(ids):
-            for place, name in enumerate(ids):
-                if name in self._seen:
-                    raise ScoreError(
-                        f"{self._path}: the id {name!r} stands there twice, the second time in {where(place)}. "
-                        f"{self._remedy}"
-                    )
-                self._seen.add(name)
-        self._seen.update(ids)
+        seen = set(chain.from_iterable(self._earlier))
+        for place, name in enumerate(ids):
+            if name in seen:
+                raise ScoreError(
+                    f"{self._path}: the id {name!r} stands there twice, the second time in {where(place)}. "
+                    f"{self._remedy}"
+                )
+            seen.add(name)
 
 
-def line_blocks(path: str, rows: int) -> Iterator[tuple[Indices, list[str]]]:
-    """Yield the lines of a UTF-8 file that are not blank, so many at a time, with their numbers."""
+def line_blocks(path: str, rows: int) -> Iterator[tuple[Indices, Any]]:
+    """Yield the lines of a UTF-8 file that are not blank, as an Arrow array, with their numbers.
+
+    At most so many come at a time.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     require_file(path)
     first = 1
     try:
-        with Path(path).open(encoding="utf-8-sig") as file:
-            while block := list(islice(file, rows)):
-                lines = "".join(block).removesuffix("\n").split("\n")  # faster than line by line
-                place = np.arange(first, first + len(lines))
-                if "" in lines:
-                    place, lines = place[[line != "" for line in lines]], list(filter(None, lines))
-                yield place, lines
-                first += len(block)
+        with open_text(path) as file:
+            while text := file.read(_CHARACTERS) + file.readline():
+                lines = pc.split_pattern(pa.array([text.removesuffix("\n")]), "\n").flatten()
+                filled = np.flatnonzero(pc.not_equal(lines, "").to_numpy(zero_copy_only=False))
+                for start in range(0, len(filled), rows):
+                    block = filled[start : start + rows]
+                    yield first + block, lines.take(pa.array(block))
+                first += len(lines)
     except UnicodeDecodeError as error:
         raise FileError(f"{path} is not UTF-8, after line {first:,}: {error}. Save it as UTF-8.") from None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-from pathlib import Path
 
 import numpy as np
 
 from hedgerow.errors import FileError
+from hedgerow.files import open_binary, open_text
 
 _QUOTE = ord('"')
 _CHUNK = 1 << 24
@@ -24,7 +24,7 @@ def check_quotes(path: str, delimiter: str) -> None:
         return
     line = 1
     try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        with open_text(path, newline="") as file:
             rows = csv.reader(file, delimiter=delimiter, strict=True)
             for _ in rows:
                 line = rows.line_num + 1
@@ -42,7 +42,7 @@ def _is_sound(path: str, delimiter: str) -> bool:
     edges = np.frombuffer(f'{delimiter}\r\n"'.encode(), dtype=np.uint8)
     starts = np.append(edges, np.uint8(0xBF))  # the end of a byte order mark
     seen, last = 0, b"\n"
-    with Path(path).open("rb") as file:
+    with open_binary(path) as file:
         chunk = file.read(_CHUNK)
         while chunk:
             following = file.read(_CHUNK)

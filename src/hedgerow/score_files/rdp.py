@@ -50,11 +50,10 @@ class RdpReader(ListReader):
 
     def read(self, rows: int) -> Iterator[Entries]:
         """Yield the file in blocks of at most so many sequences."""
-        import pyarrow as pa
         import pyarrow.compute as pc
 
         for place, lines in line_blocks(self.path, rows):
-            fields = pc.split_pattern(pa.array(lines, pa.string()), "\t")
+            fields = pc.split_pattern(lines, "\t")
             width = pc.list_value_length(fields).to_numpy(zero_copy_only=False).astype(np.int64)
             good = (width >= 5) & (width % 3 == 2)
             if not good.all():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal, Protocol, final
 
 from hedgerow.errors import ParameterError, ScoreError, argument
+from hedgerow.files import extension
 from hedgerow.likelihood import restrict
 from hedgerow.score_files.formats import FORMATS, WIDE, find_format
 from hedgerow.score_files.label_file import LabelFile
@@ -306,7 +306,7 @@ def open_reader(
 ) -> Reader:
     """Open a score file, without a tree; the parameters are those of `open_scores`."""
     shown = os.fspath(path)
-    suffix = PurePath(shown).suffix.lower()
+    suffix = extension(path)
     if row_groups is not None:
         return TableReader(ParquetTable(shown, row_groups), names)
     if suffix in TABLES:

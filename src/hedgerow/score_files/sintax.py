@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _FIRST = re.compile(r"[^\t]*\t[a-z]:[^\t]*\([0-9.]+\)(\t[+-]?(\t[^\t]*)?)?$")
 _PIECE = re.compile(r".*\([0-9.eE+-]+\)$")
 _WIDTH = len("(0.98)")
+_BLANK = "\t"  # overwrites confidences; it separates fields, so no name contains it
 _Split = tuple[Any, "Indices", "NDArray[np.float64]"]
 """Lineages without confidences, as Arrow strings; the number of steps of each; the confidences of all steps."""
 _EXPECTED = "Expected: an id, a tab, and a lineage such as d:Bacteria(1.00),p:Firmicutes(0.98)"
@@ -47,11 +48,10 @@ class SintaxReader(ListReader):
 
     def read(self, rows: int) -> Iterator[Entries]:
         """Yield the file in blocks of at most so many queries."""
-        import pyarrow as pa
         import pyarrow.compute as pc
 
         for place, lines in line_blocks(self.path, rows):
-            fields = pc.split_pattern(pa.array(lines, pa.string()), "\t")
+            fields = pc.split_pattern(lines, "\t")
             width = pc.list_value_length(fields).to_numpy(zero_copy_only=False)
             if len(width) and (width.min() < 2 or width.max() > 4):
                 wrong = int(np.argmax((width < 2) | (width > 4)))
@@ -125,13 +125,15 @@ def _split_as_usual(lineages: Any) -> _Split | None:
     if (bracket != ord("(")).any() or (point != ord(".")).any() or max(map(np.max, digits)) > 9:
         return None
     before = np.searchsorted(close, start)
-    kept = np.ones(len(letters), dtype=bool)
+    names = letters.copy()
     for i in range(_WIDTH):
-        kept[close - i] = False
-    shorter = pa.py_buffer((start - _WIDTH * before).astype(np.int32))
-    names = pa.StringArray.from_buffers(len(lineages), shorter, pa.py_buffer(letters[kept]))
-    return names, np.diff(before), (100.0 * digits[0] + 10 * digits[1] + digits[2]) / 100
+        names[close - i] = ord(_BLANK)
+    return (
+        pa.StringArray.from_buffers(len(lineages), offsets, pa.py_buffer(names)),
+        np.diff(before),
+        (100.0 * digits[0] + 10 * digits[1] + digits[2]) / 100,
+    )
 
 
 def _parsed(text: str) -> Lineage:
-    return as_lineage(map(Step.of, text.split(",")))
+    return as_lineage(Step.of(step.rstrip(_BLANK)) for step in text.split(","))

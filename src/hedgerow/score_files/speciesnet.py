@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Any, final
 
@@ -107,10 +108,23 @@ class SpeciesnetReader(ListReader):
         return (*above, Step(last.rank, (*last.names, common)))
 
 
+def _needed(found: dict[str, Any]) -> dict[str, Any]:
+    """Drop what is not needed of each object of the JSON as soon as it is read, such as the detections.
+
+    Names of classes, which repeat, are one object each. Together this halves the memory.
+    """
+    if "filepath" in found:
+        return {key: found[key] for key in ("filepath", "classifications") if key in found}
+    classes = found.get("classes")
+    if isinstance(classes, list):
+        found["classes"] = [sys.intern(name) if isinstance(name, str) else name for name in classes]
+    return found
+
+
 def _loaded(path: str) -> Any:
     text = read_text(path)
     try:
-        return json.loads(text)
+        return json.loads(text, object_hook=_needed)
     except json.JSONDecodeError as error:
         cut = "" if text.rstrip().endswith("}") else " It is cut off at its end: copy or write it again."
         raise FileError(

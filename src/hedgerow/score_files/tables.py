@@ -5,13 +5,20 @@ from __future__ import annotations
 import csv
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from hedgerow.errors import FileError, ParameterError, ScoreError
-from hedgerow.files import column_texts, delimiter_of, open_parquet, read_header, reading
+from hedgerow.files import (
+    column_texts,
+    delimiter_of,
+    open_binary,
+    open_parquet,
+    open_text,
+    read_header,
+    reading,
+)
 from hedgerow.score_files.quotes import check_quotes
 from hedgerow.score_files.reader import row_name
 
@@ -109,19 +116,16 @@ class CsvTable(Table):
         # Columns by number, since names may repeat or be empty.
         types = {str(i): pa.string() for i in text} | {str(i): pa.float64() for i in numbers}
         block = max(_CSV_BLOCK, 4 * sum(max(len(name), 16) for name in self.columns))  # names, or numbers
+        read = arrow_csv.ReadOptions(
+            column_names=list(map(str, range(len(self.columns)))), skip_rows_after_names=1, block_size=block
+        )
+        parse = arrow_csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True)
+        convert = arrow_csv.ConvertOptions(
+            column_types=types, include_columns=list(types), null_values=[""], strings_can_be_null=False
+        )
         try:
-            yield from arrow_csv.open_csv(
-                self.path,
-                read_options=arrow_csv.ReadOptions(
-                    column_names=list(map(str, range(len(self.columns)))),
-                    skip_rows_after_names=1,
-                    block_size=block,
-                ),
-                parse_options=arrow_csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
-                convert_options=arrow_csv.ConvertOptions(
-                    column_types=types, include_columns=list(types), null_values=[""], strings_can_be_null=False
-                ),
-            )
+            with open_binary(self.path) as file:
+                yield from arrow_csv.open_csv(file, read, parse, convert)
         except pa.ArrowException as error:
             if "straddling" in str(error):  # Arrow's word for a row that does not fit
                 raise FileError(
@@ -134,7 +138,7 @@ class CsvTable(Table):
     def _explain(self, numbers: set[int]) -> None:
         """Find the first row that is at fault, slowly, and say what is wrong with it."""
         try:
-            with Path(self.path).open(encoding="utf-8-sig", newline="") as file:
+            with open_text(self.path, newline="") as file:
                 lines = csv.reader(file, delimiter=self._delimiter)
                 next(lines)
                 for row, cells in enumerate(filter(None, lines)):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.errors import FileError, ScoreError, argument, closest, some
+from hedgerow.files import extension
 from hedgerow.score_files.reader import PER_EXAMPLE, row_name
 from hedgerow.score_files.tables import TABLES, CsvTable
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def open_table(path: str, delimiter: str | None) -> Table:
     """Open a table by its extension; with any other extension its columns are separated by tabs."""
-    suffix = path[path.rfind(".") :].lower()
+    suffix = extension(path)
     return TABLES[suffix](path, delimiter) if suffix in TABLES else CsvTable(path, delimiter or "tab")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.errors import FileError, argument, counted, some
-from hedgerow.files import decode, require_file
+from hedgerow.files import decode, open_binary, require_file
 from hedgerow.tree.formats.identified import arrow, assemble, few_texts, read_columns, texts
 from hedgerow.tree.formats.problems import Origin, Problem, check_root, no_edges, refuse
 from hedgerow.tree.layout import follow
@@ -125,7 +125,7 @@ class _Taxa:
 
 def _header(shown: str) -> str:
     require_file(shown)
-    with open(shown, "rb") as file:  # noqa: PTH123
+    with open_binary(shown) as file:
         first = file.readline(1 << 20)
     return decode(first, shown)
 
@@ -133,7 +133,7 @@ def _header(shown: str) -> str:
 def _flaw(origin: Origin, delimiter: str, width: int) -> str | None:
     """Find the first line that has another number of columns, or is not UTF-8."""
     shown, line = origin.subject, 0
-    with open(shown, "rb") as file:  # noqa: PTH123
+    with open_binary(shown) as file:
         for line, content in enumerate(file, 1):
             columns = content.count(delimiter.encode()) + 1
             if content.strip() and columns != width and b'"' not in content:

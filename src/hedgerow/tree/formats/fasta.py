@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hedgerow.errors import FileError, counted
+from hedgerow.files import open_binary
 from hedgerow.tree.formats.forest import Forest
 from hedgerow.tree.formats.prefixed import RANKS
 from hedgerow.tree.formats.problems import Origin, Problem, check_root
@@ -31,7 +31,7 @@ def read_fasta(path: str | PathLike[str], root: str = "root") -> NodeTable:
     forest = Forest(origin, has_ranks=True)
     first: dict[bytes, int] = {}  # the line of every distinct lineage
     without: list[int] = []
-    with Path(path).open("rb") as file:
+    with open_binary(path) as file:
         for line, content in enumerate(file, 1):
             if content.startswith(b">"):
                 found = _TAX.search(content)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.errors import FileError, counted, some
+from hedgerow.errors import FileError, HedgerowError, counted, some
+from hedgerow.files import open_binary
 from hedgerow.tree.formats.edges import cycles
 from hedgerow.tree.formats.node_table import NodeTable
 from hedgerow.tree.formats.problems import (
@@ -70,12 +71,17 @@ def read_columns(
     pa = arrow()
     types = {f"f{number}": kind for number, kind in columns.items()}
     try:
-        table = pa.csv.read_csv(
-            path,
-            pa.csv.ReadOptions(autogenerate_column_names=True, skip_rows=skip),
-            pa.csv.ParseOptions(delimiter=delimiter, quote_char='"' if quote else False, newlines_in_values=quote),
-            pa.csv.ConvertOptions(column_types=types, include_columns=list(types)),
-        )
+        with open_binary(path) as file:
+            table = pa.csv.read_csv(
+                file,
+                pa.csv.ReadOptions(autogenerate_column_names=True, skip_rows=skip),
+                pa.csv.ParseOptions(
+                    delimiter=delimiter, quote_char='"' if quote else False, newlines_in_values=quote
+                ),
+                pa.csv.ConvertOptions(column_types=types, include_columns=list(types)),
+            )
+    except HedgerowError:
+        raise
     except (pa.ArrowException, OSError, ValueError) as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise FileError(explain() or f"{path} cannot be read as a table: {why[:200]!r}.") from None

@@ -6,11 +6,11 @@ import os
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from importlib.metadata import entry_points
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import FileError, ParameterError, argument, no_such
-from hedgerow.files import require_file
+from hedgerow.files import extension, is_compressed, require_file
 from hedgerow.tree.formats.problems import check_root
 from hedgerow.tree.layout import as_positions
 from hedgerow.tree.names import as_names, check_names
@@ -25,7 +25,7 @@ ENTRY_POINTS = "hedgerow.tree"
 """The group of entry points through which packages offer tree formats."""
 OPTIONS = ("root", "separator", "disambiguate", "na", "prefixes")
 """Options of reading that a format may take."""
-_COMPRESSED = (".gz", ".zip", ".bz2", ".xz", ".tar", ".tgz")
+_COMPRESSED = (".zip", ".bz2", ".xz", ".tar", ".tgz")
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ def register(tree_format: TreeFormat) -> None:
     if tree_format.name in FORMATS:
         raise ParameterError(f"A tree format named {tree_format.name!r} already exists. Choose another name.")
     for other in FORMATS.values():
-        for extension in set(tree_format.extensions) & set(other.extensions):
-            raise ParameterError(f"The extension {extension} already stands for the tree format {other.name}.")
+        for taken in set(tree_format.extensions) & set(other.extensions):
+            raise ParameterError(f"The extension {taken} already stands for the tree format {other.name}.")
     FORMATS[tree_format.name] = replace(tree_format, read=_checked(tree_format.read))
 
 
@@ -109,7 +109,7 @@ def format_of(path: str | PathLike[str], format: str | None = None) -> TreeForma
     """Return the format of a tree: the given one, or else the one that its extension stands for."""
     if format is not None:
         return find(format)
-    shown, suffix = os.fspath(path), PurePath(path).suffix.lower()
+    shown, suffix = os.fspath(path), extension(path)
     is_folder = Path(path).is_dir()
     for known in FORMATS.values():
         if is_folder and known.folder_with is not None and Path(path, known.folder_with).exists():
@@ -129,6 +129,8 @@ def format_of(path: str | PathLike[str], format: str | None = None) -> TreeForma
 def writable(path: str | PathLike[str], format: str | None = None) -> TreeFormat:  # noqa: A002
     """Return the format in which a tree is to be written: the given one, or by extension."""
     found = format_of(path, format)
+    if is_compressed(path):
+        raise ParameterError(f"{os.fspath(path)}: trees are not written compressed. Take .gz off the name.")
     if found.write is None:
         formats = ", ".join(known.name for known in FORMATS.values() if known.write is not None)
         raise ParameterError(
