@@ -105,6 +105,7 @@ def run(command: str, *shown: str) -> None:
     if done.returncode:
         sys.exit(done.stdout)
     paragraphs = [text for text in done.stdout.split("\n\n") if text.startswith(shown or "")]
+    assert all(any(text.startswith(start) for text in paragraphs) for start in shown), done.stdout
     print(*paragraphs, sep="\n...\n" if shown else "\n\n")
 
 
@@ -130,7 +131,7 @@ run(
     "hedgerow evaluate mock.txt --tree reference.fa --labels mock_labels.csv --below-label wrong -o mock",
     "mock:",
     "majority, by rank",
-    "With the threshold",
+    "At threshold",
 )
 
 # %%

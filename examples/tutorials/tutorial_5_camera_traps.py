@@ -111,6 +111,7 @@ def run(command: str, *shown: str) -> None:
     if done.returncode:
         sys.exit(done.stdout)
     paragraphs = [text for text in done.stdout.split("\n\n") if text.startswith(shown or "")]
+    assert all(any(text.startswith(start) for text in paragraphs) for start in shown), done.stdout
     print(*paragraphs, sep="\n...\n" if shown else "\n\n")
 
 
@@ -119,7 +120,7 @@ run(
     f"hedgerow evaluate checked.json {READING} --labels checked.csv --below-label wrong -o checked",
     "checked:",
     "majority, by rank",
-    "With the threshold",
+    "At threshold",
 )
 
 # %%

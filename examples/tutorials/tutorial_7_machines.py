@@ -60,6 +60,7 @@ def run(command: str, *shown: str) -> None:
     if done.returncode:
         sys.exit(done.stdout)
     paragraphs = [text for text in done.stdout.split("\n\n") if text.startswith(shown or "")]
+    assert all(any(text.startswith(start) for text in paragraphs) for start in shown), done.stdout
     print(*paragraphs, sep="\n...\n" if shown else "\n\n")
 
 
@@ -79,7 +80,7 @@ for path in sorted(folder.glob("part-*")):
 # %%
 # States can be merged anywhere, in any order.
 
-run("hedgerow merge part-3.state part-1.state part-2.state -o merged", "merged:", "With the threshold")
+run("hedgerow merge part-3.state part-1.state part-2.state -o merged", "merged:", "At threshold")
 
 # %%
 # Is that what one pass over everything gives? Every figure, to the last digit:
@@ -105,7 +106,7 @@ WITH_DASK = find_spec("distributed") is not None
 if WITH_DASK:
     run(
         "hedgerow evaluate part-1.npz part-2.npz part-3.npz --tree tree.json --workers 2 -o by-dask",
-        "With the threshold",
+        "At threshold",
     )
     by_dask = hr.Evaluation.load(folder / "by-dask")
     print("The same figures:", by_dask.summary == whole.summary)

@@ -148,6 +148,8 @@ def test_overclassification_together_with_levels_per_rank() -> None:
     )
     alone = quiet(TREE, q, labels, overclassification={"2": 0.05}, clusters=taxon)
     assert point.thresholds["2"] >= alone.thresholds["2"]
+    assert any("Nothing is promised about answers to examples of known classes" in note for note in alone.notes)
+    assert not any("Nothing is promised" in note for note in point.notes)
     assert point.overclassification == {"2": 0.05}
 
 

@@ -64,6 +64,7 @@ def test_a_point_is_marked(place: Path, capsys: pytest.CaptureFixture[str]) -> N
         (["report", "a.npz", "--tree", "tree.csv", "-o", "page.pdf"], "page.pdf: a page is written as .html."),
         (["report", "a.npz", "-o", "page.html"], "a.npz is a score file, which needs a tree"),
         (["report", "missing", "-o", "page.html"], "missing does not exist"),
+        (["report", "*.npz", "--tree", "tree.csv", "-o", "page.html"], "not the parts *.npz. Evaluate them first"),
         (["report", "a.npz", "--tree", "tree.csv", "-o", "no/page.html"], "the folder"),
         (["report", "a.npz", "--tree", "tree.csv", "--images", "no", "-o", "page.html"], "no is not a folder"),
         (["report", "a.npz", "--tree", "tree.csv", "--point", "tree.csv", "-o", "p.html"], "is not a point"),

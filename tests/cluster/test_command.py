@@ -204,7 +204,7 @@ def test_warnings_of_parts_are_shown(tmp_path: Path) -> None:
     common = ["--tree", tree, "--scores-format", "sintax", "--tau", 0.6, "-o", tmp_path / "out" / "*.csv"]
     said = done("predict", tmp_path / "0.sintax", tmp_path / "1.sintax", *common)
     assert said.count("Warning:") == 1
-    assert "1.sintax: In 1 of 1 examples" in " ".join(said.split("Warning:")[1].split())
+    assert "1.sintax:In1of1examples" in "".join(said.split("Warning:")[1].split())
     said = done("predict", f"{tmp_path}/*.sintax", *common)
     assert said.count("Warning:") == 6
     assert "There are 2 more such warnings of other parts." in said

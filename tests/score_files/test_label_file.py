@@ -138,8 +138,11 @@ def test_labels_of_taxonomy_tables(tmp_path: Path) -> None:
 def test_labels_outside_the_tree(tmp_path: Path) -> None:
     labels = written(tmp_path / "labels.csv", "id,label\na,blank\nb,eel\n")
     scores = written(tmp_path / "long.csv", "id,class,score\na,blank,0.5\nb,eel,0.5\n")
-    assert joined(scores, labels, outside=["blank"])[0] == {"a": "animal", "b": "eel"}
-    with pytest.raises(UnknownNameError, match="1 label cannot be found in the tree: 'blank'"):
+    found, (*_, warning) = joined(scores, labels, outside=["blank"])
+    assert found == {"a": "animal", "b": "eel"}
+    assert warning.startswith("1 label is outside the tree and counts as the root: any answer is then right.")
+    assert warning.endswith("give below_label='wrong'.")
+    with pytest.raises(UnknownNameError, match=r"1 label cannot be found in the tree: 'blank'.*outside=\[...\]"):
         joined(scores, labels, outside=["*"])  # whatever is outside among the scores; labels need their names
 
 

@@ -62,7 +62,7 @@ def test_observations_of_a_camtrap_dp(tmp_path: Path) -> None:
     assert table["observationType"].tolist() == ["animal", "unknown"]
     assert table["scientificName"].tolist() == ["Puma concolor", ""]
     assert table["classificationMethod"].tolist() == ["machine"] * 2
-    assert table["classificationProbability"].tolist() == [0.9, 1.0]
+    assert table["classificationProbability"].tolist() == ["0.9", ""]
     assert table["observationLevel"].tolist() == ["media"] * 2
 
 

@@ -584,6 +584,11 @@ def _doubts(order: Order, examples: Examples) -> list[str]:
             f"independent. To promise something for new clusters, give "
             f"{argument('clusters', 'cluster', python='clusters=True')}."
         )
+    if order.overclassification and not order.per_rank:
+        doubts.append(
+            "Nothing is promised about answers to examples of known classes, which may be wrong at any rank. To "
+            f"promise something for them too, give {argument('per_rank', 'RANK=LEVEL', python='per_rank={...}')}."
+        )
     distinct = np.unique(examples.labels)
     if len(distinct) == 1:
         doubts.append(

@@ -20,6 +20,8 @@ from hedgerow.cli.options import (
 )
 from hedgerow.cli.outputs import bar, check_outputs, check_page, command_line, write_json
 from hedgerow.cli.scores import any_evaluation, is_run
+from hedgerow.errors import ParameterError
+from hedgerow.files import is_pattern
 
 
 @app.command(
@@ -68,6 +70,12 @@ def report(
     from hedgerow.measure import MEMBERS
     from hedgerow.show import write_report
 
+    for system in systems:
+        if is_pattern(str(system)) and not system.exists():
+            raise ParameterError(
+                f"A page shows single files, not the parts {system}. Evaluate them first, with -o FOLDER, and "
+                f"then give that folder: hedgerow report FOLDER."
+            )
     inside = [system / name for system in systems for name in MEMBERS]
     check_outputs(output, json_file, inputs=(*systems, *inside, tree, point, *reading.files))
     check_page(output)

@@ -128,7 +128,8 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> from hedgerow import HedgedClassifier, Hierarchy
     >>> h = Hierarchy.from_edges([("animal", "bird"), ("animal", "fish"), ("bird", "robin"), ("bird", "wren")])
     >>> X = np.array([[0, 0], [0, 1], [0, 0.1], [0, 0.9], [5, 0], [5, 0.1]])
-    >>> clf = HedgedClassifier(h, random_state=0).fit(X, ["robin", "wren", "robin", "wren", "fish", "fish"])
+    >>> clf = HedgedClassifier(h, operating_point=0.7, random_state=0)
+    >>> clf = clf.fit(X, ["robin", "wren", "robin", "wren", "fish", "fish"])
     >>> clf.predict([[0, 0.02], [0, 0.5], [5, 0.3]]).tolist()
     ['robin', 'bird', 'fish']
     >>> clf.classes_.tolist()

@@ -90,6 +90,7 @@ class LabelFile:
     def _bound(self, hierarchy: Hierarchy, labels: list[str | Lineage], binder: Binder) -> Indices:
         """Return the node of each label."""
         node: dict[str | Lineage, int] = {}
+        outside: set[str | Lineage] = set()
         problems: Counter[Unbound] = Counter()
         for label, count in Counter(labels).items():
             if isinstance(label, str) and label in hierarchy:
@@ -99,11 +100,15 @@ class LabelFile:
             node[label] = bound.last
             if bound.unbound is not None:
                 problems[bound.unbound] += count
+            elif label and bound.last == 0:
+                outside.add(label)
         if problems:
             raise UnknownNameError(
                 f"{self.path}: {counted(len(problems), 'label', 'labels')} cannot be found in the tree: "
-                f"{binder.explained(problems)} Correct them, or add these classes to the tree."
+                f"{binder.explained(problems)} Correct them, add these classes to the tree, or say that they are "
+                f"outside it: {argument('outside', next(iter(problems)).name, python='outside=[...]')}."
             )
+        self._outside = np.fromiter(map(outside.__contains__, labels), dtype=bool, count=len(labels))
         return np.fromiter(map(node.__getitem__, labels), dtype=np.int64, count=len(labels))
 
     def joined(self, blocks: Iterator[Block], path: str, remarks: list[str]) -> Iterator[Block]:
@@ -146,6 +151,12 @@ class LabelFile:
             remarks.append(
                 f"{counted(without, 'example has', 'examples have')} no label in {self.path} and "
                 f"{'is' if without == 1 else 'are'} left out: {_some(unlabelled, without)}."
+            )
+        if self._nodes is not None and (number := int((used & self._outside).sum())):
+            remarks.append(
+                f"{counted(number, 'label is', 'labels are')} outside the tree and "
+                f"{'counts' if number == 1 else 'count'} as the root: any answer is then right. To count answers "
+                f"to such examples as wrong, give {argument('below_label', 'wrong')}."
             )
         if not used.all() and not self._part and self._nodes is not None:
             left = np.flatnonzero(~used)

@@ -126,7 +126,9 @@ def _camtrap_columns(hierarchy: Hierarchy, ids: bool) -> ColumnsOf:
             ],
             "classificationMethod": ["machine"] * count,
             "classifiedBy": ["hedgerow"] * count,
-            "classificationProbability": list(confidence),
+            "classificationProbability": [
+                p if node else "" for p, node in zip(confidence, nodes.tolist(), strict=True)
+            ],
         }
         return {name: known.get(name, [""] * count) for name in _CAMTRAP_COLUMNS}
 

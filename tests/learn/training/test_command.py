@@ -36,7 +36,7 @@ def test_train_evaluate_predict(tmp_path: Path) -> None:
     assert said.startswith("tree: 16 nodes, 12 leaves, depth 2\n")
     lines = [line for line in said.splitlines() if line.startswith("epoch ")]
     assert [line.split(":")[0] for line in lines] == ["epoch 1/2", "epoch 2/2"]
-    assert all(re.fullmatch(r".*: loss [\d.]+, validation AP [\d.]+%, \d+\.\d s", line) for line in lines)
+    assert all(re.fullmatch(r".*: loss [\d.]+, validation AP [\d.]+ %, \d+\.\d s", line) for line in lines)
     assert "hedgerow evaluate" in said
     trained = json.loads((tmp_path / "m.json").read_text())["test"]
 
