@@ -168,6 +168,11 @@ def test_names_of_answers(folder: Path, tmp_path: Path) -> None:
     common = ("--tree", folder / "tree.csv", "--tau", 0.6)
     done("predict", f"{tmp_path}/*/x.npz", *common, "-o", tmp_path / "out" / "*.csv")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a-x.csv", "b-x.csv"]
+    for place in ("a", "b"):
+        table = pd.DataFrame([[0.1, 0.2, 0.3, 0.4]], columns=["robin", "wren", "cod", "eel"])
+        table.to_csv(tmp_path / place / f"{place}.csv.gz", index=False)
+    done("predict", f"{tmp_path}/*/*.csv.gz", *common, "-o", tmp_path / "more" / "*.csv")
+    assert sorted(path.name for path in (tmp_path / "more").iterdir()) == ["a.csv", "b.csv"]
     with pytest.raises(ParameterError, match=r"write \* for the name of the part"):
         raise refused("predict", f"{tmp_path}/*/x.npz", *common, "-o", tmp_path / "out.csv")
 
@@ -207,4 +212,4 @@ def test_warnings_of_parts_are_shown(tmp_path: Path) -> None:
     assert "1.sintax:In1of1examples" in "".join(said.split("Warning:")[1].split())
     said = done("predict", f"{tmp_path}/*.sintax", *common)
     assert said.count("Warning:") == 6
-    assert "There are 2 more such warnings of other parts." in said
+    assert "Other parts gave 2 more warnings." in said

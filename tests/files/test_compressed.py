@@ -64,7 +64,7 @@ def test_a_small_file_may_not_hold_too_much(tmp_path: Path, monkeypatch: pytest.
     path = tmp_path / "a.txt.gz"
     path.write_bytes(gzip.compress(bytes(1 << 20)))
     assert len(read_bytes(path)) == 1 << 20
-    monkeypatch.setattr(text, "_MOST", (1000, 100))
+    monkeypatch.setattr(text, "most_bytes", lambda size: 1000 + 100 * size)
     monkeypatch.setattr(text, "_BUFFER", 1000)
     most = 1000 + 100 * path.stat().st_size
     assert most < 1 << 20
@@ -72,6 +72,13 @@ def test_a_small_file_may_not_hold_too_much(tmp_path: Path, monkeypatch: pytest.
     with open_binary(path) as file, pytest.raises(FileError, match=rf"more than {most:,}, .* unpack it first"):
         pieces.extend(iter(lambda: file.read(500), b""))
     assert most - 1500 <= sum(map(len, pieces)) <= most
+
+
+def test_a_small_file_may_not_hold_too_many_lines(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(gzip.compress(b"r,a\n" * 1_100_000))
+    with pytest.raises(FileError, match=r"holds more than 1,00\d,\d+ lines, too many for its size"):
+        read_bytes(path)
 
 
 def test_missing_files(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_a_small_file_that_holds_much(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(text, "_MOST", (1 << 20, 100))
+    monkeypatch.setattr(text, "most_bytes", lambda size: (1 << 20) + 100 * size)
     path = tmp_path / "s.csv.gz"
     path.write_bytes(gzip.compress((head + content * (10_000_000 // len(content))).encode()))
     with pytest.raises(FileError, match=r"holds more than .* unpack it first"):

@@ -73,7 +73,18 @@ def test_groups_alone_keep_every_example(tmp_path: Path) -> None:
         assert block.groups is not None
         groups |= dict(zip(block.ids.tolist(), block.groups.tolist(), strict=True))
     assert groups == {"a": "south", "b": "", "c": "north"}
-    assert opened.warnings == [f"1 example is not in {about}."]
+    assert opened.warnings == [f"1 example is not in {about}, and so has no group: 'b'."]
+
+
+def test_a_part_without_any_group_is_kept(tmp_path: Path) -> None:
+    about = written(tmp_path / "sites.csv", "id,group\nx,south\n")
+    settings: dict[str, Any] = {"labels": False, "labels_file": about, "group_column": "group"}
+    scores = written(tmp_path / "long.csv", LONG)
+    for block in hr.open_scores(scores, H, part=True, **settings):
+        assert block.groups is not None
+        assert set(block.groups) == {""}
+    with pytest.raises(ScoreError, match=r"No id of .* is in"):
+        list(hr.open_scores(scores, H, **settings))
 
 
 def test_labels_of_other_parts_are_no_remark(tmp_path: Path) -> None:
@@ -150,6 +161,7 @@ def test_labels_outside_the_tree(tmp_path: Path) -> None:
     ("text", "error", "said"),
     [
         ("id,label\na,cod\na,eel\n", ScoreError, "the id 'a' stands there twice, in rows 0 and 1"),
+        ("id,label\n", FileError, "has a header and no rows"),
         ("id,label\na,\n", ScoreError, "row 0 (counted from 0) has no label"),
         ("id,label\n,cod\n", ScoreError, "row 0 (counted from 0) has no id"),
         (

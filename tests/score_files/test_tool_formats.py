@@ -413,6 +413,10 @@ def test_text_in_place_of_numbers(tmp_path: Path) -> None:
     refused(ScoreError, long, H, "'high' for 'score'")
     sintax = written(tmp_path / "s.txt", "a\td:Bacteria(1.00)\t+\nb\td:Bacteria(high)\t+\n")
     refused(FileError, sintax, BACTERIA, "line 2: 'd:Bacteria(high)' has no confidence", scores_format="sintax")
+    for cut in ("(0.9", "(0.50))", "()", "("):
+        sintax = written(tmp_path / "c.txt", f"a\td:Bacteria(1.00)\t+\nb\td:Bacteria{cut}\t+\n")
+        said = f"line 2: 'd:Bacteria{cut}' has no confidence"
+        refused(FileError, sintax, BACTERIA, said, scores_format="sintax")
     refused(
         FileError,
         written(tmp_path / "t.txt", "a\td:Bacteria\t+\n"),

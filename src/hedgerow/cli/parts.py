@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from hedgerow.errors import ParameterError
-from hedgerow.files import is_pattern, is_remote
+from hedgerow.files import is_pattern, is_remote, stem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -56,7 +56,7 @@ def local(scores: Sequence[str]) -> list[Path]:
 def name_of_parts(scores: Sequence[str]) -> str:
     """Return the name of a model whose scores are parts: of one file its stem, of a pattern that of its folder."""
     if len(scores) == 1 and not is_pattern(scores[0]):
-        return Path(scores[0]).stem
+        return stem(scores[0])
     folders = {Path(score).parent.name for score in scores}
     name = folders.pop() if len(folders) == 1 else ""
     return name if name and "*" not in name else "scores"

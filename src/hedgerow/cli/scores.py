@@ -12,6 +12,7 @@ import typer
 from hedgerow.cli.options import ScoreReading, TreeFile
 from hedgerow.cli.outputs import bar
 from hedgerow.errors import FileError, ParameterError
+from hedgerow.files import stem
 from hedgerow.score_files import FORMATS, WIDE
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def usual_single_child(files: Sequence[Path], reading: ScoreReading) -> Any:
 
 def name_of(path: Path) -> str:
     """Return the name of a model: of a file its stem, of a folder its name."""
-    return path.resolve().name if path.is_dir() else path.stem
+    return path.resolve().name if path.is_dir() else stem(path)
 
 
 def is_run(path: Path) -> bool:

@@ -29,6 +29,7 @@ from hedgerow.cli.outputs import Output, bar, check_outputs, write_json
 from hedgerow.cli.parts import check_parts, is_many, local
 from hedgerow.cli.scores import is_run, named_file, open_any_scores, with_temperature
 from hedgerow.errors import ParameterError
+from hedgerow.files import stem
 
 if TYPE_CHECKING:
     from hedgerow.score_files import Scores
@@ -176,14 +177,18 @@ def select(
     answers = choose.answers_of(point, examples)
     if answers is None:
         answers = choose.predictions(point, opened)
-    groups_file = Path("NEW-GROUPS.csv") if groups and reading.labels_file is not None else None
+    groups_file = (
+        Path(f"NEW-GROUPS{_endings(reading.labels_file)}") if groups and reading.labels_file is not None else None
+    )
     again = [
         *([] if tree_file is None else tree_file.arguments),
         *replace(plain, group_column=reading.group_column, labels_file=groups_file).arguments,
     ]
     explanation = choose.describe(order, examples, point, answers)
     point.save(output)
-    new = [scores[0], "--data", "NEW"] if is_run(files[0]) else [f"{'NEW/*' if many else 'NEW'}{files[0].suffix}"]
+    new = (
+        [scores[0], "--data", "NEW"] if is_run(files[0]) else [f"{'NEW/*' if many else 'NEW'}{_endings(files[0])}"]
+    )
     answered = ["--point", str(output), "-o", "answers/*.csv" if many else "answers.csv"]
     print_point(explanation, Output(), then=shlex.join(["hedgerow", "predict", *new, *again, *answered]))
     for warning in opened.warnings:
@@ -192,6 +197,11 @@ def select(
     if json_file is not None:
         content = {key: value for key, value in point.to_dict().items() if key != "tree"}
         write_json(json_file, {"point": content, **explanation.to_dict()})
+
+
+def _endings(path: Path) -> str:
+    """Return all that follows the stem of a name, such as `.csv.gz`."""
+    return path.name[len(stem(path)) :]
 
 
 def _target(given: str | None) -> tuple[str, str] | None:

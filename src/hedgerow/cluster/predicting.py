@@ -14,8 +14,8 @@ import numpy as np
 from hedgerow.choose import OperatingPoint, PointAnswers
 from hedgerow.cluster.engine import Job, run, unseen
 from hedgerow.cluster.sources import as_sources
-from hedgerow.errors import ParameterError
-from hedgerow.files import make_folder
+from hedgerow.errors import ParameterError, counted
+from hedgerow.files import make_folder, stem
 from hedgerow.score_files import Written, write_predictions
 
 if TYPE_CHECKING:
@@ -103,20 +103,21 @@ def output_names(parts: Sequence[str], output: str) -> dict[str, str]:
         raise ParameterError(
             f"Many parts need many files: write * for the name of the part, as in 'answers/*.csv', not {output!r}."
         )
-    stems = {part: PurePosixPath(part).stem for part in parts}
+    stems = {part: stem(part) for part in parts}
     if len(set(stems.values())) < len(parts):  # the same names in different folders
         common = os.path.commonpath(parts)
         stems = {
-            part: "-".join(PurePosixPath(os.path.relpath(part, common)).with_suffix("").parts) for part in parts
+            part: "-".join((*PurePosixPath(os.path.relpath(part, common)).parts[:-1], stem(part)))
+            for part in parts
         }
     taken: dict[str, str] = {}
-    for part, stem in stems.items():
-        if stem in taken:
+    for part, name in stems.items():
+        if name in taken:
             raise ParameterError(
-                f"The answers to {taken[stem]} and {part} would have one name. Rename one of them."
+                f"The answers to {taken[name]} and {part} would have one name. Rename one of them."
             )
-        taken[stem] = part
-    return {part: output.replace("*", stem) for part, stem in stems.items()}
+        taken[name] = part
+    return {part: output.replace("*", name) for part, name in stems.items()}
 
 
 def _sum_of(parts: Mapping[str, Written]) -> Written:
@@ -125,7 +126,8 @@ def _sum_of(parts: Mapping[str, Written]) -> Written:
     ranks = written[0].by_rank
     warnings = [f"{name}: {warning}" for name, one in parts.items() for warning in one.warnings]
     if len(warnings) > _SHOWN:
-        warnings[_SHOWN:] = [f"There are {len(warnings) - _SHOWN:,} more such warnings of other parts."]
+        more = counted(len(warnings) - _SHOWN, "more warning", "more warnings")
+        warnings[_SHOWN:] = [f"Other parts gave {more}."]
     return Written(
         examples,
         tuple(np.sum([one.by_depth for one in written], axis=0).tolist()),

@@ -34,6 +34,7 @@ from hedgerow.files.text import (
     read_header,
     read_text,
     require_file,
+    stem,
 )
 
 __all__ = [
@@ -68,6 +69,7 @@ __all__ = [
     "replacing",
     "require_file",
     "schema",
+    "stem",
     "temporary",
     "try_file",
     "try_folder",

@@ -21,7 +21,7 @@ import numpy as np
 
 from hedgerow.errors import FileError
 from hedgerow.files.reading import reading
-from hedgerow.files.text import require_file
+from hedgerow.files.text import most_bytes, most_rows, require_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,16 +33,9 @@ _MOST_MEMBERS = 100_000
 _LONGEST_HEADER = 10_000  # bytes of the description of an array; NumPy's own limit
 _LONGEST_TEXT = 1 << 24  # bytes of one entry of an array of text, which takes four for a character
 _DEFLATE_AT_BEST = 1100  # deflate shrinks nothing more than about 1,032 times
-_WHOLE = (1 << 27, 100)  # what is read as a whole: so many bytes, and so many for each byte of the file
-_ROWS = 1_000_000  # rows of an array or a table, in addition to one for every two bytes of the file
 _AT_ONCE = 1 << 20
 _KINDS = "biufUS"
 _SUFFIX = ".npy"
-
-
-def most_rows(size: int) -> int:
-    """Return how many rows a file of some size may have; a few bytes can stand for any number of equal ones."""
-    return _ROWS + size // 2
 
 
 @final
@@ -103,7 +96,7 @@ class Archive:
             self._zip.close()
             raise
         self._file_size = size
-        self._whole_left = _WHOLE[0] + _WHOLE[1] * size
+        self._whole_left = most_bytes(size)
 
     @property
     def arrays(self) -> list[str]:

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import FileError
-from hedgerow.files.archive import most_rows
 from hedgerow.files.reading import reading
-from hedgerow.files.text import require_file
+from hedgerow.files.text import most_rows, require_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 _GZIP = ".gz"
-_MOST = (1 << 27, 100)  # a compressed file may hold so many bytes, and so many for each byte of its own
 _BUFFER = 1 << 20
+_BYTES = (1 << 27, 100)  # what a compressed file may hold: so many, and so many for each byte of its own
+_ROWS = 1_000_000  # in addition to one for every two bytes of the file
 
 
 def is_path(source: object) -> TypeGuard[str | os.PathLike[str]]:
@@ -132,6 +133,16 @@ def is_remote(path: str) -> bool:
 # Compressed files ------------------------------------------------------------------------------------------
 
 
+def most_bytes(size: int) -> int:
+    """Return how many bytes a file of some size may hold, so that a small one does not fill the memory."""
+    return _BYTES[0] + _BYTES[1] * size
+
+
+def most_rows(size: int) -> int:
+    """Return how many rows a file of some size may have; a few bytes can stand for any number of equal ones."""
+    return _ROWS + size // 2
+
+
 def is_compressed(path: str | os.PathLike[str]) -> bool:
     """Return whether a file is compressed, by its name."""
     return os.fspath(path).lower().endswith(_GZIP)
@@ -144,6 +155,16 @@ def extension(path: str | os.PathLike[str]) -> str:
     ('.csv', '.csv', '')
     """
     return PurePath(PurePath(path).name.lower().removesuffix(_GZIP)).suffix
+
+
+def stem(path: str | os.PathLike[str]) -> str:
+    """Return the name of a file without its extensions.
+
+    >>> stem("runs/model-1.2.csv"), stem("scores.csv.gz")
+    ('model-1.2', 'scores')
+    """
+    name = PurePath(path).name
+    return PurePath(name[: -len(_GZIP)] if is_compressed(name) else name).stem
 
 
 def open_binary(path: str | os.PathLike[str]) -> IO[bytes]:
@@ -166,7 +187,8 @@ class _Gunzip(io.RawIOBase):
         self._file = file
         self._path = os.fspath(path)
         self._size = Path(path).stat().st_size
-        self._left = _MOST[0] + _MOST[1] * self._size
+        self._left = most_bytes(self._size)
+        self._lines_left = most_rows(self._size)
 
     def readable(self) -> bool:
         return True
@@ -180,10 +202,16 @@ class _Gunzip(io.RawIOBase):
                 f"name; otherwise it is truncated or damaged: copy or write it again."
             ) from None
         self._left -= count
+        self._lines_left -= bytes(memoryview(buffer)[:count]).count(b"\n")
+        if self._lines_left < 0:
+            raise FileError(
+                f"{self._path} has {self._size:,} bytes and holds more than {most_rows(self._size):,} lines, too "
+                f"many for its size. If it is what you want, unpack it first."
+            )
         if self._left < 0:
             raise FileError(
-                f"{self._path} has {self._size:,} bytes and holds more than {_MOST[0] + _MOST[1] * self._size:,}, "
-                f"too many for its size. If it is what you want, unpack it first."
+                f"{self._path} has {self._size:,} bytes and holds more than {most_bytes(self._size):,}, too many "
+                f"for its size. If it is what you want, unpack it first."
             )
         return count
 

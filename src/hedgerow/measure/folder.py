@@ -24,6 +24,7 @@ from hedgerow.files import (
     replacing,
     require_file,
     schema,
+    stem,
     try_folder,
 )
 from hedgerow.measure.bootstrap import Interval
@@ -230,7 +231,7 @@ def read_or_evaluate(
         require_file(path)
         raise ParameterError(f"{shown} is a score file, which needs a tree: give {argument('tree', 'TREE')}.")
     return evaluate(
-        hierarchy, open_scores(path, hierarchy, **reading), name=Path(path).stem, progress=progress, **options
+        hierarchy, open_scores(path, hierarchy, **reading), name=stem(path), progress=progress, **options
     )
 
 

@@ -70,6 +70,8 @@ class LabelFile:
         self.path = os.fspath(path)
         table = _opened(self.path, delimiter)
         ids = table.texts(_column(table, [id_column, *_IDS], "ids"))
+        if not len(ids):
+            raise FileError(f"{self.path} has a header and no rows; it needs a row for each example.")
         self._place = _places(self.path, ids)
         self._ids = ids
         columns = {"groups": group_column or "group", "clusters": cluster_column or "cluster"}
@@ -140,13 +142,16 @@ class LabelFile:
                 place = place[found]
                 known = {key: values[place] for key, values in self.about.items()}
                 yield replace(block if found.all() else block.taken(found), labels=self._nodes[place], **known)
-        if not used.any():
+        if not used.any() and not (self._part and self._nodes is None):
             raise ScoreError(
                 f"No id of {path} is in {self.path}. The former has {some(unlabelled, 2)}, the latter "
                 f"{some(self._ids, 2)}. Write them alike."
             )
         if without and self._nodes is None:
-            remarks.append(f"{counted(without, 'example is', 'examples are')} not in {self.path}.")
+            remarks.append(
+                f"{counted(without, 'example is', 'examples are')} not in {self.path}, and so "
+                f"{'has' if without == 1 else 'have'} no group: {_some(unlabelled, without)}."
+            )
         elif without:
             remarks.append(
                 f"{counted(without, 'example has', 'examples have')} no label in {self.path} and "

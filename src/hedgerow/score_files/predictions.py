@@ -164,6 +164,7 @@ class Written:
             "by_depth": list(self.by_depth),
             "by_rank": self.by_rank,
             "mean_confidence": self.mean_confidence,
+            "warnings": list(self.warnings),
         }
 
 

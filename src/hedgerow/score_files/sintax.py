@@ -89,7 +89,10 @@ class SintaxReader(ListReader):
         parts = pc.split_pattern(pieces.flatten(), "(", max_splits=1, reverse=True)
         try:
             names = pc.list_element(parts, 0)
-            value = pc.cast(pc.utf8_rtrim(pc.list_element(parts, 1), ")"), pa.float64())
+            inside = pc.list_element(parts, 1)
+            value = pc.cast(pc.utf8_slice_codeunits(inside, 0, -1), pa.float64())
+            if not pc.all(pc.ends_with(inside, ")"), min_count=0).as_py():
+                raise pa.ArrowInvalid
         except pa.ArrowInvalid:
             self._refuse(place, pieces.to_pylist())
             raise
