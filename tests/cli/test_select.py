@@ -181,6 +181,13 @@ def test_a_point_for_another_tree_or_with_a_threshold(folder: Path) -> None:
     assert "give --point FILE too" in run(*both[:4], "--tau", "0.5", "--groups", "g", "-o", "a.csv", fails=True)
 
 
+def test_files_elsewhere_are_refused(folder: Path) -> None:
+    message = run(
+        "select", "s3://bucket/a.csv", "--tree", "tree.csv", "--target", "correct=0.9", "-o", "p", fails=True
+    )
+    assert "s3://bucket/a.csv is not on this machine" in message
+
+
 def test_few_examples_say_how_many_are_needed(folder: Path) -> None:
     pd.read_csv("scores.csv").head(10).to_csv("few.csv", index=False)
     said = run("select", "few.csv", "--tree", "tree.csv", "--target", "correct=0.95", "-o", "p.json")

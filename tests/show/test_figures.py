@@ -447,3 +447,5 @@ def test_reliability_is_drawn_bin_by_bin() -> None:
     assert len({entry.get_marker() for entry in figure.legends[0].get_lines()}) == 2
     with pytest.raises(ParameterError, match="nothing to draw"):
         reliability_figure({})
+    with pytest.raises(ParameterError, match="columns must be 1 or more, not 0"):
+        reliability_figure(found, columns=0)

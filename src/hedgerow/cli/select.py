@@ -29,7 +29,7 @@ from hedgerow.cli.outputs import Output, bar, check_outputs, write_json
 from hedgerow.cli.parts import check_parts, is_many, local
 from hedgerow.cli.scores import is_run, named_file, open_any_scores, with_temperature
 from hedgerow.errors import ParameterError
-from hedgerow.files import stem
+from hedgerow.files import is_remote, stem
 
 if TYPE_CHECKING:
     from hedgerow.score_files import Scores
@@ -141,6 +141,10 @@ def select(
     from hedgerow.score_files import ChainedScores, open_scores
     from hedgerow.show import print_point
 
+    for remote in filter(is_remote, scores):
+        raise ParameterError(
+            f"{remote} is not on this machine, and select reads its examples twice: copy it first."
+        )
     files = local(scores)
     check_outputs(output, json_file, inputs=(*files, tree, data, *reading.files, *named_file(temperature)))
     tree_file = tree_reading.file(tree)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _PATIENCE = 10  # seconds
 _ENVIRONMENT = "distributed.nanny.pre-spawn-environ"
+_DASKS_OWN = 65536
 
 
 @contextmanager
@@ -70,7 +71,8 @@ def _usual_memory() -> AbstractContextManager[Any]:
     import dask
 
     environment = dict(dask.config.get(_ENVIRONMENT))
-    environment.pop("MALLOC_TRIM_THRESHOLD_", None)
+    if environment.get("MALLOC_TRIM_THRESHOLD_") == _DASKS_OWN:  # another number is the user's
+        del environment["MALLOC_TRIM_THRESHOLD_"]
     return dask.config.set({_ENVIRONMENT: environment})
 
 

@@ -51,7 +51,11 @@ def reliability_figure(found: Mapping[str, Reliability], *, columns: int = 4) ->
     """
     if not found:
         raise ParameterError("There is nothing to draw: give at least one reliability.")
-    depths = len(next(iter(found.values())).errors)
+    if columns < 1:
+        raise ParameterError(f"columns must be 1 or more, not {columns!r}.")
+    depths, *others = {len(each.errors) for each in found.values()}
+    if others:
+        raise ParameterError("The trees of these models have different depths. Draw a figure for each tree.")
     across = min(columns, depths)
     down = math.ceil(depths / across)
     figure = Figure(figsize=(_PANEL * across + 0.2, _PANEL * down + 0.55), layout="constrained")
@@ -69,7 +73,13 @@ def reliability_figure(found: Mapping[str, Reliability], *, columns: int = 4) ->
         Line2D([], [], linewidth=1, color=colour, marker=marker, markersize=4, label=literal(name))
         for name, colour, marker in zip(found, cycle(COLOURS), cycle(MARKERS), strict=False)
     ]
-    figure.legend(handles=entries, loc="outside upper center", ncols=len(found), fontsize="small", frameon=False)
+    figure.legend(
+        handles=entries,
+        loc="outside upper center",
+        ncols=min(len(found), 2 * across),
+        fontsize="small",
+        frameon=False,
+    )
     return figure
 
 

@@ -125,7 +125,8 @@ class TreeDisplay:
         below_label
             How to count an answer below its label: as the "label" itself or as "wrong".
         max_depth
-            The depth at which to cut the tree; labels and answers below it count for the node where it is cut.
+            The depth at which to cut the tree. Labels and answers below it count for the node where it is cut;
+            whether they are right is still judged on the whole tree.
         """
         given, true = hierarchy.nodes(answers), hierarchy.nodes(labels)
         if given.shape != true.shape or given.ndim != 1:
