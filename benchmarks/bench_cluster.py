@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hedgerow import Hierarchy
 
 PART = 10_000
-PARTS = 24
+PARTS = 60
 REPEATS = 2
 
 
