@@ -162,6 +162,7 @@ class Deadly:
 
 
 def always_deadly(_: hr.Hierarchy) -> list[Block]:
+    time.sleep(2)  # Dask does not start a process again that dies while it is still starting
     os.kill(os.getpid(), signal.SIGKILL)
     return []
 
