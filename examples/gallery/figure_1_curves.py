@@ -11,26 +11,15 @@ cautious and almost always right; to the right, they are specific.
 # ---------------
 # With runs of your own, write ``hr.Evaluation.load(folder)`` for each seed.
 
+from pathlib import Path
+
 import numpy as np
 from matplotlib import pyplot as plt
 
 import hedgerow as hr
 from hedgerow.show.figures import OperatingCurveDisplay
 
-GARDEN = {
-    "Birds": {
-        "Thrushes": ["Blackbird", "Song thrush", "Mistle thrush"],
-        "Tits": ["Blue tit", "Great tit", "Coal tit"],
-        "Finches": ["Goldfinch", "Chaffinch", "Greenfinch"],
-    },
-    "Insects": {
-        "Butterflies": ["Peacock", "Red admiral", "Painted lady", "Brimstone"],
-        "Bees": ["Honey bee", "Buff-tailed bumblebee", "Mason bee"],
-        "Ladybirds": ["Seven-spot ladybird", "Harlequin ladybird"],
-    },
-    "Plants": {"Rose family": ["Dog rose", "Hawthorn", "Blackthorn"], "Daisy family": ["Daisy", "Dandelion"]},
-}
-h = hr.Hierarchy.from_json({"Garden life": GARDEN})
+h = hr.Hierarchy.read(Path(__file__).with_name("garden.json"))
 
 
 def evaluation(seed: int, leaf: float, tree: float, noise: float) -> hr.Evaluation:

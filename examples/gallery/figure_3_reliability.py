@@ -11,6 +11,8 @@ the tree, for scores as a model gave them and after temperature scaling. The lar
 # ----------
 # A file of scores does as well: ``Reliability.of(h, hr.open_scores("scores.csv", h))``.
 
+from pathlib import Path
+
 import numpy as np
 
 import hedgerow as hr
@@ -18,20 +20,7 @@ from hedgerow.likelihood import fit_temperature, flat_softmax
 from hedgerow.measure import Reliability, example_blocks
 from hedgerow.show.figures import reliability_figure
 
-GARDEN = {
-    "Birds": {
-        "Thrushes": ["Blackbird", "Song thrush", "Mistle thrush"],
-        "Tits": ["Blue tit", "Great tit", "Coal tit"],
-        "Finches": ["Goldfinch", "Chaffinch", "Greenfinch"],
-    },
-    "Insects": {
-        "Butterflies": ["Peacock", "Red admiral", "Painted lady", "Brimstone"],
-        "Bees": ["Honey bee", "Buff-tailed bumblebee", "Mason bee"],
-        "Ladybirds": ["Seven-spot ladybird", "Harlequin ladybird"],
-    },
-    "Plants": {"Rose family": ["Dog rose", "Hawthorn", "Blackthorn"], "Daisy family": ["Daisy", "Dandelion"]},
-}
-h = hr.Hierarchy.from_json({"Garden life": GARDEN})
+h = hr.Hierarchy.read(Path(__file__).with_name("garden.json"))
 random = np.random.default_rng(0)
 labels = random.choice(h.leaves, 6000)
 shared = h.information()[h.lca(labels[:, None], h.leaves)]

@@ -11,25 +11,14 @@ below a branch are right; a dot shows how many answers stop at its node, instead
 # --------------
 # With scores of your own, write ``hr.Evaluation.load(folder)``.
 
+from pathlib import Path
+
 import numpy as np
 
 import hedgerow as hr
 from hedgerow.show.figures import TreeDisplay
 
-GARDEN = {
-    "Birds": {
-        "Thrushes": ["Blackbird", "Song thrush", "Mistle thrush"],
-        "Tits": ["Blue tit", "Great tit", "Coal tit"],
-        "Finches": ["Goldfinch", "Chaffinch", "Greenfinch"],
-    },
-    "Insects": {
-        "Butterflies": ["Peacock", "Red admiral", "Painted lady", "Brimstone"],
-        "Bees": ["Honey bee", "Buff-tailed bumblebee", "Mason bee"],
-        "Ladybirds": ["Seven-spot ladybird", "Harlequin ladybird"],
-    },
-    "Plants": {"Rose family": ["Dog rose", "Hawthorn", "Blackthorn"], "Daisy family": ["Daisy", "Dandelion"]},
-}
-h = hr.Hierarchy.from_json({"Garden life": GARDEN})
+h = hr.Hierarchy.read(Path(__file__).with_name("garden.json"))
 random = np.random.default_rng(0)
 labels = random.choice(h.leaves, 2000)
 shared = h.information()[h.lca(labels[:, None], h.leaves)]

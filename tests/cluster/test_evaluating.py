@@ -14,9 +14,9 @@ import pytest
 
 import hedgerow as hr
 from hedgerow import cluster
-from hedgerow.cluster import FileSource, MadeSource, PartsError, Source, connect
+from hedgerow.cluster import FileSource, MadeSource, PartsError, Source, connect, engine
 from hedgerow.cluster.sources import divided
-from hedgerow.errors import FileError, ParameterError
+from hedgerow.errors import FileError, HedgerowError, ParameterError
 from hedgerow.measure import MEMBERS, EvaluationBuilder
 from tests.cluster.conftest import ROWS
 from tests.curve_strategies import raw
@@ -180,6 +180,17 @@ def test_a_part_that_kills_every_process_is_named(client: Any, folder: Path, par
     with pytest.raises(PartsError, match=r"1 of 12 parts failed:\n  killer: the processes .* died") as caught:
         cluster.evaluate([*parts, MadeSource("killer", always_deadly)], H, client)
     same_figures(caught.value.finished.compute(), whole(folder))
+
+
+def at_once_deadly(_: hr.Hierarchy) -> list[Block]:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return []
+
+
+def test_no_worker_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_PATIENCE", 0.0)
+    with connect(workers=1) as client, pytest.raises(HedgerowError, match="No worker is left: all processes died"):
+        cluster.evaluate([MadeSource("killer", at_once_deadly)], H, client)
 
 
 def test_no_scheduler_there() -> None:

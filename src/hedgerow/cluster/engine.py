@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import secrets
+import time
 from abc import ABC, abstractmethod
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -13,7 +15,7 @@ from hedgerow.arrays import at_most_threads
 from hedgerow.errors import HedgerowError, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from hedgerow.cluster.sources import Source
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 8  # results that are merged into one
 _NAMED = 10  # failures that a message lists
+_POLL, _LOOK = 0.02, 1.0  # seconds between looks for results, and for workers
+_PATIENCE = 30.0  # seconds without any worker
 
 PartsProgress: TypeAlias = "Callable[[int], AbstractContextManager[Callable[[int], None]]]"
 """Called with the number of parts; the `with` block gets a function to call with the examples of each one done."""
@@ -177,7 +181,7 @@ def _as_tasks(
         waiting: list[Any] = []
         failed: list[int] = []
         merging: dict[str, list[Any]] = {}  # what a merge was made from, by its key
-        for future in done:
+        for future in finished(client, done):
             if future.key not in merging:
                 if future.status == "error":
                     failed.append(numbers[future.key])
@@ -204,15 +208,47 @@ def _as_tasks(
             again = client.submit(
                 _work_task, number, sources[number], topic=topic, version=__version__, pure=False, **common
             )
-            error = again.exception()
-            found.append(
-                again.result()
-                if error is None
-                else Outcome(failures=(Failure(sources[number].name, reason(error)),))
-            )
+            for future in finished(client, as_completed([again])):
+                error = future.exception()
+                failure = error and Failure(sources[number].name, reason(error))
+                found.append(Outcome(failures=(failure,)) if failure else future.result())
         return merge(job, hierarchy, found)
     finally:
         client.unsubscribe_topic(topic)
+
+
+def finished(client: Any, futures: Any, end: float = math.inf) -> Iterator[Any]:
+    """Yield the futures of an `as_completed` as they are done.
+
+    Dask starts a process again that died, but not one that dies while it is being started. So there may be no
+    worker left, for which Dask itself would wait for ever.
+
+    Raises
+    ------
+    HedgerowError
+        If there is no worker for half a minute.
+    TimeoutError
+        At the time `end`, as `time.monotonic` counts it.
+    """
+    alive = look = time.monotonic()
+    while not futures.is_empty():
+        if futures.has_ready():
+            yield next(futures)
+            alive = time.monotonic()
+            continue
+        time.sleep(_POLL)
+        if (now := time.monotonic()) > end:
+            raise TimeoutError
+        if now < look:
+            continue
+        look = now + _LOOK
+        if client.scheduler_info(n_workers=1)["workers"]:
+            alive = now
+        elif now - alive > _PATIENCE:
+            raise HedgerowError(
+                "No worker is left: all processes died, perhaps for lack of memory. Use fewer workers, or smaller "
+                "parts."
+            )
 
 
 def same(data: Any) -> Any:

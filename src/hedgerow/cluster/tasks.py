@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.cluster.engine import reason, same
+from hedgerow.cluster.engine import finished, reason, same
 from hedgerow.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def run_tasks(
             )
     from distributed import as_completed
 
-    end = None if limit is None else time.monotonic() + limit
+    end = math.inf if limit is None else time.monotonic() + limit
     with warnings.catch_warnings():
         # A task and not scattered: it can be made again if all processes that hold the data die.
         warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
@@ -54,7 +55,7 @@ def run_tasks(
     number = {future.key: i for i, future in enumerate(futures)}
     failed: list[int] = []
     try:
-        for future in as_completed(futures, timeout=_left(end)):
+        for future in finished(client, as_completed(futures), end):
             if future.status == "error":
                 failed.append(number[future.key])
             else:
@@ -63,13 +64,10 @@ def run_tasks(
         for i in failed:
             again = client.submit(work, items[i], shared=data, pure=False)
             futures.append(again)
-            error = again.exception(timeout=_left(end))
-            yield i, None if error is not None else again.result(), None if error is None else reason(error)
+            for future in finished(client, as_completed([again]), end):
+                error = future.exception()
+                yield i, None if error else future.result(), reason(error) if error else None
     except TimeoutError:
         return
     finally:
         client.cancel(futures)
-
-
-def _left(end: float | None) -> float | None:
-    return None if end is None else max(0.01, end - time.monotonic())
