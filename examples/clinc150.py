@@ -62,6 +62,7 @@ def main() -> int:
         # validation data, flat and PS softmax do about equally well with 10 and 30; flat does worse with 1.
         as_they_are = [
             "model.scale_inputs=false",
+            "optimiser.kind=sgd",
             "optimiser.lr=10.0",
             "optimiser.weight_decay=1e-5",
             "optimiser.epochs=20",

@@ -136,7 +136,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ['robin', 'wren', 'fish']
     """
 
-    _momentum: dict[str, Any] | None
+    _momentum: dict[int, dict[str, Any]] | None
     C_: float
     operating_point_: OperatingPoint | None
 
@@ -491,7 +491,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.loss_curve_ = [*self.loss_curve_, *solver.losses]
         if held_out is not None:
             self.validation_loss_curve_ = solver.held_out_losses
-        self._momentum = solver.momentum.state()
+        self._momentum = solver.state()
 
     def _keep(self, layers: Sequence[Layer]) -> None:
         self.coefs_, self.intercepts_ = map(list, zip(*layers, strict=True))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from itertools import pairwise
-from math import prod, sqrt
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 
 _MOST_LAYERS = 1000
-
-VARIANCE = 100.0
-"""The sum of the variances of scaled features; the learning rate of 0.1 in the recipe for features suits it."""
 
 
 def build(model: str | nn.Module, input_shape: Shape, **params: Any) -> nn.Module:
@@ -84,10 +81,10 @@ class Scaled(nn.Module):
         self.register_buffer("scale", torch.ones(input_shape))
 
     def measure(self, features: NDArray[np.float32]) -> None:
-        """Measure how to centre and divide features [N, d] so that their variances sum to about `VARIANCE`."""
+        """Measure how to centre and divide features [N, d] so that their variances are 1 on average."""
         found = Scaling.of(features, np.ones(len(features)))
         self.mean.copy_(torch.from_numpy(found.mean))
-        self.scale.copy_(torch.from_numpy(found.scale * sqrt(features.shape[1] / VARIANCE)))
+        self.scale.copy_(torch.from_numpy(found.scale))
 
     def forward(self, features: Tensor) -> Tensor:
         """Scale [B, d]."""

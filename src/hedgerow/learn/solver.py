@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -23,6 +23,7 @@ from torch.nn import functional
 
 from hedgerow.arrays import available_cores
 from hedgerow.errors import HedgerowError
+from hedgerow.learn.momentum import OutputMomentum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -41,10 +42,7 @@ STEPS = 30
 """The fewest steps in an epoch; small data are gone through several times."""
 PATIENCE = 5
 """Epochs without a better loss on the held-out examples before training stops early."""
-MOMENTUM, SQUARES = 0.9, 0.95
-"""How much of the averages of gradients and of their squares is kept in a step."""
 _TWO_PARTS, _FOUR_PARTS = 1 << 25, 1 << 28  # multiplications a step from which its parts are worth a thread each
-_NO_GRADIENT = 1e-9  # far above rounding errors, which must not become steps
 _TRIED_LABELS = 64
 _BLOCK = 1 << 14  # rows at a time, where a pass needs a temporary copy
 
@@ -169,49 +167,6 @@ class Schedule:
     seed: int = 0
 
 
-class Momentum:
-    """Gradient descent with momentum and one step size for each output.
-
-    Each column of the gradient is divided by its root mean square, as Adam does with each weight, so that a column
-    moves along its gradient. Adam lets every weight move equally far, those of features that say nothing about
-    a class, which with few examples a class costs accuracy and takes long to undo.
-    """
-
-    def __init__(self, parameters: Sequence[Tensor], rates: Sequence[float]) -> None:
-        self.parameters = parameters
-        self.rates = rates
-        self.steps = 0
-        self.means = [torch.zeros_like(p) for p in parameters]
-        self.squares = [p.new_zeros(p.shape[-1]) for p in parameters]
-
-    @torch.no_grad()
-    def step(self, gradients: Sequence[Tensor], share: float) -> None:
-        """Take a step of a share of the full size."""
-        self.steps += 1
-        for i, gradient in enumerate(gradients):
-            mean, square = self.means[i], self.squares[i]
-            mean.lerp_(gradient, 1 - MOMENTUM)
-            square.lerp_(gradient.square().mean(0) if gradient.ndim > 1 else gradient.square(), 1 - SQUARES)
-            size = (square / (1 - SQUARES**self.steps)).sqrt_().add_(_NO_GRADIENT)
-            rate = share * self.rates[i] / (1 - MOMENTUM**self.steps)
-            self.parameters[i].addcmul_(mean, rate / size, value=-1)
-
-    def state(self) -> dict[str, Any]:
-        """Return what another one needs to go on from here, on the CPU."""
-        return {"steps": self.steps, "means": _on_cpu(self.means), "squares": _on_cpu(self.squares)}
-
-    def load(self, state: dict[str, Any]) -> Self:
-        """Go on from such a state."""
-        self.steps = state["steps"]
-        for own, saved in zip([*self.means, *self.squares], [*state["means"], *state["squares"]], strict=True):
-            own.copy_(saved)
-        return self
-
-
-def _on_cpu(tensors: Sequence[Tensor]) -> list[Tensor]:
-    return [tensor.cpu() for tensor in tensors]
-
-
 class Solver:
     """A network and a method in training; `run` goes through the examples as scheduled."""
 
@@ -228,12 +183,9 @@ class Solver:
         self.schedule = schedule
         self.parameters = list(network.parameters())
         self.columns = None if columns is None else columns.to(self.parameters[0].device)
-        rates = [schedule.learning_rate / math.sqrt(len(w)) for w in network.weights]
-        # As fast as scores may move: with many classes biases must fall far before weights tell classes apart.
-        rates += [schedule.learning_rate] * len(network.biases)
-        self.momentum = Momentum(self.parameters, rates)
+        self.momentum = OutputMomentum(self.parameters, schedule.learning_rate, schedule.penalty, outputs=1)
         if state is not None:
-            self.momentum.load(state)
+            self.momentum.load_state_dict(self.momentum.state_dict() | {"state": state})
         self.losses: list[float] = []
         self.held_out_losses: list[float] = []
 
@@ -259,6 +211,13 @@ class Solver:
                     break
         if best_weights is not None:
             self.network.load_state_dict(best_weights)
+
+    def state(self) -> dict[int, dict[str, Any]]:
+        """Return what another solver needs to go on from here, on the CPU."""
+        state = self.momentum.state_dict()["state"]
+        return {
+            i: {k: v.cpu() if isinstance(v, Tensor) else v for k, v in own.items()} for i, own in state.items()
+        }
 
     def _parts(self, examples: TrainingSet) -> int:
         """Return into how many parts a step is divided; that does not depend on the machine, so sums do not."""
@@ -299,9 +258,11 @@ class Solver:
             for own, more in zip(sums, other, strict=True):
                 own.add_(more)
         loss, *gradients = sums
-        for weight, gradient in zip(self.network.weights, gradients, strict=False):
-            gradient.add_(weight.detach(), alpha=self.schedule.penalty * len(weight))
-        self.momentum.step(gradients, share if self.schedule.anneal else 1.0)
+        for parameter, gradient in zip(self.parameters, gradients, strict=True):
+            parameter.grad = gradient
+        if self.schedule.anneal:
+            self.momentum.param_groups[0]["lr"] = share * self.schedule.learning_rate
+        self.momentum.step()
         return loss
 
     def _slopes(self, examples: TrainingSet, rows: Tensor, count: int) -> list[Tensor]:

@@ -29,7 +29,7 @@ def validated(processes: int, folder: Path) -> dict[str, Any]:
     seed_everything(3, verbose=False)
     data, chosen = splits(), recipe()
     classifier = Classifier(chosen, data.hierarchy, data.input_shape)
-    module = TrainingModule(classifier, chosen, data.train.ids.tolist())
+    module = TrainingModule(classifier, chosen, data.train)
     with without_noise():
         trainer = Trainer(
             accelerator="cpu",

@@ -12,8 +12,10 @@ from safetensors.torch import load_file
 
 from hedgerow import methods, operating_curve
 from hedgerow.errors import FileError, ParameterError, ScoreError
+from hedgerow.learn.classifier import HedgedClassifier
+from hedgerow.learn.data import ImageFiles
 from hedgerow.learn.data.base import DataSplits, Examples
-from hedgerow.learn.training.module import TrainingError, TrainingModule
+from hedgerow.learn.training.module import TrainingError, TrainingModule, build_optimiser
 from hedgerow.learn.training.new_data import RunScores
 from hedgerow.learn.training.recipe import Choice
 from hedgerow.learn.training.run import fit, train
@@ -23,6 +25,8 @@ from tests.learn.training.toy import TREE, recipe, splits
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from hedgerow.learn.training.recipe import Recipe
 
 
 @pytest.mark.parametrize("method", methods.available())
@@ -42,6 +46,75 @@ def test_features_on_any_scale_are_learnt_and_new_ones_scaled_alike(tmp_path: Pa
     q = np.concatenate([block.q for block in RunScores(run, tmp_path / "new.npz", labels=False)])
     stored = np.concatenate([block.q for block in open_scores(run.path / "scores.npz", TREE)])
     np.testing.assert_array_equal(q, stored)
+
+
+def seen_batches(monkeypatch: pytest.MonkeyPatch, chosen: Recipe, data: DataSplits) -> dict[int, list[Any]]:
+    """Train, and return (inputs, labels, numbers) of all batches of each epoch."""
+    seen: dict[int, list[Any]] = {}
+    step = TrainingModule.training_step
+
+    def watched(self: TrainingModule, batch: Any, batch_idx: int) -> torch.Tensor:
+        seen.setdefault(self.current_epoch, []).append([part.clone() for part in batch])
+        return step(self, batch, batch_idx)
+
+    monkeypatch.setattr(TrainingModule, "training_step", watched)
+    fit(chosen, data)
+    return seen
+
+
+def test_every_epoch_has_all_examples_in_another_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = splits()
+    seen = seen_batches(monkeypatch, recipe("optimiser.batch_size=64"), data)
+    orders = [torch.cat([numbers for *_, numbers in seen[epoch]]).tolist() for epoch in range(3)]
+    for order in orders:
+        assert sorted(order) == list(range(len(data.train)))
+    assert orders[0] != orders[1] != orders[2] != orders[0]
+    for inputs, labels, numbers in seen[2]:
+        np.testing.assert_array_equal(inputs, np.asarray(data.train.inputs)[numbers])
+        np.testing.assert_array_equal(labels, data.train.labels[numbers])
+
+
+def test_image_files_are_changed_anew_in_every_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    noise = np.random.default_rng(0).integers(256, size=(4, 40, 40, 3), dtype=np.uint8)
+    for i, pixels in enumerate(noise):
+        Image.fromarray(pixels).save(tmp_path / f"{i}.png")
+    files = ImageFiles.of([f"{i}.png" for i in range(4)], tmp_path, 16)
+    images = Examples(files, TREE.leaves[:4])
+    small = recipe("optimiser.epochs=2", "model.scale_inputs=false", "run.workers=1")
+    seen = seen_batches(monkeypatch, small, DataSplits("images", TREE, images, images, images))
+    first, second = (
+        {
+            int(number): image
+            for inputs, _, numbers in seen[epoch]
+            for image, number in zip(inputs, numbers, strict=True)
+        }
+        for epoch in range(2)
+    )
+    assert first.keys() == second.keys() == set(range(4))
+    for number in range(4):
+        assert not torch.equal(first[number], second[number])
+
+
+def test_the_linear_recipe_learns_what_the_classifier_learns() -> None:
+    data = splits()
+    inputs, names = np.asarray(data.train.inputs), TREE.names[data.train.labels]
+    run = fit(
+        recipe("optimiser.epochs=200", "optimiser.lr=0.3", "optimiser.C=5", "optimiser.batch_size=300"), data
+    )
+    clf = HedgedClassifier(TREE, method="flat-softmax", C=5, epochs=30, random_state=0).fit(inputs, names)
+    q = np.concatenate([block.values for block in likelihood_blocks(run, data.test, torch.device("cpu"))])
+    expected = clf.predict_likelihood(np.asarray(data.test.inputs), scale="log")
+    np.testing.assert_allclose(np.exp(q), np.exp(expected), atol=1e-3)
+
+
+def test_the_penalty_of_a_recipe_is_the_usual_one_unless_given() -> None:
+    def decay(*changes: str) -> float:
+        labels = np.repeat([1, 2, 3], 2)
+        optimiser = build_optimiser([torch.zeros(2, 3)], recipe(*changes).optimiser, labels)
+        return float(optimiser.param_groups[0]["weight_decay"])
+
+    assert decay() == pytest.approx(1 / (150 * 6))  # 300 / examples a label, times the examples
+    assert decay("optimiser.C=10") == pytest.approx(1 / (10 * 6))
 
 
 def expected_values(run: RunFolder, examples: Examples) -> Any:
@@ -113,7 +186,7 @@ def test_a_loss_that_is_not_finite_names_step_and_examples(tmp_path: Path) -> No
     broken = DataSplits(
         "toy", TREE, type(data.train)(inputs, data.train.labels, data.train.ids), data.val, data.test
     )
-    with pytest.raises(TrainingError, match=r"not finite at epoch 0, step \d+.*optimiser.lr=0.01"):
+    with pytest.raises(TrainingError, match=r"not finite at epoch 0, step \d+.*optimiser.lr=0.03"):
         train(recipe("optimiser.batch_size=2"), tmp_path / "run", progress=False, splits=broken)
 
 

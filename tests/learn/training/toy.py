@@ -36,7 +36,7 @@ def splits() -> DataSplits:
 
 
 def recipe(*changes: str) -> Recipe:
-    fast = ("optimiser.epochs=3", "optimiser.batch_size=32", "optimiser.lr=0.1", "run.accelerator=cpu")
+    fast = ("optimiser.epochs=3", "optimiser.batch_size=32", "optimiser.lr=0.3", "run.accelerator=cpu")
     return Recipe.load("features-linear", (*fast, *changes))
 
 

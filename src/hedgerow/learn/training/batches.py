@@ -18,7 +18,9 @@ from torch.utils.data import DataLoader, Sampler
 from hedgerow.learn.data import Examples, ImageFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
 
     from hedgerow.learn.data import DataSplits
 
@@ -38,38 +40,44 @@ class Order(Sampler[list[int]]):
     seed
         Shuffle every epoch, as a function of the seed and the epoch; None keeps the order and all examples.
     rank, world
-        The number of this process, and how many there are. When shuffling, every process gets the same number of
-        full batches, and the few examples left over are not used in this epoch; otherwise every example goes to
-        exactly one process.
+        The number of this process, and how many there are. When shuffling, every process gets equally many batches
+        of nearly one size, and the examples left over, fewer than there are processes, are not used in this epoch;
+        otherwise every example goes to exactly one process.
     """
 
     def __init__(
         self, examples: int, batch_size: int, seed: int | None = None, rank: int = 0, world: int = 1
     ) -> None:
-        self._examples, self.batch_size, self._seed = examples, batch_size, seed
+        self._examples, self._batch_size, self._seed = examples, batch_size, seed
         self._rank, self._world = rank, world
         self._epoch = 0
+        self.on_epoch: Callable[[int], None] = lambda _: None
+        """Called with the number of each epoch before its first batch is read."""
+
+    @property
+    def sampler(self) -> Order:
+        """Itself: Lightning looks here for `set_epoch`."""
+        return self
 
     def set_epoch(self, epoch: int) -> None:
         """Choose the epoch; Lightning calls this."""
         self._epoch = epoch
+        self.on_epoch(epoch)
 
-    def numbers(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def numbers(self) -> NDArray[np.int64]:
         """Return the example numbers of this process, in order."""
         if self._seed is None:
             return np.arange(self._rank, self._examples, self._world)
         shuffled = np.random.default_rng([self._seed, self._epoch]).permutation(self._examples)
-        own = self._examples // self._world
-        full = own - own % self.batch_size if own >= self.batch_size else own
-        return shuffled[self._rank :: self._world][:full]
+        return shuffled[self._rank :: self._world][: self._examples // self._world]
 
     def __len__(self) -> int:
-        return -(-len(self.numbers()) // self.batch_size)
+        own = self._examples if self._seed is None else self._examples // self._world * self._world
+        return -(-len(range(self._rank, own, self._world)) // self._batch_size)
 
     def __iter__(self) -> Iterator[list[int]]:
-        numbers = self.numbers()
-        for start in range(0, len(numbers), self.batch_size):
-            yield numbers[start : start + self.batch_size].tolist()
+        if batches := len(self):
+            yield from (batch.tolist() for batch in np.array_split(self.numbers(), batches))
 
 
 @final
@@ -78,7 +86,7 @@ class MemoryBatches:
 
     def __init__(self, inputs: Tensor, labels: Tensor, order: Order) -> None:
         self._inputs, self._labels = inputs, labels
-        self.batch_sampler = order  # where Lightning looks for `set_epoch`
+        self.batch_sampler = order  # as in a DataLoader
 
     def __len__(self) -> int:
         return len(self.batch_sampler)
@@ -87,7 +95,7 @@ class MemoryBatches:
         order = self.batch_sampler
         # The whole epoch at once: on a GPU, every copy from the host blocks.
         numbers = torch.from_numpy(order.numbers()).to(self._inputs.device)
-        for chosen in torch.split(numbers, order.batch_size):
+        for chosen in numbers.tensor_split(len(order)):
             yield self._inputs[chosen], self._labels[chosen], chosen
 
 
@@ -102,8 +110,10 @@ def batches(
 ) -> Iterable[tuple[Tensor, Tensor, Tensor]]:
     """Return the batches of examples in a given order."""
     if isinstance(examples.inputs, ImageFiles):
+        dataset = examples.as_torch_dataset(augment=augment, seed=seed)
+        order.on_epoch = dataset.set_epoch
         return DataLoader(
-            examples.as_torch_dataset(augment=augment, seed=seed),
+            dataset,
             batch_sampler=order,
             num_workers=workers,
             persistent_workers=workers > 0,

@@ -11,15 +11,15 @@ from torch import Tensor, nn
 
 from hedgerow import methods
 from hedgerow.errors import HedgerowError, argument
-from hedgerow.learn import models
+from hedgerow.learn import models, penalty
 from hedgerow.learn.data.torch_dataset import to_float
+from hedgerow.learn.momentum import OutputMomentum
 from hedgerow.learn.torch_metric import SummaryMetric
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
+    from hedgerow.learn.data import Examples
     from hedgerow.learn.training.recipe import Optimiser, Recipe
     from hedgerow.tree import Hierarchy
 
@@ -80,20 +80,20 @@ class TrainingModule(LightningModule):
         What to train.
     recipe
         How to train it.
-    ids
-        Ids of the training examples, to name those in a batch that goes wrong.
+    examples
+        The training data: its ids name what is in a batch that goes wrong, its labels decide a penalty.
     compiled
         Whether to compile the model and the loss.
     """
 
     def __init__(
-        self, classifier: Classifier, recipe: Recipe, ids: Sequence[str], *, compiled: bool = False
+        self, classifier: Classifier, recipe: Recipe, examples: Examples, *, compiled: bool = False
     ) -> None:
         super().__init__()
         self.classifier = classifier
         self.summary = SummaryMetric(classifier.method.hierarchy, scale=classifier.method.scale)
         self._recipe = recipe
-        self._ids = ids
+        self._examples = examples
         self._loss = torch.compile(classifier.loss) if compiled else classifier.loss
         self._first_bad = torch.tensor(-1)
         self.is_training = False
@@ -132,7 +132,7 @@ class TrainingModule(LightningModule):
 
     def _what_happened(self, step: int) -> str:
         numbers = list(self.trainer.train_dataloader.batch_sampler)[step]  # type: ignore[union-attr]
-        ids = [str(self._ids[number]) for number in numbers]
+        ids = [str(self._examples.ids[number]) for number in numbers]
         shown = ", ".join(ids[:5]) + (f", ... ({len(ids)} in all)" if len(ids) > 5 else "")
         return (
             f"The loss is not finite at epoch {self.current_epoch}, step {step}. The batch holds the examples "
@@ -160,7 +160,7 @@ class TrainingModule(LightningModule):
 
     def configure_optimizers(self) -> Any:
         """Return the optimiser and its schedule."""
-        optimiser = build_optimiser(self.parameters(), self._recipe.optimiser)
+        optimiser = build_optimiser(self.parameters(), self._recipe.optimiser, self._examples.labels)
         if self._recipe.optimiser.schedule == "constant":
             return optimiser
         steps = int(self.trainer.estimated_stepping_batches)
@@ -172,10 +172,13 @@ def _setting(change: str) -> str:
     return argument("set", change, python=change)
 
 
-def build_optimiser(parameters: Any, optimiser: Optimiser) -> torch.optim.Optimizer:
-    """Return the optimiser that a recipe asks for."""
+def build_optimiser(parameters: Any, optimiser: Optimiser, labels: NDArray[np.int64]) -> torch.optim.Optimizer:
+    """Return the optimiser that a recipe asks for; `labels` are those of the training data."""
     if optimiser.kind == "adamw":
         return torch.optim.AdamW(parameters, lr=optimiser.lr, weight_decay=optimiser.weight_decay)
+    if optimiser.kind == "per-output":
+        strength = optimiser.C or penalty.usual(len(labels) / len(np.unique(labels)))
+        return OutputMomentum(parameters, optimiser.lr, weight_decay=1 / (strength * len(labels)))
     return torch.optim.SGD(
         parameters, lr=optimiser.lr, momentum=optimiser.momentum, weight_decay=optimiser.weight_decay
     )

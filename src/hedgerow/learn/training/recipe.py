@@ -54,11 +54,13 @@ class Optimiser:
     schedule: str = "cosine"
     """How the learning rate changes: "cosine" (down to 0) or "constant"."""
     kind: str = "sgd"
-    """"sgd" (with momentum) or "adamw"."""
+    """"sgd" (with momentum), "adamw", or "per-output" (as HedgedClassifier learns; for scaled features)."""
     momentum: float = 0.9
     """Momentum of SGD."""
     weight_decay: float = 3e-4
-    """Weight decay."""
+    """Weight decay of SGD and AdamW."""
+    C: float = 0.0
+    """Penalty of "per-output" (the smaller, the stronger) as in HedgedClassifier; 0: by the number of examples."""
     accumulate: int = 1
     """Batches whose gradients are added up before each step."""
     clip: float = 0.0
@@ -68,10 +70,10 @@ class Optimiser:
         for name in ("epochs", "batch_size", "accumulate"):
             _require(getattr(self, name) >= 1, f"optimiser.{name}", "1 or more", getattr(self, name))
         _require(self.lr > 0, "optimiser.lr", "positive", self.lr)
-        for name in ("momentum", "weight_decay", "clip"):
+        for name in ("momentum", "weight_decay", "C", "clip"):
             _require(getattr(self, name) >= 0, f"optimiser.{name}", "0 or more", getattr(self, name))
         _one_of("optimiser.schedule", self.schedule, ("cosine", "constant"))
-        _one_of("optimiser.kind", self.kind, ("sgd", "adamw"))
+        _one_of("optimiser.kind", self.kind, ("sgd", "adamw", "per-output"))
 
 
 @final

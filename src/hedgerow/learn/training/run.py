@@ -75,11 +75,12 @@ def train(
     else:
         recipe = dataclasses.replace(recipe, data=Choice(splits.name))
     processes = recipe.run.devices * recipe.run.nodes
-    if len(splits.val) < processes:  # Lightning leaves out a process that has none
-        raise ParameterError(
-            f"The validation data has {counted(len(splits.val), 'example', 'examples')}, fewer than the "
-            f"{processes} processes. Use fewer devices."
-        )
+    for part, examples in (("training", splits.train), ("validation", splits.val)):
+        if len(examples) < processes:  # Lightning leaves out a process that has none
+            raise ParameterError(
+                f"The {part} data has {counted(len(examples), 'example', 'examples')}, fewer than the {processes} "
+                f"processes. Use fewer devices."
+            )
     classifier, module, batches = _prepared(recipe, splits)
     if _is_first_process():  # the others start later, or elsewhere
         run.begin(recipe, splits.hierarchy, resume=resume)
@@ -141,7 +142,7 @@ def _prepared(recipe: Recipe, splits: DataSplits) -> tuple[Classifier, TrainingM
     on_gpu = accelerator(recipe.run) == "gpu"
     whole = recipe.run.strategy != "fsdp"  # weights that are shared out cannot be compiled as one
     compiled = on_gpu and whole if recipe.run.compile == "auto" else recipe.run.compile == "yes"
-    module = TrainingModule(classifier, recipe, splits.train.ids.tolist(), compiled=compiled)
+    module = TrainingModule(classifier, recipe, splits.train, compiled=compiled)
     return (
         classifier,
         module,
@@ -175,10 +176,14 @@ def _strategy(recipe: Recipe, chosen: str) -> str:
     if run.strategy == "fsdp":
         if chosen != "gpu":
             raise ParameterError("run.strategy is 'fsdp', which shares weights out over GPUs: use 'ddp' on a CPU.")
-        if recipe.optimiser.clip:
-            raise ParameterError(
-                "optimiser.clip does not work with run.strategy 'fsdp'. Set one of them otherwise."
-            )
+        for setting, unsuited in (
+            ("clip", recipe.optimiser.clip > 0),
+            ("kind 'per-output'", recipe.optimiser.kind == "per-output"),
+        ):
+            if unsuited:
+                raise ParameterError(
+                    f"optimiser.{setting} does not work with run.strategy 'fsdp'. Set one of them otherwise."
+                )
     return "ddp" if run.strategy == "auto" and run.devices * run.nodes > 1 else run.strategy
 
 
