@@ -3,7 +3,7 @@
 Run with `python -m benchmarks.bench_threads [--quick]`. Threads that wait for each other by spinning keep their
 core and get nothing done: beside a neighbour that keeps one core busy a run takes many times as long. Each line is
 measured with one torch thread and with as many as there are cores, idle and beside a neighbour; times are the best
-of several. `--quick` leaves out the training run.
+of several. `--quick` leaves out the training runs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="leave out the training run")
+    parser.add_argument("--quick", action="store_true", help="leave out the training runs")
     options = parser.parse_args()
     h = tree(1000)
     features, labels = examples(h, 4000)
@@ -55,8 +55,9 @@ def main() -> None:
             torch.set_num_threads(threads)
             show(name, threads, partial(timed, work, 3))
     if not options.quick:
-        for threads in (1, CORES):
-            show("hedgerow train glyphs-quick, 1 epoch", threads, partial(train, threads))
+        for command in ("train glyphs-quick", "study main glyphs-quick --methods flat-softmax --no-figures"):
+            for threads in (1, CORES):
+                show(f"hedgerow {command}, 1 epoch", threads, partial(run, command, threads))
 
 
 def tree(leaves: int) -> hr.Hierarchy:
@@ -88,12 +89,20 @@ def loss(h: hr.Hierarchy, name: str) -> Work:
     return work
 
 
-def train(threads: int) -> float:
+def run(command: str, threads: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "hedgerow", "train", "glyphs-quick", "--set", "optimiser.epochs=1"]
         start = time.perf_counter()
         subprocess.run(
-            [*command, "-o", str(Path(folder) / "run")],
+            [
+                sys.executable,
+                "-m",
+                "hedgerow",
+                *command.split(),
+                "--set",
+                "optimiser.epochs=1",
+                "-o",
+                Path(folder, "run"),
+            ],
             env=os.environ | {"OMP_NUM_THREADS": str(threads)},
             check=True,
             capture_output=True,
