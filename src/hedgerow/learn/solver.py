@@ -176,7 +176,7 @@ class Solver:
         method: Method,
         schedule: Schedule,
         columns: Columns | None = None,
-        state: dict[str, Any] | None = None,
+        state: dict[int, dict[str, Any]] | None = None,
     ) -> None:
         self.network = network
         self.method = method
