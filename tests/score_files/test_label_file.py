@@ -10,6 +10,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, UnknownNameError
+from hedgerow.score_files import label_file
 from tests.make_scores import H, probabilities, save_npz, save_table
 from tests.score_files.test_tool_formats import BACTERIA, MAMMALS, written
 
@@ -109,6 +110,22 @@ def test_what_is_left_over_is_counted_and_named(tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         block.q, hr.likelihood.from_leaves(H, p[1:2], classes=["robin", "wren", "cod", "eel"])
     )
+
+
+@pytest.mark.parametrize("hashed", [hash, len, lambda _: 0], ids=["distinct", "some equal", "all equal"])
+def test_ids_with_equal_hashes_are_told_apart(
+    hashed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(label_file, "hash", hashed, raising=False)
+    known = {"a": "cod", "bb": "eel", "cc": "wren", "dddd": "robin", "ä": "cod"}
+    rows = "".join(f"{name},{label}\n" for name, label in known.items())
+    labels = written(tmp_path / "labels.csv", f"id,label\n{rows}")
+    names = ["dddd", "zz", "bb", "ä", "eeee", "cc", "a", "ccc"]
+    scores = written(tmp_path / "s.csv", "id,class,score\n" + "".join(f"{name},cod,1\n" for name in names))
+    assert joined(scores, labels)[0] == known
+    twice = written(tmp_path / "twice.csv", f"id,label\n{rows}cc,cod\n")
+    with pytest.raises(ScoreError, match=r"'cc' stands there twice, in rows 2 and 5"):
+        joined(scores, twice)
 
 
 def test_no_id_in_common(tmp_path: Path) -> None:

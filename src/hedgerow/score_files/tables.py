@@ -65,13 +65,18 @@ class Table(ABC):
     def number_type(self, places: Sequence[int]) -> np.dtype[Any]:
         """Return the common type of columns, which must be numbers."""
 
-    def texts(self, place: int) -> list[str]:
-        """Return all of one column as text; nothing becomes ''."""
-        found: list[str] = []
-        for _, columns in self.batches(1 << 16, [place], []):
+    def texts(self, places: Sequence[int]) -> dict[int, Any]:
+        """Return all of some columns as Arrow arrays of text, by their position; nothing becomes ''."""
+        import pyarrow as pa
+
+        found: dict[int, list[Any]] = {place: [] for place in places}
+        for _, columns in self.batches(1 << 16, list(found), []):
             with reading(self.path, "a table"):
-                found += column_texts(columns[place])
-        return found
+                for place, chunks in found.items():
+                    chunks.append(_as_text(columns[place]))
+        return {
+            place: pa.chunked_array(chunks, pa.large_string()).combine_chunks() for place, chunks in found.items()
+        }
 
 
 @final
@@ -212,6 +217,16 @@ TABLES: dict[str, Callable[[str, str | None], Table]] = {
     ".parquet": lambda path, _: ParquetTable(path),
 }
 """What opens a table, by the extension of its name: a function of the path and the delimiter."""
+
+
+def _as_text(values: Any) -> Any:
+    """Return an Arrow array as text of any total length."""
+    import pyarrow as pa
+
+    if not pa.types.is_string(values.type):
+        return pa.array(column_texts(values), pa.large_string())
+    values.validate(full=True)  # a Parquet file need not be in UTF-8
+    return values.fill_null("").cast(pa.large_string())
 
 
 def _checked(delimiter: str) -> str:
