@@ -10,7 +10,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, UnknownNameError
-from hedgerow.score_files import label_file
+from hedgerow.score_files import ChainedScores, label_file
 from tests.make_scores import H, probabilities, save_npz, save_table
 from tests.score_files.test_tool_formats import BACTERIA, MAMMALS, written
 
@@ -110,6 +110,41 @@ def test_what_is_left_over_is_counted_and_named(tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         block.q, hr.likelihood.from_leaves(H, p[1:2], classes=["robin", "wren", "cod", "eel"])
     )
+
+
+def test_a_part_without_any_label_is_a_remark(tmp_path: Path) -> None:
+    labels = written(tmp_path / "labels.csv", "id,label\nx,cod\n")
+    scores = written(tmp_path / "long.csv", LONG)
+    opened = hr.open_scores(scores, H, labels_file=labels, part=True)
+    assert sum(map(len, opened)) == 0
+    assert opened.warnings == [
+        f"long.csv is left out: none of its ids, 'a', 'b' and 1 more, is in {labels}, which has 'x'."
+    ]
+
+
+@pytest.mark.parametrize(("sign", "other"), [(",", ";"), (";", ","), (";", "\t"), ("\t", ";"), (",", ",")])
+def test_labels_may_be_separated_in_another_way_than_scores(sign: str, other: str, tmp_path: Path) -> None:
+    labels = written(tmp_path / "labels.csv", "id,label\na,cod\nb,eel\nc,wren\n".replace(",", sign))
+    scores = written(tmp_path / "long.csv", LONG.replace("id,", "image,").replace(",", other))
+    found, _ = joined(scores, labels, scores_format="long", delimiter=other, id_column="image")
+    assert found == {"a": "cod", "b": "eel", "c": "wren"}
+
+
+def test_parts_share_a_file_of_labels(tmp_path: Path) -> None:
+    labels = written(tmp_path / "labels.csv", "id,label\na,cod\nc,wren\nx,cod\ny,eel\n")
+    rows = LONG.splitlines()[1:]
+    parts = [
+        str(written(tmp_path / f"{number}.csv", f"id,class,score\n{row}\n")) for number, row in enumerate(rows)
+    ]
+    chain = ChainedScores.opened(parts, H, labels_file=labels)
+    for _ in range(2):
+        assert [name for block in chain if block.ids is not None for name in block.ids] == ["a", "c"]
+        assert chain.warnings == [
+            f"1.csv is left out: none of its ids, 'b', is in {labels}, which has 'a', 'c' and 2 more.",
+            f"2 labels in {labels} are for ids not in any part: 'x' and 'y'.",
+        ]
+    with pytest.raises(ScoreError, match=r"no examples in these parts. 1.csv is left out: none of its ids, 'b'"):
+        list(ChainedScores.opened(parts[1:2], H, labels_file=labels))
 
 
 @pytest.mark.parametrize("hashed", [hash, len, lambda _: 0], ids=["distinct", "some equal", "all equal"])

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from hedgerow.errors import FileError, ParameterError, ScoreError, UnknownNameError, argument, counted, some
-from hedgerow.files import extension
+from hedgerow.files import delimiter_of, extension, open_text, require_file
 from hedgerow.score_files.binding import ANYTHING, Binder, Step, as_lineage, rank_letter
 from hedgerow.score_files.listed import joined_cells, split_cells
 from hedgerow.score_files.reader import repeated, row_name
-from hedgerow.score_files.tables import TABLES
+from hedgerow.score_files.tables import TABLES, as_delimiter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,7 +43,8 @@ class LabelFile:
     hierarchy
         The tree.
     label_column, id_column, delimiter
-        Other names of the columns, and what separates them.
+        Other names of the columns, and what separates them: where the file has such columns, or is so separated.
+        These arguments are about the scores as well, which may differ.
     group_column, cluster_column
         The columns of groups and clusters, which may also be here; by default `group` and `cluster`.
     outside
@@ -78,6 +81,7 @@ class LabelFile:
         if not len(self._ids):
             raise FileError(f"{self.path} has a header and no rows; it needs a row for each example.")
         self._rows = _Rows(self.path, self._ids)
+        self._used = np.zeros(len(self), dtype=bool)
         self.about = {key: _as_names(texts[place]) for key, place in about.items()}
         """What else the file says of each id: `groups` and `clusters`."""
         self._nodes: Indices | None = None
@@ -139,19 +143,24 @@ class LabelFile:
                     key: np.where(found, values[place], "") for key, values in self.about.items()
                 }
                 yield replace(block, **known)
-            elif found.any():
+            elif found.any() or self._part:  # of a part without labels, blocks without examples remain
                 place = place[found]
                 known = {key: values[place] for key, values in self.about.items()}
                 yield replace(block if found.all() else block.taken(found), labels=self._nodes[place], **known)
-        if not used.any() and not (self._part and self._nodes is None):
+        if not used.any() and not self._part:
             raise ScoreError(
-                f"No id of {path} is in {self.path}. The former has {some(unlabelled, 2)}, the latter "
-                f"{some(self._ids.to_pylist(), 2)}. Write them alike."
+                f"No id of {path} is in {self.path}. The former has {_some(unlabelled, without, 2)}, the latter "
+                f"{_some(self._ids[:2].to_pylist(), len(self), 2)}. Write them alike."
             )
         if without and self._nodes is None:
             remarks.append(
                 f"{counted(without, 'example is', 'examples are')} not in {self.path}, and so "
                 f"{'has' if without == 1 else 'have'} no group: {_some(unlabelled, without)}."
+            )
+        elif without and not used.any():
+            remarks.append(
+                f"{PurePath(path).name} is left out: none of its ids, {_some(unlabelled, without, 2)}, is in "
+                f"{self.path}, which has {_some(self._ids[:2].to_pylist(), len(self), 2)}."
             )
         elif without:
             remarks.append(
@@ -164,13 +173,23 @@ class LabelFile:
                 f"{'counts' if number == 1 else 'count'} as the root: any answer is then right. To count answers "
                 f"to such examples as wrong, give {argument('below_label', 'wrong')}."
             )
-        if not used.all() and not self._part and self._nodes is not None:
-            left = np.flatnonzero(~used)
-            remarks.append(
-                f"{counted(len(left), 'label', 'labels')} in {self.path} "
-                f"{'is for an id' if len(left) == 1 else 'are for ids'} not in {path}: "
-                f"{_some(self._ids.take(left[:_SHOWN]).to_pylist(), len(left))}."
-            )
+        self._used |= used
+        if not self._part and self._nodes is not None:
+            remarks += self.left_over(path)
+
+    def mark(self, ids: Names) -> None:
+        """Note that there are examples with these ids; what `joined` yields is noted as well."""
+        row = self._rows.of(ids)
+        self._used[row[row >= 0]] = True
+
+    def left_over(self, place: str) -> list[str]:
+        """Count and name the labels without an example, if there are any; `place` is where one was looked for."""
+        left = np.flatnonzero(~self._used)
+        if not len(left):
+            return []
+        are = "is for an id" if len(left) == 1 else "are for ids"
+        names = _some(self._ids.take(left[:_SHOWN]).to_pylist(), len(left))
+        return [f"{counted(len(left), 'label', 'labels')} in {self.path} {are} not in {place}: {names}."]
 
 
 @final
@@ -216,8 +235,9 @@ def _hashes(names: Sequence[str] | Names) -> Indices:
     return np.fromiter(map(hash, names), np.int64, len(names))
 
 
-def _some(first: list[str], count: int) -> str:
-    return some([*first, *[""] * (count - len(first))])
+def _some(first: list[str], count: int, limit: int = _SHOWN) -> str:
+    """Quote the first few of so many names."""
+    return some([*first, *[""] * (count - len(first))], limit)
 
 
 def _opened(path: str, delimiter: str | None) -> Table:
@@ -227,7 +247,17 @@ def _opened(path: str, delimiter: str | None) -> Table:
             f"{path}: labels are joined by id, from a {', '.join(TABLES)} table with columns 'id' and 'label', "
             f"not from {suffix or 'a name without extension'!r}."
         )
-    return TABLES[suffix](path, delimiter)
+    return TABLES[suffix](path, None if suffix == ".parquet" else _own_delimiter(path, delimiter))
+
+
+def _own_delimiter(path: str, given: str | None) -> str | None:
+    """Return what separates the columns of a table, by its header: scores may be separated by something else."""
+    require_file(path)
+    signs = [*([] if given is None else [as_delimiter(given)]), delimiter_of(path), ",", ";", "\t"]
+    with suppress(UnicodeDecodeError), open_text(path) as file:  # whoever reads the table says so
+        header = file.readline()
+        return next((sign for sign in signs if sign in header), given)
+    return given
 
 
 def _column(table: Table, names: Sequence[str | None], what: str) -> int:
@@ -235,7 +265,8 @@ def _column(table: Table, names: Sequence[str | None], what: str) -> int:
     if found is None:
         wanted = next(name for name in names if name is not None)
         raise FileError(
-            f"{table.path} has no column {wanted!r} for the {what}. Its columns: {some(table.columns)}."
+            f"{table.path} has no column {wanted!r} for the {what}. Its columns: {some(table.columns)}. Rename "
+            f"the one that holds them."
         )
     if table.columns.count(found) > 1:
         raise FileError(f"{table.path} has two columns {found!r}. Remove one.")

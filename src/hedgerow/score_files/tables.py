@@ -95,7 +95,7 @@ class CsvTable(Table):
 
     def __init__(self, path: str, delimiter: str | None = None) -> None:
         self.path = path
-        self._delimiter = delimiter_of(path) if delimiter is None else _checked(delimiter)
+        self._delimiter = delimiter_of(path) if delimiter is None else as_delimiter(delimiter)
         self.columns = read_header(path, self._delimiter)
         if any("\n" in name for name in self.columns):
             check_quotes(path, self._delimiter)
@@ -229,7 +229,7 @@ def _as_text(values: Any) -> Any:
     return values.fill_null("").cast(pa.large_string())
 
 
-def _checked(delimiter: str) -> str:
+def as_delimiter(delimiter: str) -> str:
     """Return a delimiter as one character."""
     if delimiter in ("tab", "\\t"):
         return "\t"
