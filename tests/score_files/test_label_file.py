@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, UnknownNameError
@@ -232,6 +234,24 @@ def test_bad_files_of_labels(text: str, error: type[HedgerowError], said: str, t
         joined(written(tmp_path / "long.csv", LONG), labels)
     assert said in str(caught.value)
     assert str(labels) in str(caught.value)
+
+
+def test_parquet_that_is_not_as_usual(tmp_path: Path) -> None:
+    """Ids may be numbers or a dictionary; nothing is no id, and bytes need not be UTF-8."""
+    path = tmp_path / "labels.parquet"
+    scores = written(tmp_path / "long.csv", "id,class,score\n1,cod,1\n2,eel,1\n")
+    for ids in (
+        pa.array([2, 1]),
+        pa.array(["2", "1"]).dictionary_encode(),
+        pa.array(["2", "1"], pa.large_string()),
+    ):
+        parquet.write_table(pa.table({"id": ids, "label": ["eel", "cod"]}), path)
+        assert joined(scores, path)[0] == {"1": "cod", "2": "eel"}
+    latin = pa.array([b"1", b"\xff"]).view(pa.string())
+    for ids, said in ((pa.array(["1", None]), r"row 1 \(counted from 0\) has no id"), (latin, "(?i)utf-?8")):
+        parquet.write_table(pa.table({"id": ids, "label": ["eel", "cod"]}), path)
+        with pytest.raises(HedgerowError, match=said):
+            joined(scores, path)
 
 
 def test_labels_need_ids(tmp_path: Path) -> None:

@@ -190,7 +190,8 @@ def open_scores(
     labels
         Whether labels are needed. If not, they are not looked at.
     labels_file
-        A table of labels, joined by id: columns `id` and `label` (or a lineage), perhaps `group` and `cluster`.
+        A table of labels, joined by id: columns `id` and `label` (or a lineage), perhaps `group` and `cluster`;
+        or the `label_file` of another part.
     label_column, id_column
         The columns of a table, or members of an `.npz` file, that hold labels and ids, if they are not called
         `label` and `id` (`labels` and `ids`).

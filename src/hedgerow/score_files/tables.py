@@ -223,6 +223,8 @@ def _as_text(values: Any) -> Any:
     """Return an Arrow array as text of any total length."""
     import pyarrow as pa
 
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
     if not pa.types.is_string(values.type):
         return pa.array(column_texts(values), pa.large_string())
     values.validate(full=True)  # a Parquet file need not be in UTF-8
