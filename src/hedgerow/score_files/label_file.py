@@ -196,7 +196,8 @@ class LabelFile:
 class _Rows:
     """The row of each id of a file.
 
-    Ids are found by their hashes, sorted: a dict takes twice the time and several times the memory.
+    Ids are found by their hashes, sorted: a dict takes twice the time and several times the memory. Hashes of text
+    are those of this process, so this is not for another one.
     """
 
     def __init__(self, path: str, ids: Any) -> None:

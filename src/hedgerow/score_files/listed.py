@@ -134,7 +134,7 @@ class SeenIds:
         self._place.append(entries.place)
 
     def check(self, reader: ListReader) -> None:
-        """Compare all ids; at the end, since a set of those seen so far would take ten times the memory."""
+        """Compare all ids; at the end, since a set of those seen so far would take several times the memory."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -181,7 +181,7 @@ def line_blocks(path: str, rows: int) -> Iterator[tuple[Indices, Any]]:
 
 
 def _check_encoding(path: str, data: bytes, first: int) -> None:
-    """Refuse bytes that are not UTF-8, the first of which is in some line."""
+    """Refuse bytes that are not UTF-8, and name the line; `first` is the number of the line where they begin."""
     if data.isascii():
         return
     try:
