@@ -16,7 +16,7 @@ import hedgerow as hr
 from hedgerow import cluster
 from hedgerow.cluster import FileSource, MadeSource, PartsError, Source, connect, engine
 from hedgerow.cluster.sources import divided
-from hedgerow.errors import FileError, HedgerowError, ParameterError
+from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError
 from hedgerow.measure import MEMBERS, EvaluationBuilder
 from tests.cluster.conftest import ROWS
 from tests.curve_strategies import raw
@@ -53,6 +53,37 @@ def test_one_after_the_other(folder: Path, parts: list[Path], tmp_path: Path) ->
 def test_on_two_workers(client: Any, folder: Path, parts: list[Path], tmp_path: Path) -> None:
     same_folder(cluster.evaluate(parts, H, client), whole(folder), tmp_path)
     same_folder(cluster.evaluate(parts[::-1], H, client), whole(folder), tmp_path)
+
+
+def some_labels(place: Path, left_out: str = "4-") -> Path:
+    """Write labels for all examples, apart from one part and one example, and for two that are not there."""
+    names = [f"{i}-{row}" for i, rows in enumerate(ROWS) for row in range(rows)]
+    kept = [name for name in names if not name.startswith(left_out) and name != "0-0"]
+    rows = "".join(f"{name};{H.names[1 + i % 6]}\n" for i, name in enumerate([*kept, "x", "y"]))
+    (place / "labels.csv").write_text(f"id;label\n{rows}")
+    return place / "labels.csv"
+
+
+def test_labels_in_a_file_of_their_own(folder: Path, parts: list[Path], tmp_path: Path) -> None:
+    labels = some_labels(tmp_path)
+    one = hr.evaluate(H, hr.open_scores(folder / "whole.npz", H, labels_file=labels))
+    many: Any = cluster.evaluate(parts, H, reading={"labels_file": labels})
+    np.testing.assert_array_equal(many.answers.ids, one.answers.ids)
+    assert raw(many.curve) == raw(one.curve)
+    said = (
+        f"1 example has no label in {labels} and is left out: '0-0'.",
+        f"2 labels in {labels} are for ids not in any part: 'x' and 'y'.",
+        f"part-4.npz is left out: none of its ids, '4-0', '4-1' and {ROWS[4] - 2} more, is in {labels}",
+    )
+    for sentence, warning in zip(said, many.warnings[:3], strict=True):
+        assert warning.startswith(sentence)
+
+
+@pytest.mark.parametrize("bins", [None, 50])
+def test_parts_of_which_no_example_has_a_label(bins: int | None, parts: list[Path], tmp_path: Path) -> None:
+    labels = some_labels(tmp_path, left_out="")
+    with pytest.raises(ScoreError, match=r"no examples to evaluate. part-0.npz is left out: none of its ids"):
+        cluster.evaluate(parts, H, reading={"labels_file": labels}, bins=bins)
 
 
 def scale(client: Any, workers: int) -> None:

@@ -107,15 +107,14 @@ def test_events_from_the_highest_score_down(problem: Problem) -> None:
     assert thresholds.tolist() == [*distinct, 0.0]
 
 
-@pytest.mark.parametrize("decimals", [None, 2])
-def test_many_events_from_the_highest_score_down(decimals: int | None) -> None:
+@pytest.mark.parametrize(("decimals", "factor"), [(None, 1), (2, 1), (2, 1 << 28)])
+def test_many_events_from_the_highest_score_down(decimals: int | None, factor: int) -> None:
     random = np.random.default_rng(0)
     count = random.integers(0, 4, 700_000)  # some million events, which are sorted in several ranges
     score = random.beta(8, 1, count.sum())
     score = score if decimals is None else np.maximum(score.round(decimals), 0.01)
-    found = Events.of_arrays(
-        random.choice([2, 3, 4], len(count)), count, random.integers(1, 5, count.sum()), score
-    )
+    label, node = random.choice([2, 3, 4], len(count)), random.integers(1, 5, count.sum())
+    found = Events.of_arrays(factor * label, count, factor * node, score)
     order, last, thresholds = found.descending("probability")
     label, before, after = found.moves.T
     assert np.array_equal(found.score[order], np.sort(score)[::-1])

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, UnknownNameError
+from hedgerow.score_files import ChainedScores, label_file
 from tests.make_scores import H, probabilities, save_npz, save_table
 from tests.score_files.test_tool_formats import BACTERIA, MAMMALS, written
 
@@ -111,6 +114,57 @@ def test_what_is_left_over_is_counted_and_named(tmp_path: Path) -> None:
     )
 
 
+def test_a_part_without_any_label_is_a_remark(tmp_path: Path) -> None:
+    labels = written(tmp_path / "labels.csv", "id,label\nx,cod\n")
+    scores = written(tmp_path / "long.csv", LONG)
+    opened = hr.open_scores(scores, H, labels_file=labels, part=True)
+    assert sum(map(len, opened)) == 0
+    assert opened.warnings == [
+        f"long.csv is left out: none of its ids, 'a', 'b' and 1 more, is in {labels}, which has 'x'."
+    ]
+
+
+@pytest.mark.parametrize(("sign", "other"), [(",", ";"), (";", ","), (";", "\t"), ("\t", ";"), (",", ",")])
+def test_labels_may_be_separated_in_another_way_than_scores(sign: str, other: str, tmp_path: Path) -> None:
+    labels = written(tmp_path / "labels.csv", "id,label\na,cod\nb,eel\nc,wren\n".replace(",", sign))
+    scores = written(tmp_path / "long.csv", LONG.replace("id,", "image,").replace(",", other))
+    found, _ = joined(scores, labels, scores_format="long", delimiter=other, id_column="image")
+    assert found == {"a": "cod", "b": "eel", "c": "wren"}
+
+
+def test_parts_share_a_file_of_labels(tmp_path: Path) -> None:
+    labels = written(tmp_path / "labels.csv", "id,label\na,cod\nc,wren\nx,cod\ny,eel\n")
+    rows = LONG.splitlines()[1:]
+    parts = [
+        str(written(tmp_path / f"{number}.csv", f"id,class,score\n{row}\n")) for number, row in enumerate(rows)
+    ]
+    chain = ChainedScores.opened(parts, H, labels_file=labels)
+    for _ in range(2):
+        assert [name for block in chain if block.ids is not None for name in block.ids] == ["a", "c"]
+        assert chain.warnings == [
+            f"1.csv is left out: none of its ids, 'b', is in {labels}, which has 'a', 'c' and 2 more.",
+            f"2 labels in {labels} are for ids not in any part: 'x' and 'y'.",
+        ]
+    with pytest.raises(ScoreError, match=r"no examples in these parts. 1.csv is left out: none of its ids, 'b'"):
+        list(ChainedScores.opened(parts[1:2], H, labels_file=labels))
+
+
+@pytest.mark.parametrize("hashed", [hash, len, lambda _: 0], ids=["distinct", "some equal", "all equal"])
+def test_ids_with_equal_hashes_are_told_apart(
+    hashed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(label_file, "hash", hashed, raising=False)
+    known = {"a": "cod", "bb": "eel", "cc": "wren", "dddd": "robin", "ä": "cod"}
+    rows = "".join(f"{name},{label}\n" for name, label in known.items())
+    labels = written(tmp_path / "labels.csv", f"id,label\n{rows}")
+    names = ["dddd", "zz", "bb", "ä", "eeee", "cc", "a", "ccc"]
+    scores = written(tmp_path / "s.csv", "id,class,score\n" + "".join(f"{name},cod,1\n" for name in names))
+    assert joined(scores, labels)[0] == known
+    twice = written(tmp_path / "twice.csv", f"id,label\n{rows}cc,cod\n")
+    with pytest.raises(ScoreError, match=r"'cc' stands there twice, in rows 2 and 5"):
+        joined(scores, twice)
+
+
 def test_no_id_in_common(tmp_path: Path) -> None:
     labels = written(tmp_path / "labels.csv", "id,label\nx,cod\n")
     with pytest.raises(ScoreError, match=r"No id of .*long.csv is in .*labels.csv.*'a', 'b' and 1 more.*'x'"):
@@ -180,6 +234,24 @@ def test_bad_files_of_labels(text: str, error: type[HedgerowError], said: str, t
         joined(written(tmp_path / "long.csv", LONG), labels)
     assert said in str(caught.value)
     assert str(labels) in str(caught.value)
+
+
+def test_parquet_that_is_not_as_usual(tmp_path: Path) -> None:
+    """Ids may be numbers or a dictionary; nothing is no id, and bytes need not be UTF-8."""
+    path = tmp_path / "labels.parquet"
+    scores = written(tmp_path / "long.csv", "id,class,score\n1,cod,1\n2,eel,1\n")
+    for ids in (
+        pa.array([2, 1]),
+        pa.array(["2", "1"]).dictionary_encode(),
+        pa.array(["2", "1"], pa.large_string()),
+    ):
+        parquet.write_table(pa.table({"id": ids, "label": ["eel", "cod"]}), path)
+        assert joined(scores, path)[0] == {"1": "cod", "2": "eel"}
+    latin = pa.array([b"1", b"\xff"]).view(pa.string())
+    for ids, said in ((pa.array(["1", None]), r"row 1 \(counted from 0\) has no id"), (latin, "(?i)utf-?8")):
+        parquet.write_table(pa.table({"id": ids, "label": ["eel", "cod"]}), path)
+        with pytest.raises(HedgerowError, match=said):
+            joined(scores, path)
 
 
 def test_labels_need_ids(tmp_path: Path) -> None:

@@ -219,15 +219,13 @@ def test_what_the_other_rows_of_an_example_add_to_one_node(tmp_path: Path) -> No
 # Blocks of lines -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("characters", [1, 7, 1000])
+@pytest.mark.parametrize("size", [1, 7, 1000])
 @pytest.mark.parametrize("rows", [1, 3, 100])
 @pytest.mark.parametrize(
     "text", ["", "a", "\n\na\tb\r\n\r\nLöwe und Bär\n\n\nc\n", "one\rtwo\n" * 50, "long " * 100]
 )
-def test_lines_in_blocks(
-    text: str, rows: int, characters: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(listed_files, "_CHARACTERS", characters)
+def test_lines_in_blocks(text: str, rows: int, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listed_files, "_BYTES", size)
     path = tmp_path / "a.txt"
     path.write_bytes(b"\xef\xbb\xbf" + text.encode())
     blocks = list(listed_files.line_blocks(str(path), rows))
@@ -235,6 +233,17 @@ def test_lines_in_blocks(
     found = [pair for place, lines in blocks for pair in zip(place.tolist(), lines.to_pylist(), strict=True)]
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     assert found == [(number, line) for number, line in enumerate(lines, 1) if line]
+
+
+@pytest.mark.parametrize("size", [1, 20, 1000])
+def test_a_line_that_is_not_utf8_is_named(size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listed_files, "_BYTES", size)
+    path = tmp_path / "latin.txt"
+    path.write_bytes("a\td:Löwe(1.00)\n".encode() * 5 + b"b\td:L\xf6we(1.00)\n" + b"c\td:Lion(1.00)\n" * 5)
+    with pytest.raises(
+        FileError, match=r"latin.txt, line 6 is not UTF-8: it has the byte 0xf6. Save it as UTF-8."
+    ):
+        list(listed_files.line_blocks(str(path), 100))
 
 
 # Which format it is --------------------------------------------------------------------------------------------
@@ -482,6 +491,10 @@ def test_a_json_cut_off_in_the_middle(tmp_path: Path) -> None:
         (
             {"predictions": [{"filepath": "a", "classifications": {"classes": ["x"], "scores": [1]}}]},
             "has 1 fields",
+        ),
+        (
+            {"predictions": [{"filepath": "\ud800", "classifications": {"classes": [], "scores": []}}]},
+            "surrogates not allowed",
         ),
     ],
 )

@@ -138,7 +138,7 @@ def select(
     The examples must not have been used to train the model.
     """
     from hedgerow import choose
-    from hedgerow.score_files import ChainedScores, open_scores
+    from hedgerow.score_files import ChainedScores
     from hedgerow.show import print_point
 
     for remote in filter(is_remote, scores):
@@ -153,9 +153,7 @@ def select(
     if many:
         tree_file = check_parts(scores, tree_file, data)
         hierarchy = tree_file.read()
-        opened: Scores = ChainedScores(
-            [open_scores(path, hierarchy, part=True, **reading.keywords) for path in files]
-        )
+        opened: Scores = ChainedScores.opened(files, hierarchy, **reading.keywords)
     else:
         opened = open_any_scores(files[0], tree_file, data, reading, labels=True)
     plain = replace(reading, group_column=None, cluster_column=None)

@@ -9,10 +9,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
+import numpy as np
+
 from hedgerow.cluster.engine import Job, PartsError, run, unseen
 from hedgerow.cluster.sources import as_sources, divided
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.measure import EvaluationBuilder, State, evaluation_of, evaluation_state, measured
+from hedgerow.score_files import LabelFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from hedgerow.infer import SingleChild
     from hedgerow.measure import BelowLabel, BinnedEvaluation, Evaluation
     from hedgerow.tree import Hierarchy, InformationKind
+
+_NAMED = 5  # parts that a message tells of
 
 
 @final
@@ -72,11 +77,37 @@ def build(
     job = _Evaluating(settings)
     EvaluationBuilder(hierarchy, **settings).curve_on("probability")  # an error here, not on every part
     try:
-        return evaluation_of(run(job, hierarchy, sources, client, progress), hierarchy)
+        builder = evaluation_of(run(job, hierarchy, sources, client, progress), hierarchy)
     except PartsError as error:
         if error.finished is not None:
             error.finished = evaluation_of(error.finished, hierarchy)
         raise
+    _require_examples(builder)
+    builder.warnings.update(_unused_labels(hierarchy, builder, reading))
+    return builder
+
+
+def _require_examples(builder: EvaluationBuilder) -> None:
+    """Refuse parts without any labelled example, with what is known of them."""
+    bins = None if builder.curve is None else builder.curve.bins
+    if not (sum(map(len, builder.parts)) if bins is None else bins.sums["examples"]):
+        raise ScoreError(" ".join(["There are no examples to evaluate.", *sorted(builder.warnings)[:_NAMED]]))
+
+
+def _unused_labels(hierarchy: Hierarchy, builder: EvaluationBuilder, reading: Mapping[str, Any]) -> list[str]:
+    """Say which labels of a file of labels fit no part; with bins, the ids of the examples are not known."""
+    ids = [part.answers.ids for part in builder.parts if part.answers.ids is not None]
+    if reading.get("labels_file") is None or not ids:
+        return []
+    labels = LabelFile(
+        reading["labels_file"],
+        hierarchy,
+        id_column=reading.get("id_column"),
+        delimiter=reading.get("delimiter"),
+        labels=False,
+    )
+    labels.mark(np.concatenate(ids))
+    return labels.left_over("any part")
 
 
 def evaluate(

@@ -10,6 +10,7 @@ import json
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -206,8 +207,7 @@ def _packed(key: str, values: Iterable[str]) -> Arrays:
 def _unpacked(key: str, arrays: Arrays) -> Names:
     data, ends = arrays[f"{key}_utf8"].tobytes(), arrays[f"{key}_end"].tolist()
     values = np.empty(len(ends), dtype=object)
-    starts = [0, *ends[:-1]]
-    values[:] = [data[i:j].decode("utf-8", "surrogatepass") for i, j in zip(starts, ends, strict=True)]
+    values[:] = [data[i:j].decode("utf-8", "surrogatepass") for i, j in pairwise([0, *ends])]
     return values
 
 

@@ -8,6 +8,7 @@ file, counted from 0, and the class. The next room is `infer`.
 from hedgerow.score_files.chained import ChainedScores
 from hedgerow.score_files.class_columns import ColumnFit, ColumnKind
 from hedgerow.score_files.formats import FORMATS, WIDE, ScoreFormat, find_format
+from hedgerow.score_files.label_file import LabelFile
 from hedgerow.score_files.labels import read_labels
 from hedgerow.score_files.layouts import LAYOUTS, check_layout
 from hedgerow.score_files.predictions import Written, prediction_writer, write_predictions
@@ -26,6 +27,7 @@ __all__ = [
     "ColumnFit",
     "ColumnKind",
     "ColumnNames",
+    "LabelFile",
     "Progress",
     "ScoreFile",
     "ScoreFormat",

@@ -101,13 +101,12 @@ def as_lineage(steps: Iterable[Step]) -> Lineage:
     >>> as_lineage([Step.of("g__Bacillus"), Step.of("s__Bacillus_subtilis")])[1].names
     ('Bacillus_subtilis', 'subtilis')
     """
-    found: list[Step] = []
-    for step in steps:
-        if step.rank == "s" and step.names[0] and found and found[-1].rank == "g":
-            name, genus = step.names[0], found[-1].names[0]
+    found = list(steps)
+    for place, step in enumerate(found):
+        if step.rank == "s" and step.names[0] and place and found[place - 1].rank == "g":
+            name, genus = step.names[0], found[place - 1].names[0]
             both = folded(name).startswith(f"{folded(genus)} ")
-            step = Step("s", (name, name[len(genus) + 1 :] if both else f"{genus} {name}"))
-        found.append(step)
+            found[place] = Step("s", (name, name[len(genus) + 1 :] if both else f"{genus} {name}"))
     return tuple(found)
 
 
@@ -279,7 +278,7 @@ class Binder:
     def _find(self, step: Step, here: int) -> int | str | None:
         """Return the node that a step names at or below another; None if there is none, and why if several."""
         for name in step.names:
-            below = self._within(self._alike(Step(step.rank, (name,))), here)
+            below = self._within(self._alike(name, step.rank), here)
             if len(below) > 1 and below[0] == here:
                 below = below[1:]  # a class within a phylum of the same name
             if not below:
@@ -293,13 +292,12 @@ class Binder:
             return f"{name!r} stands for several nodes there: {shown_nodes}"
         return None
 
-    def _alike(self, step: Step) -> list[int]:
-        """Return the nodes, ascending, that have the first name of a step and no other rank."""
-        name = step.names[0]
+    def _alike(self, name: str, rank: str) -> list[int]:
+        """Return the nodes, ascending, that have a name and no other rank."""
         nodes = self._by_name.get(folded(name), [])
         if not nodes and name in self._aliases:
             nodes = [self._aliases[name]]
-        return [node for node in nodes if not step.rank or self._rank[node] in ("", step.rank)]
+        return [node for node in nodes if not rank or self._rank[node] in ("", rank)]
 
     def _has_rank_below(self, top: int, rank: str) -> bool:
         nodes = self._at_rank.get(rank, [])
@@ -319,7 +317,7 @@ class Binder:
                 against = [node for node in between if self._rank[node] == step.rank]
             else:
                 against = between
-            elsewhere = self._alike(step)
+            elsewhere = self._alike(step.names[0], step.rank)
             if against or (elsewhere and not self._within(elsewhere, above)):
                 return f"the tree's own lineage is {self._path(below)}"
         return ""
@@ -332,8 +330,8 @@ class Binder:
             step = lineage[number]
             if step.rank and self._at_rank and not self._has_rank_below(here, step.rank):
                 continue
-            name, elsewhere = step.names[0], self._alike(step)
-            if elsewhere:
+            name = step.names[0]
+            if elsewhere := self._alike(name, step.rank):
                 return f"the tree's own lineage of {name!r} is {self._path(elsewhere[0])}", number
             return f"the tree has no {name!r}{f' below {self._names[here]!r}' if here else ''}", number
         return "", 0

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
-from itertools import repeat
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from hedgerow.errors import FileError, ParameterError, ScoreError, UnknownNameError, argument, counted, some
-from hedgerow.files import extension
+from hedgerow.files import delimiter_of, extension, open_text, require_file
 from hedgerow.score_files.binding import ANYTHING, Binder, Step, as_lineage, rank_letter
-from hedgerow.score_files.reader import row_name
-from hedgerow.score_files.tables import TABLES
+from hedgerow.score_files.listed import joined_cells, split_cells
+from hedgerow.score_files.reader import repeated, row_name
+from hedgerow.score_files.tables import TABLES, as_delimiter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from hedgerow.score_files.binding import Lineage, Unbound
     from hedgerow.score_files.source import Block
     from hedgerow.score_files.tables import Table
-    from hedgerow.tree import Hierarchy, Indices
+    from hedgerow.tree import Hierarchy, Indices, Names
 
 _IDS = ("id", "Feature ID", "file_name", "filepath")
 _LABELS = ("label", "lineage", "Taxon")
@@ -41,7 +43,8 @@ class LabelFile:
     hierarchy
         The tree.
     label_column, id_column, delimiter
-        Other names of the columns, and what separates them.
+        Other names of the columns, and what separates them: where the file has such columns, or is so separated.
+        These arguments are about the scores as well, which may differ.
     group_column, cluster_column
         The columns of groups and clusters, which may also be here; by default `group` and `cluster`.
     outside
@@ -69,49 +72,51 @@ class LabelFile:
         self._part = part
         self.path = os.fspath(path)
         table = _opened(self.path, delimiter)
-        ids = table.texts(_column(table, [id_column, *_IDS], "ids"))
-        if not len(ids):
+        ids = _column(table, [id_column, *_IDS], "ids")
+        names = {"groups": group_column or "group", "clusters": cluster_column or "cluster"}
+        about = {key: _column(table, [name], key) for key, name in names.items() if name in table.columns}
+        cells, ranks = _label_columns(table, label_column) if labels else ([], [])
+        texts = table.texts([ids, *about.values(), *cells])
+        self._ids = texts[ids]
+        if not len(self._ids):
             raise FileError(f"{self.path} has a header and no rows; it needs a row for each example.")
-        self._place = _places(self.path, ids)
-        self._ids = ids
-        columns = {"groups": group_column or "group", "clusters": cluster_column or "cluster"}
-        self.about = {
-            key: np.array(table.texts(_column(table, [name], key)), dtype=object)
-            for key, name in columns.items()
-            if name in table.columns
-        }
+        self._rows = _Rows(self.path, self._ids)
+        self._used = np.zeros(len(self), dtype=bool)
+        self.about = {key: _as_names(texts[place]) for key, place in about.items()}
         """What else the file says of each id: `groups` and `clusters`."""
         self._nodes: Indices | None = None
         if labels:
             binder = Binder(hierarchy, [name for name in outside if name != ANYTHING])
-            self._nodes = self._bound(hierarchy, _lineages(table, label_column), binder)
+            self._bind([texts[place] for place in cells], ranks, hierarchy, binder)
 
     def __len__(self) -> int:
         return len(self._ids)
 
-    def _bound(self, hierarchy: Hierarchy, labels: list[str | Lineage], binder: Binder) -> Indices:
-        """Return the node of each label."""
-        node: dict[str | Lineage, int] = {}
-        outside: set[str | Lineage] = set()
+    def _bind(self, cells: list[Any], ranks: list[str], hierarchy: Hierarchy, binder: Binder) -> None:
+        """Find the node of each label; a label is one text, or has a cell for each rank."""
+        encoded = joined_cells(cells).dictionary_encode()
+        distinct, number = encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
+        if not ranks and "" in distinct:
+            row = int(np.argmax(number == distinct.index("")))
+            raise ScoreError(f"{self.path}: {row_name(row)} has no label. Give it one, or remove the row.")
+        node = np.empty(len(distinct), dtype=np.int64)
+        outside = np.zeros(len(distinct), dtype=bool)
         problems: Counter[Unbound] = Counter()
-        for label, count in Counter(labels).items():
-            if isinstance(label, str) and label in hierarchy:
-                node[label] = hierarchy.index(label)
+        for place, (label, count) in enumerate(zip(distinct, np.bincount(number).tolist(), strict=True)):
+            if not ranks and label in hierarchy:
+                node[place] = hierarchy.index(label)
                 continue
-            bound = binder.bind(_split(label) if isinstance(label, str) else label)
-            node[label] = bound.last
+            bound = binder.bind(split_cells(label, ranks) if ranks else _split(label))
+            node[place], outside[place] = bound.last, bound.last == 0
             if bound.unbound is not None:
                 problems[bound.unbound] += count
-            elif label and bound.last == 0:
-                outside.add(label)
         if problems:
             raise UnknownNameError(
                 f"{self.path}: {counted(len(problems), 'label', 'labels')} cannot be found in the tree: "
                 f"{binder.explained(problems)} Correct them, add these classes to the tree, or say that they are "
                 f"outside it: {argument('outside', next(iter(problems)).name, python='outside=[...]')}."
             )
-        self._outside = np.fromiter(map(outside.__contains__, labels), dtype=bool, count=len(labels))
-        return np.fromiter(map(node.__getitem__, labels), dtype=np.int64, count=len(labels))
+        self._nodes, self._outside = node[number], outside[number]
 
     def joined(self, blocks: Iterator[Block], path: str, remarks: list[str]) -> Iterator[Block]:
         """Yield the blocks of a file with labels, without the examples that have none.
@@ -128,7 +133,7 @@ class LabelFile:
                     f"{path} has no ids, by which the labels of {self.path} could be joined. Add a column 'id', "
                     f"or say which column holds them: {argument('id_column', 'NAME')}."
                 )
-            place = np.fromiter(map(self._place.get, block.ids, repeat(-1)), np.int64, len(block))
+            place = self._rows.of(block.ids)
             found = place >= 0
             used[place[found]] = True
             without += int((~found).sum())
@@ -138,19 +143,24 @@ class LabelFile:
                     key: np.where(found, values[place], "") for key, values in self.about.items()
                 }
                 yield replace(block, **known)
-            elif found.any():
+            elif found.any() or self._part:  # of a part without labels, blocks without examples remain
                 place = place[found]
                 known = {key: values[place] for key, values in self.about.items()}
                 yield replace(block if found.all() else block.taken(found), labels=self._nodes[place], **known)
-        if not used.any() and not (self._part and self._nodes is None):
+        if not used.any() and not self._part:
             raise ScoreError(
-                f"No id of {path} is in {self.path}. The former has {some(unlabelled, 2)}, the latter "
-                f"{some(self._ids, 2)}. Write them alike."
+                f"No id of {path} is in {self.path}. The former has {_some(unlabelled, without, 2)}, the latter "
+                f"{_some(self._ids[:2].to_pylist(), len(self), 2)}. Write them alike."
             )
         if without and self._nodes is None:
             remarks.append(
                 f"{counted(without, 'example is', 'examples are')} not in {self.path}, and so "
                 f"{'has' if without == 1 else 'have'} no group: {_some(unlabelled, without)}."
+            )
+        elif without and not used.any():
+            remarks.append(
+                f"{PurePath(path).name} is left out: none of its ids, {_some(unlabelled, without, 2)}, is in "
+                f"{self.path}, which has {_some(self._ids[:2].to_pylist(), len(self), 2)}."
             )
         elif without:
             remarks.append(
@@ -163,17 +173,72 @@ class LabelFile:
                 f"{'counts' if number == 1 else 'count'} as the root: any answer is then right. To count answers "
                 f"to such examples as wrong, give {argument('below_label', 'wrong')}."
             )
-        if not used.all() and not self._part and self._nodes is not None:
-            left = np.flatnonzero(~used)
-            remarks.append(
-                f"{counted(len(left), 'label', 'labels')} in {self.path} "
-                f"{'is for an id' if len(left) == 1 else 'are for ids'} not in {path}: "
-                f"{some([self._ids[i] for i in left])}."
-            )
+        self._used |= used
+        if not self._part and self._nodes is not None:
+            remarks += self.left_over(path)
+
+    def mark(self, ids: Names) -> None:
+        """Note that there are examples with these ids; what `joined` yields is noted as well."""
+        row = self._rows.of(ids)
+        self._used[row[row >= 0]] = True
+
+    def left_over(self, place: str) -> list[str]:
+        """Count and name the labels without an example, if there are any; `place` is where one was looked for."""
+        left = np.flatnonzero(~self._used)
+        if not len(left):
+            return []
+        are = "is for an id" if len(left) == 1 else "are for ids"
+        names = _some(self._ids.take(left[:_SHOWN]).to_pylist(), len(left))
+        return [f"{counted(len(left), 'label', 'labels')} in {self.path} {are} not in {place}: {names}."]
 
 
-def _some(first: list[str], count: int) -> str:
-    return some([*first, *[""] * (count - len(first))])
+@final
+class _Rows:
+    """The row of each id of a file.
+
+    Ids are found by their hashes, sorted: a dict takes twice the time and several times the memory. Hashes of text
+    are those of this process, so this is not for another one.
+    """
+
+    def __init__(self, path: str, ids: Any) -> None:
+        names = ids.to_pylist()
+        if "" in names:
+            raise ScoreError(f"{path}: {row_name(names.index(''))} has no id. Give it one, or remove the row.")
+        self._ids = ids
+        hashes = _hashes(names)
+        self._row = np.argsort(hashes)
+        self._hash = hashes[self._row]
+        self._alike: dict[str, int] = {}  # ids with equal hashes: none, as a rule
+        equal = self._hash[1:] == self._hash[:-1]
+        if equal.any():
+            if (twice := repeated(ids)) is not None:
+                raise ScoreError(
+                    f"{path}: the id {names[twice[0]]!r} stands there twice, in rows {twice[0]:,} and "
+                    f"{twice[1]:,} (counted from 0). Keep one of them."
+                )
+            alike = self._row[np.append(equal, False) | np.append(False, equal)].tolist()
+            self._alike = {names[row]: row for row in alike}
+
+    def of(self, names: Names) -> Indices:
+        """Return the row of each of some ids; -1 if it is not there."""
+        key = _hashes(names)
+        order = np.argsort(key)  # hashes that follow one another are looked for in one place
+        place = np.empty_like(order)
+        place[order] = np.searchsorted(self._hash, key[order])
+        row = self._row[np.minimum(place, len(self._row) - 1)]
+        row[self._ids.take(row).to_numpy(zero_copy_only=False) != names] = -1
+        for number in np.flatnonzero(row < 0) if self._alike else ():
+            row[number] = self._alike.get(names[number], -1)
+        return row
+
+
+def _hashes(names: Sequence[str] | Names) -> Indices:
+    return np.fromiter(map(hash, names), np.int64, len(names))
+
+
+def _some(first: list[str], count: int, limit: int = _SHOWN) -> str:
+    """Quote the first few of so many names."""
+    return some([*first, *[""] * (count - len(first))], limit)
 
 
 def _opened(path: str, delimiter: str | None) -> Table:
@@ -183,7 +248,17 @@ def _opened(path: str, delimiter: str | None) -> Table:
             f"{path}: labels are joined by id, from a {', '.join(TABLES)} table with columns 'id' and 'label', "
             f"not from {suffix or 'a name without extension'!r}."
         )
-    return TABLES[suffix](path, delimiter)
+    return TABLES[suffix](path, None if suffix == ".parquet" else _own_delimiter(path, delimiter))
+
+
+def _own_delimiter(path: str, given: str | None) -> str | None:
+    """Return what separates the columns of a table, by its header: scores may be separated by something else."""
+    require_file(path)
+    signs = [*([] if given is None else [as_delimiter(given)]), delimiter_of(path), ",", ";", "\t"]
+    with suppress(UnicodeDecodeError), open_text(path) as file:  # whoever reads the table says so
+        header = file.readline()
+        return next((sign for sign in signs if sign in header), given)
+    return given
 
 
 def _column(table: Table, names: Sequence[str | None], what: str) -> int:
@@ -191,45 +266,28 @@ def _column(table: Table, names: Sequence[str | None], what: str) -> int:
     if found is None:
         wanted = next(name for name in names if name is not None)
         raise FileError(
-            f"{table.path} has no column {wanted!r} for the {what}. Its columns: {some(table.columns)}."
+            f"{table.path} has no column {wanted!r} for the {what}. Its columns: {some(table.columns)}. Rename "
+            f"the one that holds them."
         )
     if table.columns.count(found) > 1:
         raise FileError(f"{table.path} has two columns {found!r}. Remove one.")
     return table.columns.index(found)
 
 
-def _places(path: str, ids: list[str]) -> dict[str, int]:
-    place = dict(zip(ids, range(len(ids)), strict=True))
-    if "" in place:
-        raise ScoreError(f"{path}: {row_name(ids.index(''))} has no id. Give it one, or remove the row.")
-    if len(place) == len(ids):
-        return place
-    place = {}
-    for row, name in enumerate(ids):
-        if place.setdefault(name, row) != row:
-            raise ScoreError(
-                f"{path}: the id {name!r} stands there twice, in rows {place[name]:,} and {row:,} (counted from "
-                f"0). Keep one of them."
-            )
-    return place
+def _as_names(texts: Any) -> Names:
+    """Return an Arrow array of text as an array of objects; equal texts are one object."""
+    encoded = texts.dictionary_encode()
+    names: Names = encoded.dictionary.to_numpy(zero_copy_only=False)[encoded.indices.to_numpy()]
+    return names
 
 
-def _lineages(table: Table, label_column: str | None) -> list[str | Lineage]:
-    """Return the label of each row: a text, or a lineage if there is a column per rank."""
+def _label_columns(table: Table, label_column: str | None) -> tuple[list[int], list[str]]:
+    """Return the column of the labels; or, if there is one per rank, these columns and their ranks."""
     named = [name for name in (label_column, *_LABELS) if name in table.columns]
     ranks = [name for name in table.columns if rank_letter(name)]
     if named or label_column is not None or not ranks:
-        labels = table.texts(_column(table, [label_column, *_LABELS], "labels"))
-        if "" in labels:
-            raise ScoreError(
-                f"{table.path}: {row_name(labels.index(''))} has no label. Give it one, or remove the row."
-            )
-        return list(labels)
-    columns = [table.texts(table.columns.index(rank)) for rank in ranks]
-    return [
-        as_lineage(Step.of(cell, rank) for rank, cell in zip(ranks, cells, strict=True))
-        for cells in zip(*columns, strict=True)
-    ]
+        return [_column(table, [label_column, *_LABELS], "labels")], []
+    return [table.columns.index(rank) for rank in ranks], ranks
 
 
 def _split(text: str) -> Lineage:

@@ -69,7 +69,8 @@ def read_labels(
     column = label_column or "label"
     if column not in table.columns:
         raise FileError(_absent(shown, "column", column, table.columns))
-    return table.texts(table.columns.index(column))
+    place = table.columns.index(column)
+    return list(table.texts([place])[place].to_pylist())
 
 
 def _absent(shown: str, what: str, name: str, there: list[str]) -> str:

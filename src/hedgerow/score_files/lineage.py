@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from hedgerow.errors import FileError, some
-from hedgerow.score_files.binding import Step, as_lineage
-from hedgerow.score_files.listed import Entries, Lineages, ListReader
+from hedgerow.score_files.listed import Entries, Lineages, ListReader, joined_cells, split_cells
 from hedgerow.score_files.tool_tables import about_columns, column, open_table, table_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hedgerow.score_files.binding import Lineage
     from hedgerow.score_files.score_tables import ColumnNames
 
 _CONFIDENCE = "_confidence"
-_BETWEEN = "\x1f"  # what stands between names; no name may contain it
 
 
 def rank_columns(columns: Sequence[str]) -> list[str]:
@@ -52,33 +49,25 @@ class LineageReader(ListReader):
             )
         self.has = frozenset(self._about)
         self.rows = table.rows
-        self.lineages = Lineages(self._parsed)
+        self.lineages = Lineages(lambda text: split_cells(text, self._ranks))
 
     def read(self, rows: int) -> Iterator[Entries]:
         """Yield the file in blocks of at most so many examples."""
-        import pyarrow as pa
         import pyarrow.compute as pc
 
         names = {f"name:{rank}": column(self._table, rank, "names") for rank in self._ranks}
         values = {f"value:{rank}": self._table.columns.index(f"{rank}{_CONFIDENCE}") for rank in self._ranks}
         for block in table_rows(self._table, self._about | names, values, rows):
-            count, width = len(block), len(self._ranks)
             cells = [block.columns[name].fill_null("") for name in names]
-            lineage = self.lineages.numbers(
-                pc.binary_join_element_wise(*cells, pa.scalar(_BETWEEN)) if width > 1 else cells[0]
-            )
+            lineage = self.lineages.numbers(joined_cells(cells))
             named = np.stack([pc.not_equal(cell, "").to_numpy(zero_copy_only=False) for cell in cells], axis=1)
             value = np.stack([block.numbers(name) for name in values], axis=1)
             row, step = np.nonzero(named)
             yield Entries(
-                place=block.start + np.arange(count),
+                place=block.start + np.arange(len(block)),
                 texts=block.texts(list(self._about)),
                 row=row,
                 lineage=lineage[row],
                 step=step,
                 value=value[row, step],
             )
-
-    def _parsed(self, text: str) -> Lineage:
-        cells = text.split(_BETWEEN)
-        return as_lineage(Step.of(cell, rank) for rank, cell in zip(self._ranks, cells, strict=True))

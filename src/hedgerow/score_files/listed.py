@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from codecs import BOM_UTF8
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
 from hedgerow.errors import FileError, ScoreError, argument
-from hedgerow.files import open_text, require_file
-from hedgerow.score_files.reader import row_name
+from hedgerow.files import open_binary, require_file
+from hedgerow.score_files.binding import Step, as_lineage
+from hedgerow.score_files.reader import repeated, row_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from hedgerow.score_files.binding import Lineage
     from hedgerow.tree import Indices
 
-_CHARACTERS = 1 << 24  # of text at a time
+_BYTES = 1 << 24  # of text at a time
+_BETWEEN = "\x1f"  # what stands between the names of a row; no name contains it
 
 Listing = Literal["lineages", "top"]
 """What is listed: one lineage with a likelihood for each of its steps, or classes with their own mass."""
@@ -34,8 +36,8 @@ class Entries:
 
     place: Indices
     """The first line or row of each example."""
-    texts: dict[str, list[str]]
-    """What is known about each example, by its key in `PER_EXAMPLE`."""
+    texts: dict[str, Any]
+    """What is known about each example, by its key in `PER_EXAMPLE`: Arrow arrays of text."""
     row: Indices
     """The example of each entry, counted from 0 here; ascending."""
     lineage: Indices
@@ -104,35 +106,49 @@ class Lineages:
         return number[places] if len(number) else places
 
 
+def joined_cells(cells: Sequence[Any]) -> Any:
+    """Return the cells of each row, in Arrow arrays with one per rank, as one text."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.binary_join_element_wise(*cells, pa.scalar(_BETWEEN, cells[0].type))
+
+
+def split_cells(text: str, ranks: Sequence[str]) -> Lineage:
+    """Return the lineage of cells that `joined_cells` has joined."""
+    cells = text.split(_BETWEEN)
+    return as_lineage(Step.of(cell, rank) for rank, cell in zip(ranks, cells, strict=False))
+
+
 @final
 class SeenIds:
-    """The ids of a file; none may stand there twice."""
+    """The ids of a file, none of which may be empty or stand there twice."""
 
-    def __init__(self, path: str, remedy: str) -> None:
-        self._path = path
-        self._remedy = remedy
-        self._earlier: list[list[str]] = []
-        self._seen = {""}
+    def __init__(self) -> None:
+        self._ids: list[Any] = []
+        self._place: list[Indices] = []
 
-    def add(self, ids: list[str], where: Callable[[int], str]) -> None:
-        """Add the ids of some more examples; `where` names the place of each."""
-        before = len(self._seen)
-        self._seen.update(ids)
-        if len(self._seen) < before + len(ids):
-            self._refuse(ids, where)
-        self._earlier.append(ids)
+    def add(self, entries: Entries) -> None:
+        """Add the ids of some more examples."""
+        self._ids.append(entries.texts["ids"])
+        self._place.append(entries.place)
 
-    def _refuse(self, ids: list[str], where: Callable[[int], str]) -> None:
-        if "" in ids:
-            raise ScoreError(f"{self._path}: {where(ids.index(''))} has no id. Give every example one.")
-        seen = set(chain.from_iterable(self._earlier))
-        for place, name in enumerate(ids):
-            if name in seen:
-                raise ScoreError(
-                    f"{self._path}: the id {name!r} stands there twice, the second time in {where(place)}. "
-                    f"{self._remedy}"
-                )
-            seen.add(name)
+    def check(self, reader: ListReader) -> None:
+        """Compare all ids; at the end, since a set of those seen so far would take several times the memory."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        ids = pa.chunked_array(self._ids, pa.string()).cast(pa.large_string()).combine_chunks()
+        empty, twice = pc.index(ids, "").as_py(), repeated(ids)
+        if empty >= 0:
+            where = reader.where(int(np.concatenate(self._place)[empty]))
+            raise ScoreError(f"{reader.path}: {where} has no id. Give every example one.")
+        if twice is not None:
+            where = reader.where(int(np.concatenate(self._place)[twice[1]]))
+            raise ScoreError(
+                f"{reader.path}: the id {ids[twice[1]].as_py()!r} stands there twice, the second time in {where}. "
+                f"Remove one of them; in a table with several rows per example, put these next to each other."
+            )
 
 
 def line_blocks(path: str, rows: int) -> Iterator[tuple[Indices, Any]]:
@@ -145,14 +161,33 @@ def line_blocks(path: str, rows: int) -> Iterator[tuple[Indices, Any]]:
 
     require_file(path)
     first = 1
+    with open_binary(path) as file:
+        while data := file.read(_BYTES) + file.readline():
+            if first == 1:
+                data = data.removeprefix(BOM_UTF8)
+            if b"\r" in data:
+                data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+            _check_encoding(path, data, first)
+            ends = pa.py_buffer(np.array([0, len(data)], dtype=np.int32))
+            lines = pc.split_pattern(pa.StringArray.from_buffers(1, ends, pa.py_buffer(data)), "\n").flatten()
+            lines = lines[: len(lines) - data.endswith(b"\n")]
+            filled = pc.not_equal(lines, "")
+            place = first + np.flatnonzero(filled.to_numpy(zero_copy_only=False))
+            first += len(lines)
+            if len(place) < len(lines):
+                lines = lines.filter(filled)
+            for start in range(0, len(lines), rows):
+                yield place[start : start + rows], lines[start : start + rows]
+
+
+def _check_encoding(path: str, data: bytes, first: int) -> None:
+    """Refuse bytes that are not UTF-8, and name the line; `first` is the number of the line where they begin."""
+    if data.isascii():
+        return
     try:
-        with open_text(path) as file:
-            while text := file.read(_CHARACTERS) + file.readline():
-                lines = pc.split_pattern(pa.array([text.removesuffix("\n")]), "\n").flatten()
-                filled = np.flatnonzero(pc.not_equal(lines, "").to_numpy(zero_copy_only=False))
-                for start in range(0, len(filled), rows):
-                    block = filled[start : start + rows]
-                    yield first + block, lines.take(pa.array(block))
-                first += len(lines)
+        data.decode()
     except UnicodeDecodeError as error:
-        raise FileError(f"{path} is not UTF-8, after line {first:,}: {error}. Save it as UTF-8.") from None
+        line = first + data.count(b"\n", 0, error.start)
+        raise FileError(
+            f"{path}, line {line:,} is not UTF-8: it has the byte 0x{data[error.start]:02x}. Save it as UTF-8."
+        ) from None

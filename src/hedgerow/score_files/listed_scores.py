@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
 from typing import TYPE_CHECKING, NoReturn, final
 
 import numpy as np
@@ -13,7 +12,7 @@ from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argume
 from hedgerow.score_files.binding import ANYTHING, Binder
 from hedgerow.score_files.labels import label_nodes
 from hedgerow.score_files.listed import SeenIds
-from hedgerow.score_files.source import Block, Source, as_names
+from hedgerow.score_files.source import Block, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 _BLOCK_ROWS = 1 << 17
 _MOST = 1 + 1e-3  # what the scores of an example may sum to, because they were rounded
-_TWICE = "Remove one of them; in a table with several rows per example, put these next to each other."
 
 
 @final
@@ -66,29 +64,24 @@ class ListedScores(Source):
 
     def blocks(self, rows: int, keys: frozenset[str]) -> Iterator[Block]:
         """Yield the file in blocks of about so many rows, with what was asked for about each example."""
-        seen = SeenIds(self.path, _TWICE)
+        seen = SeenIds()
         start = unclassified = growing = 0
         read = self._reader.read(rows)
         for entries in read:
-            seen.add(entries.texts["ids"], partial(self._where, entries))
+            seen.add(entries)
             if not self._bound.add(entries):
                 self._bound.refuse(read, start + len(entries))
             likelihoods = self._likelihoods(entries)
             growing += int(likelihoods.growing().sum())
             unclassified += int((likelihoods.count == 0).sum())
-            texts = {key: entries.texts[key] for key in keys}
+            texts = {key: entries.texts[key].to_numpy(zero_copy_only=False) for key in keys}
             labels = texts.pop("labels", None)
-            yield Block(
-                start,
-                likelihoods,
-                None if labels is None else label_nodes(self.hierarchy, self.path, labels, entries.place.tolist()),
-                **{key: as_names(values) for key, values in texts.items()},
-            )
+            if labels is not None:
+                labels = label_nodes(self.hierarchy, self.path, labels.tolist(), entries.place.tolist())
+            yield Block(start, likelihoods, labels, **texts)
             start += len(entries)
+        seen.check(self._reader)
         self.warnings[:] = self._remarks(start, unclassified, growing)
-
-    def _where(self, entries: Entries, example: int) -> str:
-        return self._reader.where(int(entries.place[example]))
 
     def _likelihoods(self, entries: Entries) -> SparseLikelihoods:
         node = self._bound.nodes(entries)
@@ -135,8 +128,8 @@ class ListedScores(Source):
 
     def _refuse(self, entries: Entries, entry: int, problem: str) -> NoReturn:
         example = int(entries.row[entry])
-        name = entries.texts["ids"][example]
-        raise ScoreError(f"{self.path}: {name!r} ({self._where(entries, example)}) {problem}")
+        name, where = entries.texts["ids"][example].as_py(), self._reader.where(int(entries.place[example]))
+        raise ScoreError(f"{self.path}: {name!r} ({where}) {problem}")
 
     def _class(self, entries: Entries, entry: int) -> str:
         steps = self._reader.lineages.steps[entries.lineage[entry]]

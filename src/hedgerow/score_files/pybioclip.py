@@ -7,18 +7,14 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from hedgerow.errors import FileError, some
-from hedgerow.score_files.binding import Step, as_lineage
-from hedgerow.score_files.listed import Entries, Lineages, ListReader
+from hedgerow.score_files.listed import Entries, Lineages, ListReader, joined_cells, split_cells
 from hedgerow.score_files.tool_tables import column, open_table, table_rows, whole_examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hedgerow.score_files.binding import Lineage
-
 _RANKS = ("kingdom", "phylum", "class", "order", "family", "genus", "species")
 _CUSTOM = "classification"  # the one column of names if the classes were given to the tool
-_BETWEEN = "\x1f"
 
 
 def looks_like_pybioclip(columns: Sequence[str]) -> bool:
@@ -43,27 +39,19 @@ class PybioclipReader(ListReader):
                 f"{path} has neither the columns {', '.join(_RANKS)} nor a column {_CUSTOM!r}. Its columns: "
                 f"{some(table.columns)}."
             )
-        self.lineages = Lineages(self._parsed)
+        self.lineages = Lineages(lambda text: split_cells(text, self._ranks))
 
     def read(self, rows: int) -> Iterator[Entries]:
         """Yield the file in blocks of about so many rows."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         text = {"ids": self._ids} | {f"rank:{rank}": self._table.columns.index(rank) for rank in self._ranks}
         blocks = table_rows(self._table, text, {"score": self._score}, rows)
         for block, first in whole_examples(blocks):
             cells = [block.columns[f"rank:{rank}"].fill_null("") for rank in self._ranks]
-            joined = pc.binary_join_element_wise(*cells, pa.scalar(_BETWEEN)) if len(cells) > 1 else cells[0]
             yield Entries(
                 place=block.start + first,
                 texts=block.texts(["ids"], first),
                 row=np.repeat(np.arange(len(first)), np.diff(np.append(first, len(block)))),
-                lineage=self.lineages.numbers(joined),
+                lineage=self.lineages.numbers(joined_cells(cells)),
                 step=None,
                 value=block.numbers("score"),
             )
-
-    def _parsed(self, text: str) -> Lineage:
-        cells = text.split(_BETWEEN)
-        return as_lineage(Step.of(cell, rank) for rank, cell in zip(self._ranks, cells, strict=True))

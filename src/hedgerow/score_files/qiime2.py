@@ -58,7 +58,7 @@ class Qiime2Reader(ListReader):
                 raise FileError(f"{self.path}: a confidence is not a number: {error}.") from None
             yield Entries(
                 place=place,
-                texts={"ids": ids.to_pylist()},
+                texts={"ids": ids.fill_null("")},
                 row=row,
                 lineage=self.lineages.numbers(taxa.take(row)),
                 step=None,

@@ -79,7 +79,7 @@ class RdpReader(ListReader):
         lineage = self.lineages.numbers(pc.binary_join(pa.ListArray.from_arrays(offsets, steps), "\t"))
         return Entries(
             place=place,
-            texts={"ids": pc.list_element(fields, 0).to_pylist()},
+            texts={"ids": pc.list_element(fields, 0)},
             row=row,
             lineage=np.repeat(lineage, count),
             step=np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count),

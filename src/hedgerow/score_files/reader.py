@@ -6,10 +6,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, final
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from hedgerow.likelihood import Scale
@@ -33,6 +34,18 @@ LABELS_AS_NUMBERS = "If they are numbers of classes, write their names: an order
 def row_name(row: int) -> str:
     """Name a row of a file in an error, so that it can be found again."""
     return f"row {row:,} (counted from 0)"
+
+
+def repeated(ids: Any) -> tuple[int, int] | None:
+    """Return where the first text of an Arrow array that stands there twice is, both times.
+
+    >>> import pyarrow as pa
+    >>> repeated(pa.array(["a", "b", "c", "b", "a"])), repeated(pa.array(["a", "b"]))
+    ((1, 3), None)
+    """
+    number = ids.dictionary_encode().indices.to_numpy()  # in the order in which they come
+    again = np.flatnonzero(number != np.arange(len(number)))
+    return (int(number[again[0]]), int(again[0])) if len(again) else None
 
 
 @final

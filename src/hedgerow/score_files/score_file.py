@@ -90,6 +90,11 @@ class ScoreFile:
         return "ids" in self._source.has
 
     @property
+    def label_file(self) -> LabelFile | None:
+        """The file of labels that is joined, if there is one."""
+        return self._labels if isinstance(self._labels, LabelFile) else None
+
+    @property
     def kind(self) -> ColumnKind | None:
         """What the columns of a wide file are: "leaves", "nodes" or "own"."""
         return self._source.kind if isinstance(self._source, WideScores) else None
@@ -103,8 +108,8 @@ class ScoreFile:
         source, remarks = self._source, list[str]()
         keys = source.has if self._labels is True else source.has - {"labels"}
         blocks = self._not_empty(source.blocks(self._block_rows, keys))
-        if isinstance(self._labels, LabelFile):
-            blocks = self._labels.joined(blocks, self.path, remarks)
+        if self.label_file is not None:
+            blocks = self.label_file.joined(blocks, self.path, remarks)
         for block in blocks:
             if self._only is None:
                 yield block
@@ -135,7 +140,7 @@ def open_scores(
     only: str | Sequence[str] | None = None,
     single_child: SingleChild | None = None,
     labels: bool = True,
-    labels_file: str | os.PathLike[str] | None = None,
+    labels_file: str | os.PathLike[str] | LabelFile | None = None,
     label_column: str | None = None,
     id_column: str | None = None,
     class_columns: Sequence[str] | None = None,
@@ -185,7 +190,8 @@ def open_scores(
     labels
         Whether labels are needed. If not, they are not looked at.
     labels_file
-        A table of labels, joined by id: columns `id` and `label` (or a lineage), perhaps `group` and `cluster`.
+        A table of labels, joined by id: columns `id` and `label` (or a lineage), perhaps `group` and `cluster`;
+        or the `label_file` of another part.
     label_column, id_column
         The columns of a table, or members of an `.npz` file, that hold labels and ids, if they are not called
         `label` and `id` (`labels` and `ids`).
@@ -220,8 +226,10 @@ def open_scores(
         raise ParameterError(f"block_rows must be 1 or more, not {block_rows}.")
     if isinstance(outside, str):
         raise ParameterError(f"outside must be a list of names, not the text {outside!r}.")
-    label_file = None
-    if labels_file is not None and (labels or group_column is not None):
+    label_file: LabelFile | None = None
+    if isinstance(labels_file, LabelFile):
+        label_file = labels_file
+    elif labels_file is not None and (labels or group_column is not None):
         label_file = LabelFile(
             labels_file,
             hierarchy,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _FIRST = re.compile(r"[^\t]*\t[a-z]:[^\t]*\([0-9.]+\)(\t[+-]?(\t[^\t]*)?)?$")
 _PIECE = re.compile(r".*\([0-9.eE+-]+\)$")
 _WIDTH = len("(0.98)")
-_BLANK = "\t"  # overwrites confidences; it separates fields, so no name contains it
+_BLANK = "\t"  # overwrites confidences; it separates fields, so no name contains it, and `Step.of` drops it
 _Split = tuple[Any, "Indices", "NDArray[np.float64]"]
 """Lineages without confidences, as Arrow strings; the number of steps of each; the confidences of all steps."""
 _EXPECTED = "Expected: an id, a tab, and a lineage such as d:Bacteria(1.00),p:Firmicutes(0.98)"
@@ -62,9 +62,9 @@ class SintaxReader(ListReader):
             ids = pc.list_element(fields, 0)
             if pc.any(pc.match_substring(ids, " ")).as_py():
                 ids = pc.list_element(pc.split_pattern(ids, " ", max_splits=1), 0)
-            yield self._entries(place, ids.to_pylist(), pc.list_element(fields, 1))
+            yield self._entries(place, ids, pc.list_element(fields, 1))
 
-    def _entries(self, place: Indices, ids: list[str], texts: Any) -> Entries:
+    def _entries(self, place: Indices, ids: Any, texts: Any) -> Entries:
         import pyarrow.compute as pc
 
         classified = pc.not_equal(texts, "")
@@ -139,4 +139,4 @@ def _split_as_usual(lineages: Any) -> _Split | None:
 
 
 def _parsed(text: str) -> Lineage:
-    return as_lineage(Step.of(step.rstrip(_BLANK)) for step in text.split(","))
+    return as_lineage(map(Step.of, text.split(",")))

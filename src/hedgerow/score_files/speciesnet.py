@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.errors import FileError
-from hedgerow.files import line_of, read_text
+from hedgerow.files import line_of, read_text, reading
 from hedgerow.score_files.binding import Step, as_lineage
 from hedgerow.score_files.listed import Entries, Lineages, ListReader
 
@@ -51,12 +51,14 @@ class SpeciesnetReader(ListReader):
         while block := list(islice(left, rows)):
             listed = [self._listed(place, prediction) for place, prediction in block]
             count = [len(scores) for _, scores in listed]
-            classes = [name for names, _ in listed for name in names]
+            with reading(self.path, "UTF-8"):  # JSON may hold halves of characters
+                ids = pa.array([prediction["filepath"] for _, prediction in block], pa.string())
+                classes = pa.array([name for names, _ in listed for name in names], pa.string())
             yield Entries(
                 place=np.array([place for place, _ in block], dtype=np.int64),
-                texts={"ids": [prediction["filepath"] for _, prediction in block]},
+                texts={"ids": ids},
                 row=np.repeat(np.arange(len(block)), count),
-                lineage=self.lineages.numbers(pa.array(classes, pa.string())),
+                lineage=self.lineages.numbers(classes),
                 step=None,
                 value=np.array([score for _, scores in listed for score in scores], dtype=np.float64),
             )

@@ -65,13 +65,18 @@ class Table(ABC):
     def number_type(self, places: Sequence[int]) -> np.dtype[Any]:
         """Return the common type of columns, which must be numbers."""
 
-    def texts(self, place: int) -> list[str]:
-        """Return all of one column as text; nothing becomes ''."""
-        found: list[str] = []
-        for _, columns in self.batches(1 << 16, [place], []):
+    def texts(self, places: Sequence[int]) -> dict[int, Any]:
+        """Return all of some columns as Arrow arrays of text, by their position; nothing becomes ''."""
+        import pyarrow as pa
+
+        found: dict[int, list[Any]] = {place: [] for place in places}
+        for _, columns in self.batches(1 << 16, list(found), []):
             with reading(self.path, "a table"):
-                found += column_texts(columns[place])
-        return found
+                for place, chunks in found.items():
+                    chunks.append(_as_text(columns[place]))
+        return {
+            place: pa.chunked_array(chunks, pa.large_string()).combine_chunks() for place, chunks in found.items()
+        }
 
 
 @final
@@ -90,7 +95,7 @@ class CsvTable(Table):
 
     def __init__(self, path: str, delimiter: str | None = None) -> None:
         self.path = path
-        self._delimiter = delimiter_of(path) if delimiter is None else _checked(delimiter)
+        self._delimiter = delimiter_of(path) if delimiter is None else as_delimiter(delimiter)
         self.columns = read_header(path, self._delimiter)
         if any("\n" in name for name in self.columns):
             check_quotes(path, self._delimiter)
@@ -214,7 +219,19 @@ TABLES: dict[str, Callable[[str, str | None], Table]] = {
 """What opens a table, by the extension of its name: a function of the path and the delimiter."""
 
 
-def _checked(delimiter: str) -> str:
+def _as_text(values: Any) -> Any:
+    """Return an Arrow array as text of any total length."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if not pa.types.is_string(values.type):
+        return pa.array(column_texts(values), pa.large_string())
+    values.validate(full=True)  # a Parquet file need not be in UTF-8
+    return values.fill_null("").cast(pa.large_string())
+
+
+def as_delimiter(delimiter: str) -> str:
     """Return a delimiter as one character."""
     if delimiter in ("tab", "\\t"):
         return "\t"

@@ -59,10 +59,10 @@ class Rows:
     def __len__(self) -> int:
         return len(self.columns["ids"])
 
-    def texts(self, keys: Sequence[str], rows: Indices | None = None) -> dict[str, list[str]]:
+    def texts(self, keys: Sequence[str], rows: Indices | None = None) -> dict[str, Any]:
         """Return columns about the examples, of some rows."""
         chosen = {key: self.columns[key] if rows is None else self.columns[key].take(rows) for key in keys}
-        return {key: values.fill_null("").to_pylist() for key, values in chosen.items()}
+        return {key: values.fill_null("") for key, values in chosen.items()}
 
     def numbers(self, name: str) -> Any:
         """Return a column of numbers; an empty cell is NaN."""
@@ -117,11 +117,13 @@ def _first_rows(rows: Rows) -> Indices:
 
 def check_one_label(path: str, rows: Rows, first: Indices) -> None:
     """Refuse rows of one example that have different labels."""
+    import pyarrow.compute as pc
+
     labels = rows.texts(["labels"])["labels"]
-    of = np.repeat(first, np.diff(np.append(first, len(rows)))).tolist()
-    for row, (label, start) in enumerate(zip(labels, of, strict=True)):
-        if label != labels[start]:
-            raise ScoreError(
-                f"{path}: {row_name(rows.start + row)} has the label {label!r}, and another row of the same id "
-                f"{labels[start]!r}. An example has one label."
-            )
+    firsts = labels.take(np.repeat(first, np.diff(np.append(first, len(rows)))))
+    row = pc.index(pc.not_equal(labels, firsts), True).as_py()
+    if row >= 0:
+        raise ScoreError(
+            f"{path}: {row_name(rows.start + row)} has the label {labels[row].as_py()!r}, and another row of the "
+            f"same id {firsts[row].as_py()!r}. An example has one label."
+        )
