@@ -106,8 +106,9 @@ class LabelFile:
             if not ranks and label in hierarchy:
                 node[place] = hierarchy.index(label)
                 continue
-            bound = binder.bind(split_cells(label, ranks) if ranks else _split(label))
-            node[place], outside[place] = bound.last, bound.last == 0
+            lineage = split_cells(label, ranks) if ranks else _split(label)
+            bound = binder.bind(lineage)
+            node[place], outside[place] = bound.last, bool(lineage) and bound.last == 0
             if bound.unbound is not None:
                 problems[bound.unbound] += count
         if problems:
