@@ -148,6 +148,15 @@ def is_compressed(path: str | os.PathLike[str]) -> bool:
     return os.fspath(path).lower().endswith(_GZIP)
 
 
+def require_unpacked(path: str | os.PathLike[str]) -> None:
+    """Raise an error if a file of a kind that is not text is compressed with gzip as well."""
+    if is_compressed(path):
+        raise FileError(
+            f"{os.fspath(path)}: only text files are read compressed with gzip, and {extension(path)} files hold "
+            f"compressed data already. Unpack it first."
+        )
+
+
 def extension(path: str | os.PathLike[str]) -> str:
     """Return the extension of a file in lower case, without that of its compression.
 
