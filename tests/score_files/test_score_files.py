@@ -13,7 +13,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError
-from hedgerow.score_files import open_scores, prediction_writer
+from hedgerow.score_files import ColumnNames, open_scores, prediction_writer
 from hedgerow.score_files.npz import NpzFile, NpzReader
 from tests.make_scores import LEAVES, H, every_format, probabilities, read, save, save_npz, save_table
 
@@ -166,7 +166,7 @@ def test_fortran_order(tmp_path: Path) -> None:
     p = probabilities(9)
     path = save_npz(tmp_path / "s.npz", probabilities=np.asfortranarray(p), labels=["cod"] * 9)
     np.testing.assert_array_equal(read(path, block_rows=2)[0], hr.likelihood.from_leaves(H, p, classes=LEAVES))
-    small = NpzReader(NpzFile(str(path), whole_limit=100))
+    small = NpzReader(NpzFile(str(path), whole_limit=100), ColumnNames())
     with pytest.raises(FileError, match=r"'probabilities' is in Fortran order, 288 bytes .* np.ascontiguousarray"):
         next(small.read(2, frozenset()))
 

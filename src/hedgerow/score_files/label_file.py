@@ -19,6 +19,8 @@ from hedgerow.score_files.tables import TABLES
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from hedgerow.score_files.binding import Lineage, Unbound
     from hedgerow.score_files.source import Block
     from hedgerow.score_files.tables import Table
@@ -131,6 +133,7 @@ class LabelFile:
             place = np.fromiter(map(self._place.get, block.ids, repeat(-1)), np.int64, len(block))
             found = place >= 0
             used[place[found]] = True
+            self._check_agreement(block, place, found, path)
             without += int((~found).sum())
             unlabelled += block.ids[~found][: _SHOWN - len(unlabelled)].tolist()
             if self._nodes is None:
@@ -170,6 +173,20 @@ class LabelFile:
                 f"{'is for an id' if len(left) == 1 else 'are for ids'} not in {path}: "
                 f"{some([self._ids[i] for i in left])}."
             )
+
+    def _check_agreement(self, block: Block, place: Indices, found: NDArray[np.bool_], path: str) -> None:
+        """Refuse groups or clusters that the scores and this file both have, and that differ."""
+        for key, values in self.about.items():
+            theirs = getattr(block, key)
+            if theirs is None or block.ids is None:
+                continue
+            differ = np.flatnonzero(found & (theirs != values[place]))
+            if len(differ):
+                first = differ[0]
+                raise ScoreError(
+                    f"{path} and {self.path} disagree about the {key}: for {block.ids[first]!r}, the former has "
+                    f"{theirs[first]!r}, the latter {values[place[first]]!r}. Remove or rename the column of one."
+                )
 
 
 def _some(first: list[str], count: int) -> str:
