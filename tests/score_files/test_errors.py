@@ -86,6 +86,17 @@ def test_missing_and_extra_classes(suffix: str, tmp_path: Path) -> None:
     refused(UnknownNameError, "neither the 4 leaves nor all 7 nodes", *parts, path=path)
 
 
+@pytest.mark.parametrize("score", ["votes", "count", "probability"])
+def test_a_long_table_with_other_column_names(score: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text(f"id,label,class,{score}\na,cod,cod,3\na,cod,eel,1\n")
+    advice = "call its columns 'id', 'class' and 'score', and say scores_format='long'; for numbers of votes, also"
+    refused(UnknownNameError, advice, path=path)
+    path.write_text("id,class,score\na,cod,3\na,eel,1\n")
+    (block,) = open_scores(path, H, scores_format="long", votes=True, labels=False)
+    assert block.at(H.indices(["cod"])).tolist() == [0.75]
+
+
 def test_a_model_that_knows_fewer_leaves(tmp_path: Path) -> None:
     known, p = LEAVES[:3], probabilities(2, columns=3)
     path = save(tmp_path / "s.npz", p, ["cod"] * 2, known)
