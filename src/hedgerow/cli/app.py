@@ -90,5 +90,6 @@ def _discard_output() -> None:
 def _end(message: str) -> NoReturn:
     # What a file is called, or holds, must not command the terminal.
     printable = "".join(sign if sign.isprintable() or sign in "\n\t" else repr(sign)[1:-1] for sign in message)
-    Console(stderr=True, highlight=False).print(printable, style="red", markup=False, soft_wrap=True)
+    console = Console(stderr=True, highlight=False)
+    console.print(printable, style="red", markup=False, soft_wrap=not console.is_terminal)
     sys.exit(BAD_INPUT)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
@@ -139,7 +140,7 @@ def select(
     """
     from hedgerow import choose
     from hedgerow.score_files import ChainedScores, open_scores
-    from hedgerow.show import print_point
+    from hedgerow.show import print_point, print_text
 
     for remote in filter(is_remote, scores):
         raise ParameterError(
@@ -196,7 +197,7 @@ def select(
     answered = ["--point", str(output), "-o", "answers/*.csv" if many else "answers.csv"]
     print_point(explanation, Output(), then=shlex.join(["hedgerow", "predict", *new, *again, *answered]))
     for warning in opened.warnings:
-        typer.echo(f"Warning: {warning}", err=True)
+        print_text(Console(stderr=True), f"Warning: {warning}", "yellow")
     typer.echo(f"The point is in {output}.", err=True)
     if json_file is not None:
         content = {key: value for key, value in point.to_dict().items() if key != "tree"}

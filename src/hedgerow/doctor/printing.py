@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import textwrap
 from collections import Counter
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, set_cell_size
@@ -13,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hedgerow.errors import counted, options, some
+from hedgerow.show import preformatted, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,8 +38,7 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console | None = None) -> Non
 
 def diagnosis_html(diagnosis: Diagnosis) -> str:
     """Return what `print_diagnosis` prints, for a notebook."""
-    text = "".join(f"{paragraph.plain}\n" for paragraph in _paragraphs(diagnosis, _WIDEST_LINE))
-    return f'<pre style="overflow-x:auto">{escape(text.rstrip())}</pre>'
+    return preformatted("".join(f"{text.plain}\n" for text in _paragraphs(diagnosis, _WIDEST_LINE)))
 
 
 def _paragraphs(diagnosis: Diagnosis, width: int) -> Iterator[Text]:
@@ -67,10 +65,7 @@ def _paragraphs(diagnosis: Diagnosis, width: int) -> Iterator[Text]:
 
 
 def _wrapped(text: str, width: int, style: str = "", lead: str = "  ", end: str = "\n") -> Text:
-    lines = textwrap.wrap(
-        text, width, initial_indent=lead, subsequent_indent=" " * len(lead), break_on_hyphens=False
-    )
-    return Text("\n".join(lines) + end, style=style)
+    return Text(wrapped(text, width, lead) + end, style=style)
 
 
 def _problem_list(problems: Sequence[Problem], width: int) -> Iterator[Text]:
