@@ -93,8 +93,9 @@ class ColumnFit:
         expected = "all nodes (the root is optional)" if self.taken_as == "nodes" else "the leaves"
         return (
             f"The {counted(self.columns, 'class column', 'class columns')} of {reader.path} "
-            f"{'is' if self.columns == 1 else 'are'} neither the {len(hierarchy.leaves):,} leaves nor all {len(hierarchy):,} nodes of the "
-            f"tree. Taken as {expected}: {'; '.join(parts)}.{self._advice(reader.is_table)}"
+            f"{'is' if self.columns == 1 else 'are'} neither the {len(hierarchy.leaves):,} leaves nor all "
+            f"{len(hierarchy):,} nodes of the tree. Taken as {expected}: {'; '.join(parts)}."
+            f"{self._advice(reader.is_table)}"
         )
 
     def _advice(self, table: bool) -> str:
@@ -111,8 +112,8 @@ class ColumnFit:
             )
         if table and not near and self.columns == len(self.extra) <= _COLUMNS_OF_LONG:
             return (
-                f" If each row holds one class of an example, it is a long table: call its columns 'id', 'class' and "
-                f"'score', and say {argument('scores_format', 'long')}; for numbers of votes, also "
+                f" If each row holds one class of an example, it is a long table: call its columns 'id', 'class' "
+                f"and 'score', and say {argument('scores_format', 'long')}; for numbers of votes, also "
                 f"{argument('votes', True)}."
             )
         if table and self.extra and not near:
