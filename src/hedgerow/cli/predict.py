@@ -34,7 +34,7 @@ from hedgerow.cli.parts import (
     local,
     parts_bar,
 )
-from hedgerow.cli.scores import named_file, open_any_scores, usual_single_child, with_temperature
+from hedgerow.cli.scores import name_of, named_file, open_any_scores, usual_single_child, with_temperature
 from hedgerow.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -125,6 +125,7 @@ def predict(
     many = is_many(scores) or workers is not None or scheduler is not None
     files = local(scores)
     if not many:
+        output = output.parent / output.name.replace("*", name_of(files[0]))  # as for parts
         check_outputs(
             output, json_file, inputs=(*files, tree, data, point, *reading.files, *named_file(temperature))
         )
