@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.text import Text
 
 from hedgerow.errors import counted, options, some
+from hedgerow.files import extension
+from hedgerow.score_files import TABLES
 from hedgerow.show import preformatted, wrapped
 
 if TYPE_CHECKING:
@@ -163,20 +165,26 @@ def _advice(diagnosis: Diagnosis) -> str:
         return f"correct {diagnosis.source}, then ask the doctor again."
     if diagnosis.problems:
         return "make the names in the data agree with the tree, then ask the doctor again."
-    tree = shlex.join([diagnosis.source, *options(**diagnosis.reading)])
-    if diagnosis.labels is None:
-        return f"see whether your labels fit the tree:\n  hedgerow doctor {tree} --labels FILE"
-    if diagnosis.scores is None:
-        return f"see whether your model's scores fit the tree:\n  hedgerow doctor {tree} --scores FILE"
+    tree = [diagnosis.source, *options(**diagnosis.reading)]
     reading = {name: _on_command_line(value) for name, value in diagnosis.score_reading.items()}
     reading["outside"] = tuple(diagnosis.score_reading["outside"])
-    if diagnosis.scores.kind not in _FITS:
-        reading["labels_file"] = diagnosis.labels.source
-    scores = shlex.join([diagnosis.scores.source, *options(**reading)])
-    return (
-        f"the names in tree, labels and scores fit together; look at the scores themselves:\n"
-        f"  hedgerow evaluate {scores} --tree {tree}"
-    )
+    labels = None if diagnosis.labels is None else diagnosis.labels.source
+    if diagnosis.scores is None:
+        given = [] if labels is None else ["--labels", labels, *options(**reading)]
+        step, wanted = ("labels", "--labels") if labels is None else ("model's scores", "--scores")
+        command = shlex.join(["hedgerow", "doctor", *tree, *given, wanted, "FILE"])
+        return f"see whether your {step} fit the tree:\n  {command}"
+    scores = diagnosis.scores.source
+    if labels is None:
+        given = ["--scores", scores, *options(**reading), "--labels", "FILE"]
+        return f"see whether your labels fit the tree:\n  {shlex.join(['hedgerow', 'doctor', *tree, *given])}"
+    explained = ""
+    if labels != scores:
+        reading["labels_file"] = labels if extension(labels) in TABLES else "FILE"
+        explained = "" if reading["labels_file"] == labels else "\nFILE is a table with columns 'id' and 'label'."
+    command = shlex.join(["hedgerow", "evaluate", scores, *options(**reading), "--tree", *tree])
+    fit = "the names in tree, labels and scores fit together; look at the scores themselves"
+    return f"{fit}:\n  {command}{explained}"
 
 
 def _on_command_line(value: Any) -> Any:
