@@ -54,10 +54,10 @@ class As(StrEnum):
 
 @app.command(
     epilog="Examples:\n\nhedgerow predict scores.npz --tree tree.csv --tau 0.8 -o answers.csv\n\n"
-    "hedgerow predict scores.parquet --tree tree.csv --rule majority -o answers.parquet\n\n"
     "hedgerow predict new.npz --tree tree.csv --point point.json -o answers.csv\n\n"
-    "hedgerow predict 'scores/*.npz' --tree tree.csv --tau 0.8 -o 'answers/*.csv' --workers 4\n\n"
-    "hedgerow predict runs/quick --data new.npz --tau 0.8 -o answers.csv",
+    "hedgerow predict scores.csv --tree tree.csv --rule majority -o answers.parquet\n\n"
+    "hedgerow predict 'scores/*.npz' --tree tree.csv --tau 0.8 -o 'answers/*.csv'\n\n"
+    "hedgerow predict runs/quick --tau 0.8 -o answers.csv",
 )
 @grouped_options(without=("cluster_column",))
 def predict(

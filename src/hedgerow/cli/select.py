@@ -53,12 +53,10 @@ class Family(StrEnum):
 
 
 @app.command(
-    epilog="Examples:\n\nhedgerow select heldout.npz --tree tree.csv --target correct=0.95 -o point.json\n\n"
-    "hedgerow select heldout.csv --tree tree.csv --target correct=0.95 --guarantee pac --delta 0.05 "
-    "--clusters burst -o point.json\n\n"
-    "hedgerow select heldout.csv --tree tree.csv --per-rank family=0.99,species=0.9 -o point.json\n\n"
-    "hedgerow select heldout.npz --tree tree.csv --target recall=0.6 -o point.json\n\n"
-    "hedgerow select 'heldout/*.parquet' --tree tree.csv --target correct=0.95 -o point.json"
+    epilog="Examples:\n\nhedgerow select held.npz --tree tree.csv --target correct=0.95 -o point.json\n\n"
+    "hedgerow select held.csv --tree tree.json --per-rank family=0.9 -o point.json\n\n"
+    "hedgerow select 'held/*.csv' --tree tree.csv --target recall=0.6 -o p.json\n\n"
+    "hedgerow select runs/quick --target correct=0.95 --guarantee pac -o point.json"
 )
 @grouped_options()
 def select(
