@@ -376,8 +376,22 @@ def test_damaged_csv(text: str, error: type[HedgerowError], said: str, tmp_path:
 
 def test_csv_in_another_encoding(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
-    path.write_bytes("robin,wren,cod,eel,label\n1,0,0,0,caf\xe9\n".encode("latin-1"))
-    refused(FileError, "UTF-8", path=path)
+    text = "robin,wren,cod,eel,label\n1,0,0,0,caf\xe9\n"
+    path.write_bytes(text.encode("cp1252"))
+    refused(FileError, "line 2 is not UTF-8: byte 0xe9", "(in a spreadsheet program, 'CSV UTF-8')", path=path)
+    path.write_bytes(("1,0,0,0,cod\n" * 100_000).join(text.splitlines(keepends=True)).encode("cp1252"))
+    refused(FileError, "line 100002 is not UTF-8", path=path)
+    path.write_bytes(text.encode("utf-16"))
+    refused(FileError, "s.csv is UTF-16, not UTF-8. Save it again as UTF-8.", path=path)
+
+
+def test_spreadsheets(tmp_path: Path) -> None:
+    for name in ("s.xlsx", "s.csv"):
+        path = tmp_path / name
+        path.write_bytes(b"PK\x03\x04\xff\xfe")
+        refused(FileError, "spreadsheet", "save the sheet as 'CSV UTF-8'", path=path)
+        with pytest.raises(FileError, match="save the sheet as 'CSV UTF-8'"):
+            hr.Hierarchy.read(path)
 
 
 def test_damaged_parquet(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from hedgerow.errors import counted, options, some
+from hedgerow.errors import argument, counted, options, some
 from hedgerow.files import extension
-from hedgerow.score_files import TABLES
+from hedgerow.score_files import FORMATS, TABLES
 from hedgerow.show import preformatted, wrapped
 
 if TYPE_CHECKING:
@@ -127,7 +127,11 @@ def _tree_sentences(facts: TreeFacts) -> Iterator[str]:
             else f"For example, {shown!r} means {last!r}."
         )
         groups = "1 group has" if facts.trivial == 1 else f"{facts.trivial:,} groups have"
-        yield f"{groups} a single child, whose name says more: such trivial nodes are never an answer. {example}"
+        tools = ", ".join(name for name, known in FORMATS.items() if known.single_child == "answer")
+        yield (
+            f"{groups} a single child, whose name says more: they are not answers themselves, except with "
+            f"{argument('single_child', 'answer')} (the default for scores of {tools}). {example}"
+        )
     else:
         yield "Every group but the root has at least two children, so that every node can be an answer."
     yield (

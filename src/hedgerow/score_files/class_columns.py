@@ -21,7 +21,10 @@ ColumnKind = Literal["leaves", "nodes", "own"]
 """What columns are: the leaves, all nodes (their likelihoods), or classes at any depth (the mass of each)."""
 
 _COLUMNS_OF_LONG = 4  # at most, besides those about the examples
-_INDEX = " A column without a name is usually an index: write the table with index=False."
+_INDEX = (
+    " A column without a name is usually an index: write the table without it (pandas: index=False; R: "
+    "row.names = FALSE)."
+)
 
 
 @final

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import FileError, ParameterError, argument, no_such
-from hedgerow.files import extension, is_compressed, reading, require_file
+from hedgerow.files import extension, is_compressed, reading, refuse_spreadsheet, require_file
 from hedgerow.tree.formats.problems import check_root
 from hedgerow.tree.layout import as_positions
 from hedgerow.tree.names import as_names, check_names
@@ -121,6 +121,7 @@ def format_of(path: str | PathLike[str], format: str | None = None) -> TreeForma
             return known
     if is_folder:
         require_file(path)  # raises an error: a folder is not a file
+    refuse_spreadsheet(path)
     if suffix in _COMPRESSED:
         raise FileError(f"{shown} is compressed. Unpack it first, and name the tree that was in it.")
     raise FileError(
