@@ -142,6 +142,12 @@ def list_other_pages(_app: Sphinx, docname: str, source: list[str]) -> None:
         source[0] += "\n".join(["```{toctree}", ":maxdepth: 1", ":caption: More", "", *others, "```"])
 
 
+def link_examples(_app: Sphinx, _docname: str, source: list[str]) -> None:
+    """Turn links to examples, which a reader of the repository follows, into links to their pages."""
+    linked = re.sub(r"\]\(\.\./examples/(\w+)/(\w+)\.py\)", r"](\1/\2.rst)", source[0])
+    source[0] = linked.replace("](../examples/gallery)", "](gallery/index.rst)")
+
+
 def write_explorer(app: Sphinx, error: Exception | None) -> None:
     """Make the report that the home page shows, as its readers would: with the command."""
     if error is not None or app.builder.format != "html":
@@ -161,4 +167,5 @@ def setup(app: Sphinx) -> None:
     """Connect the functions above."""
     app.connect("autodoc-process-docstring", add_headings, priority=400)
     app.connect("source-read", list_other_pages)
+    app.connect("source-read", link_examples)
     app.connect("build-finished", write_explorer)

@@ -90,6 +90,11 @@ def test_links_lead_somewhere(pages: dict[Path, Page]) -> None:
                 assert unquote(parts.fragment) in pages[target].ids, f"{path.name} links to {link}"
 
 
+def test_links_to_examples_lead_to_their_pages(site: Path, pages: dict[Path, Page]) -> None:
+    assert "tutorials/tutorial_4_16s.html" in pages[site / "tools.html"].links
+    assert not any("examples/" in link or link.endswith(".py") for link in pages[site / "index.html"].links)
+
+
 def test_pages_load_only_what_is_there(pages: dict[Path, Page]) -> None:
     for path, page in pages.items():
         for source in page.loaded:

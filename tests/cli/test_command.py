@@ -62,7 +62,7 @@ def test_version_and_help(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     assert call(monkeypatch, "--version") == 0
     assert capsys.readouterr().out == f"hedgerow {hedgerow.__version__}\n"
     assert call(monkeypatch, "--help") == 0
-    assert "hedgerow doctor tree.csv" in capsys.readouterr().out
+    assert "hedgerow train glyphs-quick" in capsys.readouterr().out
     assert call(monkeypatch, "doctor", "--help") == 0
     assert "--tree-format" in capsys.readouterr().out
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pandas as pd
@@ -131,6 +132,55 @@ def test_the_doctor_of_what_a_tool_wrote(capsys: pytest.CaptureFixture[str]) -> 
     scores = str(DATA / "speciesnet.json")
     out, _ = hedgerow(capsys, "doctor", mammals, "--tree-format", "lineages", "--scores", scores, status=1)
     assert "--outside blank" in out
+
+
+LINEAGES = ("--tree-format", "lineages")
+OUTSIDE = ("--outside", "*", "--outside", "blank")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "scores", "labels"),
+    [
+        ((DATA / "lineages.csv", *LINEAGES), DATA / "sintax.txt", DATA / "labels.csv"),
+        ((DATA / "genera.csv", *LINEAGES), DATA / "rdp-allrank.txt", DATA / "genus-labels.csv"),
+        ((DATA / "bacteria.txt",), DATA / "taxonomy.tsv", "asvs.csv"),
+        ((DATA / "mammals.csv", *LINEAGES, *OUTSIDE), DATA / "speciesnet.json", "traps.csv"),
+        ((DATA / "mammals.csv", *LINEAGES), DATA / "pybioclip.csv", "photos.csv"),
+        (("tree.json",), "long.csv", "fish.csv"),
+        (("tree.json",), "labelled.csv", None),
+        (("tree.json",), "lineage.csv", "fish.csv"),
+        (("tree.json",), "wide.csv", "fish.csv"),
+        (("tree.json",), "wide-labelled.csv", None),
+    ],
+)
+def test_following_the_doctor_leads_to_figures(
+    arguments: tuple[str | Path, ...],
+    scores: str | Path,
+    labels: str | Path | None,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    H.write("tree.json")
+    Path("fish.csv").write_text("id,label\na,cod\nb,eel\n")
+    Path("long.csv").write_text("id,class,score\na,cod,0.75\na,eel,0.25\nb,eel,0.5\n")
+    Path("labelled.csv").write_text("id,label,class,score\na,cod,cod,0.75\na,cod,eel,0.25\nb,fish,eel,0.5\n")
+    Path("lineage.csv").write_text("id,class,class_confidence,species,species_confidence\na,fish,0.75,cod,0.5\n")
+    save_table(Path("wide.csv"), probabilities(2), id=["a", "b"])
+    save_table(Path("wide-labelled.csv"), probabilities(2), label=["cod", "eel"])
+
+    def proposed(*words: object) -> str:
+        out, _ = hedgerow(capsys, *map(str, words))
+        return next(line for line in out.splitlines() if line.startswith("  hedgerow "))
+
+    tree, *reading = arguments
+    command = proposed("doctor", tree, *reading[:2], "--scores", scores, *reading[2:])
+    if labels is not None:
+        command = proposed(*shlex.split(command.replace("--labels FILE", f"--labels {labels}"))[1:])
+    assert command.startswith("  hedgerow evaluate ")
+    hedgerow(capsys, *shlex.split(command)[1:], "--json", "e.json")
+    assert json.loads(Path("e.json").read_text())["examples"] > 0
+    if labels == "fish.csv":  # labels first, then scores
+        other = proposed("doctor", tree, "--labels", labels).replace("--scores FILE", f"--scores {scores}")
+        assert proposed(*shlex.split(other)[1:]) == command
 
 
 def test_cells_safe_for_spreadsheets(capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,7 +60,7 @@ def test_a_sound_tree(tree: str) -> None:
         "depth 1 to 2",
         "2 3 3 robin, wren, cod",
         "'animal' with 3 children",
-        "1 group has a single child",
+        "1 group has a single child, whose name says more: they are not answers themselves, except with",
         "'fish' means 'cod'",
         "3 distinct values",
         "Next: see whether your labels fit the tree: hedgerow doctor tree.csv --labels FILE",

@@ -12,7 +12,7 @@ import hedgerow as hr
 from hedgerow.errors import FileError
 from hedgerow.files import text
 from hedgerow.score_files import find_format, read_labels
-from tests.make_scores import LEAVES, H, probabilities, save_table
+from tests.make_scores import LEAVES, H, probabilities, save, save_table
 from tests.score_files.simulated import DATA
 from tests.score_files.test_tool_formats import BACTERIA, GENERA, MAMMALS, SPECIES, listed
 
@@ -63,6 +63,15 @@ def test_labels(tmp_path: Path) -> None:
     assert read_labels(labels) == read_labels(DATA / "labels.csv")
     (tmp_path / "l.txt").write_text("cat\nwolf\n")
     assert read_labels(packed(tmp_path / "l.txt", tmp_path)) == ["cat", "wolf"]
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".parquet"])
+def test_only_text_is_read_compressed(suffix: str, tmp_path: Path) -> None:
+    path = packed(save(tmp_path / f"s{suffix}", probabilities(3), ["cod", "eel", "cod"]), tmp_path)
+    with pytest.raises(FileError, match=rf"{suffix}\.gz: only text files .* {suffix} files .* Unpack it first"):
+        hr.open_scores(path, H)
+    with pytest.raises(FileError, match="Unpack it first"):
+        read_labels(path)
 
 
 @pytest.mark.parametrize("name", TOOLS)

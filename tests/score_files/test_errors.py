@@ -86,6 +86,17 @@ def test_missing_and_extra_classes(suffix: str, tmp_path: Path) -> None:
     refused(UnknownNameError, "neither the 4 leaves nor all 7 nodes", *parts, path=path)
 
 
+@pytest.mark.parametrize("score", ["votes", "count", "probability"])
+def test_a_long_table_with_other_column_names(score: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text(f"id,label,class,{score}\na,cod,cod,3\na,cod,eel,1\n")
+    advice = "call its columns 'id', 'class' and 'score', and say scores_format='long'; for numbers of votes, also"
+    refused(UnknownNameError, advice, path=path)
+    path.write_text("id,class,score\na,cod,3\na,eel,1\n")
+    (block,) = open_scores(path, H, scores_format="long", votes=True, labels=False)
+    assert block.at(H.indices(["cod"])).tolist() == [0.75]
+
+
 def test_a_model_that_knows_fewer_leaves(tmp_path: Path) -> None:
     known, p = LEAVES[:3], probabilities(2, columns=3)
     path = save(tmp_path / "s.npz", p, ["cod"] * 2, known)
@@ -365,8 +376,22 @@ def test_damaged_csv(text: str, error: type[HedgerowError], said: str, tmp_path:
 
 def test_csv_in_another_encoding(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
-    path.write_bytes("robin,wren,cod,eel,label\n1,0,0,0,caf\xe9\n".encode("latin-1"))
-    refused(FileError, "UTF-8", path=path)
+    text = "robin,wren,cod,eel,label\n1,0,0,0,caf\xe9\n"
+    path.write_bytes(text.encode("cp1252"))
+    refused(FileError, "line 2 is not UTF-8: byte 0xe9", "(in a spreadsheet program, 'CSV UTF-8')", path=path)
+    path.write_bytes(("1,0,0,0,cod\n" * 100_000).join(text.splitlines(keepends=True)).encode("cp1252"))
+    refused(FileError, "line 100002 is not UTF-8", path=path)
+    path.write_bytes(text.encode("utf-16"))
+    refused(FileError, "s.csv is UTF-16, not UTF-8. Save it again as UTF-8.", path=path)
+
+
+def test_spreadsheets(tmp_path: Path) -> None:
+    for name in ("s.xlsx", "s.csv"):
+        path = tmp_path / name
+        path.write_bytes(b"PK\x03\x04\xff\xfe")
+        refused(FileError, "spreadsheet", "save the sheet as 'CSV UTF-8'", path=path)
+        with pytest.raises(FileError, match="save the sheet as 'CSV UTF-8'"):
+            hr.Hierarchy.read(path)
 
 
 def test_damaged_parquet(tmp_path: Path) -> None:

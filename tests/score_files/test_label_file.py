@@ -64,6 +64,25 @@ def test_groups_and_clusters_may_be_with_the_labels(columns: Any, tmp_path: Path
     assert known == {"a": ("south", "2"), "c": ("north", "1")}
 
 
+@pytest.mark.parametrize("suffix", ["csv", "npz"])
+@pytest.mark.parametrize("column", [None, "site"])
+def test_groups_in_both_files_must_agree(suffix: str, column: str | None, tmp_path: Path) -> None:
+    name, p = column or "group", probabilities(3)
+    about = {name if column or suffix == "csv" else "groups": ["north", "south", "south"]}
+    scores = (
+        save_table(tmp_path / "s.csv", p, id=["a", "b", "c"], **about)
+        if suffix == "csv"
+        else save_npz(tmp_path / "s.npz", probabilities=p, ids=["a", "b", "c"], **about)
+    )
+    same = written(tmp_path / "same.csv", f"id,label,{name}\nc,cod,south\na,cod,north\n")
+    (block,) = hr.open_scores(scores, H, labels_file=same, group_column=column)
+    assert block.groups is not None
+    assert block.groups.tolist() == ["north", "south"]
+    other = written(tmp_path / "other.csv", f"id,label,{name}\nc,cod,north\na,cod,north\n")
+    with pytest.raises(ScoreError, match=r"disagree about the groups: for 'c', .* 'south', the latter 'north'"):
+        list(hr.open_scores(scores, H, labels_file=other, group_column=column))
+
+
 def test_groups_alone_keep_every_example(tmp_path: Path) -> None:
     about = written(tmp_path / "sites.csv", "id,site\nc,north\na,south\nx,south\n")
     opened = hr.open_scores(

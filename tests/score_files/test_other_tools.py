@@ -228,6 +228,12 @@ def test_decimal_commas(tmp_path: Path) -> None:
     )
 
 
+def test_signs_of_per_cent(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text("robin,wren,cod,eel,label\n50%,50 %,0,0,cod\n", encoding="utf-8")
+    assert "has '50%' for 'robin', which is not a number. Take the % off, and say renormalise" in refusal(path)
+
+
 # Files of labels ----------------------------------------------------------------------------------------------
 
 

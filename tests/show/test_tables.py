@@ -6,10 +6,11 @@ import io
 import re
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from hedgerow.show.terminal import print_table
+from hedgerow.show.terminal import print_table, wrapped
 from hedgerow.study.tables import Column, Entry, Row, Table
 
 HEAD = ["system (%)", "AP", "R@95C", "majority_F1", "In, 90 % out right"]
@@ -23,6 +24,18 @@ def printed(width: int, *, terminal: bool, title: str = "", prose: bool = False)
     print_table(console, head, [list(map(Text, row)) for row in rows] if title else rows, title=title, prose=prose)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
+
+
+@pytest.mark.parametrize("width", range(1, 90))
+def test_text_breaks_between_words_alone(width: int) -> None:
+    said = "Of 30 answers, 95.0 % are right, and 5 %  are 知更鳥 知更鳥 wrong.\nEnd"
+    text = wrapped(said, width, lead="1. ")
+    assert text.startswith("1. Of")
+    lines = [line.removeprefix("1. ").removeprefix("   ") for line in text.split("\n")]
+    assert " ".join(lines) == said.replace("\n", " ")
+    assert lines[-1] == "End"
+    assert not any(line.startswith("%") for line in lines)
+    assert all(cell_len(line) <= width - 3 or " " not in line.replace(" %", "%") for line in lines)
 
 
 @pytest.mark.parametrize("title", ["", "Figures"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
@@ -125,6 +125,14 @@ def test_names_that_fit() -> None:
     assert names(TreeDisplay.from_answers(wide, ["root"], ["class 1"]).plot().ax_) == set()
 
 
+def test_very_long_names_are_shortened() -> None:
+    long = "Candidatus " + "long" * 50
+    h = hr.Hierarchy.from_edges([("root", long), ("root", "b")])
+    display = TreeDisplay.from_answers(h, [long], [long]).plot()
+    display.figure_.draw_without_rendering()  # type: ignore[union-attr]  # a warning if there is no room for the axes
+    assert names(display.ax_) == {long[:35] + "…", "b"}
+
+
 def test_names_do_not_overlap() -> None:
     from matplotlib import pyplot as plt
 
@@ -153,7 +161,11 @@ def test_it_draws_where_it_is_told_to() -> None:
     [
         (lambda: TreeDisplay.from_answers(TREE, ["owl"], ["owl", "oak"]), "one answer per label"),
         (lambda: TreeDisplay.from_evaluation(hr.evaluate(H, *sample(5)), 1.5), "tau must lie between 0 and 1"),
+        (lambda: TreeDisplay.from_evaluation(hr.evaluate(H, *sample(5)), cast("Any", "1")), "must be a number"),
+        (lambda: TreeDisplay.from_evaluation(cast("Any", "results")), "must be an Evaluation .*, not 'results'"),
+        (lambda: TreeDisplay.from_answers(TREE, ["owl"], ["owl"], max_depth=cast("Any", "2")), "must be a number"),
         (lambda: TreeDisplay(TREE, [1], [1], [1]), "one number per node, 8 in all"),
+        (lambda: TreeDisplay(TREE, ["a"] * 8, [1] * 8, [1] * 8), "one number per node, 8 in all"),
     ],
 )
 def test_what_cannot_be_drawn(call: Any, message: str) -> None:

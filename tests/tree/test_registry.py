@@ -112,6 +112,14 @@ def test_compressed_tables_of_tools(folder: Path) -> None:
             Hierarchy.read("packed.txt.gz", name)
 
 
+def test_a_format_of_ones_own_that_cannot_be_read(folder: Path, formats: None) -> None:
+    register(WORDS)
+    Path("a.words.gz").write_bytes(gzip.compress(b"robin wren"))
+    refused(lambda: Hierarchy.read("a.words.gz"), "cannot be read as words: ", "unpack it first", error=FileError)
+    Path("a.words").write_bytes(b"\xff")
+    refused(lambda: Hierarchy.read("a.words"), "a.words cannot be read as words: ", error=FileError)
+
+
 def test_packed_folders(folder: Path) -> None:
     refused(lambda: Hierarchy.read(write("taxdump.tar.gz", "")), "is compressed. Unpack it first", error=FileError)
 

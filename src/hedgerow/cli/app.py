@@ -8,10 +8,11 @@ import io
 import os
 import sys
 from contextlib import suppress
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
 from hedgerow import __version__
 from hedgerow.errors import HedgerowError, as_options
@@ -23,10 +24,23 @@ _OF_TRAINING = ("torch", "lightning", "torchmetrics", "safetensors", "sklearn", 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _PLAIN = {"▲": "+", "▼": "-", "≈": "~", "–": "-", "…": ".", "│": "|", "├": "|", "└": "`", "─": "-"}
 
+_VERBS = ("doctor", "tree", "evaluate", "compare", "select", "predict", "report", "merge", "train", "study")
+
+
+class _InOrderOfUse(TyperGroup):
+    """The verbs as they are needed, one after another."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the verbs."""
+        return sorted(super().list_commands(ctx), key=_VERBS.index)
+
+
 app = typer.Typer(
     name="hedgerow",
+    cls=_InOrderOfUse,
     help="Answers from a tree of classes: as specific as possible, as sure as required.",
-    epilog="Example: hedgerow doctor tree.csv",
+    epilog="To try it without data of your own:\n\nhedgerow train glyphs-quick -o runs/quick\n\n"
+    "hedgerow evaluate runs/quick\n\nhedgerow predict runs/quick --tau 0.9 -o answers.csv",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -90,5 +104,6 @@ def _discard_output() -> None:
 def _end(message: str) -> NoReturn:
     # What a file is called, or holds, must not command the terminal.
     printable = "".join(sign if sign.isprintable() or sign in "\n\t" else repr(sign)[1:-1] for sign in message)
-    Console(stderr=True, highlight=False).print(printable, style="red", markup=False, soft_wrap=True)
+    console = Console(stderr=True, highlight=False)
+    console.print(printable, style="red", markup=False, soft_wrap=not console.is_terminal)
     sys.exit(BAD_INPUT)

@@ -44,7 +44,7 @@ class Against(StrEnum):
 
 @app.command(
     epilog="Examples:\n\nhedgerow compare results/model-a results/model-b --figure curves.pdf\n\n"
-    "hedgerow compare a.npz b.npz c.npz --tree tree.csv --against best --json comparison.json"
+    "hedgerow compare a.npz b.npz c.npz --tree tree.csv --against best"
 )
 @grouped_options()
 def compare(

@@ -26,7 +26,7 @@ _NOT_TAKEN = (
 
 @app.command(
     epilog="Examples:\n\nhedgerow doctor tree.csv\n\n"
-    "hedgerow doctor lineages.csv --tree-format lineages --labels labels.txt\n\n"
+    "hedgerow doctor lineages.csv --tree-format lineages --labels labels.csv\n\n"
     "hedgerow doctor tree.csv --scores model.npz --json findings.json"
 )
 @grouped_options(without=_NOT_TAKEN)
@@ -42,7 +42,7 @@ def doctor(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Labels that should be in the tree: .txt, one per line; or .csv, .parquet with a column 'label'.",
+            help="Labels that should be in the tree: .txt, one per line; or a table with a column 'label'.",
         ),
     ] = None,
     titles: Annotated[

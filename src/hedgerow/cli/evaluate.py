@@ -50,10 +50,11 @@ if TYPE_CHECKING:
 
 @app.command(
     epilog="Examples:\n\nhedgerow evaluate scores.npz --tree tree.csv\n\n"
-    "hedgerow evaluate scores.csv --tree tree.csv --logits -o results/model-a --figure curves.pdf\n\n"
-    "hedgerow evaluate scores.parquet --tree tree.csv --bootstrap 1000 --json figures.json\n\n"
-    "hedgerow evaluate 'scores/*.parquet' --tree tree.csv --workers 8 -o results/all\n\n"
-    "hedgerow evaluate runs/quick --data new.npz"
+    "hedgerow evaluate sintax.txt --tree tree.csv --labels labels.csv --json e.json\n\n"
+    "hedgerow evaluate scores.csv --tree tree.csv --logits -o results/model-a\n\n"
+    "hedgerow evaluate scores.parquet --tree tree.csv --bootstrap 1000\n\n"
+    "hedgerow evaluate 'scores/*.npz' --tree tree.csv --workers 2 -o results/all\n\n"
+    "hedgerow evaluate runs/quick"
 )
 @grouped_options()
 def evaluate(

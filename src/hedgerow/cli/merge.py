@@ -14,7 +14,7 @@ from hedgerow.cli.outputs import Output, bar, check_outputs, drawing, write_json
 
 @app.command(
     epilog="Examples:\n\nhedgerow evaluate part-1.npz --tree tree.csv --state part-1.state\n\n"
-    "hedgerow merge 'states/*.state' -o results/all"
+    "hedgerow merge 'part-*.state' -o results/all"
 )
 def merge(
     states: Annotated[

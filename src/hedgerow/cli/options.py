@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, final, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, final, get_args, get_type_hints
 
 import typer
 
@@ -312,6 +312,7 @@ BelowLabelOfFilesOption = Annotated[BelowLabel | None, typer.Option(help=_BELOW_
 class TreeReading:
     """How a tree file is to be read: the options of every verb that reads one; see `grouped_options`."""
 
+    panel: ClassVar[str] = "How the tree is read"
     tree_format: TreeFormatOption = None
     root: RootOption = "root"
     separator: SeparatorOption = None
@@ -357,6 +358,7 @@ class TreeFile:
 class ScoreReading:
     """How score files are to be read: the options of every verb that reads them; see `grouped_options`."""
 
+    panel: ClassVar[str] = "How the scores are read"
     logits: LogitsOption = False
     renormalise: RenormaliseOption = False
     label_column: LabelColumnOption = None
@@ -439,6 +441,8 @@ def grouped_options(*, without: Sequence[str] = ()) -> Callable[[Callable[..., N
 
 def _fields(group: type[TreeReading | ScoreReading], without: Sequence[str]) -> list[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
+    for field in fields(group):
+        get_args(hints[field.name])[1].rich_help_panel = group.panel
     return [
         inspect.Parameter(
             field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
+from os.path import commonprefix
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -54,12 +55,18 @@ def local(scores: Sequence[str]) -> list[Path]:
 
 
 def name_of_parts(scores: Sequence[str]) -> str:
-    """Return the name of a model whose scores are parts: of one file its stem, of a pattern that of its folder."""
-    if len(scores) == 1 and not is_pattern(scores[0]):
-        return stem(scores[0])
-    folders = {Path(score).parent.name for score in scores}
-    name = folders.pop() if len(folders) == 1 else ""
-    return name if name and "*" not in name else "scores"
+    """Return the name of a model whose scores are parts: what their names share, or else their folder.
+
+    >>> name_of_parts(["runs/keen-*.npz"]), name_of_parts(["keen-1.csv", "keen-2.csv"])
+    ('keen-*', 'keen-*')
+    >>> name_of_parts(["runs/*.npz"]), name_of_parts(["runs/a.npz", "runs/b.npz"])
+    ('runs', 'runs')
+    """
+    stems = [stem(score) for score in scores]
+    shared = stems[0] if len(stems) == 1 else f"{commonprefix(stems)}*"  # noqa: RUF071  (characters are meant)
+    folders = {Path(score).parent.name or Path.cwd().name for score in scores}
+    telling = [name for name in (shared, *(folders if len(folders) == 1 else ())) if name.strip("*")]
+    return telling[0] if telling else "scores"
 
 
 def check_parts(scores: Sequence[str], tree: TreeFile | None, data: Path | None) -> TreeFile:

@@ -34,7 +34,7 @@ from hedgerow.cli.parts import (
     local,
     parts_bar,
 )
-from hedgerow.cli.scores import named_file, open_any_scores, usual_single_child, with_temperature
+from hedgerow.cli.scores import name_of, named_file, open_any_scores, usual_single_child, with_temperature
 from hedgerow.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ class As(StrEnum):
 
 @app.command(
     epilog="Examples:\n\nhedgerow predict scores.npz --tree tree.csv --tau 0.8 -o answers.csv\n\n"
-    "hedgerow predict scores.parquet --tree tree.csv --rule majority -o answers.parquet\n\n"
     "hedgerow predict new.npz --tree tree.csv --point point.json -o answers.csv\n\n"
-    "hedgerow predict 'scores/*.npz' --tree tree.csv --tau 0.8 -o 'answers/*.csv' --workers 4\n\n"
-    "hedgerow predict runs/quick --data new.npz --tau 0.8 -o answers.csv",
+    "hedgerow predict scores.csv --tree tree.csv --rule majority -o answers.parquet\n\n"
+    "hedgerow predict 'scores/*.npz' --tree tree.csv --tau 0.8 -o 'answers/*.csv'\n\n"
+    "hedgerow predict runs/quick --tau 0.8 -o answers.csv",
 )
 @grouped_options(without=("cluster_column",))
 def predict(
@@ -125,6 +125,7 @@ def predict(
     many = is_many(scores) or workers is not None or scheduler is not None
     files = local(scores)
     if not many:
+        output = output.parent / output.name.replace("*", name_of(files[0]))  # as for parts
         check_outputs(
             output, json_file, inputs=(*files, tree, data, point, *reading.files, *named_file(temperature))
         )

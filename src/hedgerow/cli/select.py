@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
@@ -52,12 +53,10 @@ class Family(StrEnum):
 
 
 @app.command(
-    epilog="Examples:\n\nhedgerow select heldout.npz --tree tree.csv --target correct=0.95 -o point.json\n\n"
-    "hedgerow select heldout.csv --tree tree.csv --target correct=0.95 --guarantee pac --delta 0.05 "
-    "--clusters burst -o point.json\n\n"
-    "hedgerow select heldout.csv --tree tree.csv --per-rank family=0.99,species=0.9 -o point.json\n\n"
-    "hedgerow select heldout.npz --tree tree.csv --target recall=0.6 -o point.json\n\n"
-    "hedgerow select 'heldout/*.parquet' --tree tree.csv --target correct=0.95 -o point.json"
+    epilog="Examples:\n\nhedgerow select held.npz --tree tree.csv --target correct=0.95 -o point.json\n\n"
+    "hedgerow select held.csv --tree tree.json --per-rank family=0.9 -o point.json\n\n"
+    "hedgerow select 'held/*.csv' --tree tree.csv --target recall=0.6 -o p.json\n\n"
+    "hedgerow select runs/quick --target correct=0.95 --guarantee pac -o point.json"
 )
 @grouped_options()
 def select(
@@ -139,7 +138,7 @@ def select(
     """
     from hedgerow import choose
     from hedgerow.score_files import ChainedScores
-    from hedgerow.show import print_point
+    from hedgerow.show import print_point, print_text
 
     for remote in filter(is_remote, scores):
         raise ParameterError(
@@ -194,7 +193,7 @@ def select(
     answered = ["--point", str(output), "-o", "answers/*.csv" if many else "answers.csv"]
     print_point(explanation, Output(), then=shlex.join(["hedgerow", "predict", *new, *again, *answered]))
     for warning in opened.warnings:
-        typer.echo(f"Warning: {warning}", err=True)
+        print_text(Console(stderr=True), f"Warning: {warning}", "yellow")
     typer.echo(f"The point is in {output}.", err=True)
     if json_file is not None:
         content = {key: value for key, value in point.to_dict().items() if key != "tree"}

@@ -39,7 +39,7 @@ SchedulerOption = Annotated[
 @app.command(
     epilog="Examples:\n\nhedgerow study main glyphs-quick -o studies/quick\n\n"
     "hedgerow study all glyphs --seeds 3 -o studies/glyphs\n\n"
-    "hedgerow study main inat21mini-resnet18 --set data.path=inat21 --methods hxe,ps-softmax -o studies/inat"
+    "hedgerow study main inat21mini-resnet18 --set data.path=inat21 -o studies/inat"
 )
 def study(
     experiment: Annotated[

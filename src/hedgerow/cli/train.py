@@ -14,7 +14,7 @@ from hedgerow.cli.outputs import Output, check_outputs, explaining_interrupts, w
 
 @app.command(
     epilog="Examples:\n\nhedgerow train glyphs-quick -o runs/quick\n\n"
-    "hedgerow train features-linear --set data.path=features.npz --set method.name=ps-softmax -o runs/ps\n\n"
+    "hedgerow train features-linear --set data.path=f.npz --set data.tree=tree.csv\n\n"
     "hedgerow train features-linear --show"
 )
 def train(
@@ -25,7 +25,7 @@ def train(
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="DIR", help="Folder for the run: new, or empty.", show_default=False
+            "-o", "--output", metavar="DIR", help="Folder for the run: new, or empty.", show_default="runs/RECIPE"
         ),
     ] = None,
     changes: Annotated[

@@ -21,8 +21,9 @@ _CALLED = {"rank": "ranks", "title": "titles", "aliases": "aliases"}
 
 @app.command(
     epilog="Examples:\n\nhedgerow tree taxdump/ --keep species.txt -o tree.json\n\n"
-    "hedgerow tree Taxon.tsv --tree-format darwin-core --clade Mammalia --ranks order,family,genus,species "
-    "-o mammals.csv --to lineages\n\nhedgerow tree hs.csv --tree-format codes --prefixes 2,4,6 -o hs.json"
+    "hedgerow tree Taxon.tsv --tree-format darwin-core --clade Mammalia -o m.json\n\n"
+    "hedgerow tree m.json --ranks family,species --to lineages -o lineages.csv\n\n"
+    "hedgerow tree hs.csv --tree-format codes --prefixes 2,4,6 -o hs.json"
 )
 @grouped_options()
 def tree(

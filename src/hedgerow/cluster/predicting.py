@@ -122,16 +122,16 @@ def output_names(parts: Sequence[str], output: str) -> dict[str, str]:
 
 def _sum_of(parts: Mapping[str, Written]) -> Written:
     written = list(parts.values())
-    examples = sum(one.examples for one in written)
+    below = sum(one.below_root for one in written)
     ranks = written[0].by_rank
     warnings = [f"{name}: {warning}" for name, one in parts.items() for warning in one.warnings]
     if len(warnings) > _SHOWN:
         more = counted(len(warnings) - _SHOWN, "more warning", "more warnings")
         warnings[_SHOWN:] = [f"Other parts gave {more}."]
     return Written(
-        examples,
+        sum(one.examples for one in written),
         tuple(np.sum([one.by_depth for one in written], axis=0).tolist()),
         None if ranks is None else {rank: sum((one.by_rank or {})[rank] for one in written) for rank in ranks},
-        math.fsum(one.mean_confidence * one.examples for one in written) / examples,
+        math.fsum((one.mean_confidence or 0) * one.below_root for one in written) / below if below else None,
         tuple(warnings),
     )

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Literal
 
 from hedgerow.doctor.tree import SAME_CHARACTERS, visible
 from hedgerow.errors import HedgerowError, ParameterError, ScoreError, counted, nearest
-from hedgerow.files import require_file
+from hedgerow.files import extension, require_file
 from hedgerow.score_files import (
+    FORMATS,
+    TABLES,
     WIDE,
     ColumnFit,
     check_clash,
@@ -105,7 +107,7 @@ def examine_data(
         How else the scores are to be read.
     """
     problems: list[Problem] = []
-    score_facts, listed = None, None
+    score_facts, listed, found = None, None, WIDE
     if scores is not None:
         require_file(scores)
         with _noting("unreadable scores", problems):
@@ -113,11 +115,15 @@ def examine_data(
             if found == WIDE:
                 score_facts = _column_facts(hierarchy, scores, names, delimiter, listing, problems)
             else:
-                score_facts = _listing_facts(hierarchy, scores, found, names, delimiter, listing)
+                examples, listed = _listed(hierarchy, scores, found, names, delimiter, listing)
+                score_facts = ScoreFacts(scores, examples, found, [], [], [])
     if labels is not None:
         require_file(labels)
         with _noting("unreadable labels", problems):
-            listed = read_labels(labels, label_column=names.label_column, delimiter=delimiter)
+            if score_facts is None or found == WIDE or extension(labels) not in TABLES:
+                listed = read_labels(labels, label_column=names.label_column, delimiter=delimiter)
+            else:
+                _, listed = _listed(hierarchy, score_facts.source, found, names, delimiter, listing, labels)
     elif score_facts is not None and found == WIDE:
         with _noting("unreadable labels", problems):
             listed = _labels_of_scores(score_facts.source, names, delimiter)
@@ -142,21 +148,38 @@ def _column_facts(
     return ScoreFacts(path, fit.columns, fit.kind, fit.repeated, fit.missing, fit.extra)
 
 
-def _listing_facts(
-    hierarchy: Hierarchy, path: str, found: str, names: ColumnNames, delimiter: str | None, listing: Listing
-) -> ScoreFacts:
-    """Read a file that lists classes; an error says what does not fit the tree."""
+def _listed(
+    hierarchy: Hierarchy,
+    path: str,
+    found: str,
+    names: ColumnNames,
+    delimiter: str | None,
+    listing: Listing,
+    labels_file: str | None = None,
+) -> tuple[int, list[str] | None]:
+    """Read a file that lists classes as `evaluate` does; return the number of examples, and their labels if any.
+
+    An error says what does not fit the tree.
+    """
+    labelled = labels_file is not None or "labels" in FORMATS[found].open(path, names, delimiter).has
     opened = open_scores(
         path,
         hierarchy,
         scores_format=found,
         votes=listing.votes,
         outside=listing.outside,
-        labels=False,
+        labels=labelled,
+        labels_file=labels_file,
+        label_column=names.label_column,
         id_column=names.id_column,
         delimiter=delimiter,
     )
-    return ScoreFacts(path, sum(len(block) for block in opened), found, [], [], [])
+    examples, labels = 0, list[str]()
+    for block in opened:
+        examples += len(block)
+        if block.labels is not None:
+            labels += hierarchy.names[block.labels].tolist()
+    return examples, labels if labelled else None
 
 
 @contextmanager

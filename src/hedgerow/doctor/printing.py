@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import shlex
-import textwrap
 from collections import Counter
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from hedgerow.errors import counted, options, some
+from hedgerow.errors import argument, counted, options, some
+from hedgerow.files import extension
+from hedgerow.score_files import FORMATS, TABLES
+from hedgerow.show import preformatted, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,8 +40,7 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console | None = None) -> Non
 
 def diagnosis_html(diagnosis: Diagnosis) -> str:
     """Return what `print_diagnosis` prints, for a notebook."""
-    text = "".join(f"{paragraph.plain}\n" for paragraph in _paragraphs(diagnosis, _WIDEST_LINE))
-    return f'<pre style="overflow-x:auto">{escape(text.rstrip())}</pre>'
+    return preformatted("".join(f"{text.plain}\n" for text in _paragraphs(diagnosis, _WIDEST_LINE)))
 
 
 def _paragraphs(diagnosis: Diagnosis, width: int) -> Iterator[Text]:
@@ -67,10 +67,7 @@ def _paragraphs(diagnosis: Diagnosis, width: int) -> Iterator[Text]:
 
 
 def _wrapped(text: str, width: int, style: str = "", lead: str = "  ", end: str = "\n") -> Text:
-    lines = textwrap.wrap(
-        text, width, initial_indent=lead, subsequent_indent=" " * len(lead), break_on_hyphens=False
-    )
-    return Text("\n".join(lines) + end, style=style)
+    return Text(wrapped(text, width, lead) + end, style=style)
 
 
 def _problem_list(problems: Sequence[Problem], width: int) -> Iterator[Text]:
@@ -130,7 +127,11 @@ def _tree_sentences(facts: TreeFacts) -> Iterator[str]:
             else f"For example, {shown!r} means {last!r}."
         )
         groups = "1 group has" if facts.trivial == 1 else f"{facts.trivial:,} groups have"
-        yield f"{groups} a single child, whose name says more: such trivial nodes are never an answer. {example}"
+        tools = ", ".join(name for name, known in FORMATS.items() if known.single_child == "answer")
+        yield (
+            f"{groups} a single child, whose name says more: they are not answers themselves, except with "
+            f"{argument('single_child', 'answer')} (the default for scores of {tools}). {example}"
+        )
     else:
         yield "Every group but the root has at least two children, so that every node can be an answer."
     yield (
@@ -168,20 +169,26 @@ def _advice(diagnosis: Diagnosis) -> str:
         return f"correct {diagnosis.source}, then ask the doctor again."
     if diagnosis.problems:
         return "make the names in the data agree with the tree, then ask the doctor again."
-    tree = shlex.join([diagnosis.source, *options(**diagnosis.reading)])
-    if diagnosis.labels is None:
-        return f"see whether your labels fit the tree:\n  hedgerow doctor {tree} --labels FILE"
-    if diagnosis.scores is None:
-        return f"see whether your model's scores fit the tree:\n  hedgerow doctor {tree} --scores FILE"
+    tree = [diagnosis.source, *options(**diagnosis.reading)]
     reading = {name: _on_command_line(value) for name, value in diagnosis.score_reading.items()}
     reading["outside"] = tuple(diagnosis.score_reading["outside"])
-    if diagnosis.scores.kind not in _FITS:
-        reading["labels_file"] = diagnosis.labels.source
-    scores = shlex.join([diagnosis.scores.source, *options(**reading)])
-    return (
-        f"the names in tree, labels and scores fit together; look at the scores themselves:\n"
-        f"  hedgerow evaluate {scores} --tree {tree}"
-    )
+    labels = None if diagnosis.labels is None else diagnosis.labels.source
+    if diagnosis.scores is None:
+        given = [] if labels is None else ["--labels", labels, *options(**reading)]
+        step, wanted = ("labels", "--labels") if labels is None else ("model's scores", "--scores")
+        command = shlex.join(["hedgerow", "doctor", *tree, *given, wanted, "FILE"])
+        return f"see whether your {step} fit the tree:\n  {command}"
+    scores = diagnosis.scores.source
+    if labels is None:
+        given = ["--scores", scores, *options(**reading), "--labels", "FILE"]
+        return f"see whether your labels fit the tree:\n  {shlex.join(['hedgerow', 'doctor', *tree, *given])}"
+    explained = ""
+    if labels != scores:
+        reading["labels_file"] = labels if extension(labels) in TABLES else "FILE"
+        explained = "" if reading["labels_file"] == labels else "\nFILE is a table with columns 'id' and 'label'."
+    command = shlex.join(["hedgerow", "evaluate", scores, *options(**reading), "--tree", *tree])
+    fit = "the names in tree, labels and scores fit together; look at the scores themselves"
+    return f"{fit}:\n  {command}{explained}"
 
 
 def _on_command_line(value: Any) -> Any:

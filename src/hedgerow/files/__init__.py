@@ -33,6 +33,7 @@ from hedgerow.files.text import (
     read_bytes,
     read_header,
     read_text,
+    refuse_spreadsheet,
     require_file,
     stem,
 )
@@ -66,6 +67,7 @@ __all__ = [
     "read_text",
     "read_toml",
     "reading",
+    "refuse_spreadsheet",
     "replacing",
     "require_file",
     "schema",

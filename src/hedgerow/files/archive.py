@@ -21,7 +21,7 @@ import numpy as np
 
 from hedgerow.errors import FileError
 from hedgerow.files.reading import reading
-from hedgerow.files.text import most_bytes, most_rows, require_file
+from hedgerow.files.text import most_bytes, most_rows, require_file, require_unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,6 +83,7 @@ class Archive:
 
     def __init__(self, path: str | os.PathLike[str], *, fortran_limit: int = 1 << 32) -> None:
         require_file(path)
+        require_unpacked(path)
         self.path = os.fspath(path)
         self._fortran_limit = fortran_limit
         self._kind = Path(path).suffix.lower() or "a zip archive"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import FileError
 from hedgerow.files.reading import reading
-from hedgerow.files.text import most_rows, require_file
+from hedgerow.files.text import most_rows, require_file, require_unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +36,7 @@ def open_parquet(
         Options of `pyarrow.parquet.ParquetFile`.
     """
     require_file(path)
+    require_unpacked(path)
     size = Path(path).stat().st_size
     with reading(path, "Parquet"):
         from pyarrow import parquet

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 _GZIP = ".gz"
+_ZIP = b"PK\x03\x04"
+_SPREADSHEETS = (".xlsx", ".xls", ".ods")
+_AS_CSV = "In the spreadsheet program, save the sheet as 'CSV UTF-8'."
 _BUFFER = 1 << 20
 _BYTES = (1 << 27, 100)  # what a compressed file may hold: so many, and so many for each byte of its own
 _ROWS = 1_000_000  # in addition to one for every two bytes of the file
@@ -78,12 +81,20 @@ def decode(data: bytes, shown: str) -> str:
     except UnicodeDecodeError as error:
         if data[:2] in (BOM_UTF16_LE, BOM_UTF16_BE):
             raise FileError(f"{shown} is UTF-16, not UTF-8. Save it again as UTF-8.") from None
+        if data[:4] == _ZIP:
+            raise FileError(f"{shown} is a spreadsheet or another zip archive, not text. {_AS_CSV}") from None
         wrong = start + error.start
         line = data.count(b"\n", 0, wrong) + 1
         raise FileError(
             f"{shown}, line {line} is not UTF-8: byte 0x{data[wrong]:02x} at offset {wrong:,}. Save "
             f"the file as UTF-8 (in a spreadsheet program, 'CSV UTF-8')."
         ) from None
+
+
+def refuse_spreadsheet(path: str | os.PathLike[str]) -> None:
+    """Raise an error if a file is a spreadsheet, by its name."""
+    if extension(path) in _SPREADSHEETS:
+        raise FileError(f"{os.fspath(path)} is a spreadsheet. {_AS_CSV}")
 
 
 def require_file(path: str | os.PathLike[str]) -> None:
@@ -109,8 +120,11 @@ def read_header(path: str | os.PathLike[str], delimiter: str) -> list[str]:
     try:
         with open_text(path, newline="") as file:
             columns = next(csv.reader(file, delimiter=delimiter), [])
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise FileError(f"{shown}: its first line cannot be read as a table in UTF-8: {error}.") from None
+    except UnicodeDecodeError:
+        read_text(path)  # raises an error that says where, and what to do
+        raise
+    except csv.Error as error:
+        raise FileError(f"{shown}: its first line cannot be read as a table: {error}.") from None
     for sign, value, called in ((";", ";", "semicolons"), ("\t", "tab", "tabs")):
         if len(columns) == 1 and sign in columns[0]:
             raise FileError(
@@ -146,6 +160,15 @@ def most_rows(size: int) -> int:
 def is_compressed(path: str | os.PathLike[str]) -> bool:
     """Return whether a file is compressed, by its name."""
     return os.fspath(path).lower().endswith(_GZIP)
+
+
+def require_unpacked(path: str | os.PathLike[str]) -> None:
+    """Raise an error if a file of a kind that is not text is compressed with gzip as well."""
+    if is_compressed(path):
+        raise FileError(
+            f"{os.fspath(path)}: only text files are read compressed with gzip, and {extension(path)} files hold "
+            f"compressed data already. Unpack it first."
+        )
 
 
 def extension(path: str | os.PathLike[str]) -> str:

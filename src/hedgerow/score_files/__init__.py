@@ -16,11 +16,13 @@ from hedgerow.score_files.progress import Progress, silent
 from hedgerow.score_files.score_file import ScoreFile, Scores, open_reader, open_scores
 from hedgerow.score_files.score_tables import ColumnNames, check_clash
 from hedgerow.score_files.source import Block
+from hedgerow.score_files.tables import TABLES
 from hedgerow.score_files.tempered import TemperedScores
 
 __all__ = [
     "FORMATS",
     "LAYOUTS",
+    "TABLES",
     "WIDE",
     "Block",
     "ChainedScores",

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 ColumnKind = Literal["leaves", "nodes", "own"]
 """What columns are: the leaves, all nodes (their likelihoods), or classes at any depth (the mass of each)."""
 
-_INDEX = " A column without a name is usually an index: write the table with index=False."
+_COLUMNS_OF_LONG = 4  # at most, besides those about the examples
+_INDEX = (
+    " A column without a name is usually an index: write the table without it (pandas: index=False; R: "
+    "row.names = FALSE)."
+)
 
 
 @final
@@ -91,9 +95,10 @@ class ColumnFit:
             )
         expected = "all nodes (the root is optional)" if self.taken_as == "nodes" else "the leaves"
         return (
-            f"The {counted(self.columns, 'class column', 'class columns')} of {reader.path} are neither the "
-            f"{len(hierarchy.leaves):,} leaves nor all {len(hierarchy):,} nodes of the tree. Taken as {expected}: "
-            f"{'; '.join(parts)}.{self._advice(reader.is_table)}"
+            f"The {counted(self.columns, 'class column', 'class columns')} of {reader.path} "
+            f"{'is' if self.columns == 1 else 'are'} neither the {len(hierarchy.leaves):,} leaves nor all "
+            f"{len(hierarchy):,} nodes of the tree. Taken as {expected}: {'; '.join(parts)}."
+            f"{self._advice(reader.is_table)}"
         )
 
     def _advice(self, table: bool) -> str:
@@ -107,6 +112,12 @@ class ColumnFit:
             return (
                 f" If the model knows only these classes, and each column is the probability of its class itself, "
                 f"say {argument('columns', 'own')}."
+            )
+        if table and not near and self.columns == len(self.extra) <= _COLUMNS_OF_LONG:
+            return (
+                f" If each row holds one class of an example, it is a long table: call its columns 'id', 'class' "
+                f"and 'score', and say {argument('scores_format', 'long')}; for numbers of votes, also "
+                f"{argument('votes', True)}."
             )
         if table and self.extra and not near:
             return (

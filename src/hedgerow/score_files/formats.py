@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from hedgerow.errors import HedgerowError, ParameterError, argument, no_such
-from hedgerow.files import extension, open_text, require_file
+from hedgerow.files import extension, open_text, refuse_spreadsheet, require_file
 from hedgerow.score_files import lineage, long, pybioclip, qiime2, rdp, sintax, speciesnet
 from hedgerow.score_files.reader import PER_EXAMPLE
 from hedgerow.score_files.tables import TABLES
@@ -104,6 +104,7 @@ def find_format(path: str, wanted: str = AUTO, delimiter: str | None = None) -> 
         return found[0]
     if not found and glance.suffix in TABLES:
         return WIDE
+    refuse_spreadsheet(path)
     what = f"may be {' or '.join(found)}" if found else "cannot be told from its name and first lines"
     raise ParameterError(
         f"{path}: the format {what}. Say which it is, such as {argument('scores_format', 'sintax')}; there are "

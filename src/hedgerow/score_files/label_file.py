@@ -21,6 +21,8 @@ from hedgerow.score_files.tables import TABLES, as_delimiter
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from hedgerow.score_files.binding import Lineage, Unbound
     from hedgerow.score_files.source import Block
     from hedgerow.score_files.tables import Table
@@ -137,6 +139,7 @@ class LabelFile:
             place = self._rows.of(block.ids)
             found = place >= 0
             used[place[found]] = True
+            self._check_agreement(block, place, found, path)
             without += int((~found).sum())
             unlabelled += block.ids[~found][: _SHOWN - len(unlabelled)].tolist()
             if self._nodes is None:
@@ -191,6 +194,20 @@ class LabelFile:
         are = "is for an id" if len(left) == 1 else "are for ids"
         names = _some(self._ids.take(left[:_SHOWN]).to_pylist(), len(left))
         return [f"{counted(len(left), 'label', 'labels')} in {self.path} {are} not in {place}: {names}."]
+
+    def _check_agreement(self, block: Block, place: Indices, found: NDArray[np.bool_], path: str) -> None:
+        """Refuse groups or clusters that the scores and this file both have, and that differ."""
+        for key, values in self.about.items():
+            theirs = getattr(block, key)
+            if theirs is None or block.ids is None:
+                continue
+            differ = np.flatnonzero(found & (theirs != values[place]))
+            if len(differ):
+                first = differ[0]
+                raise ScoreError(
+                    f"{path} and {self.path} disagree about the {key}: for {block.ids[first]!r}, the former has "
+                    f"{theirs[first]!r}, the latter {values[place[first]]!r}. Remove or rename the column of one."
+                )
 
 
 @final

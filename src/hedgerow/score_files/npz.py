@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
 from hedgerow.errors import FileError, ScoreError, argument, closest, some
@@ -12,13 +11,14 @@ from hedgerow.likelihood import BOTTOM
 from hedgerow.score_files.reader import LABELS_AS_NUMBERS, PER_EXAMPLE, RawBlock, Reader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     import numpy as np
 
     from hedgerow.files import Member
     from hedgerow.likelihood import Scale
     from hedgerow.score_files.reader import Content
+    from hedgerow.score_files.score_tables import ColumnNames
 
 _CONTENTS: tuple[Content, ...] = ("probabilities", "logits", "likelihoods")
 
@@ -89,17 +89,15 @@ class NpzReader(Reader):
     labels
         Whether labels are looked at; if not, they may be anything.
     columns
-        The members about the examples that have other names, by their key in `PER_EXAMPLE`.
+        The members about the examples that have other names.
     """
 
-    def __init__(
-        self, file: NpzFile, *, labels: bool = True, columns: Mapping[str, str] = MappingProxyType({})
-    ) -> None:
+    def __init__(self, file: NpzFile, columns: ColumnNames, *, labels: bool = True) -> None:
         self.path = file.path
         self._file = file
-        names = {key: key for key in PER_EXAMPLE} | dict(columns)
-        for key, name in columns.items():
-            if key != "labels" and name not in file.members:
+        names = {key: key for key in PER_EXAMPLE} | columns.given
+        for name in columns.required.values():
+            if name not in file.members:
                 raise FileError(f"{self.path} has no member {name!r}. {self._listed_members()}")
         self.content = self._found_content()
         with file.opened() as archive:

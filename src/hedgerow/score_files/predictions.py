@@ -144,18 +144,25 @@ class Written:
     """Number of answers at each depth of the tree."""
     by_rank: dict[str, int] | None
     """Number of answers at each rank, the root apart, coarsest first; None if the tree has no ranks."""
-    mean_confidence: float
+    mean_confidence: float | None
+    """Of the answers below the root, whose own confidence is always 1; None if there are none."""
     warnings: tuple[str, ...] = ()
     """What the scores warned of."""
 
+    @property
+    def below_root(self) -> int:
+        """Number of answers below the root, which is "no answer"."""
+        return self.examples - self.by_depth[0]
+
     @classmethod
     def of(
-        cls, hierarchy: Hierarchy, answers: NDArray[np.int64], mean_confidence: float, warnings: Iterable[str] = ()
+        cls, hierarchy: Hierarchy, answers: NDArray[np.int64], confidence: float, warnings: Iterable[str] = ()
     ) -> Written:
-        """Sum up the number of answers at each node."""
+        """Sum up the number of answers at each node, and the confidence of those below the root."""
         by_depth = tuple(np.bincount(hierarchy.depth, answers).astype(np.int64).tolist())
-        by_rank = _by_rank(hierarchy, answers)
-        return cls(int(answers.sum()), by_depth, by_rank, mean_confidence, tuple(warnings))
+        below = int(answers[1:].sum())
+        mean = confidence / below if below else None
+        return cls(int(answers.sum()), by_depth, _by_rank(hierarchy, answers), mean, tuple(warnings))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures ready for JSON."""
@@ -215,6 +222,6 @@ def write_predictions(
             confidence = to_probability(block.at(nodes), block.scale)
             write(nodes, confidence, block.ids)
             answers += np.bincount(nodes, minlength=len(hierarchy))
-            total += float(confidence.sum(dtype=np.float64))
+            total += float(confidence[nodes > 0].sum(dtype=np.float64))
             advance(len(nodes))
-    return Written.of(hierarchy, answers, total / answers.sum(), scores.warnings)
+    return Written.of(hierarchy, answers, total, scores.warnings)

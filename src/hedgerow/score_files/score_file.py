@@ -242,14 +242,14 @@ def open_scores(
             labels=labels,
             part=part,
         )
-    elsewhere = {} if label_file is None else label_file.about
     names = ColumnNames(
         label_column if labels_file is None else None,
         id_column,
         class_columns,
         class_prefix,
-        None if "groups" in elsewhere else group_column,
-        None if "clusters" in elsewhere else cluster_column,
+        group_column,
+        cluster_column,
+        frozenset() if label_file is None else frozenset(label_file.about),
     )
     found = find_format(os.fspath(path), scores_format, delimiter)
     source: Source
@@ -326,4 +326,4 @@ def open_reader(
         raise ParameterError(
             f"{shown} names its classes itself, in its member 'classes': class columns are those of tables."
         )
-    return NpzReader(NpzFile(shown), labels=labels, columns=names.given)
+    return NpzReader(NpzFile(shown), names, labels=labels)

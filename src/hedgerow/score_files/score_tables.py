@@ -33,6 +33,8 @@ class ColumnNames:
     class_prefix: str | None = None
     group_column: str | None = None
     cluster_column: str | None = None
+    elsewhere: frozenset[str] = frozenset()
+    """Keys of columns that the file of labels has: the score file need not have them."""
 
     def __post_init__(self) -> None:
         """Refuse what contradicts itself."""
@@ -62,6 +64,11 @@ class ColumnNames:
             "clusters": self.cluster_column,
         }
         return {key: name for key, name in named.items() if name is not None}
+
+    @property
+    def required(self) -> dict[str, str]:
+        """Those that must be there; a file without labels is refused only where they are needed."""
+        return {key: name for key, name in self.given.items() if key not in ("labels", *self.elsewhere)}
 
 
 def class_columns_argument() -> str:
@@ -192,8 +199,8 @@ def _about_places(
 ) -> dict[str, int]:
     """Return the positions of the columns about the examples."""
     places = {name: i for i, name in enumerate(table.columns) if i not in classes}
-    for key, name in names.given.items():
-        if key != "labels" and name not in places:
+    for key, name in names.required.items():
+        if name not in places:
             raise FileError(
                 f"{table.path} has no column {name!r} for the {key}. Its columns: "
                 f"{some(table.columns)}.{closest([name], table.columns)}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.errors import FileError, ParameterError, ScoreError
+from hedgerow.errors import FileError, ParameterError, ScoreError, argument
 from hedgerow.files import (
     column_texts,
     delimiter_of,
@@ -17,6 +17,7 @@ from hedgerow.files import (
     open_parquet,
     open_text,
     read_header,
+    read_text,
     reading,
 )
 from hedgerow.score_files.quotes import check_quotes
@@ -148,8 +149,11 @@ class CsvTable(Table):
                 next(lines)
                 for row, cells in enumerate(filter(None, lines)):
                     self._check_row(row, cells, numbers)
-        except (UnicodeDecodeError, csv.Error) as error:
-            raise FileError(f"{self.path} cannot be read as CSV in UTF-8: {error}.") from None
+        except UnicodeDecodeError:
+            read_text(self.path)  # raises an error that says where, and what to do
+            raise
+        except csv.Error as error:
+            raise FileError(f"{self.path} cannot be read as CSV: {error}.") from None
 
     def _check_row(self, row: int, cells: list[str], numbers: set[int]) -> None:
         if len(cells) != len(self.columns):
@@ -158,9 +162,11 @@ class CsvTable(Table):
             )
         for place, (name, cell) in enumerate(zip(self.columns, cells, strict=True)):
             if place in numbers and cell and not _is_number(cell):
-                comma = " Write decimals with a point." if _is_number(cell.replace(",", ".")) else ""
+                remedy = " Write decimals with a point." if _is_number(cell.replace(",", ".")) else ""
+                if _is_number(cell.rstrip("% ")):
+                    remedy = f" Take the % off, and say {argument('renormalise', True)}."
                 raise ScoreError(
-                    f"{self.path}: {row_name(row)} has {cell!r} for {name!r}, which is not a number.{comma}"
+                    f"{self.path}: {row_name(row)} has {cell!r} for {name!r}, which is not a number.{remedy}"
                 )
 
 

@@ -16,24 +16,28 @@ from hedgerow.show.notebook import (
     curve_html,
     evaluation_html,
     point_html,
+    preformatted,
 )
 from hedgerow.show.plot_methods import plot_curve, plot_evaluation
 from hedgerow.show.point import print_point
 from hedgerow.show.report import report_evaluation, require_report, write_report
-from hedgerow.show.terminal import live_bar, print_table
+from hedgerow.show.terminal import live_bar, print_table, print_text, wrapped
 
 __all__ = [
     "DEFAULT_RULES",
     "CurveKind",
     "System",
     "live_bar",
+    "preformatted",
     "print_comparison",
     "print_evaluation",
     "print_point",
     "print_reliability",
     "print_table",
+    "print_text",
     "print_written",
     "require_report",
+    "wrapped",
     "write_report",
 ]
 

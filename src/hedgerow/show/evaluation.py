@@ -11,7 +11,7 @@ from rich.text import Text
 from hedgerow.errors import counted
 from hedgerow.likelihood import to_probability
 from hedgerow.measure import BinnedEvaluation
-from hedgerow.show.terminal import print_table
+from hedgerow.show.terminal import print_table, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,6 +39,11 @@ MEANINGS = {
 
 _COMPARED = ("AP", "AC", "R@90C", "R@95C", "majority_F1", "leaf_F1", "leaf_exact")
 _RULE_COLUMNS = ("correct", "exact", "precision", "recall", "f1")
+_RULE_WORDS = (
+    "Correct: the answer is the label, or above it. Exact: it is the label. Precision: the share of the answer's "
+    "information that is right. Recall: the share of the label's information that is found. The more specific a "
+    "class, the more information it has."
+)
 _DIFFERENCES = ("AP", "R@95C", "majority_F1", "leaf_exact")
 _SINGLE_CHILD = "Nodes with a single child are answers of their own (--single-child skip leaves them out)."
 _SAFE = 0.95  # the share of answers that are right at the proposed threshold
@@ -69,28 +74,27 @@ def print_evaluation(
     hierarchy = evaluation.hierarchy
     examples = counted(len(evaluation), "example", "examples")
     leaves = counted(len(hierarchy.leaves), "leaf", "leaves")
-    console.print(
-        Text(f"{evaluation.name}: {examples}, a tree of {len(hierarchy):,} nodes with {leaves}\n", style="bold")
-    )
+    said = f"{evaluation.name}: {examples}, a tree of {len(hierarchy):,} nodes with {leaves}\n"
+    print_text(console, said, "bold")
     if evaluation.single_child == "answer":
-        console.print(Text(f"{_SINGLE_CHILD}\n"))
+        print_text(console, f"{_SINGLE_CHILD}\n")
     _print_summary(evaluation, console)
     _print_rules(evaluation, console)
     if not isinstance(evaluation, BinnedEvaluation):
         _print_ranks(evaluation, console)
     for warning in evaluation.warnings:
-        console.print(Text(f"Warning: {warning}\n", style="yellow"))
+        print_text(console, f"Warning: {warning}\n", "yellow")
     tau = _safe_threshold(evaluation)
     if tau is None:
         step = f"compare with another model:\n  hedgerow compare {compare}"
     else:
         there = evaluation.at_probability(float(tau))
         said = (
-            f"At threshold {tau}, {100 * there['correct']:.1f} % of these answers are right, and they "
-            f"contain {100 * there['recall']:.1f} % of the labels' information. On new examples, both will differ "
-            f"somewhat: `select` chooses a threshold that keeps its promise there.\n"
+            f"At threshold {tau}, close to R@95C, {100 * there['correct']:.1f} % of these answers are right, and "
+            f"they contain {100 * there['recall']:.1f} % of the labels' information (recall). On new examples, "
+            f"both will differ somewhat: `select` chooses a threshold that keeps its promise there.\n"
         )
-        console.print(Text(said))
+        print_text(console, said)
         step = (
             f"answer with this threshold:\n  hedgerow predict {predict} --tau {tau} -o {answers}\n"
             f"Or be right at least 95 % of the time on new examples too:\n"
@@ -106,31 +110,33 @@ def print_comparison(comparison: SystemComparison, console: Console) -> None:
     base = comparison.evaluations[comparison.reference]
     if comparison.replicates and any(comparison.differences):
         share = f"{100 * comparison.confidence:.0f} %"
-        console.print(
-            Text(
-                f"Compared with {base.name} on the same examples: ▲ better, ▼ worse, ≈ no clear difference. A "
-                f"difference is clear if the {share} interval of {comparison.replicates:,} paired bootstrap "
-                f"replicates does not contain 0. Even so, {100 * (1 - comparison.confidence):.0f} % of the "
-                f"figures that do not really differ will be marked.\n"
-            )
+        print_text(
+            console,
+            f"Compared with {base.name} on the same examples: ▲ better, ▼ worse, ≈ no clear difference. A "
+            f"difference is clear if the {share} interval of {comparison.replicates:,} paired bootstrap "
+            f"replicates does not contain 0. Even so, {100 * (1 - comparison.confidence):.0f} % of the "
+            f"figures that do not really differ will be marked.\n",
         )
         _print_differences(comparison, console)
     for evaluation, reason in zip(comparison.evaluations, comparison.reasons, strict=True):
         if reason is not None:
             said = f"{evaluation.name} cannot be compared example by example with {base.name}: {reason}\n"
-            console.print(Text(said, style="yellow"))
+            print_text(console, said, "yellow")
     for evaluation in comparison.evaluations:
         for warning in evaluation.warnings:
-            console.print(Text(f"Warning, {evaluation.name}: {warning}\n", style="yellow"))
+            print_text(console, f"Warning, {evaluation.name}: {warning}\n", "yellow")
 
 
 def print_written(written: Written, output: str, console: Console, *, single_child: str = "skip") -> None:
     """Print how many answers were written, in total and by rank, or by depth if there are no ranks."""
     answers = counted(written.examples, "answer", "answers")
-    sure = f"with a mean confidence of {100 * written.mean_confidence:.1f} %"
-    console.print(Text(f"{answers} written to {output}, {sure}.\n", style="bold"))
+    said = f"{answers} written to {output}"
+    if written.mean_confidence is not None:
+        below = "; those below the root have" if written.by_depth[0] else ", with"
+        said += f"{below} a mean confidence of {_percent(written.mean_confidence)} %"
+    print_text(console, f"{said}.\n", "bold")
     if single_child == "answer":
-        console.print(Text(f"{_SINGLE_CHILD}\n"))
+        print_text(console, f"{_SINGLE_CHILD}\n")
     rows = [("the root: no answer", written.by_depth[0])]
     if written.by_rank is None:
         rows += [(str(depth), number) for depth, number in enumerate(written.by_depth) if depth]
@@ -140,7 +146,7 @@ def print_written(written: Written, output: str, console: Console, *, single_chi
     cells = [[named, f"{number:,}", _percent(number / written.examples)] for named, number in rows]
     print_table(console, head, cells)
     for warning in written.warnings:
-        console.print(Text(f"Warning: {warning}", style="yellow"))
+        print_text(console, f"Warning: {warning}", "yellow")
 
 
 def _print_summary(evaluation: Evaluation | BinnedEvaluation, console: Console) -> None:
@@ -167,7 +173,7 @@ def _print_rules(evaluation: Measured, console: Console) -> None:
         for rule, values in evaluation.rules.items()
     ]
     print_table(console, ["single rule (%)", *_RULE_COLUMNS], rows)
-    console.print()
+    print_text(console, f"{_RULE_WORDS}\n")
 
 
 def print_reliability(found: Mapping[str, Reliability], console: Console) -> None:
@@ -198,7 +204,8 @@ def _print_ranks(evaluation: Evaluation, console: Console) -> None:
         for rank, each in figures.items()
     ]
     print_table(console, [f"majority, by {kind} (%)", *shown], rows)
-    console.print()
+    over = f"; overclassified: the label names no {kind}, and the answer does" if "overclassified" in shown else ""
+    print_text(console, f"Underclassified: the answer ends above this {kind}{over}.\n")
 
 
 def _safe_threshold(evaluation: Measured) -> str | None:

@@ -60,7 +60,12 @@ def comparison_html(self: SystemComparison) -> str:
     text = StringIO()
     console = Console(file=text, width=_COLUMNS, force_terminal=False, force_jupyter=False, color_system=None)
     print_comparison(self, console)
-    return f'<pre style="overflow-x:auto">{escape(text.getvalue().rstrip())}</pre>'
+    return preformatted(text.getvalue())
+
+
+def preformatted(text: str) -> str:
+    """Return plain text as HTML; long lines scroll."""
+    return f'<pre style="overflow-x:auto">{escape(text.rstrip())}</pre>'
 
 
 def point_html(self: OperatingPoint) -> str:

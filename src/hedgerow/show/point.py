@@ -10,7 +10,7 @@ from rich.text import Text
 
 from hedgerow.errors import counted
 from hedgerow.likelihood import to_probability
-from hedgerow.show.terminal import print_table
+from hedgerow.show.terminal import print_table, print_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,10 +39,10 @@ def print_point(explanation: Explanation, console: Console, *, then: str) -> Non
     """
     point = explanation.point
     for note in point.notes:
-        console.print(Text(f"Warning: {note}\n", style="yellow"))
+        print_text(console, f"Warning: {note}\n", "yellow")
     for line in promises(point):
-        console.print(Text(line, style="bold"))
-    console.print(Text(f"{meaning(point)}\n"))
+        print_text(console, line, "bold")
+    print_text(console, f"{meaning(point)}\n")
     _print_answers(explanation, console)
     _print_thresholds(point, console)
     _print_alternatives(explanation, console)
@@ -89,7 +89,7 @@ def meaning(point: OperatingPoint) -> str:
 
 def _print_answers(explanation: Explanation, console: Console) -> None:
     found = ", ".join(f"{name} {_percent(explanation.metrics[name])}" for name in _SHOWN)
-    console.print(Text(f"On these {counted(explanation.examples, 'example', 'examples')}: {found}.\n"))
+    print_text(console, f"On these {counted(explanation.examples, 'example', 'examples')}: {found}.\n")
     rows = [
         [
             level.name or "the root: no answer",
@@ -104,7 +104,7 @@ def _print_answers(explanation: Explanation, console: Console) -> None:
 
 def _print_thresholds(point: OperatingPoint, console: Console) -> None:
     if point.by == "all":
-        console.print(Text(f"The threshold is {_threshold(point, point.threshold)}.\n"))
+        print_text(console, f"The threshold is {_threshold(point, point.threshold)}.\n")
         return
     rows = [[name, _threshold(point, tau)] for name, tau in point.thresholds.items()]
     print_table(console, [point.by, "threshold"], rows)
@@ -146,7 +146,7 @@ def _print_shortened(explanation: Explanation, console: Console) -> None:
         [each.name, f"{each.higher:,} of {each.examples:,}", _share(each.higher / each.examples)]
         for each in explanation.shortened
     ]
-    print_table(console, ["classes that most often end higher up", "examples", "%"], rows)
+    print_table(console, ["labels most often answered higher up", "examples", "%"], rows)
     console.print()
 
 

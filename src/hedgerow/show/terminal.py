@@ -5,6 +5,7 @@ A table is never cut off; a bar shows the progress of long tasks and the time le
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import timedelta
 from importlib.util import find_spec
@@ -32,6 +33,43 @@ if TYPE_CHECKING:
 
 _ENDLESS = 1 << 20
 _NAME, _PROSE = 14, 18  # the smallest widths of names and prose; a table without room for them is split
+
+
+def print_text(console: Console, text: str, style: str = "") -> None:
+    """Print a paragraph, broken between words; a number and its per cent sign stay together."""
+    console.print(Text(wrapped(text, console.width), style=style), soft_wrap=True)
+
+
+def wrapped(text: str, width: int, lead: str = "") -> str:
+    """Return text in lines of at most so many cells, unless a word is longer.
+
+    Parameters
+    ----------
+    text
+        Text, perhaps in several lines.
+    width
+        The width of a line.
+    lead
+        What stands before the first line; the others are indented as far.
+
+    Examples
+    --------
+    >>> print(wrapped("At threshold 0.7, 95.0 % of them are right.", 22))
+    At threshold 0.7,
+    95.0 % of them are
+    right.
+    """
+    indent, lines = " " * len(lead), []
+    for given in text.split("\n"):
+        line, *words = re.split(r" (?!%)", given)
+        for word in words:
+            if cell_len(f"{indent}{line} {word}") > width:
+                lines.append(line)
+                line = word
+            else:
+                line += f" {word}"
+        lines.append(line)
+    return lead + f"\n{indent}".join(lines)
 
 
 def print_table(

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, final
 import numpy as np
 
 from hedgerow.arrays import map_row_blocks
-from hedgerow.errors import ParameterError, ScoreError, TreeError, UnknownNameError
+from hedgerow.errors import ParameterError, ScoreError, TreeError, UnknownNameError, a_number
 from hedgerow.tree import parts
 from hedgerow.tree.conversions import Conversions
 from hedgerow.tree.drawing import as_html, as_text
@@ -447,7 +447,7 @@ class Hierarchy(Conversions):
 
     def cut_at_depth(self, depth: int) -> tuple[Hierarchy, Indices]:
         """Return the tree without the nodes deeper than `depth`, and the projection; see `subtree`."""
-        if depth < 1:
+        if not a_number(depth, "depth") >= 1:
             raise ParameterError(f"A tree can be cut at depth 1 or deeper, not at {depth}.")
         return self.subtree(self.depth <= depth)
 

@@ -13,9 +13,9 @@ from matplotlib.colors import ListedColormap, Normalize
 from matplotlib.lines import Line2D
 from matplotlib.textpath import TextPath
 
-from hedgerow.errors import ParameterError, ScoreError, counted
+from hedgerow.errors import ParameterError, ScoreError, a_number, counted
 from hedgerow.likelihood import from_probability
-from hedgerow.measure import metrics
+from hedgerow.measure import Evaluation, metrics
 from hedgerow.show.figures.style import literal
 from hedgerow.show.lines import height_ticks
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.measure import BelowLabel, Evaluation
+    from hedgerow.measure import BelowLabel
     from hedgerow.tree import Hierarchy
 
 _COLOURS = ListedColormap(mpl.colormaps["viridis"](np.linspace(0, 0.88, 256)))
@@ -33,6 +33,7 @@ _COLOURS = ListedColormap(mpl.colormaps["viridis"](np.linspace(0, 0.88, 256)))
 _NO_EXAMPLES = "0.8"
 _WIDTH, _ROW, _TALLEST = 3.4, 0.125, 9.0  # inches: one column of a paper, one leaf, one page
 _LEAF_NAME, _INNER_NAME = 6.5, 5.5  # points
+_LONGEST_NAME = 36  # characters, about half of the width
 _LARGEST_DOT = 8.0  # points across
 
 
@@ -95,11 +96,11 @@ class TreeDisplay:
     figure_: Figure | SubFigure
 
     def __init__(self, hierarchy: Hierarchy, examples: ArrayLike, right: ArrayLike, stops: ArrayLike) -> None:
-        counts = [np.asarray(each, dtype=np.int64) for each in (examples, right, stops)]
-        if any(each.shape != (len(hierarchy),) for each in counts):
+        counts = [np.asarray(each) for each in (examples, right, stops)]
+        if any(each.shape != (len(hierarchy),) or each.dtype.kind not in "iuf" for each in counts):
             raise ScoreError(f"examples, right and stops need one number per node, {len(hierarchy):,} in all.")
         self.hierarchy = hierarchy
-        self.examples, self.right, self.stops = counts
+        self.examples, self.right, self.stops = (each.astype(np.int64) for each in counts)
 
     def __repr__(self) -> str:
         return f"TreeDisplay({counted(len(self.hierarchy), 'node', 'nodes')}, {self.examples[0]:,} examples)"
@@ -147,7 +148,9 @@ class TreeDisplay:
         cls, evaluation: Evaluation, tau: float = 0.5, *, max_depth: int | None = None
     ) -> TreeDisplay:
         """Count the answers of an evaluation at a threshold, which is a probability; see `from_answers`."""
-        if not 0 <= tau <= 1:
+        if not isinstance(evaluation, Evaluation):
+            raise ParameterError(f"evaluation must be an Evaluation with its examples, not {evaluation!r}.")
+        if not 0 <= a_number(tau, "tau") <= 1:
             raise ParameterError(f"tau must lie between 0 and 1, as a probability; got {tau!r}.")
         answers = evaluation.events.answers_above(float(from_probability(tau, evaluation.scale)))
         return cls.from_answers(
@@ -161,8 +164,8 @@ class TreeDisplay:
     def plot(self, ax: Axes | None = None, *, legend: bool = True) -> Self:
         """Draw into one set of axes, and return the display; see `ax_` and `figure_`.
 
-        Names of leaves are left out if there is no room for them, and so is each inner name that is longer than
-        its branch.
+        Names of leaves are shortened if they are very long, and left out if there is no room for them; so is each
+        inner name that is longer than its branch.
 
         Parameters
         ----------
@@ -232,6 +235,10 @@ def _round_number(largest: int) -> int:
     return int(max(step * power for step in (1, 2, 5) if step * power <= largest))
 
 
+def _shortened(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1].rstrip()}…"
+
+
 def _set_up(ax: Axes, hierarchy: Hierarchy) -> None:
     ax.set_axis_off()
     ax.set_xlim(-0.15, float(hierarchy.depth.max()))
@@ -255,7 +262,7 @@ def _draw_branches(ax: Axes, hierarchy: Hierarchy, layout: _Layout, colours: lis
 
 def _write_names(ax: Axes, hierarchy: Hierarchy, layout: _Layout) -> None:
     """Write names of leaves next to them, and other names above their branches, where there is room."""
-    names = [literal(hierarchy.display_name(node)) for node in range(len(hierarchy))]
+    names = [literal(_shortened(hierarchy.display_name(node))) for node in range(len(hierarchy))]
     row = ax.get_window_extent().height / ax.figure.dpi * 72 / len(hierarchy.leaves)
     if row < _LEAF_NAME:
         return

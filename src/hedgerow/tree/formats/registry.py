@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import FileError, ParameterError, argument, no_such
-from hedgerow.files import extension, is_compressed, require_file
+from hedgerow.files import extension, is_compressed, reading, refuse_spreadsheet, require_file
 from hedgerow.tree.formats.problems import check_root
 from hedgerow.tree.layout import as_positions
 from hedgerow.tree.names import as_names, check_names
@@ -25,6 +25,8 @@ ENTRY_POINTS = "hedgerow.tree"
 """The group of entry points through which packages offer tree formats."""
 OPTIONS = ("root", "separator", "disambiguate", "na", "prefixes")
 """Options of reading that a format may take."""
+_UNPACK = "It is compressed: unpack it first."
+_CORRECT = "Correct it, or name another format."
 _COMPRESSED = (".zip", ".bz2", ".xz", ".tar", ".tgz")
 
 
@@ -76,15 +78,16 @@ def register(tree_format: TreeFormat) -> None:
     for other in FORMATS.values():
         for taken in set(tree_format.extensions) & set(other.extensions):
             raise ParameterError(f"The extension {taken} already stands for the tree format {other.name}.")
-    FORMATS[tree_format.name] = replace(tree_format, read=_checked(tree_format.read))
+    FORMATS[tree_format.name] = replace(tree_format, read=_checked(tree_format.name, tree_format.read))
 
 
-def _checked(read: Callable[..., NodeTable]) -> Callable[..., NodeTable]:
+def _checked(name: str, read: Callable[..., NodeTable]) -> Callable[..., NodeTable]:
     """Check what a reader from outside returns; the readers of this room check more, and give locations."""
 
     @wraps(read)
     def checked(path: str | PathLike[str], **options: Any) -> NodeTable:
-        table = read(path, **options)
+        with reading(path, name, _UNPACK if is_compressed(path) else _CORRECT):
+            table = read(path, **options)
         names = as_names(table.names, "names", len(table.names))
         check_names(names)
         return replace(table, names=names.tolist(), parent=as_positions(table.parent))
@@ -118,6 +121,7 @@ def format_of(path: str | PathLike[str], format: str | None = None) -> TreeForma
             return known
     if is_folder:
         require_file(path)  # raises an error: a folder is not a file
+    refuse_spreadsheet(path)
     if suffix in _COMPRESSED:
         raise FileError(f"{shown} is compressed. Unpack it first, and name the tree that was in it.")
     raise FileError(

@@ -1,0 +1,71 @@
+"""What `--help` says: examples that fit on a line and run as they are printed."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import hedgerow as hr
+from hedgerow import cli
+from tests.cli.test_evaluate import hedgerow
+from tests.make_scores import save_npz, save_table
+from tests.score_files.simulated import DATA
+
+if TYPE_CHECKING:
+    import pytest
+
+NEEDS = {
+    "train": "time",
+    "study": "time",
+    "runs/": "a training run",
+    "--workers": "processes",
+    "taxdump": "a taxdump, read in tests of its own",
+}
+"""What examples need that are not run here."""
+
+
+def examples() -> list[str]:
+    """Return the examples of all verbs."""
+    texts = [str(command.epilog) for command in cli.app.registered_commands]
+    return [line for text in texts for line in text.split("\n\n") if line.startswith("hedgerow ")]
+
+
+def test_every_verb_has_examples_that_fit_on_a_line() -> None:
+    verbs = {getattr(command.callback, "__name__", "") for command in cli.app.registered_commands}
+    assert {line.split()[1] for line in examples()} == verbs
+    assert [line for line in examples() if len(line) > 78] == []  # two more are a margin
+
+
+def test_examples_run_as_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("sintax.txt", "lineages.csv", "labels.csv"):
+        shutil.copy(DATA / name, name)
+    h = hr.Hierarchy.read("lineages.csv", "lineages")
+    h.write("tree.csv")
+    h.write("tree.json")
+    random = np.random.default_rng(0)
+    leaves = h.names[h.leaves].tolist()
+    for folder in ("scores", "held", "photos"):
+        Path(folder).mkdir()
+    for place in ("a", "b", "c", "new", "held", "scores", "model", "part-1", "scores/1", "scores/2", "held/1"):
+        p = random.dirichlet(np.full(len(leaves), 0.1), 40)
+        labels = [leaves[place] for place in p.argmax(axis=1)]
+        save_npz(Path(f"{place}.npz"), classes=leaves, probabilities=p, labels=labels)
+        for suffix in ("csv", "parquet"):
+            save_table(Path(f"{place}.{suffix}"), p, leaves, label=labels)
+    Path("Taxon.tsv").write_text(
+        "taxonID\tparentNameUsageID\tscientificName\ttaxonRank\n1\t\tMammalia\tclass\n2\t1\tFelidae\tfamily\n"
+        "3\t2\tPuma concolor\tspecies\n4\t2\tLynx lynx\tspecies\n"
+    )
+    Path("hs.csv").write_text("code\n010121\n010129\n020110\n")
+    hedgerow(capsys, "evaluate", "b.npz", "--tree", "tree.csv", "-o", "results/model-b")
+    here = [line for line in examples() if not any(need in line for need in NEEDS)]
+    order = ("doctor", "tree", "evaluate", "merge", "compare", "select", "predict", "report")
+    for line in sorted(here, key=lambda line: order.index(line.split()[1])):
+        hedgerow(capsys, *shlex.split(line)[1:])
