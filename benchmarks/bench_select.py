@@ -18,7 +18,8 @@ from tests.choose.populations import population
 
 import hedgerow as hr
 from hedgerow.choose.examples import Examples
-from hedgerow.choose.select import Order, choose
+from hedgerow.choose.order import Order
+from hedgerow.choose.select import choose
 
 LEVELS = (0.55, 0.8, 0.9, 0.95, 0.99)
 TIMED = ((("correct", 0.95), "conformal"), (("correct", 0.95), "pac"), (("recall", 0.3), "conformal"))

@@ -9,7 +9,8 @@ import numpy as np
 
 import hedgerow as hr
 from hedgerow.choose.examples import Examples, Wanted, gather
-from hedgerow.choose.select import Order, choose
+from hedgerow.choose.order import Order
+from hedgerow.choose.select import choose
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

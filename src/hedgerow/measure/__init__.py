@@ -8,7 +8,7 @@ likelihoods and labels into figures. The next room is `choose`.
 from hedgerow.measure import metrics
 from hedgerow.measure.binned_evaluation import BinnedEvaluation
 from hedgerow.measure.bootstrap import Difference, Interval
-from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, Measures, operating_curve
+from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, Measures, name_of_metric, operating_curve
 from hedgerow.measure.calibration import Reliability, calibration_error
 from hedgerow.measure.comparison import SystemComparison, compare, side_by_side
 from hedgerow.measure.curve import OperatingCurve, intercept
@@ -52,6 +52,7 @@ __all__ = [
     "measured",
     "metrics",
     "mistakes",
+    "name_of_metric",
     "natural",
     "operating_curve",
     "read_or_evaluate",

@@ -7,6 +7,7 @@ file, counted from 0, and the class. The next room is `infer`.
 
 from hedgerow.score_files.chained import ChainedScores
 from hedgerow.score_files.class_columns import ColumnFit, ColumnKind
+from hedgerow.score_files.derived import DerivedScores, TemperedScores
 from hedgerow.score_files.formats import FORMATS, WIDE, ScoreFormat, find_format
 from hedgerow.score_files.labels import read_labels
 from hedgerow.score_files.layouts import LAYOUTS, check_layout
@@ -15,7 +16,6 @@ from hedgerow.score_files.progress import Progress, silent
 from hedgerow.score_files.score_file import ScoreFile, Scores, open_reader, open_scores
 from hedgerow.score_files.score_tables import ColumnNames, check_clash
 from hedgerow.score_files.source import Block
-from hedgerow.score_files.tempered import TemperedScores
 
 __all__ = [
     "FORMATS",
@@ -26,6 +26,7 @@ __all__ = [
     "ColumnFit",
     "ColumnKind",
     "ColumnNames",
+    "DerivedScores",
     "Progress",
     "ScoreFile",
     "ScoreFormat",
