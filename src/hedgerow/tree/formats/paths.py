@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from hedgerow.errors import FileError, ParameterError, argument
 from hedgerow.files import atomic_write, is_path, read_text
 from hedgerow.tree.formats.forest import Forest
-from hedgerow.tree.formats.problems import Origin, Problem, check_root, no_edges, refuse
+from hedgerow.tree.formats.problems import Origin, Problem, no_edges, refuse
+from hedgerow.tree.names import check_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

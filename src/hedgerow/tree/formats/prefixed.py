@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from hedgerow.errors import argument
 from hedgerow.files import is_path, read_text
 from hedgerow.tree.formats.forest import Forest
-from hedgerow.tree.formats.problems import Origin, Problem, check_root
+from hedgerow.tree.formats.problems import Origin, Problem
+from hedgerow.tree.names import check_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

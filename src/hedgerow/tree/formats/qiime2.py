@@ -9,7 +9,8 @@ from hedgerow.errors import FileError, argument, some
 from hedgerow.files import read_text
 from hedgerow.tree.formats.forest import Forest
 from hedgerow.tree.formats.prefixed import add_prefixed, has_prefix
-from hedgerow.tree.formats.problems import Origin, Problem, check_root
+from hedgerow.tree.formats.problems import Origin, Problem
+from hedgerow.tree.names import check_root
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from hedgerow.files import read_text
 from hedgerow.tree.formats.forest import TOP, Forest
-from hedgerow.tree.formats.problems import Origin, Problem, check_root
+from hedgerow.tree.formats.problems import Origin, Problem
+from hedgerow.tree.names import check_root
 
 if TYPE_CHECKING:
     from os import PathLike
