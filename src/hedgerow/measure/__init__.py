@@ -13,8 +13,9 @@ from hedgerow.measure.calibration import Reliability, calibration_error
 from hedgerow.measure.comparison import SystemComparison, compare, side_by_side
 from hedgerow.measure.curve import OperatingCurve, intercept
 from hedgerow.measure.evaluation import Answers, Evaluation, Measured
-from hedgerow.measure.evaluation_builder import EvaluationBuilder, evaluate, example_blocks, measured
+from hedgerow.measure.evaluation_builder import EvaluationBuilder, evaluate, measured
 from hedgerow.measure.events import Events
+from hedgerow.measure.examples import example_blocks
 from hedgerow.measure.folder import MEMBERS, read_or_evaluate, try_evaluation_folder
 from hedgerow.measure.metrics import BelowLabel, Comparison, Metric
 from hedgerow.measure.parts import natural

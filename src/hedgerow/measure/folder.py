@@ -32,6 +32,7 @@ from hedgerow.measure.curve import OperatingCurve
 from hedgerow.measure.evaluation import Answers, Evaluation
 from hedgerow.measure.evaluation_builder import evaluate
 from hedgerow.measure.events import Events
+from hedgerow.measure.packed_texts import packed, unpacked
 from hedgerow.score_files import Progress, open_scores, silent
 from hedgerow.tree import Hierarchy
 
@@ -271,9 +272,7 @@ def _save_examples(evaluation: Evaluation, path: Path) -> None:
             arrays[key] = values.astype(str)
     for key in _LONG:
         if (values := getattr(answers, key)) is not None:
-            encoded = [value.encode("utf-8", "surrogatepass") for value in values.tolist()]
-            arrays[f"{key}_utf8"] = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-            arrays[f"{key}_end"] = np.cumsum([len(value) for value in encoded], dtype=np.int64)
+            arrays |= packed(key, values)
     with atomic_write(path, "wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
@@ -306,7 +305,7 @@ def _answers(arrays: dict[str, NDArray[Any]], nodes: int) -> Answers:
         raise ValueError("the answers of a rule are missing")
     texts: dict[str, Names | None] = {key: arrays[key].astype(object) if key in arrays else None for key in _SHORT}
     for key in _LONG:
-        texts[key] = _decoded(arrays[f"{key}_utf8"], arrays[f"{key}_end"]) if f"{key}_end" in arrays else None
+        texts[key] = _decoded(key, arrays) if f"{key}_end" in arrays else None
     if any(each is not None and each.shape != examples for each in texts.values()):
         raise ValueError("its ids, groups or texts are not as many as its examples")
     return Answers(predictions, confidence, **texts)
@@ -331,13 +330,8 @@ def _numbers(array: NDArray[Any]) -> NDArray[np.float64]:
     return array
 
 
-def _decoded(data: NDArray[np.uint8], end: NDArray[np.int64]) -> Names:
-    joined, ends = data.tobytes(), end.tolist()
-    if end.ndim != 1 or end.dtype != np.int64 or any(a > b for a, b in pairwise([0, *ends, len(joined)])):
+def _decoded(key: str, arrays: dict[str, NDArray[Any]]) -> Names:
+    end, size = arrays[f"{key}_end"], arrays[f"{key}_utf8"].nbytes
+    if end.ndim != 1 or end.dtype != np.int64 or any(a > b for a, b in pairwise([0, *end.tolist(), size])):
         raise ValueError("its texts are not one after another")
-    values = np.empty(len(ends), dtype=object)
-    values[:] = [
-        joined[first:last].decode("utf-8", "surrogatepass")
-        for first, last in zip([0, *ends[:-1]], ends, strict=True)
-    ]
-    return values
+    return unpacked(key, arrays)
