@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.choose.families import Family, SingleChild, candidates_of, events_of
+from hedgerow.choose.families import Family, events_of
 from hedgerow.choose.point import clades
 from hedgerow.choose.ranks import largest_wrong
 from hedgerow.errors import ParameterError, ScoreError, argument
+from hedgerow.infer import Candidates
 from hedgerow.measure import Events, Ranks, example_blocks
 from hedgerow.score_files import Progress, silent
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from hedgerow.likelihood import Scale
     from hedgerow.measure import BelowLabel
     from hedgerow.score_files import Block
-    from hedgerow.tree import Hierarchy, Indices, InformationKind
+    from hedgerow.tree import Hierarchy, Indices, InformationKind, SingleChild
 
     Texts = NDArray[np.object_]
 
@@ -113,7 +114,7 @@ def _of_block(block: Block, wanted: Wanted, nodes: Mapping[tuple[str, BelowLabel
     if block.labels is None:
         raise ScoreError("Choosing a point needs labels; these blocks have none.")
     q, labels = block.likelihoods, block.labels
-    candidates = candidates_of(q.hierarchy, wanted.information, wanted.single_child)
+    candidates = Candidates.of(q.hierarchy, wanted.information, wanted.single_child)
     events = None if wanted.family is None else events_of(wanted.family, q, labels, candidates)
     wrong = {key: largest_wrong(q, labels, nodes[key], key[1], candidates) for key in wanted.ranks}
     names = None if wanted.clade_depth is None else clades(q, wanted.clade_depth)

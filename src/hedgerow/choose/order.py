@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.choose.examples import Wanted
-from hedgerow.choose.families import Family, SingleChild, check_family
+from hedgerow.choose.families import Family, check_family
 from hedgerow.choose.guarantees import Guarantee, Promise, exactly
 from hedgerow.errors import ParameterError, argument, no_such, some
 from hedgerow.measure import BelowLabel, Measures, Metric, Ranks, metrics, name_of_metric
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.choose.point import By
-    from hedgerow.tree import Hierarchy, InformationKind
+    from hedgerow.tree import Hierarchy, InformationKind, SingleChild
 
 _BINARY = (metrics.correct, metrics.exact, metrics.strictly_exact, metrics.non_root)
 """Metrics that are 0 or 1 for every example."""

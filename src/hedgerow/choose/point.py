@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 import numpy as np
 
 from hedgerow.choose import ranks
-from hedgerow.choose.families import Family, SingleChild, candidates_of, events_of, map_dense_rows
+from hedgerow.choose.families import Family, events_of, map_dense_rows
 from hedgerow.choose.point_file import AGAIN, checked_fields, content_of, read_content
 from hedgerow.errors import ParameterError, argument, some
 from hedgerow.files import atomic_write
+from hedgerow.infer import Candidates
 from hedgerow.likelihood import AnyLikelihoods, Likelihoods
 from hedgerow.measure import Ranks
 
@@ -25,10 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.choose.guarantees import Guarantee
-    from hedgerow.infer import Candidates
     from hedgerow.likelihood import Scale
     from hedgerow.measure import BelowLabel
-    from hedgerow.tree import Hierarchy, Indices
+    from hedgerow.tree import Hierarchy, Indices, SingleChild
 
 By = Literal["all", "group", "clade", "rank"]
 """What there is a threshold for."""
@@ -154,7 +154,7 @@ class OperatingPoint:
         return ranks.answer(q, lowest, self._candidates(q))
 
     def _candidates(self, q: AnyLikelihoods) -> Candidates:
-        return candidates_of(q.hierarchy, self.information, self.single_child)
+        return Candidates.of(q.hierarchy, self.information, self.single_child)
 
     def _threshold_of_each(self, q: AnyLikelihoods, groups: ArrayLike | None) -> NDArray[np.float64]:
         if groups is not None and self.by != "group":

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from hedgerow.choose.examples import Examples
-    from hedgerow.choose.families import Family, SingleChild
+    from hedgerow.choose.families import Family
     from hedgerow.choose.guarantees import Guarantee
     from hedgerow.likelihood import Scale
     from hedgerow.measure import BelowLabel
-    from hedgerow.tree import InformationKind
+    from hedgerow.tree import InformationKind, SingleChild
 
 
 def select(

@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from hedgerow.infer.expected_cost import Cost, Over
-    from hedgerow.infer.pareto import SingleChild
     from hedgerow.infer.rules import Given, Specificity
     from hedgerow.infer.sparse import Rows
     from hedgerow.likelihood import Scale
-    from hedgerow.tree import Hierarchy, Indices
+    from hedgerow.tree import Hierarchy, Indices, SingleChild
 
 _LARGEST_LAMBDA = 2.0**64  # compared with this, the information of any node is less than rounding
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -31,10 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.arrays import Tiers
-    from hedgerow.tree import Hierarchy, Indices, InformationKind
-
-SingleChild = Literal["skip", "answer"]
-"""Whether nodes with one child are answers of their own."""
+    from hedgerow.tree import Hierarchy, Indices, InformationKind, SingleChild
 
 
 @final

@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.infer.pareto import SingleChild
     from hedgerow.likelihood import Scale
-    from hedgerow.tree import Hierarchy, InformationKind
+    from hedgerow.tree import Hierarchy, InformationKind, SingleChild
 
     Specificity = InformationKind | ArrayLike | Candidates
     Given = Likelihoods | SparseLikelihoods
