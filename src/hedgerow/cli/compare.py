@@ -15,9 +15,6 @@ from hedgerow.cli.options import (
     InformationOfFilesOption,
     JsonOption,
     RulesOption,
-    ScoreReading,
-    TreeReading,
-    grouped_options,
 )
 from hedgerow.cli.outputs import Output, bar, check_outputs, drawing, write_json
 from hedgerow.cli.parts import (
@@ -30,6 +27,7 @@ from hedgerow.cli.parts import (
     name_of_parts,
     parts_bar,
 )
+from hedgerow.cli.reading import ScoreReading, TreeReading, grouped_options
 from hedgerow.cli.scores import any_evaluation
 from hedgerow.errors import ParameterError
 from hedgerow.files import is_pattern

@@ -21,12 +21,8 @@ from hedgerow.cli.options import (
     JsonOption,
     PartsArgument,
     RulesOption,
-    ScoreReading,
     TemperatureOption,
-    TreeFile,
     TreeOption,
-    TreeReading,
-    grouped_options,
 )
 from hedgerow.cli.outputs import Output, bar, check_outputs, check_page, command_line, drawing, write_json
 from hedgerow.cli.parts import (
@@ -41,6 +37,7 @@ from hedgerow.cli.parts import (
     name_of_parts,
     parts_bar,
 )
+from hedgerow.cli.reading import ScoreReading, TreeFile, TreeReading, grouped_options
 from hedgerow.cli.scores import name_of, named_file, open_any_scores, with_temperature
 from hedgerow.errors import ParameterError
 

@@ -15,12 +15,8 @@ from hedgerow.cli.options import (
     InformationOption,
     JsonOption,
     PartsArgument,
-    ScoreReading,
     TemperatureOption,
-    TreeFile,
     TreeOption,
-    TreeReading,
-    grouped_options,
 )
 from hedgerow.cli.outputs import Output, bar, check_outputs, write_json
 from hedgerow.cli.parts import (
@@ -34,6 +30,7 @@ from hedgerow.cli.parts import (
     local,
     parts_bar,
 )
+from hedgerow.cli.reading import ScoreReading, TreeFile, TreeReading, grouped_options
 from hedgerow.cli.scores import named_file, open_any_scores, usual_single_child, with_temperature
 from hedgerow.errors import ParameterError
 

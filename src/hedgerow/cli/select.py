@@ -19,14 +19,12 @@ from hedgerow.cli.options import (
     InformationOption,
     JsonOption,
     PartsArgument,
-    ScoreReading,
     TemperatureOption,
     TreeOption,
-    TreeReading,
-    grouped_options,
 )
 from hedgerow.cli.outputs import Output, bar, check_outputs, write_json
 from hedgerow.cli.parts import check_parts, is_many, local
+from hedgerow.cli.reading import ScoreReading, TreeReading, grouped_options
 from hedgerow.cli.scores import is_run, named_file, open_any_scores, with_temperature
 from hedgerow.errors import ParameterError
 from hedgerow.files import is_remote, stem
