@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +13,7 @@ from hedgerow.choose import ranks
 from hedgerow.choose.families import Family, events_of, map_dense_rows
 from hedgerow.choose.point_file import AGAIN, checked_fields, content_of, read_content
 from hedgerow.errors import ParameterError, argument, some
-from hedgerow.files import atomic_write
+from hedgerow.files import write_json
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import AnyLikelihoods, Likelihoods
 from hedgerow.measure import Ranks
@@ -216,9 +215,7 @@ class OperatingPoint:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the point to a JSON file; see `load`."""
-        with atomic_write(path) as file:
-            json.dump(self.to_dict(), file, ensure_ascii=False, indent=1)
-            file.write("\n")
+        write_json(path, self.to_dict(), indent=1)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> OperatingPoint:

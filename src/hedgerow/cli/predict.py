@@ -18,7 +18,7 @@ from hedgerow.cli.options import (
     TemperatureOption,
     TreeOption,
 )
-from hedgerow.cli.outputs import Output, bar, check_outputs, write_json
+from hedgerow.cli.outputs import Output, bar, check_outputs
 from hedgerow.cli.parts import (
     SchedulerOption,
     WorkersOption,
@@ -33,6 +33,7 @@ from hedgerow.cli.parts import (
 from hedgerow.cli.reading import ScoreReading, TreeFile, TreeReading, grouped_options
 from hedgerow.cli.scores import named_file, open_any_scores, usual_single_child, with_temperature
 from hedgerow.errors import ParameterError
+from hedgerow.files import write_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable

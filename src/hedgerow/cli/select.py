@@ -22,12 +22,12 @@ from hedgerow.cli.options import (
     TemperatureOption,
     TreeOption,
 )
-from hedgerow.cli.outputs import Output, bar, check_outputs, write_json
+from hedgerow.cli.outputs import Output, bar, check_outputs
 from hedgerow.cli.parts import check_parts, is_many, local
 from hedgerow.cli.reading import ScoreReading, TreeReading, grouped_options
 from hedgerow.cli.scores import is_run, named_file, open_any_scores, with_temperature
 from hedgerow.errors import ParameterError
-from hedgerow.files import is_remote, stem
+from hedgerow.files import is_remote, stem, write_json
 
 if TYPE_CHECKING:
     from hedgerow.score_files import Scores

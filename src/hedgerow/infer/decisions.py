@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from hedgerow.infer.expected_cost import Cost, Over
-    from hedgerow.infer.rules import Given, Specificity
+    from hedgerow.infer.rules import Specificity
     from hedgerow.infer.sparse import Rows
-    from hedgerow.likelihood import Scale
+    from hedgerow.likelihood import AnyLikelihoods, Scale
     from hedgerow.tree import Hierarchy, Indices, SingleChild
 
 _LARGEST_LAMBDA = 2.0**64  # compared with this, the information of any node is less than rounding
@@ -84,7 +84,7 @@ def fit_lambda(
     >>> h.names[infer.expected_information(h, q, fitted.lam)].tolist()
     ['pet', 'cat']
     """
-    given: Given = Likelihoods.of(hierarchy, q, scale)
+    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
     known = hierarchy.nodes(as_numpy(labels), classes)
     if known.shape != (len(given),) or len(given) == 0:
         raise ScoreError(
@@ -145,7 +145,7 @@ def most_likely_exclusive(
     >>> h.names[infer.most_likely_exclusive(h, [[1, 0.7, 0.1, 0.2, 0.3]])].tolist()
     ['pet']
     """
-    given: Given = Likelihoods.of(hierarchy, q, scale)
+    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
     candidates = Candidates.of(hierarchy, information, single_child)
     if isinstance(given, SparseLikelihoods):
         return sparse.by_rows(given, candidates, sparse.most_likely_exclusive, probabilities=True)
@@ -204,7 +204,7 @@ def risk_minimising(
     >>> h.names[infer.risk_minimising(h, q, metrics.edge_distance, over="leaves")].tolist()
     ['wolf']
     """
-    given: Given = Likelihoods.of(hierarchy, q, scale)
+    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
     candidates = Candidates.of(hierarchy, information, single_child)
     if isinstance(given, SparseLikelihoods) and isinstance(cost, str):
         return sparse.by_rows(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from hedgerow.infer import Rule, SingleChild
-    from hedgerow.likelihood import Scale, SparseLikelihoods
+    from hedgerow.likelihood import AnyLikelihoods, Scale
     from hedgerow.measure.metrics import BelowLabel
     from hedgerow.score_files import Progress
     from hedgerow.tree import Hierarchy, InformationKind, Names
@@ -246,7 +246,7 @@ class EvaluationBuilder:
 
         return load_evaluation(path, rules)
 
-    def _answers(self, q: Likelihoods | SparseLikelihoods, curve: CurveBuilder) -> Answers:
+    def _answers(self, q: AnyLikelihoods, curve: CurveBuilder) -> Answers:
         predictions, confidence = {}, {}
         for name, rule in self.rules.items():
             nodes = rule(self.hierarchy, q, curve.candidates)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.infer import Candidates
-    from hedgerow.likelihood import Likelihoods, Scale, SparseLikelihoods
+    from hedgerow.likelihood import AnyLikelihoods, Scale
     from hedgerow.tree import Indices
 
 _SORTED_AT_ONCE = 1 << 18  # about how many events are sorted at once
@@ -46,7 +46,7 @@ class Events:
     """The threshold below which each event has happened."""
 
     @classmethod
-    def of(cls, q: Likelihoods | SparseLikelihoods, labels: Indices, candidates: Candidates) -> Events:
+    def of(cls, q: AnyLikelihoods, labels: Indices, candidates: Candidates) -> Events:
         """Find the events of a batch of likelihoods and labels, which are node indices."""
         if labels.shape != (len(q),):
             raise ScoreError(
