@@ -137,7 +137,7 @@ def _by_rank(order: Order, examples: Examples) -> tuple[dict[str, float], list[s
     ranks = Ranks.of(order.hierarchy)
     for rank, share in order.overclassification.items():
         labels = examples.labels
-        unknown = np.flatnonzero((ranks.at(rank)[labels] < 0) & ranks.below(rank)[labels])
+        unknown = np.flatnonzero((ranks.at(rank)[labels] < 0) & ranks.above(rank)[labels])
         if not len(unknown):
             raise ScoreError(
                 f"No example belongs to an unknown {rank}: none has a label above that rank. Give examples of "
