@@ -84,7 +84,7 @@ def time_beside_sorting(examples: int) -> None:
     order = Order.of(h, target=("correct", 0.95))
     from hedgerow.choose.examples import gather
 
-    pool = gather(h, part.q, h.names[part.labels], order.wanted)
+    pool = gather(order, part.q, h.names[part.labels])
     assert pool.events is not None
     times = examples // len(pool)
     events = type(pool.events).join([pool.events] * times)

@@ -123,16 +123,8 @@ def explain(
     hierarchy = getattr(scores, "hierarchy", point.hierarchy)
     point.check_tree(hierarchy)
     order = _order(point, hierarchy)
-    examples = gather(
-        hierarchy,
-        scores,
-        labels,
-        order.wanted,
-        classes=classes,
-        groups=groups,
-        clusters=clusters,
-        scale=point.scale,
-    )
+    about: dict[str, Any] = {"classes": classes, "groups": groups, "clusters": clusters}
+    examples = gather(order, scores, labels, **about, scale=point.scale)
     answers = answers_of(point, examples)
     if answers is None:
         answers = predictions(point, example_blocks(hierarchy, scores, labels, classes, None, point.scale))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.choose.examples import Wanted
 from hedgerow.choose.families import Family, check_family
 from hedgerow.choose.guarantees import Guarantee, Promise, exactly
 from hedgerow.errors import ParameterError, argument, no_such, some
@@ -79,6 +78,11 @@ class Target:
         low, high = map(exactly, self.bounds)
         level = high - loss * (high - low) if self.higher_is_better else low + loss * (high - low)
         return replace(self, level=level)
+
+    def mean_at(self, loss: float) -> float:
+        """Return the mean of the metric at a mean loss."""
+        low, high = self.bounds
+        return high - loss * (high - low) if self.higher_is_better else low + loss * (high - low)
 
     def losses(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the loss of each value of the metric, from 0 to 1."""
@@ -172,12 +176,11 @@ class Order:
         return "clade" if self.clade_depth is not None else "group" if self.by_group else "all"
 
     @property
-    def wanted(self) -> Wanted:
-        """What must be known of the examples."""
+    def ranks(self) -> tuple[tuple[str, BelowLabel], ...]:
+        """The ranks that get a threshold, and how answers below a label count there; none with a target."""
         ranks: list[tuple[str, BelowLabel]] = [(rank, self.below_label) for rank in self.per_rank]
         ranks += [(rank, "wrong") for rank in self.overclassification]
-        family = None if ranks else self.rule
-        return Wanted(family, tuple(dict.fromkeys(ranks)), self.information, self.single_child, self.clade_depth)
+        return tuple(dict.fromkeys(ranks))
 
     @property
     def from_root(self) -> bool:

@@ -159,7 +159,7 @@ class OperatingPoint:
         if groups is not None and self.by != "group":
             raise ParameterError("This point does not depend on groups: leave them out.")
         if self.by == "clade":
-            return self.thresholds_of(clades(q, self.clade_depth or 1), len(q))
+            return self.thresholds_of(clades_of(q, self.clade_depth or 1), len(q))
         if self.by == "group" and groups is None:
             raise ParameterError(
                 f"This point has a threshold for each group ({some(self.thresholds)}), so it needs to know the "
@@ -250,7 +250,7 @@ def _point(content: Any, shown: str) -> OperatingPoint:
     return OperatingPoint(**checked_fields(content, shown))
 
 
-def clades(q: AnyLikelihoods, depth: int) -> NDArray[np.object_]:
+def clades_of(q: AnyLikelihoods, depth: int) -> NDArray[np.object_]:
     """Return the name of the clade of each example: the node above its most likely leaf at a depth."""
     hierarchy = q.hierarchy
     above = np.arange(len(hierarchy))

@@ -137,10 +137,9 @@ def select(
         by_group=groups is not None and groups is not False,
     )
     examples = gather(
-        hierarchy,
+        order,
         scores,
         labels,
-        order.wanted,
         classes=classes,
         groups=groups,
         clusters=clusters,

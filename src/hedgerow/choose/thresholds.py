@@ -115,10 +115,11 @@ def _threshold(order: Order, target: Target, steps: Steps, clusters: Clusters, t
             return steps.within(budget), ""
         return steps.first_above(budget), ""
     except AffordsNothing as nothing:
-        reached = target.at_loss(nothing.loss / clusters.number)
-        why = "" if reached.alpha > target.alpha else ", which leaves too little room for chance"
+        reached = target.mean_at(float(nothing.loss) / clusters.number)
+        short = (reached < float(target.level)) == target.higher_is_better
+        why = "" if short else ", which leaves too little room for chance"
         raise CannotPromiseError(
-            f"{target} cannot be promised{there}: the most specific answers reach {float(reached.level):.4g} on "
+            f"{target} cannot be promised{there}: the most specific answers reach {reached:.4g} on "
             f"these {clusters.unit}s{why}. Promise less, or collect more examples."
         ) from None
 
@@ -129,7 +130,7 @@ def _threshold(order: Order, target: Target, steps: Steps, clusters: Clusters, t
 def _by_rank(order: Order, examples: Examples) -> tuple[dict[str, float], list[str]]:
     thresholds: dict[str, float] = {}
     notes: list[str] = []
-    delta = order.delta / len(order.wanted.ranks)  # all ranks together keep their promises with confidence 1 - δ
+    delta = order.delta / len(order.ranks)  # all ranks together keep their promises with confidence 1 - δ
     for rank, level in order.per_rank.items():
         promise = Promise(order.guarantee, 1 - level, delta)
         thresholds[rank], found = _rank_threshold(promise, examples, rank, order.below_label, slice(None))

@@ -174,7 +174,7 @@ def select(
         single_child=opened.single_child,
     )
     wanted: dict[str, Any] = {"groups": groups, "clusters": clusters or None}
-    examples = choose.gather(opened.hierarchy, opened, None, order.wanted, **wanted, progress=bar)
+    examples = choose.gather(order, opened, None, **wanted, progress=bar)
     point = choose.choose(order, examples)
     answers = choose.answers_of(point, examples)
     if answers is None:
