@@ -110,6 +110,10 @@ class StudyPlan:
             for seed in range(first, first + self.seeds)
         ]
 
+    def cells_of_methods(self, task: str, **options: Any) -> list[Cell]:
+        """Return the cells of every method and seed."""
+        return [cell for method in self.methods for cell in self.cells(task, method, **options)]
+
     def covering(self, records: Records) -> StudyPlan:
         """Return the plan extended to methods and seeds that have records of the same data and recipe.
 
