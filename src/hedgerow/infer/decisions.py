@@ -15,6 +15,8 @@ from hedgerow.infer.rules import by_rows, first
 from hedgerow.likelihood import BOTTOM, Likelihoods, SparseLikelihoods, to_probability
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike
 
     from hedgerow.infer.expected_cost import Cost, Over
@@ -111,8 +113,11 @@ def fit_lambda(
         first = best[np.diff(example[best], prepend=-1) > 0]
         return float((np.count_nonzero(right[first]) + unanswered) / len(count))
 
-    if len(start) == 0:
-        return FittedLambda(0.0, 1.0)
+    return _bisected(achieved, accuracy) if len(start) else FittedLambda(0.0, 1.0)
+
+
+def _bisected(achieved: Callable[[float], float], accuracy: float) -> FittedLambda:
+    """Return a λ that achieves the accuracy, just above one that does not."""
     low, high = 0.0, 0.0
     while (reached := achieved(high)) < accuracy:
         if high >= _LARGEST_LAMBDA:
