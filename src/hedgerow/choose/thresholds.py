@@ -36,15 +36,15 @@ def thresholds_of(order: Order, examples: Examples) -> tuple[dict[str, float], l
     if names is None:
         everyone = slice(None)
         clusters = _clusters(examples, everyone)
-        tau, note = _threshold(order, order.target, steps(everyone, clusters), clusters, "")
-        return {"": tau}, [note] if note else []
+        tau, notes = _threshold(order, order.target, steps(everyone, clusters), clusters, "")
+        return {"": tau}, notes
     thresholds, small = {}, []
     for name in sorted(set(names.tolist())):
         rows = np.flatnonzero(names == name)
         clusters = _clusters(examples, rows)
         there = f" in the {order.by} {name!r}"
-        thresholds[name], note = _threshold(order, order.target, steps(rows, clusters), clusters, there)
-        small += [name] if note else []
+        thresholds[name], notes = _threshold(order, order.target, steps(rows, clusters), clusters, there)
+        small += [name] if notes else []
     if not small:
         return thresholds, []
     needed = _promise(order, order.target, _clusters(examples, slice(None))).needed
@@ -94,7 +94,9 @@ def _promise(order: Order, target: Target, clusters: Clusters) -> Promise:
     return Promise(order.guarantee, target.alpha, order.delta, target.is_binary and clusters.are_single)
 
 
-def _threshold(order: Order, target: Target, steps: Steps, clusters: Clusters, there: str) -> tuple[float, str]:
+def _threshold(
+    order: Order, target: Target, steps: Steps, clusters: Clusters, there: str
+) -> tuple[float, list[str]]:
     """Return a threshold, and a note if it is that of the root because there are too few examples."""
     promise = _promise(order, target, clusters)
     budget = promise.budget(clusters.number)
@@ -104,16 +106,16 @@ def _threshold(order: Order, target: Target, steps: Steps, clusters: Clusters, t
             f"{there}: at least {promise.needed:,} are needed"
         )
         if order.from_root:
-            return np.inf, f"{said}. Until then, the answer is always the root."
+            return np.inf, [f"{said}. Until then, the answer is always the root."]
         raise CannotPromiseError(
             f"{said}, and the root does not keep this promise either. Collect more, or promise less."
         )
     try:
         if order.guarantee == "empirical":
-            return steps.last_within(budget), ""
+            return steps.last_within(budget), []
         if order.guarantee == "conformal" or target.is_binary:
-            return steps.within(budget), ""
-        return steps.first_above(budget), ""
+            return steps.within(budget), []
+        return steps.first_above(budget), []
     except AffordsNothing as nothing:
         reached = target.mean_at(float(nothing.loss) / clusters.number)
         short = (reached < float(target.level)) == target.higher_is_better

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +34,5 @@ def unpacked(key: str, arrays: Mapping[str, NDArray[Any]]) -> Names:
     """Return the texts that `packed` made arrays of."""
     data, ends = arrays[f"{key}_utf8"].tobytes(), arrays[f"{key}_end"].tolist()
     values = np.empty(len(ends), dtype=object)
-    starts = [0, *ends[:-1]]
-    values[:] = [data[i:j].decode("utf-8", "surrogatepass") for i, j in zip(starts, ends, strict=True)]
+    values[:] = [data[i:j].decode("utf-8", "surrogatepass") for i, j in pairwise([0, *ends])]
     return values

@@ -6,11 +6,11 @@ file, counted from 0, and the class. The next room is `infer`.
 """
 
 from hedgerow.score_files.chained import ChainedScores
-from hedgerow.score_files.class_columns import ColumnFit
+from hedgerow.score_files.class_columns import ColumnFit, ColumnKind
 from hedgerow.score_files.derived import DerivedScores, TemperedScores
 from hedgerow.score_files.formats import FORMATS, WIDE, ScoreFormat, find_format
 from hedgerow.score_files.labels import read_labels
-from hedgerow.score_files.layouts import check_layout
+from hedgerow.score_files.layouts import LAYOUTS, check_layout
 from hedgerow.score_files.predictions import Written, prediction_writer, write_predictions
 from hedgerow.score_files.progress import Progress, silent
 from hedgerow.score_files.score_file import ScoreFile, Scores, open_reader, open_scores
@@ -19,10 +19,12 @@ from hedgerow.score_files.source import Block
 
 __all__ = [
     "FORMATS",
+    "LAYOUTS",
     "WIDE",
     "Block",
     "ChainedScores",
     "ColumnFit",
+    "ColumnKind",
     "ColumnNames",
     "DerivedScores",
     "Progress",
