@@ -323,3 +323,4 @@ def test_for_a_metric_of_which_less_is_better_the_stricter_level_is_the_lower_on
     assert found.stricter is not None
     assert found.looser is not None
     assert found.stricter.level < 3 < found.looser.level
+    assert point.promise == "edge_distance <= 3"

@@ -16,7 +16,7 @@ from hedgerow.errors import ParameterError, argument, some
 from hedgerow.files import write_json
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import AnyLikelihoods, Likelihoods
-from hedgerow.measure import Ranks
+from hedgerow.measure import Ranks, metrics
 
 if TYPE_CHECKING:
     import os
@@ -96,7 +96,9 @@ class OperatingPoint:
     @property
     def promise(self) -> str:
         """What is promised, in a few words: "correct >= 0.95"."""
-        said = [f"{name} >= {level:g}" for name, level in self.target.items()]
+        costs = {name for name, metric in metrics.METRICS.items() if not metric.higher_is_better}
+        signs = {name: "<=" if name in costs and self.by != "rank" else ">=" for name in self.target}
+        said = [f"{name} {signs[name]} {level:g}" for name, level in self.target.items()]
         said += [f"{rank} given to unknown taxa <= {level:g}" for rank, level in self.overclassification.items()]
         return ", ".join(said)
 
