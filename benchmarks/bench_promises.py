@@ -19,7 +19,7 @@ from tests.choose.populations import Draws, population
 
 from hedgerow.choose.guarantees import Promise
 from hedgerow.choose.losses import Clusters
-from hedgerow.choose.select import losses_of
+from hedgerow.choose.thresholds import losses_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,11 +50,13 @@ def simulate(case: tuple[dict[str, Any], dict[str, Any], int, bool, bool], draws
     random = np.random.default_rng(0)
     # What `select` does, without making a point each time.
     steps = losses_of(world.order, world.pool)
-    order = world.order
+    order, target = world.order, world.order.target
+    assert target is not None
+    alpha = target.alpha
 
     @cache
     def budget(units: int, binary: bool) -> Any:
-        return Promise(order.guarantee, order.alpha, order.delta, binary).budget(units)  # type: ignore[arg-type]
+        return Promise(order.guarantee, alpha, order.delta, binary).budget(units)
 
     found = np.empty(draws)
     for i in range(draws):

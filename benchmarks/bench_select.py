@@ -18,7 +18,8 @@ from tests.choose.populations import population
 
 import hedgerow as hr
 from hedgerow.choose.examples import Examples
-from hedgerow.choose.select import Order, choose
+from hedgerow.choose.order import Order
+from hedgerow.choose.select import choose
 
 LEVELS = (0.55, 0.8, 0.9, 0.95, 0.99)
 TIMED = ((("correct", 0.95), "conformal"), (("correct", 0.95), "pac"), (("recall", 0.3), "conformal"))
@@ -83,7 +84,7 @@ def time_beside_sorting(examples: int) -> None:
     order = Order.of(h, target=("correct", 0.95))
     from hedgerow.choose.examples import gather
 
-    pool = gather(h, part.q, h.names[part.labels], order.wanted)
+    pool = gather(order, part.q, h.names[part.labels])
     assert pool.events is not None
     times = examples // len(pool)
     events = type(pool.events).join([pool.events] * times)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import Hierarchy
-from hedgerow.arrays import operations
+from hedgerow.arrays import as_scores, operations
 from hedgerow.errors import ScoreError
 from tests import oracle
 from tests.backends import BACKENDS, make, values_of
@@ -167,12 +167,12 @@ def test_wide_trees_and_many_rows(dtype: Any, spread: float) -> None:
 
 
 def test_scores_may_be_lists_integers_and_half_precision() -> None:
-    assert operations.as_scores([[1, 2]], 2, "node").dtype == np.float64
-    assert operations.as_scores(np.ones(2, dtype=np.float16), 2, "node").dtype == np.float32
-    assert operations.as_scores(np.ones(2, dtype=bool), 2, "node").dtype == np.float64
-    assert operations.as_scores(np.ones(2, dtype=np.longdouble), 2, "node").dtype == np.float64
-    assert operations.as_scores(torch.ones(2, dtype=torch.bfloat16), 2, "node").dtype == torch.float32
-    assert operations.as_scores(torch.ones(2, dtype=torch.int32), 2, "node").dtype == torch.float64
+    assert as_scores([[1, 2]], 2, "node").dtype == np.float64
+    assert as_scores(np.ones(2, dtype=np.float16), 2, "node").dtype == np.float32
+    assert as_scores(np.ones(2, dtype=bool), 2, "node").dtype == np.float64
+    assert as_scores(np.ones(2, dtype=np.longdouble), 2, "node").dtype == np.float64
+    assert as_scores(torch.ones(2, dtype=torch.bfloat16), 2, "node").dtype == torch.float32
+    assert as_scores(torch.ones(2, dtype=torch.int32), 2, "node").dtype == torch.float64
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_scores_may_be_lists_integers_and_half_precision() -> None:
 )
 def test_what_is_no_score(bad: Any) -> None:
     with pytest.raises(ScoreError):
-        operations.as_scores(bad, 2, "node")
+        as_scores(bad, 2, "node")
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import hedgerow as hr
-from hedgerow.choose.examples import Examples, Wanted, gather
-from hedgerow.choose.select import Order, choose
+from hedgerow.choose.examples import Examples, gather
+from hedgerow.choose.order import Order
+from hedgerow.choose.select import choose
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,9 +82,7 @@ class Draws:
     def __init__(self, people: Population, **asked: Any) -> None:
         self.order = Order.of(people.hierarchy, **asked)
         self.people = people
-        self.pool: Examples = gather(
-            people.hierarchy, people.q, people.hierarchy.names[people.labels], self.order.wanted
-        )
+        self.pool: Examples = gather(self.order, people.q, people.hierarchy.names[people.labels])
         self.by_cluster = np.split(
             np.argsort(people.clusters, kind="stable"), np.cumsum(np.bincount(people.clusters))[:-1]
         )
@@ -118,4 +117,4 @@ class Draws:
         return 1 - self.order.losses(self.pool.labels, answers)
 
 
-__all__ = ["Draws", "Population", "Wanted", "population", "tree"]
+__all__ = ["Draws", "Population", "population", "tree"]

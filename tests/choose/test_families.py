@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.choose.families import FAMILIES, bottom_of, candidates_of, events_of
+from hedgerow.choose.families import FAMILIES, bottom_of, events_of
+from hedgerow.infer import Candidates
 from hedgerow.likelihood import Likelihoods, Scale, from_probability
 from tests.tree_strategies import parent_lists, plain_names
 
@@ -34,7 +35,7 @@ def examples(draw: st.DrawFn) -> tuple[hr.Hierarchy, NDArray[np.float64]]:
 @given(case=examples(), tau=st.floats(0, 1))
 def test_climbing(case: tuple[hr.Hierarchy, NDArray[np.float64]], tau: float) -> None:
     h, q = case
-    events = events_of("climbing", Likelihoods.of(h, q), np.zeros(len(q), int), candidates_of(h, "leaves", "skip"))
+    events = events_of("climbing", Likelihoods.of(h, q), np.zeros(len(q), int), Candidates.of(h, "leaves", "skip"))
     for t in (tau, 0.0, *events.score):
         assert events.answers_above(t).tolist() == hr.infer.climbing(h, q, t).tolist()
 
@@ -42,7 +43,7 @@ def test_climbing(case: tuple[hr.Hierarchy, NDArray[np.float64]], tau: float) ->
 @given(case=examples(), lam=st.floats(0, 50))
 def test_expected_information(case: tuple[hr.Hierarchy, NDArray[np.float64]], lam: float) -> None:
     h, q = case
-    candidates = candidates_of(h, "leaves", "skip")
+    candidates = Candidates.of(h, "leaves", "skip")
     events = events_of("expected_information", Likelihoods.of(h, q), np.zeros(len(q), int), candidates)
     answers = events.answers_above(lam)
     expected = hr.infer.expected_information(h, q, lam)
@@ -64,7 +65,7 @@ def test_other_scales(scale: Scale) -> None:
     q = np.random.default_rng(0).dirichlet(np.ones(3), size=50)
     q = np.asarray(hr.likelihood.from_leaves(h, q))
     other = Likelihoods.of(h, from_probability(q, scale), scale)
-    candidates = candidates_of(h, "leaves", "skip")
+    candidates = Candidates.of(h, "leaves", "skip")
     nowhere = np.zeros(50, dtype=int)
     for family in FAMILIES:
         plain = events_of(family, Likelihoods.of(h, q), nowhere, candidates)

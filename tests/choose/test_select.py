@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.choose import explain
+from hedgerow.choose import Order, answers_of, choose, describe, explain, gather
 from hedgerow.likelihood import from_probability
 from tests.choose.populations import population
 from tests.make_scores import LEAVES, H, probabilities, save_npz, save_table
@@ -310,3 +310,17 @@ def test_an_explanation_counts_answers() -> None:
     again = quiet(h, people.q, labels, target=("correct", 0.95))
     assert found.stricter.root == (again.predict(people.q) == 0).mean()
     assert set(found.to_dict()) >= {"examples", "metrics", "levels", "shortened", "stricter", "looser"}
+
+
+def test_for_a_metric_of_which_less_is_better_the_stricter_level_is_the_lower_one() -> None:
+    people = population(size=300)
+    order = Order.of(people.hierarchy, target=("edge_distance", 3), bounds=(0, 6), guarantee="empirical")
+    examples = gather(order, people.q, people.hierarchy.names[people.labels])
+    point = choose(order, examples)
+    answers = answers_of(point, examples)
+    assert answers is not None
+    found = describe(order, examples, point, answers)
+    assert found.stricter is not None
+    assert found.looser is not None
+    assert found.stricter.level < 3 < found.looser.level
+    assert point.promise == "edge_distance <= 3"

@@ -5,36 +5,21 @@ kind. The tensor part is loaded only when a tensor arrives. The next room is `tr
 """
 
 from hedgerow.arrays import operations
-from hedgerow.arrays.interface import Array, ArrayOps, Check, Indices, Tiers, TreeArrays
+from hedgerow.arrays.conversions import as_numpy, as_rows, as_scores, namespace, ops_of, rounded_down
+from hedgerow.arrays.interface import Array, Check, Indices, Tiers
+from hedgerow.arrays.layout import Layout, ancestor_slots
 from hedgerow.arrays.numpy_ops import UNIT, sum_rounding
-from hedgerow.arrays.operations import (
-    Layout,
-    add_down,
-    ancestor_slots,
-    as_numpy,
-    as_rows,
-    as_scores,
-    max_unrelated,
-    namespace,
-    ops_of,
-    pass_down,
-    rounded_down,
-    sum_ancestors,
-    sum_children,
-)
-from hedgerow.arrays.rows import Ancestors, row_sums, running_max, sum_below, with_ancestors
+from hedgerow.arrays.operations import add_down, max_unrelated, pass_down, sum_ancestors, sum_children
+from hedgerow.arrays.rows import row_sums, running_max, sum_below, with_ancestors
 from hedgerow.arrays.threads import at_most_threads, available_cores, map_row_blocks, row_blocks
 
 __all__ = [
     "UNIT",
-    "Ancestors",
     "Array",
-    "ArrayOps",
     "Check",
     "Indices",
     "Layout",
     "Tiers",
-    "TreeArrays",
     "add_down",
     "ancestor_slots",
     "as_numpy",

@@ -44,10 +44,6 @@ class TreeArrays(Protocol):
         """Number of children of each node."""
 
     @property
-    def is_trivial(self) -> NDArray[np.bool_]:
-        """Mask of the nodes with exactly one child, except the root."""
-
-    @property
     def levels(self) -> tuple[Indices, ...]:
         """The nodes at each depth."""
 

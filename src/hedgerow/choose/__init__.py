@@ -5,12 +5,15 @@ In come likelihoods and labels of examples that were not used in training, and a
 (`measure.Events`), so it is the same for dense and sparse likelihoods. The next room is `show`.
 """
 
+from hedgerow.choose.answers import PointAnswers, answers_of, predictions
 from hedgerow.choose.examples import gather
-from hedgerow.choose.explain import Explanation, answers_of, describe, explain, predictions
+from hedgerow.choose.explain import Explanation, describe, explain
 from hedgerow.choose.families import FAMILIES, Family
 from hedgerow.choose.guarantees import GUARANTEES, Guarantee
-from hedgerow.choose.point import OperatingPoint, PointAnswers
-from hedgerow.choose.select import CannotPromiseError, Order, choose, select
+from hedgerow.choose.order import Order
+from hedgerow.choose.point import OperatingPoint
+from hedgerow.choose.select import choose, select
+from hedgerow.choose.thresholds import CannotPromiseError
 
 __all__ = [
     "FAMILIES",

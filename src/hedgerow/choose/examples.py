@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.choose.families import Family, SingleChild, candidates_of, events_of
-from hedgerow.choose.point import clades
+from hedgerow.choose.families import events_of
+from hedgerow.choose.point import clades_of
 from hedgerow.choose.ranks import largest_wrong
 from hedgerow.errors import ParameterError, ScoreError, argument
+from hedgerow.infer import Candidates
 from hedgerow.measure import Events, Ranks, example_blocks
 from hedgerow.score_files import Progress, silent
 
@@ -19,26 +20,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from hedgerow.choose.order import Order
     from hedgerow.likelihood import Scale
     from hedgerow.measure import BelowLabel
     from hedgerow.score_files import Block
-    from hedgerow.tree import Hierarchy, Indices, InformationKind
+    from hedgerow.tree import Hierarchy, Indices
 
     Texts = NDArray[np.object_]
-
-
-@final
-@dataclass(frozen=True)
-class Wanted:
-    """What to gather."""
-
-    family: Family | None = "threshold"
-    """The family whose events are needed; None if there are thresholds by rank."""
-    ranks: tuple[tuple[str, BelowLabel], ...] = ()
-    """Ranks, and how answers below a label count there."""
-    information: InformationKind = "leaves"
-    single_child: SingleChild = "skip"
-    clade_depth: int | None = None
 
 
 @final
@@ -65,10 +53,9 @@ class Examples:
 
 
 def gather(
-    hierarchy: Hierarchy,
+    order: Order,
     scores: Any,
     labels: ArrayLike | None,
-    wanted: Wanted,
     *,
     classes: ArrayLike | None = None,
     groups: ArrayLike | bool | None = None,
@@ -76,48 +63,52 @@ def gather(
     scale: Scale | None = None,
     progress: Progress = silent,
 ) -> Examples:
-    """Read examples; the parameters are those of `select`."""
-    nodes = {key: Ranks.of(hierarchy).nodes(key[0]) for key in wanted.ranks}
-    parts: list[
-        tuple[Indices, Events | None, dict[tuple[str, BelowLabel], NDArray[np.float64]], Texts | None]
-    ] = []
-    about: dict[str, list[Texts | None]] = {"groups": [], "clusters": []}
-    carried: set[tuple[Scale, float]] = set()
+    """Read what an order needs to know of examples; the other parameters are those of `select`."""
+    parts = []
     with progress("Reading scores", getattr(scores, "rows", None)) as advance:
-        for block in example_blocks(hierarchy, scores, labels, classes, None, scale):
-            parts.append(_of_block(block, wanted, nodes))
-            carried.add((block.scale, getattr(block.likelihoods, "temperature", 1.0)))
-            for key, values in about.items():
-                values.append(getattr(block, key))
+        for block in example_blocks(order.hierarchy, scores, labels, classes, None, scale):
+            parts.append(_of_block(order, block))
             advance(len(block))
-    if not sum(len(part[0]) for part in parts):
+    count = sum(map(len, parts))
+    if not count:
         raise ScoreError("There are no examples to choose a point with.")
-    if len(carried) > 1:
+    if len({(part.scale, part.temperature) for part in parts}) > 1:
         raise ScoreError("All examples must be on the same scale, with the same temperature.")
-    label, events, wrong, names = zip(*parts, strict=True)
-    known = np.concatenate(label)
+    clades = [part.clades for part in parts if part.clades is not None]
     return Examples(
-        hierarchy,
-        known,
-        *carried.pop(),
-        events=None if wanted.family is None else Events.join(events),
-        wrong_at={key: np.concatenate([part[key] for part in wrong]) for key in wanted.ranks},
-        groups=_texts("groups", groups, about["groups"], len(known)),
-        clusters=_texts("clusters", clusters, about["clusters"], len(known)),
-        clades=None if wanted.clade_depth is None else np.concatenate(names),
-        unused_clusters=clusters is None and all(values is not None for values in about["clusters"]),
+        order.hierarchy,
+        np.concatenate([part.labels for part in parts]),
+        parts[0].scale,
+        parts[0].temperature,
+        events=None if order.ranks else Events.join(part.events for part in parts if part.events is not None),
+        wrong_at={key: np.concatenate([part.wrong_at[key] for part in parts]) for key in order.ranks},
+        groups=_texts("groups", groups, [part.groups for part in parts], count),
+        clusters=_texts("clusters", clusters, [part.clusters for part in parts], count),
+        clades=np.concatenate(clades) if clades else None,
+        unused_clusters=clusters is None and all(part.clusters is not None for part in parts),
     )
 
 
-def _of_block(block: Block, wanted: Wanted, nodes: Mapping[tuple[str, BelowLabel], Indices]) -> Any:
+def _of_block(order: Order, block: Block) -> Examples:
+    """Return the examples of a block, with all groups and clusters that it has."""
     if block.labels is None:
         raise ScoreError("Choosing a point needs labels; these blocks have none.")
-    q, labels = block.likelihoods, block.labels
-    candidates = candidates_of(q.hierarchy, wanted.information, wanted.single_child)
-    events = None if wanted.family is None else events_of(wanted.family, q, labels, candidates)
-    wrong = {key: largest_wrong(q, labels, nodes[key], key[1], candidates) for key in wanted.ranks}
-    names = None if wanted.clade_depth is None else clades(q, wanted.clade_depth)
-    return labels, events, wrong, names
+    q, labels, ranks = block.likelihoods, block.labels, Ranks.of(order.hierarchy)
+    candidates = Candidates.of(q.hierarchy, order.information, order.single_child)
+    return Examples(
+        order.hierarchy,
+        labels,
+        block.scale,
+        getattr(q, "temperature", 1.0),
+        events=None if order.ranks else events_of(order.rule, q, labels, candidates),
+        wrong_at={
+            (rank, below_label): largest_wrong(q, labels, ranks.nodes(rank), below_label, candidates)
+            for rank, below_label in order.ranks
+        },
+        groups=block.groups,
+        clusters=block.clusters,
+        clades=None if order.clade_depth is None else clades_of(q, order.clade_depth),
+    )
 
 
 def _texts(name: str, given: ArrayLike | bool | None, read: list[Texts | None], examples: int) -> Texts | None:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from hedgerow.choose.answers import answers_of, predictions
 from hedgerow.choose.examples import Examples, gather
-from hedgerow.choose.guarantees import exactly
-from hedgerow.choose.point import OperatingPoint, answers_above
-from hedgerow.choose.select import CannotPromiseError, Order, choose, with_level
+from hedgerow.choose.order import Order
+from hedgerow.choose.select import choose
+from hedgerow.choose.thresholds import CannotPromiseError
 from hedgerow.measure import STANDARD_METRICS, Measures, Ranks, example_blocks, metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.score_files import Block
+    from hedgerow.choose.point import OperatingPoint
     from hedgerow.tree import Hierarchy
 
 _MOST = 10  # classes that are listed
@@ -124,35 +123,12 @@ def explain(
     hierarchy = getattr(scores, "hierarchy", point.hierarchy)
     point.check_tree(hierarchy)
     order = _order(point, hierarchy)
-    examples = gather(
-        hierarchy,
-        scores,
-        labels,
-        order.wanted,
-        classes=classes,
-        groups=groups,
-        clusters=clusters,
-        scale=point.scale,
-    )
+    about: dict[str, Any] = {"classes": classes, "groups": groups, "clusters": clusters}
+    examples = gather(order, scores, labels, **about, scale=point.scale)
     answers = answers_of(point, examples)
     if answers is None:
         answers = predictions(point, example_blocks(hierarchy, scores, labels, classes, None, point.scale))
     return describe(order, examples, point, answers)
-
-
-def predictions(point: OperatingPoint, blocks: Iterable[Block]) -> NDArray[np.int64]:
-    """Return the answers of a point to the examples of some blocks."""
-    groups = point.by == "group"
-    return np.concatenate([point.predict(block.likelihoods, block.groups if groups else None) for block in blocks])
-
-
-def answers_of(point: OperatingPoint, examples: Examples) -> NDArray[np.int64] | None:
-    """Return the answers of a point to examples whose events are known; None if they are not."""
-    if examples.events is None:
-        return None
-    names = examples.groups if point.by == "group" else examples.clades
-    tau = point.thresholds_of(names, len(examples))
-    return answers_above(examples.events.count, examples.events.node, examples.events.score, tau)
 
 
 def describe(order: Order, examples: Examples, point: OperatingPoint, answers: NDArray[np.int64]) -> Explanation:
@@ -171,7 +147,6 @@ def describe(order: Order, examples: Examples, point: OperatingPoint, answers: N
         Level(name, float(n / len(answers)), float(g / n) if n else None)
         for name, n, g in zip(("", *ranks.names), count.tolist(), good.tolist(), strict=True)
     )
-    alternatives = _alternatives(order, examples) if point.rule != "ranks" else (None, None)
     return Explanation(
         point,
         len(examples),
@@ -179,12 +154,12 @@ def describe(order: Order, examples: Examples, point: OperatingPoint, answers: N
         levels,
         ranks.kind,
         _shortened(hierarchy, labels, answers),
-        *alternatives,
+        *_alternatives(order, examples),
     )
 
 
 def _means(order: Order, labels: NDArray[Any], answers: NDArray[Any]) -> dict[str, float]:
-    measured = [metric for metric in (*STANDARD_METRICS, order.metric) if metric is not None]
+    measured = [*STANDARD_METRICS, *([] if order.target is None else [order.target.metric])]
     measures = Measures.of(order.hierarchy, dict.fromkeys(measured), order.information, order.below_label)
     values = measures.values(labels, answers)
     return {name: float(value.mean()) for name, value in zip(measures.metrics, values, strict=True)}
@@ -204,29 +179,25 @@ def _shortened(
 
 def _alternatives(order: Order, examples: Examples) -> tuple[Alternative | None, Alternative | None]:
     """Return what the next stricter and the next looser level would give."""
-    if order.level is None or order.alpha is None:
+    if order.target is None:
         return None, None
-    low, high = (exactly(bound) for bound in order.bounds)
-    if order.alpha <= _SMALL:
-        losses = (order.alpha / 2, order.alpha * 2)
-    else:
-        losses = (order.alpha - _LITTLE, order.alpha + _LITTLE)
-    better = high if order.level == high - order.alpha * (high - low) else low
-    sign = -1 if better == high else 1
-    found = [_alternative(order, examples, better + sign * loss * (high - low)) for loss in losses if loss < 1]
-    return found[0], found[1] if len(found) > 1 else None
+    loss = order.target.alpha
+    smaller, larger = (loss / 2, loss * 2) if loss <= _SMALL else (loss - _LITTLE, loss + _LITTLE)
+    stricter, looser = (replace(order, target=order.target.at_loss(other)) for other in (smaller, larger))
+    return _alternative(stricter, examples), _alternative(looser, examples) if larger < 1 else None
 
 
-def _alternative(order: Order, examples: Examples, level: Fraction) -> Alternative | None:
+def _alternative(order: Order, examples: Examples) -> Alternative | None:
+    assert order.target is not None  # noqa: S101
+    level = float(order.target.level)
     try:
-        point = choose(with_level(order, level), examples)
+        point = choose(order, examples)
     except CannotPromiseError:
-        return Alternative(float(level), None)
+        return Alternative(level, None)
     answers = answers_of(point, examples)
     if answers is None:
         return None
-    means = _means(order, examples.labels, answers)
-    return Alternative(float(level), means, float((answers == 0).mean()))
+    return Alternative(level, _means(order, examples.labels, answers), float((answers == 0).mean()))
 
 
 def _order(point: OperatingPoint, hierarchy: Hierarchy) -> Order:

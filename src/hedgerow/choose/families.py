@@ -17,7 +17,6 @@ import numpy as np
 
 from hedgerow.arrays import as_numpy, map_row_blocks
 from hedgerow.errors import ParameterError, no_such
-from hedgerow.infer import Candidates
 from hedgerow.likelihood import BOTTOM, SparseLikelihoods, to_probability
 from hedgerow.measure import Events
 
@@ -26,11 +25,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hedgerow.infer import Candidates
     from hedgerow.likelihood import AnyLikelihoods, Scale
-    from hedgerow.tree import Hierarchy, Indices, InformationKind
+    from hedgerow.tree import Hierarchy, Indices
 
 T = TypeVar("T")
-SingleChild = Literal["skip", "answer"]
 Family = Literal["threshold", "climbing", "expected_information"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 
@@ -44,11 +43,6 @@ def check_family(family: str) -> None:
 def bottom_of(family: Family, scale: Scale) -> float:
     """Return the lowest threshold of a family."""
     return 0.0 if family == "expected_information" else BOTTOM[scale]
-
-
-def candidates_of(hierarchy: Hierarchy, information: InformationKind, single_child: SingleChild) -> Candidates:
-    """Return the nodes that can be answers."""
-    return Candidates.of(hierarchy, information, single_child)
 
 
 def events_of(family: Family, q: AnyLikelihoods, labels: Indices, candidates: Candidates) -> Events:

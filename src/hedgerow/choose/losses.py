@@ -29,16 +29,21 @@ class Clusters:
     """Size of the cluster of each example."""
     number: int
     """How many clusters there are."""
-    given: bool = True
-    """Whether the examples were said to be in clusters."""
+    unit: str = "cluster"
+    """What to call one of them: "example" if the examples were not said to be in clusters."""
 
     @classmethod
     def of(cls, clusters: ArrayLike | None, examples: int) -> Clusters:
         """Count the members of each cluster."""
         if clusters is None:
-            return cls(np.ones(examples, dtype=np.int64), examples, given=False)
+            return cls(np.ones(examples, dtype=np.int64), examples, "example")
         _, member, size = np.unique(np.asarray(clusters), return_inverse=True, return_counts=True)
         return cls(size[member], len(size))
+
+    @property
+    def are_single(self) -> bool:
+        """Whether no two examples are in one cluster."""
+        return bool((self.size == 1).all())
 
 
 @final

@@ -76,8 +76,6 @@ def answer(q: AnyLikelihoods, lowest: NDArray[np.float64], candidates: Candidate
     hierarchy = q.hierarchy
     stands_for = _representatives(candidates, len(hierarchy))
     nodes = np.arange(len(hierarchy))
-    specificity = np.full(len(hierarchy), -1)  # of nodes that can be answers; the same for equally specific ones
-    specificity[candidates.nodes] = np.repeat(np.arange(len(candidates.start) - 1), np.diff(candidates.start))
 
     def block(part: NDArray[Any], _: slice) -> Indices:
         p = part[:, stands_for].astype(np.float64)
@@ -88,7 +86,7 @@ def answer(q: AnyLikelihoods, lowest: NDArray[np.float64], candidates: Candidate
         tip = np.argmax(np.where(tips, p, -np.inf), axis=1)[:, None]
         on_path = (nodes <= tip) & (tip < hierarchy.end)
         passing = (sum_ancestors(hierarchy, fails.astype(np.float64)) == 0) & possible & on_path
-        value = np.where(passing, specificity, -1)
+        value = np.where(passing, candidates.tier, -1)
         best = value.max(axis=1, keepdims=True)
         chosen = np.argmax(np.where(value == best, p, -np.inf), axis=1)
         return np.where(best[:, 0] < 0, 0, chosen)

@@ -15,11 +15,8 @@ from hedgerow.cli.options import (
     InformationOfFilesOption,
     JsonOption,
     RulesOption,
-    ScoreReading,
-    TreeReading,
-    grouped_options,
 )
-from hedgerow.cli.outputs import Output, bar, check_outputs, drawing, write_json
+from hedgerow.cli.outputs import Output, bar, check_outputs, drawing
 from hedgerow.cli.parts import (
     SchedulerOption,
     WorkersOption,
@@ -30,9 +27,10 @@ from hedgerow.cli.parts import (
     name_of_parts,
     parts_bar,
 )
+from hedgerow.cli.reading import ScoreReading, TreeReading, grouped_options
 from hedgerow.cli.scores import any_evaluation
 from hedgerow.errors import ParameterError
-from hedgerow.files import is_pattern
+from hedgerow.files import is_pattern, write_json
 
 
 class Against(StrEnum):

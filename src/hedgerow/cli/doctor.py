@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import JsonOption, ScoreReading, TreeReading, grouped_options
-from hedgerow.cli.outputs import Output, check_outputs, write_json
+from hedgerow.cli.options import JsonOption
+from hedgerow.cli.outputs import Output, check_outputs
+from hedgerow.cli.reading import ScoreReading, TreeReading, grouped_options
 from hedgerow.errors import as_options
+from hedgerow.files import write_json
 
 _NOT_TAKEN = (
     "logits",

@@ -21,14 +21,10 @@ from hedgerow.cli.options import (
     JsonOption,
     PartsArgument,
     RulesOption,
-    ScoreReading,
     TemperatureOption,
-    TreeFile,
     TreeOption,
-    TreeReading,
-    grouped_options,
 )
-from hedgerow.cli.outputs import Output, bar, check_outputs, check_page, command_line, drawing, write_json
+from hedgerow.cli.outputs import Output, bar, check_outputs, check_page, command_line, drawing
 from hedgerow.cli.parts import (
     SchedulerOption,
     WorkersOption,
@@ -41,8 +37,10 @@ from hedgerow.cli.parts import (
     name_of_parts,
     parts_bar,
 )
+from hedgerow.cli.reading import ScoreReading, TreeFile, TreeReading, grouped_options
 from hedgerow.cli.scores import name_of, named_file, open_any_scores, with_temperature
 from hedgerow.errors import ParameterError
+from hedgerow.files import write_json
 
 if TYPE_CHECKING:
     from hedgerow.measure import Evaluation, EvaluationBuilder
@@ -150,35 +148,26 @@ def evaluate(
             calibration["as given"] = Reliability.of(as_given.hierarchy, as_given)
         if temperature is not None:
             calibration[f"divided by {divided_by:g}"] = Reliability.of(opened.hierarchy, opened)
-    tree_arguments = [] if tree_file is None else tree_file.arguments
-    options = [
-        *([] if information is Information.leaves else ["--information", information.value]),
-        *([] if temperature is None else ["--temperature", f"{divided_by:g}"]),
-    ]
-    judged = [] if below_label is BelowLabel.label else ["--below-label", below_label.value]
-    again = [*tree_arguments, *reading.arguments, *options, *judged]
-    comparable = [
-        *tree_arguments,
-        *reading.arguments,
-        *options[: len(options) - 2 * (temperature is not None)],
-        *judged,
-    ]
-    examples = [*scores, *([] if data is None else ["--data", str(data)])]
-    known = replace(reading, labels_file=None, group_column=None, cluster_column=None)
-    unlabelled = [*tree_arguments, *known.arguments, *options]
     if calibration:
         print_reliability(calibration, Output())
     if reliability is not None:
         from hedgerow.show.figures import reliability_figure, save_figure
 
         save_figure(reliability_figure(calibration), reliability)
+    tree_given = [] if tree_file is None else tree_file.arguments
+    specificity = [] if information is Information.leaves else ["--information", information.value]
+    divided = [] if temperature is None else ["--temperature", f"{divided_by:g}"]
+    judged = [] if below_label is BelowLabel.label else ["--below-label", below_label.value]
+    examples = [*scores, *([] if data is None else ["--data", str(data)])]
+    unlabelled = replace(reading, labels_file=None, group_column=None, cluster_column=None)
+    again = [*tree_given, *reading.arguments, *specificity]
     print_evaluation(
         found,
         Output(),
-        predict=shlex.join([*examples, *unlabelled]),
-        select=shlex.join([*examples, *again]),
+        predict=shlex.join([*examples, *tree_given, *unlabelled.arguments, *specificity, *divided]),
+        select=shlex.join([*examples, *again, *divided, *judged]),
         answers="'answers/*.csv'" if is_many(scores) else "answers.csv",
-        compare=shlex.join([*scores[:1], "OTHER", *comparable] if output is None else [str(output), "OTHER"]),
+        compare=shlex.join([*scores[:1], "OTHER", *again, *judged] if output is None else [str(output), "OTHER"]),
     )
     if output is not None:
         with bar("Saving", None):

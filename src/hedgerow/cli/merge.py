@@ -9,7 +9,8 @@ import typer
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import FigureOption, JsonOption, RulesOption
-from hedgerow.cli.outputs import Output, bar, check_outputs, drawing, write_json
+from hedgerow.cli.outputs import Output, bar, check_outputs, drawing
+from hedgerow.files import write_json
 
 
 @app.command(

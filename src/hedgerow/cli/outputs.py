@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import sys
@@ -15,7 +14,7 @@ import typer
 from rich.console import Console
 
 from hedgerow.errors import FileError, ParameterError
-from hedgerow.files import atomic_write, is_special, try_file, try_folder
+from hedgerow.files import is_special, try_file, try_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,13 +30,6 @@ class Output(Console):
         """Discard the rest of the output."""
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def write_json(path: Path, data: Any) -> None:
-    """Write the findings of a verb as JSON."""
-    with atomic_write(path) as file:
-        json.dump(data, file, ensure_ascii=False, indent=2)
-        file.write("\n")
 
 
 def check_page(path: Path) -> None:

@@ -17,7 +17,7 @@ from hedgerow.files import is_pattern, is_remote, stem
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from hedgerow.cli.options import ScoreReading, TreeFile
+    from hedgerow.cli.reading import ScoreReading, TreeFile
     from hedgerow.cluster import PartsError
 
 PARTS_FAILED = 1

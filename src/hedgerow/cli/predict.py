@@ -15,14 +15,10 @@ from hedgerow.cli.options import (
     InformationOption,
     JsonOption,
     PartsArgument,
-    ScoreReading,
     TemperatureOption,
-    TreeFile,
     TreeOption,
-    TreeReading,
-    grouped_options,
 )
-from hedgerow.cli.outputs import Output, bar, check_outputs, write_json
+from hedgerow.cli.outputs import Output, bar, check_outputs
 from hedgerow.cli.parts import (
     SchedulerOption,
     WorkersOption,
@@ -34,8 +30,10 @@ from hedgerow.cli.parts import (
     local,
     parts_bar,
 )
+from hedgerow.cli.reading import ScoreReading, TreeFile, TreeReading, grouped_options
 from hedgerow.cli.scores import name_of, named_file, open_any_scores, usual_single_child, with_temperature
 from hedgerow.errors import ParameterError
+from hedgerow.files import write_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,19 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import (
-    BelowLabelOfFilesOption,
-    ImagesOption,
-    InformationOfFilesOption,
-    JsonOption,
-    ScoreReading,
-    TreeReading,
-    grouped_options,
-)
-from hedgerow.cli.outputs import bar, check_outputs, check_page, command_line, write_json
+from hedgerow.cli.options import BelowLabelOfFilesOption, ImagesOption, InformationOfFilesOption, JsonOption
+from hedgerow.cli.outputs import bar, check_outputs, check_page, command_line
+from hedgerow.cli.reading import ScoreReading, TreeReading, grouped_options
 from hedgerow.cli.scores import any_evaluation, is_run
 from hedgerow.errors import ParameterError
-from hedgerow.files import is_pattern
+from hedgerow.files import is_pattern, write_json
 
 
 @app.command(

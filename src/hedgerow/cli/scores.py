@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from hedgerow.cli.options import ScoreReading, TreeFile
 from hedgerow.cli.outputs import bar
+from hedgerow.cli.reading import ScoreReading, TreeFile
 from hedgerow.errors import FileError, ParameterError
 from hedgerow.files import stem
 from hedgerow.score_files import FORMATS, WIDE

@@ -20,17 +20,15 @@ from hedgerow.cli.options import (
     InformationOption,
     JsonOption,
     PartsArgument,
-    ScoreReading,
     TemperatureOption,
     TreeOption,
-    TreeReading,
-    grouped_options,
 )
-from hedgerow.cli.outputs import Output, bar, check_outputs, write_json
+from hedgerow.cli.outputs import Output, bar, check_outputs
 from hedgerow.cli.parts import check_parts, is_many, local
+from hedgerow.cli.reading import ScoreReading, TreeReading, grouped_options
 from hedgerow.cli.scores import is_run, named_file, open_any_scores, with_temperature
 from hedgerow.errors import ParameterError
-from hedgerow.files import is_remote, stem
+from hedgerow.files import is_remote, stem, write_json
 
 if TYPE_CHECKING:
     from hedgerow.score_files import Scores
@@ -173,7 +171,7 @@ def select(
         single_child=opened.single_child,
     )
     wanted: dict[str, Any] = {"groups": groups, "clusters": clusters or None}
-    examples = choose.gather(opened.hierarchy, opened, None, order.wanted, **wanted, progress=bar)
+    examples = choose.gather(order, opened, None, **wanted, progress=bar)
     point = choose.choose(order, examples)
     answers = choose.answers_of(point, examples)
     if answers is None:

@@ -9,9 +9,10 @@ import typer
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import JsonOption
-from hedgerow.cli.outputs import Output, check_outputs, explaining_interrupts, write_json
+from hedgerow.cli.outputs import Output, check_outputs, explaining_interrupts
 from hedgerow.cli.parts import connected
 from hedgerow.errors import ParameterError
+from hedgerow.files import write_json
 
 ImportOption = Annotated[
     list[Path] | None,

@@ -9,7 +9,8 @@ import typer
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import JsonOption
-from hedgerow.cli.outputs import Output, check_outputs, explaining_interrupts, write_json
+from hedgerow.cli.outputs import Output, check_outputs, explaining_interrupts
+from hedgerow.files import write_json
 
 
 @app.command(

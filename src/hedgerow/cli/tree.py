@@ -10,10 +10,11 @@ import typer
 from rich.text import Text
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import JsonOption, TreeFile, TreeReading, grouped_options
-from hedgerow.cli.outputs import Output, check_outputs, write_json
+from hedgerow.cli.options import JsonOption
+from hedgerow.cli.outputs import Output, check_outputs
+from hedgerow.cli.reading import TreeFile, TreeReading, grouped_options
 from hedgerow.errors import counted, options
-from hedgerow.files import is_special
+from hedgerow.files import is_special, write_json
 from hedgerow.tree import Hierarchy
 
 _CALLED = {"rank": "ranks", "title": "titles", "aliases": "aliases"}

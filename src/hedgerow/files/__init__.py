@@ -9,16 +9,16 @@ from hedgerow.files.archive import Archive, Member, Rows
 from hedgerow.files.atomic import (
     atomic_write,
     clear_leftovers,
-    flush_folder,
     is_special,
     make_folder,
     temporary,
     try_file,
     try_folder,
+    write_json,
 )
 from hedgerow.files.bundle import member, replacing
 from hedgerow.files.parquet import column_texts, open_parquet
-from hedgerow.files.reading import digest, read_json, read_toml, reading
+from hedgerow.files.reading import digest, printable, read_json, read_toml, reading
 from hedgerow.files.text import (
     decode,
     delimiter_of,
@@ -32,6 +32,7 @@ from hedgerow.files.text import (
     open_text,
     read_bytes,
     read_header,
+    read_lines,
     read_text,
     refuse_spreadsheet,
     require_file,
@@ -49,7 +50,6 @@ __all__ = [
     "delimiter_of",
     "digest",
     "extension",
-    "flush_folder",
     "is_compressed",
     "is_path",
     "is_pattern",
@@ -61,9 +61,11 @@ __all__ = [
     "open_binary",
     "open_parquet",
     "open_text",
+    "printable",
     "read_bytes",
     "read_header",
     "read_json",
+    "read_lines",
     "read_text",
     "read_toml",
     "reading",
@@ -75,4 +77,5 @@ __all__ = [
     "temporary",
     "try_file",
     "try_folder",
+    "write_json",
 ]

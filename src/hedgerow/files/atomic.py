@@ -6,6 +6,7 @@ one that writes to the same folder removes what it left behind.
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
@@ -56,6 +57,13 @@ def atomic_write(path: str | os.PathLike[str], mode: Literal["w", "wb"] = "w") -
         If the folder does not exist or is not writable, the disk is full, or text cannot be encoded as UTF-8.
     """
     return _atomic_write(path, mode)
+
+
+def write_json(path: str | os.PathLike[str], data: Any, *, indent: int | None = 2) -> None:
+    """Write a JSON file with `atomic_write`; names stay readable, whatever their script."""
+    with atomic_write(path) as file:
+        file.write(json.dumps(data, ensure_ascii=False, indent=indent))
+        file.write("\n")
 
 
 @contextmanager

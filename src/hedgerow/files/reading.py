@@ -59,8 +59,12 @@ def _reason(error: Exception) -> str:
     if not said or isinstance(error, KeyError | MemoryError | RecursionError | SystemError | OverflowError):
         said = f"{type(error).__name__}: {said}".removesuffix(": ")
     line = " ".join(said.split())
-    shown = "".join(sign if sign.isprintable() else "?" for sign in line[:_LONGEST_REASON])
-    return shown.rstrip(".") + ("..." if len(line) > _LONGEST_REASON else "")
+    return printable(line[:_LONGEST_REASON]).rstrip(".") + ("..." if len(line) > _LONGEST_REASON else "")
+
+
+def printable(text: str) -> str:
+    """Return text without control characters, which a terminal would obey."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
 def read_json(path: str | os.PathLike[str], what: str, remedy: str = _AGAIN) -> Any:

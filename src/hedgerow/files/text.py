@@ -73,6 +73,11 @@ def read_text(path: str | os.PathLike[str]) -> str:
     return decode(read_bytes(path), os.fspath(path))
 
 
+def read_lines(path: str | os.PathLike[str]) -> list[str]:
+    """Read a UTF-8 file as lines, which end with LF or CRLF."""
+    return read_text(path).replace("\r\n", "\n").split("\n")
+
+
 def decode(data: bytes, shown: str) -> str:
     """Decode UTF-8, or raise an error that gives the position of the first invalid byte."""
     start = len(BOM_UTF8) if data.startswith(BOM_UTF8) else 0

@@ -22,7 +22,7 @@ always probabilities. `information` is the measure of specificity: see `Hierarch
 """
 
 from hedgerow.infer.decisions import FittedLambda, fit_lambda, most_likely_exclusive, risk_minimising
-from hedgerow.infer.pareto import Candidates, ParetoSets, SingleChild, ordered_pareto_sets
+from hedgerow.infer.pareto import Candidates, ParetoSets, ordered_pareto_sets
 from hedgerow.infer.rules import (
     RULES,
     Rule,
@@ -38,6 +38,7 @@ from hedgerow.infer.rules import (
     threshold,
     top_down,
 )
+from hedgerow.tree import SingleChild
 
 __all__ = [
     "RULES",

@@ -15,14 +15,15 @@ from hedgerow.infer.rules import by_rows, first
 from hedgerow.likelihood import BOTTOM, Likelihoods, SparseLikelihoods, to_probability
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike
 
     from hedgerow.infer.expected_cost import Cost, Over
-    from hedgerow.infer.pareto import SingleChild
-    from hedgerow.infer.rules import Given, Specificity
+    from hedgerow.infer.rules import Specificity
     from hedgerow.infer.sparse import Rows
-    from hedgerow.likelihood import Scale
-    from hedgerow.tree import Hierarchy, Indices
+    from hedgerow.likelihood import AnyLikelihoods, Scale
+    from hedgerow.tree import Hierarchy, Indices, SingleChild
 
 _LARGEST_LAMBDA = 2.0**64  # compared with this, the information of any node is less than rounding
 
@@ -85,7 +86,7 @@ def fit_lambda(
     >>> h.names[infer.expected_information(h, q, fitted.lam)].tolist()
     ['pet', 'cat']
     """
-    given: Given = Likelihoods.of(hierarchy, q, scale)
+    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
     known = hierarchy.nodes(as_numpy(labels), classes)
     if known.shape != (len(given),) or len(given) == 0:
         raise ScoreError(
@@ -112,8 +113,11 @@ def fit_lambda(
         first = best[np.diff(example[best], prepend=-1) > 0]
         return float((np.count_nonzero(right[first]) + unanswered) / len(count))
 
-    if len(start) == 0:
-        return FittedLambda(0.0, 1.0)
+    return _bisected(achieved, accuracy) if len(start) else FittedLambda(0.0, 1.0)
+
+
+def _bisected(achieved: Callable[[float], float], accuracy: float) -> FittedLambda:
+    """Return a λ that achieves the accuracy, just above one that does not."""
     low, high = 0.0, 0.0
     while (reached := achieved(high)) < accuracy:
         if high >= _LARGEST_LAMBDA:
@@ -146,7 +150,7 @@ def most_likely_exclusive(
     >>> h.names[infer.most_likely_exclusive(h, [[1, 0.7, 0.1, 0.2, 0.3]])].tolist()
     ['pet']
     """
-    given: Given = Likelihoods.of(hierarchy, q, scale)
+    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
     candidates = Candidates.of(hierarchy, information, single_child)
     if isinstance(given, SparseLikelihoods):
         return sparse.by_rows(given, candidates, sparse.most_likely_exclusive, probabilities=True)
@@ -205,7 +209,7 @@ def risk_minimising(
     >>> h.names[infer.risk_minimising(h, q, metrics.edge_distance, over="leaves")].tolist()
     ['wolf']
     """
-    given: Given = Likelihoods.of(hierarchy, q, scale)
+    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
     candidates = Candidates.of(hierarchy, information, single_child)
     if isinstance(given, SparseLikelihoods) and isinstance(cost, str):
         return sparse.by_rows(

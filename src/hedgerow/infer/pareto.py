@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -31,10 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.arrays import Tiers
-    from hedgerow.tree import Hierarchy, Indices, InformationKind
-
-SingleChild = Literal["skip", "answer"]
-"""Whether nodes with one child are answers of their own."""
+    from hedgerow.likelihood import AnyLikelihoods
+    from hedgerow.tree import Hierarchy, Indices, InformationKind, SingleChild
 
 
 @final
@@ -137,7 +135,7 @@ class Candidates:
         """Return the most likely node of every tier, and its likelihood: [B, tiers] each; computed once."""
         return q.derived(self._key, lambda: q.read(self._tiers(q).leaders))
 
-    def sets(self, q: Likelihoods | SparseLikelihoods, minimum: float | None = None) -> ParetoSets:
+    def sets(self, q: AnyLikelihoods, minimum: float | None = None) -> ParetoSets:
         """Return the ordered Pareto set of every row: see `ordered_pareto_sets`."""
         if isinstance(q, SparseLikelihoods):
             found = self.sparse_sets(q)
@@ -146,7 +144,7 @@ class Candidates:
         records = None if q.has(self._key) else self._tiers(q).records(q.values, least)
         return ParetoSets(*(_records(*self.leaders(q), least, root=True) if records is None else records))
 
-    def fetch_sets(self, q: Likelihoods | SparseLikelihoods, bottom: float) -> ParetoSets:
+    def fetch_sets(self, q: AnyLikelihoods, bottom: float) -> ParetoSets:
         """Return the sets in main memory, without the root and without nodes at the bottom of the scale."""
         if isinstance(q, SparseLikelihoods):
             found = self.sparse_sets(q)
@@ -247,6 +245,6 @@ def ordered_pareto_sets(
     >>> sets.count.tolist(), h.names[sets.node].tolist(), sets.score.tolist()
     ([3, 2], ['root', 'pet', 'cat', 'root', 'wolf'], [1.0, 0.7, 0.5, 1.0, 0.6])
     """
-    given: Likelihoods | SparseLikelihoods = Likelihoods.of(hierarchy, q)
+    given: AnyLikelihoods = Likelihoods.of(hierarchy, q)
     candidates = Candidates.of(hierarchy, information, single_child)
     return candidates.sets(given if isinstance(given, SparseLikelihoods) else given.unchecked(), minimum)

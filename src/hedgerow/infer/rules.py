@@ -28,12 +28,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.infer.pareto import SingleChild
-    from hedgerow.likelihood import Scale
-    from hedgerow.tree import Hierarchy, InformationKind
+    from hedgerow.likelihood import AnyLikelihoods, Scale
+    from hedgerow.tree import Hierarchy, InformationKind, SingleChild
 
     Specificity = InformationKind | ArrayLike | Candidates
-    Given = Likelihoods | SparseLikelihoods
 
 
 def leaf(hierarchy: Hierarchy, q: Any, *, scale: Scale | None = None) -> Array:
@@ -44,7 +42,7 @@ def leaf(hierarchy: Hierarchy, q: Any, *, scale: Scale | None = None) -> Array:
     >>> h.names[infer.leaf(h, [[1, 0.6, 0.3, 0.3, 0.4]])].tolist()
     ['wolf']
     """
-    given: Given = Likelihoods.of(hierarchy, q, scale)
+    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
     if isinstance(given, SparseLikelihoods):
         return sparse.by_rows(given, Candidates.of(hierarchy), sparse.leaf)
     leaves, bottom = Layout.of(hierarchy, given.raw).leaves, BOTTOM[given.scale]
@@ -93,7 +91,7 @@ def threshold(
     >>> h.names[infer.threshold(h, q, [0.7, 0.6, 0.5, 0.4])].tolist()
     ['root', 'root', 'pet', 'cat']
     """
-    given: Given = Likelihoods.of(hierarchy, q, scale)
+    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
     candidates = Candidates.of(hierarchy, information, single_child)
     cut = _cut_at(given, tau, inclusive=inclusive)
     return best_leader(given, candidates, lambda p, _, tier, cut: (p > cut, tier, p), cut)
@@ -134,7 +132,7 @@ def plurality(
     >>> h.names[infer.plurality(h, [[1, 0.6, 0.3, 0.3, 0.4], [1, 0.6, 0.45, 0.15, 0.4]])].tolist()
     ['pet', 'cat']
     """
-    given: Given = Likelihoods.of(hierarchy, q, scale)
+    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
     candidates = Candidates.of(hierarchy, information, single_child)
     if isinstance(given, SparseLikelihoods):
         return sparse.by_rows(given, candidates, sparse.plurality)
@@ -168,7 +166,7 @@ def information_threshold(
     >>> h.names[infer.information_threshold(h, [[1, 0.6, 0.3, 0.3, 0.4]], 1)].tolist()
     ['wolf']
     """
-    given: Given = Likelihoods.of(hierarchy, q, scale)
+    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
     candidates = Candidates.of(hierarchy, information, single_child)
     largest = float(candidates.information[-1])
     if not a_number(zeta, "zeta") <= largest:
@@ -196,7 +194,7 @@ def expected_information(
     >>> [h.names[infer.expected_information(h, [[1, 0.8, 0.3, 0.5, 0.2]], lam)].item() for lam in (0, 2, 5)]
     ['dog', 'pet', 'root']
     """
-    given: Given = Likelihoods.of(hierarchy, q, scale)
+    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
     candidates = Candidates.of(hierarchy, information, single_child)
     if not 0 <= a_number(lam, "lam") < np.inf:
         raise ParameterError(f"lam must be finite and at least 0, not {lam}.")
@@ -227,7 +225,7 @@ def climbing(
     >>> h.names[infer.climbing(h, [[1, 0.6, 0.3, 0.3, 0.4]] * 2, [0.3, 0.5])].tolist()
     ['wolf', 'root']
     """
-    given: Given = Likelihoods.of(hierarchy, q, scale)
+    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
     candidates = Candidates.of(hierarchy, single_child=single_child)
     cut = _cut_at(given, tau, inclusive=inclusive)
     if isinstance(given, SparseLikelihoods):
@@ -262,7 +260,7 @@ def top_down(
     >>> h.names[infer.top_down(h, [[1, 0.6, 0.3, 0.2, 0.4]] * 2, [0.2, 0.5])].tolist()
     ['cat', 'pet']
     """
-    given: Given = Likelihoods.of(hierarchy, q, scale)
+    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
     candidates = Candidates.of(hierarchy, information, single_child)
     cut = _cut_at(given, tau, inclusive=inclusive)
     if isinstance(given, SparseLikelihoods):
@@ -292,23 +290,23 @@ def top_down(
 
 # The registry ----------------------------------------------------------------------------------------------
 
-Rule = Callable[["Hierarchy", "Given", "Specificity"], Any]
+Rule = Callable[["Hierarchy", "AnyLikelihoods", "Specificity"], Any]
 """A function from a tree, likelihoods and a measure of specificity to node indices."""
 
 
-def _leaf(hierarchy: Hierarchy, q: Given, _: Specificity) -> Array:
+def _leaf(hierarchy: Hierarchy, q: AnyLikelihoods, _: Specificity) -> Array:
     return leaf(hierarchy, q)
 
 
-def _majority(hierarchy: Hierarchy, q: Given, information: Specificity) -> Array:
+def _majority(hierarchy: Hierarchy, q: AnyLikelihoods, information: Specificity) -> Array:
     return majority(hierarchy, q, information=information)
 
 
-def _plurality(hierarchy: Hierarchy, q: Given, information: Specificity) -> Array:
+def _plurality(hierarchy: Hierarchy, q: AnyLikelihoods, information: Specificity) -> Array:
     return plurality(hierarchy, q, information=information)
 
 
-def _expected_information(hierarchy: Hierarchy, q: Given, information: Specificity) -> Array:
+def _expected_information(hierarchy: Hierarchy, q: AnyLikelihoods, information: Specificity) -> Array:
     return expected_information(hierarchy, q, information=information)
 
 
@@ -341,7 +339,7 @@ def answering_rule(
     rule: str | None,
     information: Specificity = "leaves",
     single_child: SingleChild = "skip",
-) -> Callable[[Hierarchy, Given], Any]:
+) -> Callable[[Hierarchy, AnyLikelihoods], Any]:
     """Return a function of tree and likelihoods that applies a threshold or a rule given by name."""
     if (tau is None) == (rule is None):
         raise ParameterError(
@@ -373,7 +371,10 @@ def first(nodes: Array, passing: Array, keys: Sequence[Array]) -> Array:
 
 
 def best_leader(
-    q: Given, candidates: Candidates, ask: Callable[..., tuple[Array, ...]], per_example: Array | None = None
+    q: AnyLikelihoods,
+    candidates: Candidates,
+    ask: Callable[..., tuple[Array, ...]],
+    per_example: Array | None = None,
 ) -> Array:
     """Apply a rule that considers only the most likely of equally specific nodes.
 
@@ -415,7 +416,7 @@ def _deepest(nodes: Array, passing: Array) -> Array:
     return xp.max(xp.where(passing, nodes, 0), axis=-1)
 
 
-def _cut_at(q: Given, tau: ArrayLike | Array, *, inclusive: bool = False) -> Array:
+def _cut_at(q: AnyLikelihoods, tau: ArrayLike | Array, *, inclusive: bool = False) -> Array:
     """Return cuts [B, 1] on the scale and in the precision of q: q exceeds them just where τ lets it pass."""
     like = q.value if isinstance(q, SparseLikelihoods) else q.raw
     try:

@@ -7,7 +7,7 @@ on the scale that ranks them best, dense or sparse. Scores from files come throu
 from hedgerow.likelihood.columns import from_columns
 from hedgerow.likelihood.entries import from_lineages, from_top
 from hedgerow.likelihood.leaves import SUM_TOLERANCE, from_leaves
-from hedgerow.likelihood.likelihoods import Likelihoods
+from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
 from hedgerow.likelihood.links import (
     conditional_sigmoid,
     conditional_softmax,
@@ -24,14 +24,12 @@ from hedgerow.likelihood.scales import (
     ROUNDING,
     Scale,
     check_scale,
+    from_logit,
     from_probability,
     to_probability,
 )
 from hedgerow.likelihood.sparse import SparseLikelihoods
 from hedgerow.likelihood.temperature import Judge, Temperature, fit_temperature, fit_to_likelihoods, tempered
-
-AnyLikelihoods = Likelihoods | SparseLikelihoods
-"""Dense or sparse."""
 
 __all__ = [
     "BOTTOM",
@@ -54,6 +52,7 @@ __all__ = [
     "from_columns",
     "from_leaves",
     "from_lineages",
+    "from_logit",
     "from_probability",
     "from_top",
     "multilabel",

@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow.arrays import Array, as_scores, namespace, operations, ops_of
 from hedgerow.errors import ScoreError, UnknownNameError, argument, closest, counted, some
-from hedgerow.likelihood.leaves import SUM_TOLERANCE, column_names
+from hedgerow.likelihood.leaves import column_names, sum_tolerance
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -55,11 +55,10 @@ def from_columns(
     values, names = column_names(scores, classes)
     if names is None:
         raise ScoreError("The columns need names: give classes, or a table with column names.")
-    precision = str(getattr(values, "dtype", "float64")).removeprefix("torch.")
     p = as_scores(values, len(names), "class")
     xp, ops = namespace(p), ops_of(p)
     place = ops.constant(_places(hierarchy, names, outside), ops.device_of(p))
-    total = _checked_sums(p, names, SUM_TOLERANCE.get(precision, 1e-3))
+    total = _checked_sums(p, names, sum_tolerance(values))
     # Nodes without a column take theirs from a last one, of zeros.
     own = xp.take(xp.concat([p, xp.zeros_like(p[..., :1])], axis=-1), place, axis=-1)
     rest = xp.clip(xp.clip(total, min=1.0) - xp.sum(own, axis=-1, dtype=xp.float64, keepdims=True), min=0.0)

@@ -54,13 +54,12 @@ def from_leaves(
     [[1.0, 0.75, 0.5, 0.25, 0.25]]
     """
     values, names = column_names(probabilities, classes)
-    precision = str(getattr(values, "dtype", "float64")).removeprefix("torch.")
     column = None if names is None else places(hierarchy, names, hierarchy.leaves, "leaves")
     p = as_scores(values, len(hierarchy.leaves), "leaf")
     if column is not None:
         ops = ops_of(p)
         p = namespace(p).take(p, ops.constant(column, ops.device_of(p)), axis=-1)
-    total = _checked_sums(hierarchy, p, None if renormalise else SUM_TOLERANCE.get(precision, 1e-3))
+    total = _checked_sums(hierarchy, p, None if renormalise else sum_tolerance(values))
     if renormalise:
         p = namespace(p).astype(p / total, p.dtype)
     return operations.leaf_shares(hierarchy, p)
@@ -77,6 +76,11 @@ def column_names(table: Any, classes: ArrayLike | None) -> tuple[Any, list[str] 
             "The column names of the table differ from classes: leave out classes, or pass a plain array."
         )
     return values, given
+
+
+def sum_tolerance(values: Any) -> float:
+    """Return how far the sums of rows may be from 1, by the precision of the values."""
+    return SUM_TOLERANCE.get(str(getattr(values, "dtype", "float64")).removeprefix("torch."), 1e-3)
 
 
 def _checked_sums(hierarchy: Hierarchy, p: Array, tolerance: float | None) -> Array:

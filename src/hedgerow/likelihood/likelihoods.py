@@ -63,7 +63,7 @@ class Likelihoods:
     def of(hierarchy: Hierarchy, q: Any, scale: Scale | None = None) -> Likelihoods: ...
 
     @staticmethod
-    def of(hierarchy: Hierarchy, q: Any, scale: Scale | None = None) -> Likelihoods | SparseLikelihoods:
+    def of(hierarchy: Hierarchy, q: Any, scale: Scale | None = None) -> AnyLikelihoods:
         """Return likelihoods of the nodes of a tree, with their scale.
 
         Parameters
@@ -78,7 +78,7 @@ class Likelihoods:
         """
         if scale is not None:
             check_scale(scale)
-        if not isinstance(q, Likelihoods | SparseLikelihoods):
+        if not isinstance(q, AnyLikelihoods):
             scale = scale or "probability"
             return Likelihoods(hierarchy, as_rows(_in_node_order(hierarchy, q, scale), hierarchy), scale)
         if scale is not None and scale != q.scale:
@@ -153,6 +153,10 @@ class Likelihoods:
 
     def __repr__(self) -> str:
         return f"Likelihoods({len(self):,} examples, {len(self.hierarchy):,} nodes, scale {self.scale!r})"
+
+
+AnyLikelihoods = Likelihoods | SparseLikelihoods
+"""Dense or sparse."""
 
 
 def _in_node_order(hierarchy: Hierarchy, q: Any, scale: Scale) -> Any:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from hedgerow.arrays import Array, as_scores, namespace, operations, ops_of
+from hedgerow.arrays import Array, Layout, as_scores, namespace, operations, ops_of
 from hedgerow.errors import ParameterError
 from hedgerow.likelihood.named_columns import places, split_names
 from hedgerow.likelihood.scales import Scale, check_scale
@@ -80,9 +80,8 @@ def ps_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability"
     """
     theta = _scores(hierarchy, theta, "node but the root")
     beta = _path_scores(hierarchy, theta)
-    return flat_softmax(
-        hierarchy, namespace(beta).take(beta, operations.Layout.of(hierarchy, beta).leaves, axis=-1), scale=scale
-    )
+    leaves = Layout.of(hierarchy, beta).leaves
+    return flat_softmax(hierarchy, namespace(beta).take(beta, leaves, axis=-1), scale=scale)
 
 
 def softmax_over_nodes(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:

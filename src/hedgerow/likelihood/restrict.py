@@ -15,6 +15,7 @@ from hedgerow.likelihood.sparse import SparseLikelihoods
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from hedgerow.likelihood.likelihoods import AnyLikelihoods
     from hedgerow.likelihood.scales import Scale
     from hedgerow.tree import Hierarchy
 
@@ -24,9 +25,7 @@ _NOTHING = 1e-12
 """A smaller share of a node is what rounding leaves of it when its children are subtracted."""
 
 
-def restrict(
-    hierarchy: Hierarchy, q: Any, nodes: ArrayLike, *, scale: Scale | None = None
-) -> Likelihoods | SparseLikelihoods:
+def restrict(hierarchy: Hierarchy, q: Any, nodes: ArrayLike, *, scale: Scale | None = None) -> AnyLikelihoods:
     """Return the likelihoods given that the class is one of some nodes, or below one of them.
 
     The mass of every other class is dropped, and what remains is divided by its sum. An ancestor of the given
@@ -60,7 +59,7 @@ def restrict(
     [[1.0, 0.5, 0.5, 0.0, 0.5]]
     """
     kept = _kept(hierarchy, nodes)
-    given: Likelihoods | SparseLikelihoods = Likelihoods.of(hierarchy, q, scale)
+    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
     if isinstance(given, SparseLikelihoods):
         return _restrict_sparse(hierarchy, given, kept)
     p = as_numpy(given.probabilities())

@@ -44,6 +44,16 @@ def to_probability(x: Array, scale: Scale) -> Array:
     return np.exp(x) if scale == "log" else np.asarray(special.expit(x))
 
 
+def from_logit(x: ArrayLike, scale: Scale) -> NDArray[np.float64]:
+    """Convert thresholds from logits to another scale.
+
+    >>> from_logit([-np.inf, 0.0, np.inf], "probability").tolist()
+    [0.0, 0.5, 1.0]
+    """
+    convert: dict[Scale, Any] = {"probability": special.expit, "log": special.log_expit, "logit": np.asarray}
+    return np.asarray(convert[scale](x))
+
+
 def from_probability(tau: ArrayLike, scale: Scale) -> NDArray[np.float64]:
     """Convert thresholds from probabilities to another scale; values outside 0 .. 1 count as 0 or 1.
 

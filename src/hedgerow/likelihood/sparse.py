@@ -179,10 +179,6 @@ class SparseLikelihoods:
             self._derived[key] = make()
         return cast("T", self._derived[key])
 
-    def has(self, key: Hashable) -> bool:
-        """Return whether something has been derived under a key."""
-        return key in self._derived
-
     def __len__(self) -> int:
         return len(self.start) - 1
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.arrays import Array
-    from hedgerow.likelihood.sparse import SparseLikelihoods
+    from hedgerow.likelihood.likelihoods import AnyLikelihoods
     from hedgerow.tree import Hierarchy
 
 Judge = Literal["label", "nodes"]
@@ -134,7 +134,7 @@ def _loss(hierarchy: Hierarchy, log_q: Array, labels: NDArray[np.int64], judge: 
     return -float(xp.sum(log_right[:, 1:], dtype=xp.float64)) / (len(hierarchy) - 1)
 
 
-def tempered(q: Likelihoods | SparseLikelihoods, temperature: float) -> Likelihoods | SparseLikelihoods:
+def tempered(q: AnyLikelihoods, temperature: float) -> AnyLikelihoods:
     """Return likelihoods as if the scores behind them had been divided by a temperature.
 
     On the logit scale, all nodes are divided. Otherwise, the leaves are: their logarithms are divided, made to
@@ -158,7 +158,7 @@ def tempered(q: Likelihoods | SparseLikelihoods, temperature: float) -> Likeliho
     return result
 
 
-def fit_to_likelihoods(q: Likelihoods | SparseLikelihoods, labels: NDArray[np.int64]) -> Temperature:
+def fit_to_likelihoods(q: AnyLikelihoods, labels: NDArray[np.int64]) -> Temperature:
     """Choose the temperature for `tempered` that explains held-out labels best: see `fit_temperature`."""
     theta = _scores_behind(q)
     if q.scale == "logit":
@@ -168,7 +168,7 @@ def fit_to_likelihoods(q: Likelihoods | SparseLikelihoods, labels: NDArray[np.in
     return fit_temperature(q.hierarchy, theta, labels, lambda t: flat_softmax(q.hierarchy, t, scale="log"))
 
 
-def _scores_behind(q: Likelihoods | SparseLikelihoods) -> NDArray[np.float64]:
+def _scores_behind(q: AnyLikelihoods) -> NDArray[np.float64]:
     """Return logits of all nodes, or logarithms of the leaf probabilities, which must sum to 1."""
     if not isinstance(q, Likelihoods):
         raise ParameterError("A temperature needs the likelihoods of all leaves, and these list only some.")

@@ -8,13 +8,14 @@ likelihoods and labels into figures. The next room is `choose`.
 from hedgerow.measure import metrics
 from hedgerow.measure.binned_evaluation import BinnedEvaluation
 from hedgerow.measure.bootstrap import Difference, Interval
-from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, Measures, operating_curve
+from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, Measures, name_of_metric, operating_curve
 from hedgerow.measure.calibration import Reliability, calibration_error
 from hedgerow.measure.comparison import SystemComparison, compare, side_by_side
 from hedgerow.measure.curve import OperatingCurve, intercept
 from hedgerow.measure.evaluation import Answers, Evaluation, Measured
-from hedgerow.measure.evaluation_builder import EvaluationBuilder, evaluate, example_blocks, measured
+from hedgerow.measure.evaluation_builder import EvaluationBuilder, evaluate, measured
 from hedgerow.measure.events import Events
+from hedgerow.measure.examples import example_blocks
 from hedgerow.measure.folder import MEMBERS, read_or_evaluate, try_evaluation_folder
 from hedgerow.measure.metrics import BelowLabel, Comparison, Metric
 from hedgerow.measure.parts import natural
@@ -52,6 +53,7 @@ __all__ = [
     "measured",
     "metrics",
     "mistakes",
+    "name_of_metric",
     "natural",
     "operating_curve",
     "read_or_evaluate",

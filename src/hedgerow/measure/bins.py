@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from scipy import special
 
 from hedgerow.errors import ParameterError
+from hedgerow.likelihood import from_logit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -113,6 +113,5 @@ def edges_of(bins: int, scale: Scale) -> NDArray[np.float64]:
     if bins < 2:
         raise ParameterError(f"bins must be 2 or more, not {bins}.")
     logit = np.concatenate([[-np.inf], np.linspace(-_TOP_LOGIT, _TOP_LOGIT, bins - 1), [np.inf]])
-    on_scale: dict[Scale, Any] = {"probability": special.expit, "log": special.log_expit, "logit": np.asarray}
     # Log-likelihoods need not be normalised, so some may be above 0.
-    return np.unique(np.append(on_scale[scale](logit), [np.inf] * (scale == "log")))
+    return np.unique(np.append(from_logit(logit, scale), [np.inf] * (scale == "log")))

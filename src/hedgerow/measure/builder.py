@@ -15,9 +15,9 @@ from hedgerow.likelihood import Likelihoods, check_scale
 from hedgerow.measure import metrics as standard
 from hedgerow.measure.bins import Bins, edges_of
 from hedgerow.measure.brackets import curve_brackets
-from hedgerow.measure.class_numbers import warn_of_class_numbers
 from hedgerow.measure.curve import OperatingCurve
 from hedgerow.measure.events import Events
+from hedgerow.measure.examples import warn_of_class_numbers
 from hedgerow.measure.metrics import Comparison, Metric
 from hedgerow.measure.settings import differences
 
@@ -222,7 +222,7 @@ class CurveBuilder:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the tree, the settings and the state of the builder to a file, an `.npz` archive; see `load`."""
-        from hedgerow.measure.state import save_curve
+        from hedgerow.measure.state_file import save_curve
 
         save_curve(self, path)
 
@@ -237,7 +237,7 @@ class CurveBuilder:
         metrics
             The metrics of your own with which it was made; those of `hedgerow.metrics` are found by name.
         """
-        from hedgerow.measure.state import load_curve
+        from hedgerow.measure.state_file import load_curve
 
         return load_curve(path, metrics)
 

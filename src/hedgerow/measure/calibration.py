@@ -23,7 +23,7 @@ _BINS = 15
 _LEAST = 1e-50  # a label with the likelihood 0 has a large loss, not an infinite one
 
 
-def calibration_error(confidence: ArrayLike, right: ArrayLike, bins: int = 15) -> float:
+def calibration_error(confidence: ArrayLike, right: ArrayLike, bins: int = _BINS) -> float:
     """Return the expected calibration error: the average distance of confidence from the share of right answers.
 
     Answers are sorted by confidence into bins of equal width; each bin is weighted by the number of its answers.
@@ -52,9 +52,14 @@ def calibration_error(confidence: ArrayLike, right: ArrayLike, bins: int = 15) -
         bad = np.flatnonzero(~((values >= 0) & (values <= 1)))  # NaN is bad
         if len(bad):
             raise ScoreError(f"{what} must contain numbers from 0 to 1; entry {bad[0]} is {values[bad[0]]}.")
-    place = np.clip(np.ceil(sure * bins).astype(np.int64) - 1, 0, bins - 1)
+    place = _bin_of(sure, bins)
     gap = np.bincount(place, true - sure, minlength=bins)
     return round(float(np.abs(gap).sum() / len(sure)), 12)
+
+
+def _bin_of(confidence: NDArray[np.float64], bins: int) -> NDArray[np.int64]:
+    """Return the bin of each answer; an edge belongs to the bin below it."""
+    return np.clip(np.ceil(confidence * bins).astype(np.int64) - 1, 0, bins - 1)
 
 
 @final
@@ -93,7 +98,7 @@ class Reliability:
                 best = np.argmax(part, axis=1)
                 sure = np.clip(part[np.arange(len(part)), best], 0, 1)
                 true = hierarchy.is_ancestor(nodes[best], labels[rows])
-                place = np.clip(np.ceil(sure * bins).astype(np.int64) - 1, 0, bins - 1)
+                place = _bin_of(sure, bins)
                 for total, weight in zip(sums, (np.ones(len(sure)), sure, true), strict=True):
                     total[depth] += np.bincount(place, weight, minlength=bins)
         return cls(sums[0].astype(np.int64), sums[1], sums[2], loss / examples if examples else None)

@@ -217,30 +217,23 @@ class Evaluation(Measured):
     @property
     def builder(self) -> CurveBuilder:
         """A new curve builder that holds these examples."""
-        builder = self._new_builder()
-        builder.add(self.events)
-        return builder
-
-    def _new_builder(self) -> CurveBuilder:
-        return CurveBuilder(
+        builder = CurveBuilder(
             self.hierarchy,
             information=self.information,
             single_child=self.single_child,
             below_label=self.below_label,
             scale=self.scale,
         )
+        builder.add(self.events)
+        return builder
 
     @cached_property
-    def _means(self) -> dict[str, dict[str, float]]:
+    def rules(self) -> dict[str, dict[str, float]]:
+        """The single operating point of each rule: rule -> metric -> mean."""
         return {
             rule: {metric.name: pairs.mean(metric) for metric in STANDARD_METRICS}
             for rule, pairs in self._pairs.items()
         }
-
-    @property
-    def rules(self) -> dict[str, dict[str, float]]:
-        """The single operating point of each rule: rule -> metric -> mean."""
-        return self._means
 
     @cached_property
     def per_example(self) -> dict[str, NDArray[np.float64]]:
@@ -271,11 +264,8 @@ class Evaluation(Measured):
         if np.asarray(mask).dtype != bool or np.shape(mask) != (len(self),):
             raise ScoreError(f"A mask needs one True or False per example, {len(self):,} in all.")
         mask = np.asarray(mask)
-        events = self.events.subset(mask)
-        builder = self._new_builder()
-        builder.add(events)
-        part = replace(self, events=events, curve=builder.compute(), answers=self.answers.taken(mask))
-        return replace(part, intervals={}, replicates=0, warnings=())
+        part = replace(self, events=self.events.subset(mask), answers=self.answers.taken(mask))
+        return replace(part, curve=part.builder.compute(), intervals={}, replicates=0, warnings=())
 
     def _spread(self) -> dict[str, Any]:
         return {

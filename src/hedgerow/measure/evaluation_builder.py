@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from hedgerow.arrays import as_numpy
-from hedgerow.errors import ParameterError, ScoreError, argument, counted
+from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.infer import RULES
 from hedgerow.likelihood import Likelihoods, check_scale, to_probability
 from hedgerow.measure import bootstrap
 from hedgerow.measure.binned_evaluation import BinnedEvaluation, RuleSums, binned_evaluation
 from hedgerow.measure.builder import CurveBuilder
-from hedgerow.measure.class_numbers import warn_of_class_numbers
 from hedgerow.measure.evaluation import ABOUT, Answers, Evaluation
+from hedgerow.measure.examples import example_blocks, signs_of_wrong_order
 from hedgerow.measure.parts import Part, in_order
 from hedgerow.measure.settings import differences
 from hedgerow.score_files import Block, ScoreFile, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from os import PathLike
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from hedgerow.infer import Rule, SingleChild
-    from hedgerow.likelihood import Scale, SparseLikelihoods
+    from hedgerow.likelihood import AnyLikelihoods, Scale
     from hedgerow.measure.metrics import BelowLabel
     from hedgerow.score_files import Progress
     from hedgerow.tree import Hierarchy, InformationKind, Names
 
 _MOST_BINS = 1 << 16
-_ENOUGH_EXAMPLES = 20  # to distinguish accuracy at chance level from bad luck
 
 
 @final
@@ -229,7 +227,7 @@ class EvaluationBuilder:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the tree, the settings and the state of the builder to a file, an `.npz` archive; see `load`."""
-        from hedgerow.measure.state import save_evaluation
+        from hedgerow.measure.state_file import save_evaluation
 
         save_evaluation(self, path)
 
@@ -244,11 +242,11 @@ class EvaluationBuilder:
         rules
             The rules with which it was made.
         """
-        from hedgerow.measure.state import load_evaluation
+        from hedgerow.measure.state_file import load_evaluation
 
         return load_evaluation(path, rules)
 
-    def _answers(self, q: Likelihoods | SparseLikelihoods, curve: CurveBuilder) -> Answers:
+    def _answers(self, q: AnyLikelihoods, curve: CurveBuilder) -> Answers:
         predictions, confidence = {}, {}
         for name, rule in self.rules.items():
             nodes = rule(self.hierarchy, q, curve.candidates)
@@ -279,7 +277,10 @@ class EvaluationBuilder:
             whole.events,
             self.curve.holding(whole.events).compute(),
             whole.answers,
-            warnings=(*self._noticed(warnings), *_doubts(self.hierarchy, whole.events.label, whole.answers)),
+            warnings=(
+                *self._noticed(warnings),
+                *signs_of_wrong_order(self.hierarchy, whole.events.label, whole.answers),
+            ),
             **self._about(name),
         )
 
@@ -413,62 +414,3 @@ def _with_intervals(
             progress=lambda: advance(1),
         )
     return replace(evaluation, intervals=drawn, confidence=confidence, replicates=replicates)
-
-
-def example_blocks(
-    hierarchy: Hierarchy,
-    scores: ScoreFile | Iterable[Block] | Any,
-    labels: ArrayLike | None = None,
-    classes: ArrayLike | None = None,
-    ids: ArrayLike | None = None,
-    scale: Scale | None = None,
-) -> Iterator[Block]:
-    """Yield the examples of a score file, of other blocks, or of likelihoods with labels; see `evaluate`."""
-    if isinstance(scores, ScoreFile):
-        if scores.hierarchy != hierarchy:
-            raise ParameterError("The score file was opened with another tree; open it with this one.")
-        yield from scores
-        return
-    if labels is None:
-        for block in scores if isinstance(scores, Iterable) else [scores]:
-            if not isinstance(block, Block):
-                raise ParameterError(
-                    "Likelihoods need labels: evaluate(hierarchy, likelihoods, labels). A score file must be "
-                    "opened first: hedgerow.open_scores(path, hierarchy)."
-                )
-            yield block
-        return
-    q = Likelihoods.of(hierarchy, scores, scale)
-    given = np.atleast_1d(as_numpy(labels))
-    if given.ndim > 1:
-        raise ScoreError(f"One label per example is needed; got labels of shape {given.shape}.")
-    nodes = hierarchy.nodes(given, classes)
-    if classes is None and given.dtype.kind in "iu":
-        warn_of_class_numbers(hierarchy, np.bincount(nodes, minlength=len(hierarchy)) > 0)
-    named = None if ids is None else np.array([str(i) for i in np.asarray(ids).tolist()], dtype=object)
-    if len(q) != len(nodes) or (named is not None and len(named) != len(nodes)):
-        got = f"{counted(len(q), 'example', 'examples')} and {counted(len(nodes), 'label', 'labels')}"
-        raise ScoreError(f"One label (and id) per example is needed; got {got}.")
-    yield Block(0, q, nodes, named)
-
-
-def _doubts(hierarchy: Hierarchy, labels: NDArray[np.int32], answers: Answers) -> Iterator[str]:
-    """Warn if a model is confident but no better than chance: a typical sign of columns in the wrong order."""
-    known = hierarchy.is_leaf[labels] & (answers.predictions["leaf"] > 0)  # no leaf is likely, without scores
-    answer, label = answers.predictions["leaf"][known], labels[known]
-    number = len(label)
-    if number < _ENOUGH_EXAMPLES:
-        return
-    accuracy = float(np.mean(answer == label))
-    sure = float(np.mean(answers.confidence["leaf"][known]))
-    # The expected agreement of the same answers with the same labels in random order.
-    answered, labelled = (np.bincount(nodes, minlength=len(hierarchy)) / number for nodes in (answer, label))
-    chance = float(answered @ labelled)
-    at_chance = accuracy <= chance + 3 * np.sqrt(chance * (1 - chance) / number)
-    if at_chance and sure >= 2 * accuracy and sure >= accuracy + 0.2:
-        yield (
-            f"The most likely leaf is right for {100 * accuracy:.1f} % of the examples, no more than expected by "
-            f"chance ({100 * chance:.1f} %), yet its mean probability is {100 * sure:.1f} %. Are the columns in "
-            f"the order you think? Scores are matched to classes by column name, so the names must be in the "
-            f"order of the scores. Check also that labels and scores belong to the same rows."
-        )

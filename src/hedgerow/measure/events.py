@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.infer import Candidates
-    from hedgerow.likelihood import Likelihoods, Scale, SparseLikelihoods
+    from hedgerow.likelihood import AnyLikelihoods, Scale
     from hedgerow.tree import Indices
 
 _SORTED_AT_ONCE = 1 << 18  # about how many events are sorted at once
@@ -46,7 +46,7 @@ class Events:
     """The threshold below which each event has happened."""
 
     @classmethod
-    def of(cls, q: Likelihoods | SparseLikelihoods, labels: Indices, candidates: Candidates) -> Events:
+    def of(cls, q: AnyLikelihoods, labels: Indices, candidates: Candidates) -> Events:
         """Find the events of a batch of likelihoods and labels, which are node indices."""
         if labels.shape != (len(q),):
             raise ScoreError(
@@ -79,9 +79,13 @@ class Events:
         kept = np.repeat(mask, self.count)
         return Events(self.label[mask], self.count[mask], self.node[kept], self.score[kept])
 
-    def answers_above(self, threshold: float) -> NDArray[np.int32]:
-        """Return each example's answer at a threshold on the scale of the scores, as `infer.threshold` does."""
-        passed = np.append(0, np.cumsum(self.score > threshold))
+    def answers_above(self, threshold: float | NDArray[np.float64]) -> NDArray[np.int32]:
+        """Return each example's answer at a threshold, or at its own, as `infer.threshold` does.
+
+        Thresholds are on the scale of the scores.
+        """
+        lowest = threshold if np.ndim(threshold) == 0 else np.repeat(threshold, self.count)
+        passed = np.append(0, np.cumsum(self.score > lowest))
         end = np.cumsum(self.count)
         moves = passed[end] - passed[end - self.count]  # an example's events have decreasing scores
         answers = np.zeros(len(self.label), dtype=np.int32)

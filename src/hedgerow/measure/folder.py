@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import suppress
 from dataclasses import replace
@@ -19,6 +18,7 @@ from hedgerow.files import (
     atomic_write,
     digest,
     member,
+    printable,
     read_json,
     reading,
     replacing,
@@ -26,12 +26,14 @@ from hedgerow.files import (
     schema,
     stem,
     try_folder,
+    write_json,
 )
 from hedgerow.measure.bootstrap import Interval
 from hedgerow.measure.curve import OperatingCurve
 from hedgerow.measure.evaluation import Answers, Evaluation
 from hedgerow.measure.evaluation_builder import evaluate
 from hedgerow.measure.events import Events
+from hedgerow.measure.packed_texts import packed, unpacked
 from hedgerow.score_files import Progress, open_scores, silent
 from hedgerow.tree import Hierarchy
 
@@ -85,11 +87,7 @@ def save(evaluation: Evaluation | BinnedEvaluation, folder: str | os.PathLike[st
         if isinstance(evaluation, Evaluation):
             _save_examples(evaluation, place / EXAMPLES)
         files = {name: digest(place / name) for name in (TREE, CURVE, EXAMPLES) if (place / name).exists()}
-        with atomic_write(place / JSON) as file:
-            json.dump(
-                {"format": FORMAT} | evaluation.to_dict() | {"files": files}, file, ensure_ascii=False, indent=2
-            )
-            file.write("\n")
+        write_json(place / JSON, {"format": FORMAT} | evaluation.to_dict() | {"files": files})
 
 
 def try_evaluation_folder(folder: str | os.PathLike[str]) -> None:
@@ -139,23 +137,7 @@ def _state(place: Path) -> list[tuple[str, int, int]]:
 
 
 def _load(place: Path) -> Evaluation:
-    json_file = member(place, JSON)
-    about = read_json(json_file, "part of an evaluation", _AGAIN)
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise FileError(f"{place} was written by another version of hedgerow. {_AGAIN}")
-    if "bins" in about:
-        raise FileError(
-            f"{place} was made with {argument('bins', str(about['bins'])[:20])}: it has figures and a curve, but "
-            f"no examples, which are needed here. Evaluate the scores without bins."
-        )
-    with reading(json_file, "part of an evaluation", _AGAIN):
-        _SCHEMA(about, "it")
-    for name, saved in about.get("files", {}).items():  # evaluations of earlier versions have none
-        if digest(_there(place, name)) != saved:
-            raise FileError(
-                f"{place}: {name} and {JSON} do not belong together: one of them is damaged, or comes from "
-                f"another evaluation. {_AGAIN}"
-            )
+    about = _about(place)
     hierarchy = Hierarchy.load(_there(place, TREE))
     if hierarchy.fingerprint != about["tree"]["fingerprint"]:
         raise FileError(f"{place}: {TREE} is not the tree that {JSON} was made with. {_AGAIN}")
@@ -173,15 +155,37 @@ def _load(place: Path) -> Evaluation:
         events,
         curve,
         answers,
-        name=_printable(about["name"]),
+        name=printable(about["name"]),
         information=information,
         below_label=about["below_label"],
         single_child=about.get("single_child", "skip"),
-        warnings=tuple(map(_printable, about["warnings"])),
+        warnings=tuple(map(printable, about["warnings"])),
         intervals={name: Interval(**interval) for name, interval in about["intervals"].items()},
         confidence=about["confidence"],
         replicates=about["replicates"],
     )
+
+
+def _about(place: Path) -> dict[str, Any]:
+    """Return what the JSON file says, once it and the digests of the other files have been checked."""
+    json_file = member(place, JSON)
+    about = read_json(json_file, "part of an evaluation", _AGAIN)
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise FileError(f"{place} was written by another version of hedgerow. {_AGAIN}")
+    if "bins" in about:
+        raise FileError(
+            f"{place} was made with {argument('bins', str(about['bins'])[:20])}: it has figures and a curve, but "
+            f"no examples, which are needed here. Evaluate the scores without bins."
+        )
+    with reading(json_file, "part of an evaluation", _AGAIN):
+        _SCHEMA(about, "it")
+    for name, saved in about.get("files", {}).items():  # evaluations of earlier versions have none
+        if digest(_there(place, name)) != saved:
+            raise FileError(
+                f"{place}: {name} and {JSON} do not belong together: one of them is damaged, or comes from "
+                f"another evaluation. {_AGAIN}"
+            )
+    return about
 
 
 def _there(place: Path, name: str) -> Path:
@@ -189,11 +193,6 @@ def _there(place: Path, name: str) -> Path:
     if not path.is_file():
         raise FileError(f"{place} has no {name}, which is part of an evaluation. {_AGAIN}")
     return path
-
-
-def _printable(text: str) -> str:
-    """Return text without control characters, which a terminal would obey."""
-    return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
 def read_or_evaluate(
@@ -271,9 +270,7 @@ def _save_examples(evaluation: Evaluation, path: Path) -> None:
             arrays[key] = values.astype(str)
     for key in _LONG:
         if (values := getattr(answers, key)) is not None:
-            encoded = [value.encode("utf-8", "surrogatepass") for value in values.tolist()]
-            arrays[f"{key}_utf8"] = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-            arrays[f"{key}_end"] = np.cumsum([len(value) for value in encoded], dtype=np.int64)
+            arrays |= packed(key, values)
     with atomic_write(path, "wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
@@ -306,7 +303,7 @@ def _answers(arrays: dict[str, NDArray[Any]], nodes: int) -> Answers:
         raise ValueError("the answers of a rule are missing")
     texts: dict[str, Names | None] = {key: arrays[key].astype(object) if key in arrays else None for key in _SHORT}
     for key in _LONG:
-        texts[key] = _decoded(arrays[f"{key}_utf8"], arrays[f"{key}_end"]) if f"{key}_end" in arrays else None
+        texts[key] = _decoded(key, arrays) if f"{key}_end" in arrays else None
     if any(each is not None and each.shape != examples for each in texts.values()):
         raise ValueError("its ids, groups or texts are not as many as its examples")
     return Answers(predictions, confidence, **texts)
@@ -331,13 +328,8 @@ def _numbers(array: NDArray[Any]) -> NDArray[np.float64]:
     return array
 
 
-def _decoded(data: NDArray[np.uint8], end: NDArray[np.int64]) -> Names:
-    joined, ends = data.tobytes(), end.tolist()
-    if end.ndim != 1 or end.dtype != np.int64 or any(a > b for a, b in pairwise([0, *ends, len(joined)])):
+def _decoded(key: str, arrays: dict[str, NDArray[Any]]) -> Names:
+    end, size = arrays[f"{key}_end"], arrays[f"{key}_utf8"].nbytes
+    if end.ndim != 1 or end.dtype != np.int64 or any(a > b for a, b in pairwise([0, *end.tolist(), size])):
         raise ValueError("its texts are not one after another")
-    values = np.empty(len(ends), dtype=object)
-    values[:] = [
-        joined[first:last].decode("utf-8", "surrogatepass")
-        for first, last in zip([0, *ends[:-1]], ends, strict=True)
-    ]
-    return values
+    return unpacked(key, arrays)

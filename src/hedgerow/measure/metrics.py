@@ -193,105 +193,89 @@ def _ruled_out(c: Comparison) -> Values:
     return correct.of(c) * (1 - share_left)
 
 
-correct = Metric("correct", True, lambda c: c.hierarchy.is_ancestor(c.prediction, c.label), is_fraction=True)
+METRICS: dict[str, Metric] = {}
+"""Every metric by its name."""
+
+
+def _fraction(name: str, definition: Callable[[Comparison], NDArray[Any]]) -> Metric:
+    """Add a metric from 0 to 1, of which more is better."""
+    METRICS[name] = Metric(name, True, definition, is_fraction=True)
+    return METRICS[name]
+
+
+def _cost(name: str, definition: Callable[[Comparison], NDArray[Any]]) -> Metric:
+    """Add a metric of which less is better, in units of its own."""
+    METRICS[name] = Metric(name, False, definition)
+    return METRICS[name]
+
+
+correct = _fraction("correct", lambda c: c.hierarchy.is_ancestor(c.prediction, c.label))
 """Is the answer the label or an ancestor of it?"""
 
-exact = Metric("exact", True, lambda c: c.prediction == c.label, is_fraction=True)
+exact = _fraction("exact", lambda c: c.prediction == c.label)
 """Is the answer the label?"""
 
-strictly_exact = Metric("strictly_exact", True, lambda c: c.answer == c.label, is_fraction=True)
+strictly_exact = _fraction("strictly_exact", lambda c: c.answer == c.label)
 """Is the answer the label? An answer below the label counts as wrong."""
 
-precision = Metric("precision", True, lambda c: c.precision, is_fraction=True)
+precision = _fraction("precision", lambda c: c.precision)
 """Share of the answer's information that is right: ``I(lca) / I(prediction)``."""
 
-recall = Metric("recall", True, lambda c: c.recall, is_fraction=True)
+recall = _fraction("recall", lambda c: c.recall)
 """Share of the label's information that is found: ``I(lca) / I(label)``."""
 
-f1 = Metric("f1", True, lambda c: _f1(c.precision, c.recall), is_fraction=True)
+f1 = _fraction("f1", lambda c: _f1(c.precision, c.recall))
 """Harmonic mean of `precision` and `recall`, per example; 0 where both are 0."""
 
-depth_precision = Metric("depth_precision", True, lambda c: _precision(c, c.depth), is_fraction=True)
+depth_precision = _fraction("depth_precision", lambda c: _precision(c, c.depth))
 """`precision` with depth in place of information (Wu and Palmer)."""
 
-depth_recall = Metric("depth_recall", True, lambda c: _recall(c, c.depth), is_fraction=True)
+depth_recall = _fraction("depth_recall", lambda c: _recall(c, c.depth))
 """`recall` with depth in place of information (Wu and Palmer)."""
 
-depth_f1 = Metric("depth_f1", True, lambda c: _f1(_precision(c, c.depth), _recall(c, c.depth)), is_fraction=True)
+depth_f1 = _fraction("depth_f1", lambda c: _f1(_precision(c, c.depth), _recall(c, c.depth)))
 """Harmonic mean of `depth_precision` and `depth_recall`."""
 
 lca_depth = Metric("lca_depth", True, lambda c: c.depth[c.lca])
 """Depth of the lowest common ancestor."""
+METRICS[lca_depth.name] = lca_depth
 
-edge_distance = Metric("edge_distance", False, lambda c: _distance(c, c.depth))
+edge_distance = _cost("edge_distance", lambda c: _distance(c, c.depth))
 """Number of edges between label and answer."""
 
-information_distance = Metric("information_distance", False, lambda c: _distance(c, c.information))
+information_distance = _cost("information_distance", lambda c: _distance(c, c.information))
 """Information of the label and the answer that they do not share, in bits."""
 
-excess = Metric("excess", False, lambda c: c.information[c.prediction] - c.information[c.lca])
+excess = _cost("excess", lambda c: c.information[c.prediction] - c.information[c.lca])
 """Information claimed and wrong, in bits: ``I(prediction) - I(lca)``."""
 
-deficient = Metric("deficient", False, lambda c: c.information[c.label] - c.information[c.lca])
+deficient = _cost("deficient", lambda c: c.information[c.label] - c.information[c.lca])
 """Information missed, in bits: ``I(label) - I(lca)``."""
 
-depth_excess = Metric("depth_excess", False, lambda c: c.depth[c.prediction] - c.depth[c.lca])
+depth_excess = _cost("depth_excess", lambda c: c.depth[c.prediction] - c.depth[c.lca])
 """Levels claimed and wrong."""
 
-depth_deficient = Metric("depth_deficient", False, lambda c: c.depth[c.label] - c.depth[c.lca])
+depth_deficient = _cost("depth_deficient", lambda c: c.depth[c.label] - c.depth[c.lca])
 """Levels missed."""
 
-hierarchical_precision = Metric("hierarchical_precision", True, _set_precision, is_fraction=True)
+hierarchical_precision = _fraction("hierarchical_precision", _set_precision)
 """Share of the answer's ancestors (root excluded) that are ancestors of the label; its mean is the macro
 average, see `micro_hierarchical` for the micro average."""
 
-hierarchical_recall = Metric("hierarchical_recall", True, _set_recall, is_fraction=True)
+hierarchical_recall = _fraction("hierarchical_recall", _set_recall)
 """Share of the label's ancestors (root excluded) that are ancestors of the answer."""
 
-hierarchical_f1 = Metric(
-    "hierarchical_f1", True, lambda c: _f1(_set_precision(c), _set_recall(c)), is_fraction=True
-)
+hierarchical_f1 = _fraction("hierarchical_f1", lambda c: _f1(_set_precision(c), _set_recall(c)))
 """Harmonic mean of `hierarchical_precision` and `hierarchical_recall`, per example."""
 
-coverage = Metric(
-    "coverage", True, lambda c: _share(c.information[c.prediction], c.information.max()), is_fraction=True
-)
+coverage = _fraction("coverage", lambda c: _share(c.information[c.prediction], c.information.max()))
 """How specific the answer is, right or wrong: its share of the largest information (Goren et al.)."""
 
-non_root = Metric("non_root", True, lambda c: c.prediction != 0, is_fraction=True)
+non_root = _fraction("non_root", lambda c: c.prediction != 0)
 """Does the answer say anything at all? (Davis et al.)"""
 
-true_negative_leaves = Metric("true_negative_leaves", True, _ruled_out, is_fraction=True)
+true_negative_leaves = _fraction("true_negative_leaves", _ruled_out)
 """Share of the leaves that a correct answer rules out; 0 for a wrong one (Wu et al.)."""
-
-METRICS: dict[str, Metric] = {
-    metric.name: metric
-    for metric in (
-        correct,
-        exact,
-        strictly_exact,
-        precision,
-        recall,
-        f1,
-        depth_precision,
-        depth_recall,
-        depth_f1,
-        lca_depth,
-        edge_distance,
-        information_distance,
-        excess,
-        deficient,
-        depth_excess,
-        depth_deficient,
-        hierarchical_precision,
-        hierarchical_recall,
-        hierarchical_f1,
-        coverage,
-        non_root,
-        true_negative_leaves,
-    )
-}
-"""Every metric by its name."""
 
 
 def register(metric: Metric) -> None:

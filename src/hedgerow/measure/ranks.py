@@ -85,7 +85,7 @@ class Ranks:
             above[inherits] = above[self.hierarchy.parent[inherits]]
         return above
 
-    def below(self, rank: str) -> NDArray[np.bool_]:
+    def above(self, rank: str) -> NDArray[np.bool_]:
         """Return which nodes lie above nodes of this rank."""
         before = np.append(0, np.cumsum(np.bincount(self.nodes(rank), minlength=len(self.hierarchy))))
         here = np.arange(len(self.hierarchy))
@@ -128,7 +128,7 @@ def mistakes(
         at = ranks.at(rank)
         wanted, named = at[labels], at[answers]
         known = wanted >= 0
-        unknown = ranks.below(rank)[labels] & ~known if below_label == "wrong" else np.zeros_like(known)
+        unknown = ranks.above(rank)[labels] & ~known if below_label == "wrong" else np.zeros_like(known)
         right = named == wanted
         figures[rank] = {
             "known": int(known.sum()),

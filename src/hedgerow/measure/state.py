@@ -1,65 +1,42 @@
-"""Builders on disk: an `.npz` archive with the tree, the settings and the state; nothing is pickled.
-
-The member `about` is JSON in UTF-8; all others are arrays of numbers. A file may come from anywhere, so everything
-in it is checked before anything of it is used.
-"""
+"""Builders as plain values, and back: what files hold, and what processes send each other."""
 
 from __future__ import annotations
 
-import json
-import os
-from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, some
-from hedgerow.files import Archive, atomic_write
+from hedgerow.errors import ParameterError, ScoreError, some
 from hedgerow.infer import RULES
-from hedgerow.likelihood import BOTTOM
-from hedgerow.measure.bins import edges_of
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, name_of_metric
 from hedgerow.measure.evaluation import ABOUT, Answers
 from hedgerow.measure.evaluation_builder import EvaluationBuilder
 from hedgerow.measure.events import Events
 from hedgerow.measure.metrics import METRICS
+from hedgerow.measure.packed_texts import packed, unpacked
 from hedgerow.measure.parts import Part, in_order
-from hedgerow.tree import Hierarchy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Iterator, Mapping, Sequence
 
     from hedgerow.infer import Rule
     from hedgerow.measure.builder import CustomMetric
     from hedgerow.measure.metrics import Metric
-    from hedgerow.tree import Names
+    from hedgerow.measure.packed_texts import Arrays
+    from hedgerow.tree import Hierarchy
 
-Arrays = dict[str, Any]
-
-VERSION = 1
-"""Version of the layout."""
-
-_FORMAT = "hedgerow state"
-_SIGNED = np.iinfo(np.int64)
-_MOST_EDGES = 1 << 24
-_EVENTS = ("label", "count", "node", "score")
-_TREE_TEXTS = ("names", "rank", "title")
+EVENTS = ("label", "count", "node", "score")
+"""The arrays of events."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class State:
-    """A builder as plain values, without its tree: what files hold, and what processes send each other."""
+    """A builder as plain values, without its tree."""
 
     about: dict[str, Any]
     arrays: Arrays
-
-
-# From builders to states and back ---------------------------------------------------------------------------
 
 
 def curve_state(builder: CurveBuilder) -> State:
@@ -113,7 +90,7 @@ def evaluation_state(builder: EvaluationBuilder) -> State:
         arrays[f"confidence:{rule}"] = whole.answers.confidence[rule]
     for key in ABOUT:
         if (values := getattr(whole.answers, key)) is not None:
-            arrays |= _packed(key, values)
+            arrays |= packed(key, values)
     return State(about, arrays)
 
 
@@ -162,7 +139,7 @@ def _curve_arrays(curve: CurveBuilder, events: Events | None) -> Arrays:
     if not isinstance(curve.information, str):
         arrays["information"] = curve.measures.information
     if events is not None:
-        return arrays | {name: getattr(events, name) for name in _EVENTS}
+        return arrays | {name: getattr(events, name) for name in EVENTS}
     assert curve.bins is not None  # noqa: S101  (without bins, there are events)
     return arrays | {name: np.atleast_1d(sums) for name, sums in curve.bins.sums.items()}
 
@@ -174,7 +151,7 @@ def _fill(curve: CurveBuilder, arrays: Arrays) -> None:
 
 
 def _events(arrays: Arrays) -> Events:
-    return Events(*(arrays[name] for name in _EVENTS))
+    return Events(*(arrays[name] for name in EVENTS))
 
 
 def _parts(state: State) -> Iterator[Part]:
@@ -182,7 +159,7 @@ def _parts(state: State) -> Iterator[Part]:
     predictions, confidence = (
         {rule: arrays[f"{kind}:{rule}"] for rule in state.about["rules"]} for kind in ("prediction", "confidence")
     )
-    texts: dict[str, Any] = {key: _unpacked(key, arrays) for key in ABOUT if f"{key}_end" in arrays}
+    texts: dict[str, Any] = {key: unpacked(key, arrays) for key in ABOUT if f"{key}_end" in arrays}
     answers = Answers(predictions, confidence, **texts)
     end = 0
     moved = np.append(0, np.cumsum(events.count, dtype=np.int64))
@@ -191,273 +168,3 @@ def _parts(state: State) -> Iterator[Part]:
         moves = slice(moved[rows.start], moved[rows.stop])
         mine = Events(events.label[rows], events.count[rows], events.node[moves], events.score[moves])
         yield Part(name, mine, answers.taken(rows))
-
-
-# Texts as arrays: UTF-8, one after the other, and where each ends -------------------------------------------
-
-
-def _packed(key: str, values: Iterable[str]) -> Arrays:
-    encoded = [value.encode("utf-8", "surrogatepass") for value in values]
-    return {
-        f"{key}_utf8": np.frombuffer(b"".join(encoded), dtype=np.uint8),
-        f"{key}_end": np.cumsum([len(value) for value in encoded], dtype=np.int64),
-    }
-
-
-def _unpacked(key: str, arrays: Arrays) -> Names:
-    data, ends = arrays[f"{key}_utf8"].tobytes(), arrays[f"{key}_end"].tolist()
-    values = np.empty(len(ends), dtype=object)
-    values[:] = [data[i:j].decode("utf-8", "surrogatepass") for i, j in pairwise([0, *ends])]
-    return values
-
-
-# Files ------------------------------------------------------------------------------------------------------
-
-
-def save_curve(builder: CurveBuilder, path: str | os.PathLike[str]) -> None:
-    """Write a curve builder."""
-    _write(path, curve_state(builder), builder.hierarchy)
-
-
-def load_curve(path: str | os.PathLike[str], metrics: Sequence[Metric | CustomMetric]) -> CurveBuilder:
-    """Read a curve builder."""
-    with _naming(path):
-        state, hierarchy = _read(path, "curve")
-        return curve_of(state, hierarchy, metrics)
-
-
-def save_evaluation(builder: EvaluationBuilder, path: str | os.PathLike[str]) -> None:
-    """Write an evaluation builder."""
-    _write(path, evaluation_state(builder), builder.hierarchy)
-
-
-def load_evaluation(path: str | os.PathLike[str], rules: Mapping[str, Rule]) -> EvaluationBuilder:
-    """Read an evaluation builder."""
-    with _naming(path):
-        state, hierarchy = _read(path, "evaluation")
-        return evaluation_of(state, hierarchy, rules)
-
-
-def _write(path: str | os.PathLike[str], state: State, hierarchy: Hierarchy) -> None:
-    about = {"format": _FORMAT, "version": VERSION, "tree": hierarchy.fingerprint, **state.about}
-    tree: Arrays = {"tree_parent": hierarchy.parent}
-    for key in _TREE_TEXTS:
-        if (values := getattr(hierarchy, key)) is not None:
-            tree |= _packed(f"tree_{key}", values)
-    text = json.dumps(about, ensure_ascii=True).encode()
-    with atomic_write(path, "wb") as file:
-        members = {"about": np.frombuffer(text, dtype=np.uint8), **tree, **state.arrays}
-        np.savez_compressed(file, allow_pickle=False, **members)
-
-
-def _read(path: str | os.PathLike[str], kind: str) -> tuple[State, Hierarchy]:
-    arrays = _arrays(os.fspath(path))
-    about = _about(arrays.pop("about", np.empty(0)), kind)
-    tree = {name: arrays.pop(name) for name in list(arrays) if name.startswith("tree_")}
-    hierarchy = _tree(tree)
-    if hierarchy.fingerprint != about["tree"]:
-        raise _StateError("its tree is not the one that its description names")
-    state = State({key: about[key] for key in about if key not in ("format", "version", "tree")}, arrays)
-    _Checks(state, hierarchy).all()
-    return state, hierarchy
-
-
-def _arrays(path: str) -> Arrays:
-    with Archive(path) as archive:
-        return archive.all_arrays()
-
-
-def _tree(arrays: Arrays) -> Hierarchy:
-    texts: dict[str, Any] = {}
-    for key in _TREE_TEXTS:
-        name = f"tree_{key}"
-        if f"{name}_end" in arrays:
-            _check_texts(name, arrays, None)
-            texts[key] = _unpacked(name, arrays)
-    parent = arrays.get("tree_parent", np.empty(0))
-    if "names" not in texts or parent.dtype != np.int64 or parent.ndim != 1:
-        raise _StateError("it contains no tree")
-    return Hierarchy(texts["names"], parent, texts.get("rank"), texts.get("title"))
-
-
-class _StateError(Exception):
-    """What is wrong with a state, in words that follow "because"."""
-
-
-@contextmanager
-def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Name the file in every error about what is in it."""
-    try:
-        yield
-    except _StateError as error:
-        raise FileError(f"{os.fspath(path)} cannot be read as a state: {error}. Make it again.") from None
-    except FileError:
-        raise  # it names the file
-    except HedgerowError as error:
-        raise type(error)(f"{os.fspath(path)}: {error}") from None
-
-
-# Checks -----------------------------------------------------------------------------------------------------
-
-
-def _about(data: NDArray[Any], kind: str) -> dict[str, Any]:
-    """Parse the description, and check everything in it."""
-    try:
-        about = json.loads(data.tobytes()) if data.dtype == np.uint8 else None
-    except (ValueError, RecursionError):
-        about = None
-    if not isinstance(about, dict) or about.get("format") != _FORMAT:
-        raise _StateError("hedgerow did not write it")
-    if about.get("version") != VERSION:
-        raise _StateError(
-            f"its layout has version {about.get('version')!r:.20}, and this hedgerow reads version {VERSION}"
-        )
-    if about.get("kind") != kind:
-        raise _StateError(f"it holds {about.get('kind')!r:.20}, not {kind!r}")
-    checks = _COMMON | (_OF_EVALUATIONS if kind == "evaluation" else {})
-    if set(about) != {"format", "version", "kind", *checks}:
-        raise _StateError("its description has other entries than expected")
-    for key, allows in checks.items():
-        if not allows(about[key]):
-            raise _StateError(f"its {key!r} is {json.dumps(about[key])[:40]}")
-    return about
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _SIGNED.max
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-def _are_sums(value: Any) -> bool:
-    sizes = (0, len(STANDARD_METRICS))  # without bins, there are no sums
-    return isinstance(value, dict) and all(
-        isinstance(sums, list) and len(sums) in sizes and all(map(_is_total, sums)) for sums in value.values()
-    )
-
-
-def _is_total(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**100
-
-
-def _are_parts(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(part, list) and len(part) == 2 and isinstance(part[0], str) and _is_count(part[1])
-        for part in value
-    )
-
-
-_COMMON: dict[str, Callable[[Any], bool]] = {
-    "tree": lambda value: isinstance(value, str),
-    "metrics": lambda value: (
-        _are_texts(value) and value[: len(STANDARD_METRICS)] == [metric.name for metric in STANDARD_METRICS]
-    ),
-    "information": lambda value: value in ("leaves", "depth", "custom"),
-    "single_child": lambda value: value in ("skip", "answer"),
-    "below_label": lambda value: value in ("label", "wrong"),
-    "scale": lambda value: value in list(BOTTOM),
-    "bins": lambda value: value is None or (_is_count(value) and 2 <= value <= _MOST_EDGES),
-}
-_OF_EVALUATIONS: dict[str, Callable[[Any], bool]] = {
-    "rules": _are_sums,
-    "parts": _are_parts,
-    "warnings": _are_texts,
-}
-
-
-@final
-@dataclass(frozen=True)
-class _Checks:
-    """The arrays of a state, compared with its description and its tree."""
-
-    state: State
-    hierarchy: Hierarchy
-
-    def all(self) -> None:
-        """Raise an error unless every array is there, and holds what it should."""
-        about, arrays = self.state.about, self.state.arrays
-        nodes = len(self.hierarchy)
-        self._array("numbered", np.int64, None, 0, nodes - 1)
-        expected = {"numbered"}
-        if about["information"] == "custom":
-            self._array("information", np.float64, (nodes,), -np.inf, np.inf)
-            expected.add("information")
-        expected |= self._events() if about["bins"] is None else self._bins()
-        if about["kind"] == "evaluation" and about["bins"] is None:
-            expected |= self._answers()
-        if set(arrays) != expected:
-            raise _StateError(f"it contains {some(sorted(set(arrays) - expected))}, which no state has")
-
-    def _events(self) -> set[str]:
-        nodes, scale = len(self.hierarchy), self.state.about["scale"]
-        label = self._array("label", np.int32, None, 0, nodes - 1)
-        count = self._array("count", np.int32, label.shape, 0, nodes)
-        total = (int(count.sum(dtype=np.int64)),)
-        self._array("node", np.int32, total, 1, nodes - 1)
-        score = self._array("score", np.float64, total, BOTTOM[scale], 1.0 if scale == "probability" else np.inf)
-        starts = np.zeros(len(score), dtype=bool)
-        starts[(np.cumsum(count, dtype=np.int64) - count)[count > 0]] = True
-        if np.any(score == BOTTOM[scale]) or np.any((score[1:] >= score[:-1]) & ~starts[1:]):
-            raise _StateError("the scores of an example do not fall")
-        return set(_EVENTS)
-
-    def _bins(self) -> set[str]:
-        about = self.state.about
-        metrics, edges = len(about["metrics"]), len(edges_of(about["bins"], about["scale"]))
-        most = _SIGNED.max
-        self._array("examples", np.int64, (1,), 0, most)
-        self._array("bound", np.int64, (metrics,), 0, most)
-        self._array("at_root", np.int64, (metrics,), _SIGNED.min, most)
-        self._array("change", np.int64, (metrics, edges), _SIGNED.min, most)
-        self._array("rise", np.int64, (metrics, edges), _SIGNED.min, most)
-        self._array("moves", np.int64, (edges,), 0, most)
-        if about["kind"] == "evaluation" and not all(about["rules"].values()):
-            raise _StateError("it has bins, but no sums of the rules")
-        if about["kind"] == "evaluation" and about["parts"]:
-            raise _StateError("it has bins, but lists parts")
-        return {"examples", "bound", "at_root", "change", "rise", "moves"}
-
-    def _answers(self) -> set[str]:
-        about, arrays = self.state.about, self.state.arrays
-        rows = arrays["label"].shape
-        if sum(count for _, count in about["parts"]) != rows[0]:
-            raise _StateError("the numbers of examples of its parts do not add up")
-        found: set[str] = set()
-        for rule in about["rules"]:
-            self._array(f"prediction:{rule}", np.int32, rows, 0, len(self.hierarchy) - 1)
-            self._array(f"confidence:{rule}", np.float64, rows, 0.0, 1.0)
-            found |= {f"prediction:{rule}", f"confidence:{rule}"}
-        for key in ABOUT:
-            if f"{key}_end" in arrays:
-                _check_texts(key, arrays, rows[0])
-                found |= {f"{key}_end", f"{key}_utf8"}
-        return found
-
-    def _array(
-        self, name: str, dtype: type[Any], shape: tuple[int, ...] | None, low: float, high: float
-    ) -> NDArray[Any]:
-        array: NDArray[Any] | None = self.state.arrays.get(name)
-        if array is None:
-            raise _StateError(f"{name!r} is missing")
-        fits = array.ndim == 1 if shape is None else array.shape == shape
-        if array.dtype != dtype or not fits:
-            raise _StateError(f"{name!r} is {array.dtype} of shape {array.shape}")
-        if not np.all((array >= low) & (array <= high)):  # also for NaN
-            raise _StateError(f"{name!r} has values outside {low} to {high}")
-        return array
-
-
-def _check_texts(name: str, arrays: Arrays, count: int | None) -> None:
-    data, ends = arrays.get(f"{name}_utf8"), arrays[f"{name}_end"]
-    if data is None or data.dtype != np.uint8 or data.ndim != 1 or ends.dtype != np.int64 or ends.ndim != 1:
-        raise _StateError(f"{name!r} is not text")
-    steps = np.diff(ends, prepend=0, append=len(data))
-    if np.any(steps < 0) or (len(ends) and steps[-1]) or (count is not None and len(ends) != count):
-        raise _StateError(f"{name!r} does not have one text for each of its entries")
-    try:
-        data.tobytes().decode("utf-8", "surrogatepass")
-        _unpacked(name, arrays)
-    except UnicodeDecodeError:
-        raise _StateError(f"{name!r} is not text") from None

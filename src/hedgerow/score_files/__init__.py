@@ -7,6 +7,7 @@ file, counted from 0, and the class. The next room is `infer`.
 
 from hedgerow.score_files.chained import ChainedScores
 from hedgerow.score_files.class_columns import ColumnFit, ColumnKind
+from hedgerow.score_files.derived import DerivedScores, TemperedScores
 from hedgerow.score_files.formats import FORMATS, WIDE, ScoreFormat, find_format
 from hedgerow.score_files.label_file import LabelFile
 from hedgerow.score_files.labels import read_labels
@@ -17,7 +18,6 @@ from hedgerow.score_files.score_file import ScoreFile, Scores, open_reader, open
 from hedgerow.score_files.score_tables import ColumnNames, check_clash
 from hedgerow.score_files.source import Block
 from hedgerow.score_files.tables import TABLES
-from hedgerow.score_files.tempered import TemperedScores
 
 __all__ = [
     "FORMATS",
@@ -29,6 +29,7 @@ __all__ = [
     "ColumnFit",
     "ColumnKind",
     "ColumnNames",
+    "DerivedScores",
     "LabelFile",
     "Progress",
     "ScoreFile",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from hedgerow.score_files.listed import ListReader
     from hedgerow.score_files.score_tables import ColumnNames
-    from hedgerow.score_files.source import SingleChild
+    from hedgerow.tree import SingleChild
 
 AUTO, WIDE = "auto", "wide"
 _CHARACTERS = 1 << 14  # to judge a file by

@@ -15,7 +15,7 @@ from hedgerow.errors import (
     counted,
     some,
 )
-from hedgerow.files import extension, read_text
+from hedgerow.files import extension, read_lines
 from hedgerow.score_files.npz import NpzFile
 from hedgerow.score_files.reader import row_name
 from hedgerow.score_files.tables import TABLES
@@ -53,7 +53,7 @@ def read_labels(
     shown = os.fspath(path)
     suffix = extension(path)
     if suffix == ".txt":
-        lines = read_text(path).replace("\r\n", "\n").split("\n")
+        lines = read_lines(path)
         return [line for line in lines if line.strip()]
     if suffix == ".npz":
         archive = NpzFile(shown)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from hedgerow.score_files.class_columns import ColumnKind
     from hedgerow.score_files.listed import ListReader
     from hedgerow.score_files.reader import Reader
-    from hedgerow.score_files.source import Block, SingleChild, Source
-    from hedgerow.tree import Hierarchy, Indices
+    from hedgerow.score_files.source import Block, Source
+    from hedgerow.tree import Hierarchy, Indices, SingleChild
 
 
 class Scores(Protocol):

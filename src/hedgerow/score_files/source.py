@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -78,9 +78,6 @@ def as_names(values: list[str]) -> Names:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
-
-
-SingleChild = Literal["skip", "answer"]
 
 
 class Source(ABC):

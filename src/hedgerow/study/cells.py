@@ -68,9 +68,7 @@ class Cell:
     @cached_property
     def name(self) -> str:
         """A file name that no other cell has."""
-        digest = hashlib.sha256(canonical(self.identity).encode()).hexdigest()[:12]
-        method = self.recipe.method.name.replace(":", ".")  # "package.module:Class"
-        return f"{self.task}-{method}-seed{self.recipe.run.seed}-{digest}"
+        return name_of_cell(self.identity)
 
     @property
     def title(self) -> str:
@@ -112,6 +110,10 @@ class StudyPlan:
             for seed in range(first, first + self.seeds)
         ]
 
+    def cells_of_methods(self, task: str, **options: Any) -> list[Cell]:
+        """Return the cells of every method and seed."""
+        return [cell for method in self.methods for cell in self.cells(task, method, **options)]
+
     def covering(self, records: Records) -> StudyPlan:
         """Return the plan extended to methods and seeds that have records of the same data and recipe.
 
@@ -136,6 +138,13 @@ class StudyPlan:
             seeds=max(seeds) - min(seeds) + 1,
             methods=tuple(name for name in dict.fromkeys(order) if name in chosen),
         )
+
+
+def name_of_cell(identity: Mapping[str, Any]) -> str:
+    """Return a file name that no cell with another identity has."""
+    digest = hashlib.sha256(canonical(identity).encode()).hexdigest()[:12]
+    method = identity["method"]["name"].replace(":", ".")  # "package.module:Class"
+    return f"{identity['task']}-{method}-seed{identity['seed']}-{digest}"
 
 
 def as_read(content: Any) -> Any:

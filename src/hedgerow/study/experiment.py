@@ -92,17 +92,25 @@ def method_table(title: str, systems: Mapping[str, Results], figures: Mapping[st
     return Table(title, [Column(name) for name in figures], rows, notes=notes(systems))
 
 
-def rows_by_column(names: Iterable[str], columns: Mapping[str, tuple[Mapping[str, Results], str]]) -> list[Row]:
-    """Return rows whose columns come from different results: column -> (name of the row -> results, figure)."""
+def column_table(
+    title: str,
+    systems: Mapping[str, Results],
+    columns: Mapping[str, tuple[Mapping[str, Results], str]],
+    names: Iterable[str] | None = None,
+) -> Table:
+    """Return a table whose columns come from different results: column -> (name of the row -> results, figure).
+
+    The rows are those systems, or the given names; the notes are about the systems.
+    """
     rows = []
-    for name in names:
+    for name in names or systems:
         found = {
             column: entries(results[name], {column: figure})[column]
             for column, (results, figure) in columns.items()
             if name in results
         }
         rows.append(Row(name, found))
-    return rows
+    return Table(title, [Column(column) for column in columns], rows, notes=notes(systems))
 
 
 def notes(systems: Mapping[str, Results]) -> tuple[str, ...]:

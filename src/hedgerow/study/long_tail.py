@@ -7,19 +7,19 @@ thirds of the ranking: head, middle, tail.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.learn.data import DataSplits
-from hedgerow.study.experiment import Experiment, Findings, by_method, method_table, notes, rows_by_column
-from hedgerow.study.tables import Column, Table
+from hedgerow.study.experiment import Experiment, Findings, by_method, column_table, method_table
 from hedgerow.study.work import train_and_test
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hedgerow.learn.data import DataSplits
     from hedgerow.study.cells import Cell, StudyPlan
     from hedgerow.study.records import Records
 
@@ -30,7 +30,7 @@ PARTS = ("head", "middle", "tail")
 
 def cells(plan: StudyPlan) -> list[Cell]:
     """Return a cell for every method and seed."""
-    return [cell for method in plan.methods for cell in plan.cells(TASK, method, head=HEAD)]
+    return plan.cells_of_methods(TASK, head=HEAD)
 
 
 def thinned(labels: NDArray[np.int64], head: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -50,7 +50,7 @@ def thinned(labels: NDArray[np.int64], head: float, seed: int) -> tuple[NDArray[
 def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
     """Train on a long tail, and test on head, middle and tail."""
     chosen, classes = thinned(splits.train.labels, float(cell.options["head"]), cell.recipe.run.seed)
-    rarer = DataSplits(splits.name, splits.hierarchy, splits.train.subset(chosen), splits.val, splits.test)
+    rarer = replace(splits, train=splits.train.subset(chosen))
     third = np.full(len(splits.hierarchy), len(PARTS) - 1)  # a class without any examples belongs to the tail
     third[classes] = np.arange(len(classes)) * len(PARTS) // len(classes)
     parts = {name: third[splits.test.labels] == i for i, name in enumerate(PARTS)}
@@ -72,16 +72,11 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
     }
     panels: Any = {part.capitalize(): ("precision-recall", found[part]) for part in PARTS if found[part]}
     title = f"{plan.splits.name} with a long tail"
-    by_frequency = Table(
-        f"{title}, by frequency",
-        [Column(name) for name in columns],
-        rows_by_column(systems, columns),
-        notes=notes(systems),
-    )
-    return Findings(
-        {"long_tail": method_table(title, systems), "long_tail_by_frequency": by_frequency},
-        {"long_tail": partial(curves, panels)},
-    )
+    tables = {
+        "long_tail": method_table(title, systems),
+        "long_tail_by_frequency": column_table(f"{title}, by frequency", systems, columns),
+    }
+    return Findings(tables, {"long_tail": partial(curves, panels)})
 
 
 EXPERIMENT = Experiment("Training examples per class that fall off as 1 / rank", cells, work, findings)

@@ -23,7 +23,7 @@ TASK = "main"
 
 def cells(plan: StudyPlan) -> list[Cell]:
     """Return a cell for every method and seed."""
-    return [cell for method in plan.methods for cell in plan.cells(TASK, method)]
+    return plan.cells_of_methods(TASK)
 
 
 def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:

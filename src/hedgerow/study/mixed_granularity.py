@@ -6,20 +6,20 @@ labels directly below the root stay. Within a seed, the same labels are replaced
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.learn.data import DataSplits
 from hedgerow.study import main
-from hedgerow.study.experiment import Experiment, Findings, Results, by_method, notes, rows_by_column
-from hedgerow.study.tables import Column, Table
+from hedgerow.study.experiment import Experiment, Findings, Results, by_method, column_table
 from hedgerow.study.work import train_and_test
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hedgerow.learn.data import DataSplits
     from hedgerow.study.cells import Cell, StudyPlan
     from hedgerow.study.records import Records
     from hedgerow.tree import Hierarchy
@@ -49,8 +49,7 @@ def coarsened(hierarchy: Hierarchy, labels: NDArray[np.int64], share: float, see
 def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
     """Train on labels of mixed granularity, and test on the original ones."""
     labels = coarsened(splits.hierarchy, splits.train.labels, float(cell.options["share"]), cell.recipe.run.seed)
-    coarser = DataSplits(splits.name, splits.hierarchy, splits.train.with_labels(labels), splits.val, splits.test)
-    return train_and_test(cell, coarser)
+    return train_and_test(cell, replace(splits, train=splits.train.with_labels(labels)))
 
 
 def findings(plan: StudyPlan, records: Records) -> Findings:
@@ -68,12 +67,8 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
         for figure in ("AP", "R@95C")
         for share in (0.0, *SHARES)
     }
-    table = Table(
-        f"A share of the training labels of {plan.splits.name} replaced by an ancestor",
-        [Column(name) for name in columns],
-        rows_by_column(names, columns),
-        notes=notes(found[SHARES[-1]]),
-    )
+    title = f"A share of the training labels of {plan.splits.name} replaced by an ancestor"
+    table = column_table(title, found[SHARES[-1]], columns, names)
     panels: Any = {
         f"{100 * share:g} % of the labels replaced": ("precision-recall", found[share])
         for share in (SHARES[0], SHARES[-1])

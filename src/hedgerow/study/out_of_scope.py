@@ -41,7 +41,7 @@ TAUS = (0.5, 0.9)
 
 def cells(plan: StudyPlan) -> list[Cell]:
     """Return a cell for every method and seed."""
-    return [cell for method in plan.methods for cell in plan.cells(TASK, method, share=SHARE)]
+    return plan.cells_of_methods(TASK, share=SHARE)
 
 
 def groups(hierarchy: Hierarchy, share: float, seed: int) -> NDArray[np.int64]:

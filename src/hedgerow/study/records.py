@@ -11,7 +11,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from hedgerow import __version__
 from hedgerow.errors import FileError
 from hedgerow.files import Archive, atomic_write, make_folder, read_json, reading, schema
-from hedgerow.study.cells import as_read, canonical
+from hedgerow.study.cells import as_read, canonical, name_of_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -168,10 +168,7 @@ def _incoming(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             raise FileError(f"{path}: {name} is damaged, or is not a record of a study. Copy the file again.")
         with reading(path, f"records: {name}", "It was not written by hedgerow."):
             _check(record)
-        identity = record["cell"]
-        digest = hashlib.sha256(canonical(identity).encode()).hexdigest()[:12]
-        method = identity["method"]["name"].replace(":", ".")
-        yield f"{identity['task']}-{method}-seed{identity['seed']}-{digest}", record
+        yield name_of_cell(record["cell"]), record
 
 
 def _whole(path: Path) -> dict[str, Any] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, final
 from hedgerow import __version__, methods
 from hedgerow.arrays import available_cores
 from hedgerow.errors import ParameterError, closest
-from hedgerow.files import atomic_write, make_folder, try_folder
+from hedgerow.files import atomic_write, make_folder, try_folder, write_json
 from hedgerow.learn import data, models
 from hedgerow.learn.data import ImageFiles
 from hedgerow.show import require_report
@@ -269,14 +268,14 @@ def _write(report: Report, *, draw: bool) -> list[Path]:
     title = f"# Study: {report.plan.splits.name}"
     pages = pages or ["No cell has finished yet: run the same command again to continue."]
     summary = _text(report.folder / "study.md", "\n\n".join([title, *pages]) + "\n")
-    content = json.dumps(report.to_dict(), ensure_ascii=False, indent=2)
     failed = report.folder / "failed.txt"
     failed.unlink(missing_ok=True)
     if report.failures:
         _text(
             failed, "\n".join(f"{f.cell.task}: {f.cell.title}: {f.message}\n{f.details}" for f in report.failures)
         )
-    return [summary, *files, _text(report.folder / "study.json", content + "\n")]
+    write_json(report.folder / "study.json", report.to_dict())
+    return [summary, *files, report.folder / "study.json"]
 
 
 def _has_report() -> bool:

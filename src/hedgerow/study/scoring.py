@@ -35,11 +35,6 @@ LOGITS: NDArray[np.float64] = np.concatenate(
 )
 """The thresholds at which every record stores its curve, as logits, descending; dense around 0."""
 
-_ON_SCALE: dict[Scale, Callable[[Any], Any]] = {
-    "probability": special.expit,
-    "log": special.log_expit,
-    "logit": np.asarray,
-}
 _RULES: dict[str, infer.Rule] = {
     **infer.RULES,
     "crm": lambda hierarchy, q, _: infer.risk_minimising(hierarchy, q, "edge distance", over="leaves"),
@@ -136,7 +131,7 @@ def result(evaluation: Evaluation) -> dict[str, Any]:
         below_label=evaluation.below_label,
     )
     error = calibration_error(evaluation.answers.confidence["leaf"], right)
-    at = np.searchsorted(-curve.threshold, -_ON_SCALE[curve.scale](LOGITS))
+    at = np.searchsorted(-curve.threshold, -likelihood.from_logit(LOGITS, curve.scale))
     return {
         "examples": len(evaluation),
         "summary": {**evaluation.summary, "leaf_ECE": error},

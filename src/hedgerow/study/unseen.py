@@ -14,8 +14,7 @@ import numpy as np
 
 from hedgerow.errors import ParameterError
 from hedgerow.learn.data import DataSplits
-from hedgerow.study.experiment import Experiment, Findings, by_method, notes, rows_by_column
-from hedgerow.study.tables import Column, Table
+from hedgerow.study.experiment import Experiment, Findings, by_method, column_table
 from hedgerow.study.work import train_and_test
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ PARTS = ("all", "seen", "unseen")
 
 def cells(plan: StudyPlan) -> list[Cell]:
     """Return a cell for every method and seed."""
-    return [cell for method in plan.methods for cell in plan.cells(TASK, method, share=SHARE)]
+    return plan.cells_of_methods(TASK, share=SHARE)
 
 
 def without(splits: DataSplits, removed: NDArray[np.int64]) -> tuple[DataSplits, NDArray[np.bool_]]:
@@ -79,11 +78,8 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
     tables = {}
     for figure, title in (("AP", "AP, precision over recall"), ("AC_exact", "AC, correct over exact")):
         columns = {part.capitalize(): (found[part], figure) for part in PARTS}
-        tables[f"unseen_{figure}"] = Table(
-            f"{title}, half of the classes of {plan.splits.name} unseen",
-            [Column(name) for name in columns],
-            rows_by_column(found["all"], columns),
-            notes=notes(found["all"]),
+        tables[f"unseen_{figure}"] = column_table(
+            f"{title}, half of the classes of {plan.splits.name} unseen", found["all"], columns
         )
     panels: Any = {
         f"{part.capitalize()} classes: {kind.replace('-', ' and ')}": (kind, found[part])

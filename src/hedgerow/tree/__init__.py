@@ -19,7 +19,7 @@ from hedgerow.tree.formats import (
     writable,
 )
 from hedgerow.tree.hierarchy import Hierarchy
-from hedgerow.tree.information import InformationKind
+from hedgerow.tree.information import InformationKind, SingleChild
 from hedgerow.tree.layout import Indices
 from hedgerow.tree.names import Names
 from hedgerow.tree.node import Node
@@ -35,6 +35,7 @@ __all__ = [
     "NodeTable",
     "Origin",
     "Problem",
+    "SingleChild",
     "TreeFormat",
     "cut_down",
     "format_of",

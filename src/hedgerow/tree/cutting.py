@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hedgerow.errors import FileError, ParameterError, UnknownNameError, counted, nearest, some
-from hedgerow.files import read_text
+from hedgerow.files import read_lines
 from hedgerow.tree.hierarchy import Hierarchy
 from hedgerow.tree.names import Aliases
 
@@ -23,7 +23,7 @@ _SUGGESTED = 5  # unknown names that get suggestions, each of which takes a pass
 def read_names(path: str | PathLike[str]) -> dict[str, int]:
     """Read a list of names, one per line; return the first line of each. Spaces around names are dropped."""
     names: dict[str, int] = {}
-    for line, name in enumerate(read_text(path).replace("\r\n", "\n").split("\n"), 1):
+    for line, name in enumerate(read_lines(path), 1):
         if name.strip():
             names.setdefault(name.strip(), line)
     if not names:

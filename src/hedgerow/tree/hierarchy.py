@@ -443,7 +443,7 @@ class Hierarchy(Conversions):
         >>> h.without_trivial.names.tolist()
         ['root', 'pet', 'tabby', 'dog']
         """
-        return parts.without_trivial(self)
+        return parts.without_trivial(self) if self.is_trivial.any() else self
 
     def cut_at_depth(self, depth: int) -> tuple[Hierarchy, Indices]:
         """Return the tree without the nodes deeper than `depth`, and the projection; see `subtree`."""

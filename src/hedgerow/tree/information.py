@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from hedgerow.tree.hierarchy import Hierarchy
 
 InformationKind = Literal["leaves", "depth"]
+SingleChild = Literal["skip", "answer"]
+"""Whether nodes with one child are answers of their own."""
 
 
 def measure_information(

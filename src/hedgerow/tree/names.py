@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.errors import TreeError, UnknownNameError, closest, counted, some
+from hedgerow.errors import ParameterError, TreeError, UnknownNameError, argument, closest, counted, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -87,6 +87,14 @@ def check_names(names: Names) -> None:
         seen: set[str] = set()
         offender = next(name for name in listed if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise TreeError(f"Two nodes have the name {offender!r}; names must be distinct.")
+
+
+def check_root(root: Any) -> None:
+    """Raise an error for anything that cannot be the name of an added root."""
+    if not _is_name(root):
+        raise ParameterError(
+            f"The root needs a name, text without control characters: {argument('root', 'NAME')}, not {root!r}."
+        )
 
 
 @final

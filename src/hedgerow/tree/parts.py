@@ -34,8 +34,7 @@ def subtree(hierarchy: Hierarchy, keep: ArrayLike) -> tuple[Hierarchy, Indices]:
 
 def without_trivial(hierarchy: Hierarchy) -> Hierarchy:
     """Return the tree without its trivial nodes; see `Hierarchy.without_trivial`."""
-    kept = ~hierarchy.is_trivial
-    return hierarchy if kept.all() else _reduced(hierarchy, kept)[0]
+    return _reduced(hierarchy, ~hierarchy.is_trivial)[0]
 
 
 def _reduced(hierarchy: Hierarchy, kept: NDArray[np.bool_]) -> tuple[Hierarchy, Indices]:

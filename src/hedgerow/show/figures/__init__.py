@@ -9,13 +9,8 @@ except ModuleNotFoundError as error:
         "Figures need matplotlib, which is not installed: pip install 'hedgerow[plot]'", name="matplotlib"
     ) from error
 
-from hedgerow.show.figures.curves import (
-    RULE_STYLES,
-    OperatingCurveDisplay,
-    Panel,
-    RuleStyle,
-    panel_figure,
-)
+from hedgerow.show.figures.curve_axes import RULE_STYLES, RuleStyle
+from hedgerow.show.figures.curves import OperatingCurveDisplay, Panel, panel_figure
 from hedgerow.show.figures.files import save_figure
 from hedgerow.show.figures.reliability import reliability_figure
 from hedgerow.show.figures.style import COLOURS, MARKERS

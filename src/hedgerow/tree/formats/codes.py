@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from hedgerow.errors import ParameterError, argument
 from hedgerow.files import delimiter_of, is_path, read_text
 from hedgerow.tree.formats.forest import Forest
-from hedgerow.tree.formats.problems import Origin, Problem, check_root
+from hedgerow.tree.formats.problems import Origin, Problem
 from hedgerow.tree.formats.tables import numbered_rows
+from hedgerow.tree.names import check_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,8 +10,9 @@ import numpy as np
 from hedgerow.errors import FileError, argument, counted, some
 from hedgerow.files import decode, open_binary, require_file
 from hedgerow.tree.formats.identified import arrow, assemble, few_texts, read_columns, texts
-from hedgerow.tree.formats.problems import Origin, Problem, check_root, no_edges, refuse
+from hedgerow.tree.formats.problems import Origin, Problem, no_edges, refuse
 from hedgerow.tree.layout import follow
+from hedgerow.tree.names import check_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

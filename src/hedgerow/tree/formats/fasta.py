@@ -10,7 +10,8 @@ from hedgerow.errors import FileError, counted
 from hedgerow.files import open_binary
 from hedgerow.tree.formats.forest import Forest
 from hedgerow.tree.formats.prefixed import RANKS
-from hedgerow.tree.formats.problems import Origin, Problem, check_root
+from hedgerow.tree.formats.problems import Origin, Problem
+from hedgerow.tree.names import check_root
 
 if TYPE_CHECKING:
     from os import PathLike

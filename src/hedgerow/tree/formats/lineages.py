@@ -13,9 +13,9 @@ from hedgerow.errors import FileError, ParameterError, argument, counted, some
 from hedgerow.files import atomic_write, delimiter_of, is_path, read_text
 from hedgerow.tree.formats.forest import Forest
 from hedgerow.tree.formats.paths import ADDED_ROOT, leaf_lineages
-from hedgerow.tree.formats.problems import Origin, Problem, check_root, control_character, no_edges, refuse
+from hedgerow.tree.formats.problems import Origin, Problem, control_character, no_edges, refuse
 from hedgerow.tree.formats.tables import as_table, is_missing, numbered_rows, quoted
-from hedgerow.tree.names import with_control
+from hedgerow.tree.names import check_root, with_control
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -16,7 +16,6 @@ from hedgerow.tree.formats.node_table import NodeTable
 from hedgerow.tree.formats.problems import (
     Origin,
     Problem,
-    check_root,
     control_character,
     control_in,
     no_edges,
@@ -24,7 +23,7 @@ from hedgerow.tree.formats.problems import (
     require_edges,
     root_taken,
 )
-from hedgerow.tree.names import Aliases, with_control
+from hedgerow.tree.names import Aliases, check_root, with_control
 
 if TYPE_CHECKING:
     from collections.abc import Collection

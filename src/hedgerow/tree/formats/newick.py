@@ -18,14 +18,13 @@ from hedgerow.tree.formats.node_table import NodeTable
 from hedgerow.tree.formats.problems import (
     Origin,
     Problem,
-    check_root,
     control_character,
     no_edges,
     refuse,
     require_edges,
     root_taken,
 )
-from hedgerow.tree.names import with_control
+from hedgerow.tree.names import check_root, with_control
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,9 +7,10 @@ import re
 from typing import TYPE_CHECKING
 
 from hedgerow.errors import FileError, ParameterError, argument
-from hedgerow.files import atomic_write, is_path, read_text
+from hedgerow.files import atomic_write, is_path, read_lines
 from hedgerow.tree.formats.forest import Forest
-from hedgerow.tree.formats.problems import Origin, Problem, check_root, no_edges, refuse
+from hedgerow.tree.formats.problems import Origin, Problem, no_edges, refuse
+from hedgerow.tree.names import check_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -46,7 +47,7 @@ def read_paths(
         path = os.fspath(source)
         origin = Origin(path)
         # Not splitlines, which also splits at characters that a name may contain.
-        listed: Iterable[str] = read_text(path).replace("\r\n", "\n").split("\n")
+        listed: Iterable[str] = read_lines(path)
     else:
         origin = Origin(None, "path")
         listed = source  # type: ignore[assignment]

@@ -7,9 +7,10 @@ import re
 from typing import TYPE_CHECKING
 
 from hedgerow.errors import argument
-from hedgerow.files import is_path, read_text
+from hedgerow.files import is_path, read_lines
 from hedgerow.tree.formats.forest import Forest
-from hedgerow.tree.formats.problems import Origin, Problem, check_root
+from hedgerow.tree.formats.problems import Origin, Problem
+from hedgerow.tree.names import check_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,7 +50,7 @@ def read_prefixed(source: str | PathLike[str] | Iterable[str], root: str = "root
     check_root(root)
     if is_path(source):
         origin = Origin(os.fspath(source), format="prefixed")
-        lines: Iterable[str] = read_text(source).replace("\r\n", "\n").split("\n")
+        lines: Iterable[str] = read_lines(source)
         lines = (line.partition("\t")[2] if "\t" in line else line for line in lines)
     else:
         origin, lines = Origin(None, "string"), map(str, source)  # type: ignore[arg-type]

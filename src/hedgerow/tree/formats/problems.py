@@ -10,7 +10,7 @@ import shlex
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from hedgerow.errors import ParameterError, TreeError, argument, options
+from hedgerow.errors import TreeError, argument, options
 from hedgerow.tree.names import with_control
 
 if TYPE_CHECKING:
@@ -123,14 +123,6 @@ def control_in(what: str, values: Sequence[str], names: Sequence[str], origin: O
         for name, value in zip(names, values, strict=True)
         if value in flawed
     ]
-
-
-def check_root(root: Any) -> None:
-    """Raise an error for anything that cannot be the name of an added root."""
-    if not isinstance(root, str) or not root.strip() or any(with_control([root])):
-        raise ParameterError(
-            f"The root needs a name, text without control characters: {argument('root', 'NAME')}, not {root!r}."
-        )
 
 
 def root_taken(root: str, why: str, where: str) -> Problem:

@@ -6,10 +6,11 @@ import os
 from typing import TYPE_CHECKING
 
 from hedgerow.errors import FileError, argument, some
-from hedgerow.files import read_text
+from hedgerow.files import read_lines
 from hedgerow.tree.formats.forest import Forest
 from hedgerow.tree.formats.prefixed import add_prefixed, has_prefix
-from hedgerow.tree.formats.problems import Origin, Problem, check_root
+from hedgerow.tree.formats.problems import Origin, Problem
+from hedgerow.tree.names import check_root
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -28,7 +29,7 @@ def read_qiime2(path: str | PathLike[str], root: str = "root") -> NodeTable:
     check_root(root)
     shown = os.fspath(path)
     origin = Origin(shown, format="qiime2")
-    header, *rows = read_text(path).replace("\r\n", "\n").split("\n")
+    header, *rows = read_lines(path)
     columns = [cell.strip().lower() for cell in header.split("\t")]
     if _TAXON not in columns:
         raise FileError(

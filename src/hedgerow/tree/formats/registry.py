@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import FileError, ParameterError, argument, no_such
 from hedgerow.files import extension, is_compressed, reading, refuse_spreadsheet, require_file
-from hedgerow.tree.formats.problems import check_root
 from hedgerow.tree.layout import as_positions
-from hedgerow.tree.names import as_names, check_names
+from hedgerow.tree.names import as_names, check_names, check_root
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

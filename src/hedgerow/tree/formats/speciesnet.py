@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from hedgerow.files import read_text
+from hedgerow.files import read_lines
 from hedgerow.tree.formats.forest import TOP, Forest
-from hedgerow.tree.formats.problems import Origin, Problem, check_root
+from hedgerow.tree.formats.problems import Origin, Problem
+from hedgerow.tree.names import check_root
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -28,7 +29,7 @@ def read_speciesnet(path: str | PathLike[str], root: str = "root") -> NodeTable:
     check_root(root)
     origin = Origin(os.fspath(path), format="speciesnet")
     forest = Forest(origin, has_ranks=True)
-    for line, label in enumerate(read_text(path).replace("\r\n", "\n").split("\n"), 1):
+    for line, label in enumerate(read_lines(path), 1):
         if label.strip():
             _add(forest, label.strip(), line)
     return forest.table(root, disambiguate=True)

@@ -1,0 +1,267 @@
+"""Orders: what is asked of a point, checked before anything is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from hedgerow.choose.families import Family, check_family
+from hedgerow.choose.guarantees import Guarantee, Promise, exactly
+from hedgerow.errors import ParameterError, argument, no_such, some
+from hedgerow.measure import BelowLabel, Measures, Metric, Ranks, metrics, name_of_metric
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from hedgerow.choose.point import By
+    from hedgerow.tree import Hierarchy, InformationKind, SingleChild
+
+_BINARY = (metrics.correct, metrics.exact, metrics.strictly_exact, metrics.non_root)
+"""Metrics that are 0 or 1 for every example."""
+
+
+@final
+@dataclass(frozen=True)
+class Target:
+    """A metric, and the level that its mean is to reach."""
+
+    name: str
+    metric: Any
+    bounds: tuple[float, float]
+    """The smallest and the largest value of the metric."""
+    level: Fraction
+
+    @classmethod
+    def of(cls, given: Any, bounds: tuple[float, float] | None, guarantee: Guarantee) -> Target:
+        """Check the target of `select`."""
+        if not isinstance(given, tuple | list) or len(given) != 2:
+            raise ParameterError(
+                f"target must be a metric and its level, such as ('correct', 0.95), not {given!r}."
+            )
+        metric = _metric(given[0])
+        name = name_of_metric(metric)
+        limits = _limits(metric, name, bounds)
+        target = cls(name, metric, limits, _exactly("The level of the target", given[1]))
+        certain = target.alpha == 0 and guarantee != "empirical"
+        if not 0 <= target.alpha < 1 or certain:
+            remedy = " No number of examples can promise certainty." if certain else ""
+            raise ParameterError(
+                f"The level of {name} must lie between {limits[0]:g} and {limits[1]:g}, not at "
+                f"{float(target.level):g}.{remedy}"
+            )
+        return target
+
+    @property
+    def higher_is_better(self) -> bool:
+        """The direction of the metric; that of a plain function is up."""
+        return bool(getattr(self.metric, "higher_is_better", True))
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the metric is 0 or 1 for every example."""
+        return self.metric in _BINARY
+
+    @property
+    def alpha(self) -> Fraction:
+        """The mean loss that the level allows, as a share of the largest possible loss."""
+        low, high = map(exactly, self.bounds)
+        share = (self.level - low) / (high - low)
+        return 1 - share if self.higher_is_better else share
+
+    def at_loss(self, loss: Fraction) -> Target:
+        """Return the same target at the level that allows another mean loss."""
+        low, high = map(exactly, self.bounds)
+        level = high - loss * (high - low) if self.higher_is_better else low + loss * (high - low)
+        return replace(self, level=level)
+
+    def mean_at(self, loss: float) -> float:
+        """Return the mean of the metric at a mean loss."""
+        low, high = self.bounds
+        return high - loss * (high - low) if self.higher_is_better else low + loss * (high - low)
+
+    def losses(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the loss of each value of the metric, from 0 to 1."""
+        low, high = self.bounds
+        outside = np.flatnonzero(~((values >= low - 1e-9) & (values <= high + 1e-9)))
+        if len(outside):
+            raise ParameterError(
+                f"The metric {self.name!r} is {values[outside[0]]:g} for an example, outside its bounds {low:g} "
+                f"to {high:g}. A promise needs true bounds: give "
+                f"{argument('bounds', 'LOW,HIGH', python='bounds=')}."
+            )
+        share = (values - low) / (high - low)
+        return np.clip(1 - share if self.higher_is_better else share, 0, 1)
+
+    def __str__(self) -> str:
+        return f"{self.name} {'>=' if self.higher_is_better else '<='} {float(self.level):g}"
+
+
+@final
+@dataclass(frozen=True)
+class Order:
+    """What is asked for: a target, or levels per rank, and how to reach them."""
+
+    hierarchy: Hierarchy
+    target: Target | None
+    per_rank: Mapping[str, Fraction]
+    overclassification: Mapping[str, Fraction]
+    guarantee: Guarantee
+    delta: Fraction
+    rule: Family
+    information: InformationKind
+    below_label: BelowLabel
+    single_child: SingleChild
+    clade_depth: int | None
+    by_group: bool
+
+    @classmethod
+    def of(
+        cls,
+        hierarchy: Hierarchy,
+        *,
+        target: tuple[Any, Any] | None,
+        per_rank: Mapping[str, Any] | None = None,
+        overclassification: Mapping[str, Any] | None = None,
+        guarantee: Guarantee = "conformal",
+        delta: Any = 0.05,
+        clades: int | str | None = None,
+        rule: Family = "threshold",
+        bounds: tuple[float, float] | None = None,
+        information: InformationKind = "leaves",
+        below_label: BelowLabel = "label",
+        single_child: SingleChild = "skip",
+        by_group: bool = False,
+    ) -> Order:
+        """Check what is asked for; the parameters are those of `select`."""
+        check_family(rule)
+        by_rank = bool(per_rank or overclassification)
+        if (target is None) == (not by_rank):
+            example = argument("target", "correct=0.95", python="target=('correct', 0.95)")
+            raise ParameterError(f"Give either a target ({example}) or levels per rank.")
+        if not isinstance(information, str) or information not in ("leaves", "depth"):
+            raise ParameterError("A point keeps the measure of specificity by its name: 'leaves' or 'depth'.")
+        if by_rank and (clades is not None or by_group):
+            raise ParameterError("Levels per rank cannot be combined with groups or clades: choose one of them.")
+        if by_rank and rule != "threshold":
+            raise ParameterError("Levels per rank are for the rule 'threshold': leave out the other rule.")
+        if clades is not None and by_group:
+            raise ParameterError("Thresholds are either by group or by clade: choose one of them.")
+        exact_delta = _exactly("delta", delta)
+        Promise(guarantee, Fraction(1, 2), exact_delta)  # refuses what is not a guarantee
+        return cls(
+            hierarchy,
+            None if target is None else Target.of(target, bounds, guarantee),
+            _shares(hierarchy, per_rank, guarantee, "per_rank"),
+            _shares(hierarchy, overclassification, guarantee, "overclassification"),
+            guarantee,
+            exact_delta,
+            rule,
+            information,
+            below_label,
+            single_child,
+            _clade_depth(hierarchy, clades),
+            by_group,
+        )
+
+    @property
+    def by(self) -> By:
+        """What there is a threshold for."""
+        if self.target is None:
+            return "rank"
+        return "clade" if self.clade_depth is not None else "group" if self.by_group else "all"
+
+    @property
+    def ranks(self) -> tuple[tuple[str, BelowLabel], ...]:
+        """The ranks that get a threshold, and how answers below a label count there; none with a target."""
+        ranks: list[tuple[str, BelowLabel]] = [(rank, self.below_label) for rank in self.per_rank]
+        ranks += [(rank, "wrong") for rank in self.overclassification]
+        return tuple(dict.fromkeys(ranks))
+
+    @property
+    def from_root(self) -> bool:
+        """Whether the root is perfect, whatever the label is."""
+        if self.target is None:
+            return True
+        labels = np.arange(len(self.hierarchy))
+        return bool((self.losses(labels, np.zeros_like(labels)) == 0).all())
+
+    def losses(self, labels: NDArray[Any], answers: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the loss of each answer, from 0 to 1; for orders with a target."""
+        assert self.target is not None  # noqa: S101
+        measures = Measures.of(self.hierarchy, [self.target.metric], self.information, self.below_label)
+        (values,) = measures.values(labels, answers)
+        return self.target.losses(values)
+
+
+# Checks --------------------------------------------------------------------------------------------------------
+
+
+def _exactly(name: str, value: Any) -> Fraction:
+    """Return a number as the user wrote it; anything else is an error."""
+    try:
+        return exactly(value)
+    except (ValueError, ZeroDivisionError):
+        raise ParameterError(f"{name} must be a number, not {value!r}.") from None
+
+
+def _metric(given: Any) -> Any:
+    if isinstance(given, str):
+        if given not in metrics.METRICS:
+            raise ParameterError(no_such("metric", given, metrics.METRICS))
+        return metrics.METRICS[given]
+    if not callable(given):
+        raise ParameterError(f"A metric is a name or a function, not {given!r}.")
+    return given
+
+
+def _limits(metric: Any, name: str, bounds: tuple[float, float] | None) -> tuple[float, float]:
+    if bounds is not None:
+        low, high = (float(bound) for bound in bounds)
+        if not (np.isfinite([low, high]).all() and low < high):
+            raise ParameterError(f"bounds must be two finite numbers, the smaller one first, not {bounds!r}.")
+        return low, high
+    if isinstance(metric, Metric) and not metric.is_fraction:
+        raise ParameterError(
+            f"The values of {name!r} are not fractions. A promise about them needs their smallest and largest "
+            f"possible value: give {argument('bounds', 'LOW,HIGH', python='bounds=(low, high)')}."
+        )
+    return 0.0, 1.0
+
+
+def _shares(
+    hierarchy: Hierarchy, given: Mapping[str, Any] | None, guarantee: Guarantee, name: str
+) -> dict[str, Fraction]:
+    shares = {}
+    for rank, value in (given or {}).items():
+        share = _exactly(f"{name}[{rank!r}]", value)
+        alpha = 1 - share if name == "per_rank" else share
+        if not 0 <= alpha < 1 or (alpha == 0 and guarantee != "empirical"):
+            raise ParameterError(
+                f"{name}: the level of {rank!r} must lie between 0 and 1, not at {float(share):g}."
+            )
+        Ranks.of(hierarchy).nodes(str(rank))
+        shares[str(rank)] = share
+    return shares
+
+
+def _clade_depth(hierarchy: Hierarchy, clades: int | str | None) -> int | None:
+    if clades is None:
+        return None
+    deepest = int(hierarchy.depth.max())
+    if isinstance(clades, str) and not clades.isdecimal():
+        depths = np.unique(hierarchy.depth[Ranks.of(hierarchy).nodes(clades)])
+        if len(depths) > 1:
+            raise ParameterError(
+                f"The nodes of rank {clades!r} are at several depths ({some(map(str, depths.tolist()))}). Give a "
+                "depth."
+            )
+        return int(depths[0])
+    depth = int(clades)
+    if not 1 <= depth <= deepest:
+        raise ParameterError(f"Clades are at a depth from 1 to {deepest}, not at {clades}.")
+    return depth

@@ -1,0 +1,188 @@
+"""Points as files: JSON with every field, the tree and a digest; whatever is read is checked before it is used."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hedgerow.choose.families import FAMILIES
+from hedgerow.choose.guarantees import GUARANTEES
+from hedgerow.errors import FileError, HedgerowError
+from hedgerow.files import read_text
+from hedgerow.likelihood import BOTTOM
+from hedgerow.measure import Ranks
+from hedgerow.tree import Hierarchy
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping
+
+    from hedgerow.choose.point import OperatingPoint
+
+AGAIN = "Choose the point again with hedgerow select."
+
+_FORMAT = "hedgerow operating point"
+_VERSION = 1
+
+
+def content_of(point: OperatingPoint) -> dict[str, Any]:
+    """Return everything about a point, ready for JSON, with a digest of it."""
+    tree: dict[str, Any] = {
+        "fingerprint": point.hierarchy.fingerprint,
+        "names": point.hierarchy.names.tolist(),
+        "parents": point.hierarchy.parent.tolist(),
+    }
+    if point.hierarchy.rank is not None:
+        tree["ranks"] = point.hierarchy.rank.tolist()
+    fields = {name: getattr(point, name) for name in _FIELDS}
+    fields["target"], fields["overclassification"] = dict(point.target), dict(point.overclassification)
+    # JSON has no infinity.
+    fields["thresholds"] = {
+        name: tau if math.isfinite(tau) else str(tau) for name, tau in point.thresholds.items()
+    }
+    fields["notes"] = list(point.notes)
+    content = {"format": _FORMAT, "schema": _VERSION, **fields, "tree": tree}
+    return content | {"digest": digest(content)}
+
+
+def digest(content: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of everything but the digest itself, in hexadecimal."""
+    text = json.dumps({key: content[key] for key in content if key != "digest"}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_content(path: str | os.PathLike[str]) -> Any:
+    """Read a JSON file."""
+    try:
+        return json.loads(read_text(path), parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, HedgerowError):
+            raise
+        raise FileError(f"{path} is not a point: it is not valid JSON ({error}). {AGAIN}") from None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"it holds {constant}")
+
+
+def checked_fields(content: Any, shown: str) -> dict[str, Any]:
+    """Return the fields of the point in a file, once everything in it has been checked."""
+    if not isinstance(content, dict) or content.get("format") != _FORMAT:
+        raise FileError(f"{shown} is not a point written by hedgerow select.")
+    if content.get("schema") != _VERSION:
+        raise FileError(f"{shown} was written by another version of hedgerow. {AGAIN}")
+    for name, possible in _FIELDS.items():
+        if name not in content:
+            raise FileError(f"{shown} has no field {name!r}: it was edited or is damaged. {AGAIN}")
+        try:
+            good = possible(content[name])
+        except (TypeError, OverflowError):
+            good = False
+        if not good:
+            raise FileError(f"{shown}: the field {name!r} cannot be {_short(content[name])}. {AGAIN}")
+    tree = content.get("tree")
+    if not isinstance(tree, dict) or not _is_texts(tree.get("names")) or not isinstance(tree.get("parents"), list):
+        raise FileError(f"{shown}: the field 'tree' has no names and parents. {AGAIN}")
+    if content.get("digest") != digest(content):
+        raise FileError(
+            f"{shown} was changed after it was written: it no longer agrees with its digest, so it promises "
+            f"nothing. {AGAIN}"
+        )
+    hierarchy = _tree(tree, shown)
+    if hierarchy.fingerprint != tree.get("fingerprint"):
+        raise FileError(f"{shown}: the tree in it does not agree with its fingerprint. {AGAIN}")
+    fields: dict[str, Any] = {"hierarchy": hierarchy} | {name: content[name] for name in _FIELDS}
+    fields["thresholds"] = {name: float(tau) for name, tau in content["thresholds"].items()}
+    fields["notes"] = tuple(content["notes"])
+    if not _thresholds_fit(hierarchy, fields):
+        raise FileError(f"{shown}: its thresholds do not fit the rest of it. {AGAIN}")
+    return fields
+
+
+def _tree(tree: Mapping[str, Any], shown: str) -> Hierarchy:
+    names, parents, given = tree["names"], tree["parents"], tree.get("ranks")
+    numbers = all(isinstance(parent, int) and -1 <= parent < len(names) for parent in parents)
+    if (
+        not numbers
+        or len(parents) != len(names)
+        or not (given is None or (_is_texts(given) and len(given) == len(names)))
+    ):
+        raise FileError(f"{shown}: the names, parents and ranks of its tree do not belong together. {AGAIN}")
+    try:
+        return Hierarchy(
+            np.array(names, dtype=object),
+            np.array(parents, dtype=np.int64),
+            None if given is None else np.array(given, dtype=object),
+        )
+    except HedgerowError as error:
+        raise FileError(f"{shown}: its tree is not a tree. {error}") from None
+
+
+def _thresholds_fit(hierarchy: Hierarchy, fields: Mapping[str, Any]) -> bool:
+    """Return whether the thresholds are for what the point says they are for."""
+    by = fields["by"]
+    if by == "group":
+        known = set(fields["thresholds"])
+    elif by == "clade":
+        known = set(hierarchy.names.tolist())
+    else:
+        known = set(Ranks.of(hierarchy).names) if by == "rank" else {""}
+    return set(fields["thresholds"]) <= known and (by == "rank") == (fields["rule"] == "ranks")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+# What the fields can be ----------------------------------------------------------------------------------------
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_threshold(value: object) -> bool:
+    return _is_number(value) or value in ("inf", "-inf")
+
+
+def _is_levels(value: object) -> bool:
+    return isinstance(value, dict) and all(_is_number(level) for level in value.values())
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "target": _is_levels,
+    "overclassification": _is_levels,
+    "guarantee": lambda value: value in GUARANTEES,
+    "delta": lambda value: value is None or (_is_number(value) and 0 < value < 1),
+    "rule": lambda value: value in (*FAMILIES, "ranks"),
+    "by": lambda value: value in ("all", "group", "clade", "rank"),
+    "thresholds": lambda value: (
+        isinstance(value, dict) and len(value) > 0 and all(map(_is_threshold, value.values()))
+    ),
+    "scale": lambda value: isinstance(value, str) and value in BOTTOM,
+    "root_is_safe": lambda value: isinstance(value, bool),
+    "clade_depth": lambda value: value is None or (_is_count(value) and value > 0),
+    "information": lambda value: value in ("leaves", "depth"),
+    "single_child": lambda value: value in ("skip", "answer"),
+    "below_label": lambda value: value in ("label", "wrong"),
+    "temperature": lambda value: _is_number(value) and value > 0,
+    "examples": _is_count,
+    "clusters": lambda value: value is None or _is_count(value),
+    "notes": _is_texts,
+    "created": lambda value: isinstance(value, str),
+    "version": lambda value: isinstance(value, str),
+}
+"""The fields of a file, and whether a value is possible."""
