@@ -294,3 +294,12 @@ def test_names_as_a_tool_would_write_them(tmp_path: Path) -> None:
     labels = written(tmp_path / "labels.csv", "id,label\na,puma_concolor\n")
     scores = written(tmp_path / "long.csv", "id,class,score\na,Felidae,1\n")
     assert joined(scores, labels, MAMMALS)[0] == {"a": "Puma concolor"}
+
+
+def test_a_long_text_that_many_rows_repeat(tmp_path: Path) -> None:
+    rows = 3_000
+    long = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array(["x" * 1_000_000]))
+    path = tmp_path / "labels.parquet"
+    parquet.write_table(pa.table({"id": [str(i) for i in range(rows)], "label": long}), path)
+    with pytest.raises(FileError, match="in column 'label', few long texts are repeated so often"):
+        hr.open_scores(written(tmp_path / "scores.csv", LONG), H, labels_file=path)

@@ -84,7 +84,7 @@ def test_what_decides_a_result_makes_another_cell_and_where_it_runs_does_not() -
     (one, two) = cells()
     assert one.name != two.name  # the seed
     assert one.name == cells(1, "run.accelerator=auto", "run.compile=no", "run.workers=0")[0].name
-    assert one.name != cells(1, "optimiser.lr=0.3")[0].name
+    assert one.name != cells(1, "optimiser.lr=0.2")[0].name
     spelt_out = StudyPlan(recipe(), splits()).cells("main", "flat-softmax", {"label_smoothing": 0})[0]
     assert one.name == spelt_out.name  # the default
     elsewhere = dataclasses.replace(recipe().data, params={"path": "elsewhere.npz"})

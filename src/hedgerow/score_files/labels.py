@@ -15,7 +15,7 @@ from hedgerow.errors import (
     counted,
     some,
 )
-from hedgerow.files import extension, read_lines
+from hedgerow.files import column_texts, extension, read_lines, reading
 from hedgerow.score_files.npz import NpzFile
 from hedgerow.score_files.reader import row_name
 from hedgerow.score_files.tables import TABLES
@@ -70,7 +70,11 @@ def read_labels(
     if column not in table.columns:
         raise FileError(_absent(shown, "column", column, table.columns))
     place = table.columns.index(column)
-    return list(table.texts([place])[place].to_pylist())
+    labels: list[str] = []
+    for _, columns in table.batches(1 << 16, [place], []):
+        with reading(shown, "a table"):
+            labels += column_texts(columns[place])  # equal texts are one object: a file may repeat a long one
+    return labels
 
 
 def _absent(shown: str, what: str, name: str, there: list[str]) -> str:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _CSV_BLOCK = 1 << 24  # bytes of text at a time; more for wide tables, as one row must fit
 _PARQUET_BUFFER = 1 << 16  # bytes to read at a time of each column
+_MOST_DECODED = 1 << 31  # bytes of texts that a Parquet file holds once and rows repeat
 
 Batch = tuple[int, dict[int, Any]]
 """A number of rows, and Arrow arrays by the position of their column."""
@@ -71,9 +72,16 @@ class Table(ABC):
         import pyarrow as pa
 
         found: dict[int, list[Any]] = {place: [] for place in places}
+        encoded = 0  # bytes of texts that the file holds once, however often they occur
         for _, columns in self.batches(1 << 16, list(found), []):
             with reading(self.path, "a table"):
                 for place, chunks in found.items():
+                    encoded += _decoded_size(columns[place])
+                    if encoded > _MOST_DECODED:
+                        raise FileError(
+                            f"{self.path}: in column {self.columns[place]!r}, few long texts are repeated so "
+                            f"often that they would take more than {_MOST_DECODED >> 30} GiB. Shorten them."
+                        )
                     chunks.append(_as_text(columns[place]))
         return {
             place: pa.chunked_array(chunks, pa.large_string()).combine_chunks() for place, chunks in found.items()
@@ -223,6 +231,16 @@ TABLES: dict[str, Callable[[str, str | None], Table]] = {
     ".parquet": lambda path, _: ParquetTable(path),
 }
 """What opens a table, by the extension of its name: a function of the path and the delimiter."""
+
+
+def _decoded_size(values: Any) -> int:
+    """Return how many bytes the texts of a dictionary take where each is written as often as it occurs."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not (pa.types.is_dictionary(values.type) and pa.types.is_string(values.type.value_type)):
+        return 0
+    return int(pc.sum(pc.binary_length(values.dictionary).cast(pa.int64()).take(values.indices)).as_py() or 0)
 
 
 def _as_text(values: Any) -> Any:
