@@ -303,3 +303,17 @@ def test_a_long_text_that_many_rows_repeat(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"id": [str(i) for i in range(rows)], "label": long}), path)
     with pytest.raises(FileError, match="in column 'label', few long texts are repeated so often"):
         hr.open_scores(written(tmp_path / "scores.csv", LONG), H, labels_file=path)
+
+
+def test_a_control_character_does_not_move_names_to_another_rank(tmp_path: Path) -> None:
+    scores = written(tmp_path / "scores.csv", LONG)
+    labels = written(tmp_path / "labels.csv", "id,family,species\na,fish\x1fcod,\n")
+    with pytest.raises(ScoreError, match="contains the control character"):
+        hr.open_scores(scores, H, labels_file=labels)
+
+
+def test_the_column_that_was_asked_for_must_be_there(tmp_path: Path) -> None:
+    scores = written(tmp_path / "scores.csv", LONG)
+    labels = written(tmp_path / "labels.csv", "id,label,label_final\na,cod,eel\n")
+    with pytest.raises(FileError, match="has no column 'label_fin'"):
+        hr.open_scores(scores, H, labels_file=labels, label_column="label_fin")

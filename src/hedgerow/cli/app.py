@@ -105,5 +105,5 @@ def _end(message: str) -> NoReturn:
     # What a file is called, or holds, must not command the terminal.
     printable = "".join(sign if sign.isprintable() or sign in "\n\t" else repr(sign)[1:-1] for sign in message)
     console = Console(stderr=True, highlight=False)
-    console.print(printable, style="red", markup=False, soft_wrap=not console.is_terminal)
+    console.print(printable, style="red", markup=False, emoji=False, soft_wrap=True)
     sys.exit(BAD_INPUT)

@@ -6,6 +6,7 @@ squared norm is 1.
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -185,7 +186,7 @@ class Solver:
         self.columns = None if columns is None else columns.to(self.parameters[0].device)
         self.momentum = OutputMomentum(self.parameters, schedule.learning_rate, schedule.penalty, outputs=1)
         if state is not None:
-            self.momentum.load_state_dict(self.momentum.state_dict() | {"state": state})
+            self.momentum.load_state_dict(self.momentum.state_dict() | {"state": copy.deepcopy(state)})
         self.losses: list[float] = []
         self.held_out_losses: list[float] = []
 

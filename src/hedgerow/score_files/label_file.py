@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.errors import FileError, ParameterError, ScoreError, UnknownNameError, argument, counted, some
-from hedgerow.files import delimiter_of, extension, open_text, require_file
+from hedgerow.files import delimiter_of, extension, open_text, refuse_spreadsheet, require_file
 from hedgerow.score_files.binding import ANYTHING, Binder, Step, as_lineage, rank_letter
 from hedgerow.score_files.listed import joined_cells, split_cells
 from hedgerow.score_files.reader import repeated, row_name
@@ -261,6 +261,7 @@ def _some(first: list[str], count: int, limit: int = _SHOWN) -> str:
 
 def _opened(path: str, delimiter: str | None) -> Table:
     suffix = extension(path)
+    refuse_spreadsheet(path)
     if suffix not in TABLES:
         raise ParameterError(
             f"{path}: labels are joined by id, from a {', '.join(TABLES)} table with columns 'id' and 'label', "
@@ -301,10 +302,10 @@ def _as_names(texts: Any) -> Names:
 
 def _label_columns(table: Table, label_column: str | None) -> tuple[list[int], list[str]]:
     """Return the column of the labels; or, if there is one per rank, these columns and their ranks."""
-    named = [name for name in (label_column, *_LABELS) if name in table.columns]
+    wanted = _LABELS if label_column is None else [label_column]
     ranks = [name for name in table.columns if rank_letter(name)]
-    if named or label_column is not None or not ranks:
-        return [_column(table, [label_column, *_LABELS], "labels")], []
+    if label_column is not None or not ranks or not set(wanted).isdisjoint(table.columns):
+        return [_column(table, wanted, "labels")], []
     return [table.columns.index(rank) for rank in ranks], ranks
 
 

@@ -117,7 +117,9 @@ def joined_cells(cells: Sequence[Any]) -> Any:
 def split_cells(text: str, ranks: Sequence[str]) -> Lineage:
     """Return the lineage of cells that `joined_cells` has joined."""
     cells = text.split(_BETWEEN)
-    return as_lineage(Step.of(cell, rank) for rank, cell in zip(ranks, cells, strict=False))
+    if len(cells) != len(ranks):
+        raise ScoreError(f"A name contains the control character {_BETWEEN!r}: {text!r}. Remove it.")
+    return as_lineage(Step.of(cell, rank) for rank, cell in zip(ranks, cells, strict=True))
 
 
 @final

@@ -117,6 +117,31 @@ def test_the_penalty_of_a_recipe_is_the_usual_one_unless_given() -> None:
     assert decay("optimiser.C=10") == pytest.approx(1 / (10 * 6))
 
 
+def test_settings_that_have_no_effect_are_refused() -> None:
+    for change, said in (
+        (
+            "optimiser.weight_decay=5",
+            "weight_decay has no effect if optimiser.kind is 'per-output'. Set optimiser.C",
+        ),
+        ("optimiser.momentum=0.5", "momentum has no effect if optimiser.kind is 'per-output'. Leave it out"),
+    ):
+        with pytest.raises(ParameterError, match=said):
+            recipe(change)
+    with pytest.raises(ParameterError, match=r"C has no effect if optimiser\.kind is 'sgd'"):
+        recipe("optimiser.kind=sgd", "optimiser.C=5")
+
+
+def test_a_run_with_another_number_of_steps_is_not_resumed(tmp_path: Path) -> None:
+    data, chosen = splits(), recipe("optimiser.batch_size=200")
+    run = train(chosen, tmp_path / "run", progress=False, splits=data)
+    (run.path / "metrics.json").unlink()  # as if it had been cut off
+    checkpoint = torch.load(run.last, weights_only=False)
+    checkpoint["lr_schedulers"][0]["T_max"] = 3  # one full batch an epoch, as earlier versions had it
+    torch.save(checkpoint, run.last)
+    with pytest.raises(TrainingError, match="begun with 3 steps and would now have 6: earlier versions"):
+        train(chosen, run.path, progress=False, splits=data, resume=True)
+
+
 def expected_values(run: RunFolder, examples: Examples) -> Any:
     blocks = likelihood_blocks(run.classifier(), examples, torch.device("cpu"))
     return np.concatenate([block.values for block in blocks])

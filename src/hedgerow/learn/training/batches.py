@@ -95,7 +95,7 @@ class MemoryBatches:
         order = self.batch_sampler
         # The whole epoch at once: on a GPU, every copy from the host blocks.
         numbers = torch.from_numpy(order.numbers()).to(self._inputs.device)
-        for chosen in numbers.tensor_split(len(order)):
+        for chosen in numbers.tensor_split(len(order)) if len(order) else ():
             yield self._inputs[chosen], self._labels[chosen], chosen
 
 

@@ -100,7 +100,15 @@ class TrainingModule(LightningModule):
         """Whether training has begun: what a checkpoint holds is then restored."""
 
     def on_train_start(self) -> None:
-        """Note that training has begun."""
+        """Compare the schedule with that of a checkpoint, if there was one, and note that training has begun."""
+        steps = int(self.trainer.estimated_stepping_batches)
+        for config in self.trainer.lr_scheduler_configs:
+            planned: int = config.scheduler.T_max  # type: ignore[union-attr]
+            if planned != steps:
+                raise TrainingError(
+                    f"The run was begun with {planned:,} steps and would now have {steps:,}: earlier versions of "
+                    f"hedgerow left out examples that did not fill a batch. Begin it again, in a new folder."
+                )
         self.is_training = True
 
     def on_train_epoch_start(self) -> None:

@@ -74,6 +74,13 @@ class Optimiser:
             _require(getattr(self, name) >= 0, f"optimiser.{name}", "0 or more", getattr(self, name))
         _one_of("optimiser.schedule", self.schedule, ("cosine", "constant"))
         _one_of("optimiser.kind", self.kind, ("sgd", "adamw", "per-output"))
+        own = self.kind == "per-output"
+        for name in ("momentum", "weight_decay") if own else ("C",):
+            if getattr(self, name) != getattr(Optimiser, name):
+                instead = "Set optimiser.C instead" if name == "weight_decay" else "Leave it out"
+                raise ParameterError(
+                    f"optimiser.{name} has no effect if optimiser.kind is {self.kind!r}. {instead}."
+                )
 
 
 @final

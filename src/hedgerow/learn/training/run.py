@@ -76,6 +76,8 @@ def train(
         recipe = dataclasses.replace(recipe, data=Choice(splits.name))
     processes = recipe.run.devices * recipe.run.nodes
     for part, examples in (("training", splits.train), ("validation", splits.val)):
+        if not len(examples):
+            raise ParameterError(f"There are no examples in the {part} data.")
         if len(examples) < processes:  # Lightning leaves out a process that has none
             raise ParameterError(
                 f"The {part} data has {counted(len(examples), 'example', 'examples')}, fewer than the {processes} "
