@@ -262,6 +262,8 @@ def test_metrics_of_ones_own() -> None:
     assert point.target == {"too_deep": 0.8}
     assert point.root_is_safe
     distance = quiet(H, Q, NAMES, target=("edge_distance", 1.5), bounds=(0, 4))
+    found = explain(distance, Q, NAMES)
+    assert (found.stricter, found.looser) == (None, None)  # the point does not hold the bounds
     assert not distance.root_is_safe
     assert quiet(H, Q, NAMES, target=("excess", 0.5), bounds=(0, 2)).root_is_safe
 

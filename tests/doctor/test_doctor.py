@@ -114,11 +114,11 @@ def test_a_table_without_the_names_of_its_ranks(tree: str) -> None:
 
 def test_tables_separated_by_semicolons(tree: str) -> None:
     Path("table.csv").write_text("robin;wren;cod;worm;label\n1;0;0;0;wren\n")
-    files: list[dict[str, Any]] = [{"scores": "table.csv"}, {"labels": "table.csv"}]
-    for given in files:
-        (problem,) = examine(tree, **given).problems
-        assert "separated by semicolons: say delimiter=';'" in problem.message
-        found = examine(tree, **given, delimiter=";")
+    (problem,) = examine(tree, scores="table.csv").problems
+    assert "separated by semicolons: say delimiter=';'" in problem.message
+    readable: list[dict[str, Any]] = [{"scores": "table.csv", "delimiter": ";"}, {"labels": "table.csv"}]
+    for given in readable:
+        found = examine(tree, **given)
         assert found.ok
         assert found.labels is not None
         assert found.labels.distinct == 1
@@ -209,6 +209,14 @@ def test_labels(tree: str, name: str) -> None:
     assert f"Labels: 5 examples in {name} with 4 distinct labels; 1 is labelled with a group" in text
     assert "1 leaf has no data: 'wren'" in text
     assert "--scores FILE" in text
+
+
+def test_labels_that_are_separated_otherwise_than_the_scores(tree: str) -> None:
+    Path("labels.csv").write_text("id;label\n1;robin\n2;wren\n", encoding="utf-8")
+    diagnosis = examine(tree, scores=save_scores("scores.csv", LEAVES), labels="labels.csv")
+    assert diagnosis.ok
+    assert diagnosis.labels is not None
+    assert (diagnosis.labels.examples, diagnosis.labels.distinct) == (2, 2)
 
 
 def test_unknown_labels(tree: str) -> None:

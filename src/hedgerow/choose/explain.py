@@ -128,7 +128,10 @@ def explain(
     answers = answers_of(point, examples)
     if answers is None:
         answers = predictions(point, example_blocks(hierarchy, scores, labels, classes, None, point.scale))
-    return describe(order, examples, point, answers)
+    found = describe(order, examples, point, answers)
+    if order.target is not None and order.target.name not in point.target:
+        return replace(found, stricter=None, looser=None)  # these would be of another metric
+    return found
 
 
 def describe(order: Order, examples: Examples, point: OperatingPoint, answers: NDArray[np.int64]) -> Explanation:

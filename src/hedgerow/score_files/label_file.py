@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, final
@@ -12,11 +11,11 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.errors import FileError, ParameterError, ScoreError, UnknownNameError, argument, counted, some
-from hedgerow.files import delimiter_of, extension, open_text, refuse_spreadsheet, require_file
+from hedgerow.files import extension, refuse_spreadsheet
 from hedgerow.score_files.binding import ANYTHING, Binder, Step, as_lineage, rank_letter
 from hedgerow.score_files.listed import joined_cells, split_cells
 from hedgerow.score_files.reader import repeated, row_name
-from hedgerow.score_files.tables import TABLES, as_delimiter
+from hedgerow.score_files.tables import TABLES, own_delimiter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -267,17 +266,7 @@ def _opened(path: str, delimiter: str | None) -> Table:
             f"{path}: labels are joined by id, from a {', '.join(TABLES)} table with columns 'id' and 'label', "
             f"not from {suffix or 'a name without extension'!r}."
         )
-    return TABLES[suffix](path, None if suffix == ".parquet" else _own_delimiter(path, delimiter))
-
-
-def _own_delimiter(path: str, given: str | None) -> str | None:
-    """Return what separates the columns of a table, by its header: scores may be separated by something else."""
-    require_file(path)
-    signs = [*([] if given is None else [as_delimiter(given)]), delimiter_of(path), ",", ";", "\t"]
-    with suppress(UnicodeDecodeError), open_text(path) as file:  # whoever reads the table says so
-        header = file.readline()
-        return next((sign for sign in signs if sign in header), given)
-    return given
+    return TABLES[suffix](path, own_delimiter(path, delimiter))
 
 
 def _column(table: Table, names: Sequence[str | None], what: str) -> int:

@@ -18,7 +18,7 @@ from hedgerow.errors import (
 from hedgerow.files import column_texts, extension, read_lines, reading
 from hedgerow.score_files.npz import NpzFile
 from hedgerow.score_files.reader import row_name
-from hedgerow.score_files.tables import TABLES
+from hedgerow.score_files.tables import TABLES, own_delimiter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +65,7 @@ def read_labels(
         raise ParameterError(
             f"{shown}: labels are read from .txt, .npz, {', '.join(TABLES)} files, not from {suffix!r}."
         )
-    table = TABLES[suffix](shown, delimiter)
+    table = TABLES[suffix](shown, own_delimiter(shown, delimiter))
     column = label_column or "label"
     if column not in table.columns:
         raise FileError(_absent(shown, "column", column, table.columns))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from abc import ABC, abstractmethod
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -13,12 +13,14 @@ from hedgerow.errors import FileError, ParameterError, ScoreError, argument
 from hedgerow.files import (
     column_texts,
     delimiter_of,
+    extension,
     open_binary,
     open_parquet,
     open_text,
     read_header,
     read_text,
     reading,
+    require_file,
 )
 from hedgerow.score_files.quotes import check_quotes
 from hedgerow.score_files.reader import row_name
@@ -104,7 +106,7 @@ class CsvTable(Table):
 
     def __init__(self, path: str, delimiter: str | None = None) -> None:
         self.path = path
-        self._delimiter = delimiter_of(path) if delimiter is None else as_delimiter(delimiter)
+        self._delimiter = delimiter_of(path) if delimiter is None else _checked(delimiter)
         self.columns = read_header(path, self._delimiter)
         if any("\n" in name for name in self.columns):
             check_quotes(path, self._delimiter)
@@ -255,7 +257,19 @@ def _as_text(values: Any) -> Any:
     return values.fill_null("").cast(pa.large_string())
 
 
-def as_delimiter(delimiter: str) -> str:
+def own_delimiter(path: str, given: str | None) -> str | None:
+    """Return what separates the columns of a table of labels, by its header: scores may be separated otherwise."""
+    require_file(path)
+    if extension(path) == ".parquet":
+        return None
+    signs = [*([] if given is None else [_checked(given)]), delimiter_of(path), ",", ";", "\t"]
+    with suppress(UnicodeDecodeError), open_text(path) as file:  # whoever reads the table says so
+        header = file.readline()
+        return next((sign for sign in signs if sign in header), given)
+    return given
+
+
+def _checked(delimiter: str) -> str:
     """Return a delimiter as one character."""
     if delimiter in ("tab", "\\t"):
         return "\t"
