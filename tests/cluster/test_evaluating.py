@@ -6,6 +6,7 @@ import itertools
 import os
 import signal
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from tests.curve_strategies import raw
 from tests.make_scores import H, probabilities, save_npz
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from hedgerow.measure import Measured
@@ -62,6 +63,18 @@ def some_labels(place: Path, left_out: str = "4-") -> Path:
     rows = "".join(f"{name};{H.names[1 + i % 6]}\n" for i, name in enumerate([*kept, "x", "y"]))
     (place / "labels.csv").write_text(f"id;label\n{rows}")
     return place / "labels.csv"
+
+
+def test_labels_that_only_the_workers_can_see(parts: list[Path], tmp_path: Path) -> None:
+    labels = some_labels(tmp_path)
+
+    @contextmanager
+    def progress(count: int) -> Iterator[Callable[[int], None]]:
+        yield lambda _examples: None
+        labels.unlink()  # all parts are done: from here on, only this process is at work
+
+    builder = cluster.build(parts, H, reading={"labels_file": labels}, progress=progress)
+    assert not any("not in any part" in warning for warning in builder.warnings)
 
 
 def test_labels_in_a_file_of_their_own(folder: Path, parts: list[Path], tmp_path: Path) -> None:

@@ -301,7 +301,7 @@ def test_a_long_text_that_many_rows_repeat(tmp_path: Path) -> None:
     long = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array(["x" * 1_000_000]))
     path = tmp_path / "labels.parquet"
     parquet.write_table(pa.table({"id": [str(i) for i in range(rows)], "label": long}), path)
-    with pytest.raises(FileError, match="in column 'label', few long texts are repeated so often"):
+    with pytest.raises(FileError, match="in column 'label', a few long texts are repeated so often"):
         hr.open_scores(written(tmp_path / "scores.csv", LONG), H, labels_file=path)
 
 

@@ -53,7 +53,7 @@ def connect(*, workers: int | None = None, scheduler: str | None = None) -> Iter
                 dashboard_address=":0",
                 silence_logs=logging.ERROR,
             ) as cluster,
-            distributed.Client(cluster, direct_to_workers=True) as client,  # by default, states pass the scheduler
+            distributed.Client(cluster, direct_to_workers=True) as client,  # not through the scheduler
         ):
             yield client
         return

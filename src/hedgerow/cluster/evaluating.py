@@ -97,10 +97,11 @@ def _require_examples(builder: EvaluationBuilder) -> None:
 def _unused_labels(hierarchy: Hierarchy, builder: EvaluationBuilder, reading: Mapping[str, Any]) -> list[str]:
     """Say which labels of a file of labels fit no part; with bins, the ids of the examples are not known."""
     ids = [part.answers.ids for part in builder.parts if part.answers.ids is not None]
-    if reading.get("labels_file") is None or not ids:
+    path = reading.get("labels_file")
+    if path is None or not ids or not Path(path).is_file():  # perhaps only the workers can see it
         return []
     labels = LabelFile(
-        reading["labels_file"],
+        path,
         hierarchy,
         id_column=reading.get("id_column"),
         delimiter=reading.get("delimiter"),

@@ -81,7 +81,7 @@ class Table(ABC):
                     encoded += _decoded_size(columns[place])
                     if encoded > _MOST_DECODED:
                         raise FileError(
-                            f"{self.path}: in column {self.columns[place]!r}, few long texts are repeated so "
+                            f"{self.path}: in column {self.columns[place]!r}, a few long texts are repeated so "
                             f"often that they would take more than {_MOST_DECODED >> 30} GiB. Shorten them."
                         )
                     chunks.append(_as_text(columns[place]))
