@@ -20,8 +20,8 @@ class OutputMomentum(torch.optim.Optimizer):
     """Momentum with one step size for each output of a layer.
 
     The gradient of all weights of an output is divided by its root mean square, as Adam does with each weight, so
-    that an output moves along its gradient. Adam lets every weight move equally far, those of features that say
-    nothing about a class, too, which with few examples a class costs accuracy and takes long to undo.
+    that an output moves along its gradient. Adam moves all weights equally far, even those of features that say
+    nothing about a class. If a class has few examples, that costs accuracy and takes long to undo.
 
     Made for layers whose inputs have variance 1. Biases move as fast as scores may: with many classes they must
     fall far before weights tell classes apart.

@@ -60,7 +60,7 @@ class Optimiser:
     weight_decay: float = 3e-4
     """Weight decay of SGD and AdamW."""
     C: float = 0.0
-    """Penalty of "per-output" (the smaller, the stronger) as in HedgedClassifier; 0: by the number of examples."""
+    """Penalty of "per-output", as in HedgedClassifier: smaller is stronger; 0 goes by the number of examples."""
     accumulate: int = 1
     """Batches whose gradients are added up before each step."""
     clip: float = 0.0
