@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from hedgerow import Hierarchy
 from hedgerow.errors import FileError, ParameterError, as_options
@@ -282,6 +282,7 @@ def test_lineages_are_written_by_level(tmp_path_factory: pytest.TempPathFactory,
     assert again.parent.tolist() == h.parent.tolist()
 
 
+@example(h=Hierarchy.from_parents(["\ufeff", "a"], [-1, 0]))
 @given(h=trees(odd=True))
 def test_paths_are_written_if_they_can_be_read(tmp_path_factory: pytest.TempPathFactory, h: Hierarchy) -> None:
     path = tmp_path_factory.mktemp("paths") / "tree.txt"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 ADDED_ROOT = "root"
 """The root that readers of paths and lineages add above several tops, and that writers therefore leave out."""
 _SEPARATORS = "/;"
+_BYTE_ORDER_MARK = "\ufeff"  # readers drop it at the start of a file
 _SPECIESNET = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22};")
 
 
@@ -92,10 +93,10 @@ def _found_separator(lines: list[tuple[int, str]], origin: Origin) -> str:
 def write_paths(path: str | PathLike[str], table: NodeTable) -> None:
     """Write the path of every leaf, with names separated by "/"; a root that a reader would add is left out."""
     for name in table.names:
-        if name != name.strip() or any(sign in name for sign in (*_SEPARATORS, "\n", "\r\n")):
+        if name != name.strip() or any(sign in name for sign in (*_SEPARATORS, "\n", "\r\n", _BYTE_ORDER_MARK)):
             raise FileError(
-                f"The name {name!r} cannot be part of a path: it contains '/', ';' or a line end, or has spaces "
-                f"around it. Write another format, such as {argument('to', 'edges')}."
+                f"The name {name!r} cannot be part of a path: it contains '/', ';', a line end or a byte-order "
+                f"mark, or has spaces around it. Write another format, such as {argument('to', 'edges')}."
             )
     with atomic_write(path) as file:
         for lineage in leaf_lineages(table):
