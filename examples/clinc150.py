@@ -66,6 +66,8 @@ def main() -> int:
             "optimiser.lr=10.0",
             "optimiser.weight_decay=1e-5",
             "optimiser.epochs=20",
+            "optimiser.batch_size=256",
+            "optimiser.least_steps=1",
         ]
         recipe = Recipe.load("features-linear", [*as_they_are, *given.changes])
         for experiment in ("main", "out_of_scope"):

@@ -43,6 +43,18 @@ def test_shuffled_every_process_gets_equally_many_batches_of_nearly_one_size(exa
     assert len(set(dealt)) == len(dealt) == examples - examples % world
 
 
+@pytest.mark.parametrize("world", [1, 2, 3])
+def test_an_epoch_of_several_passes(world: int) -> None:
+    orders = [Order(11, 4, 0, rank, world, passes=3) for rank in range(world)]
+    parts = [list(order) for order in orders]
+    batches = 3 * -(-(11 // world) // 4)
+    assert [len(part) for part in parts] == [len(order) for order in orders] == [batches] * world
+    passed = np.split(np.array([order.numbers() for order in orders]), 3, axis=1)
+    for each in passed:
+        assert len(np.unique(each)) == each.size == 11 // world * world
+    assert passed[0].tolist() != passed[1].tolist() != passed[2].tolist()
+
+
 def test_a_set_smaller_than_a_batch_is_used_whole() -> None:
     assert [len(batch) for batch in Order(3, 4, 0)] == [3]
 

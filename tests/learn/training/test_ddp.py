@@ -41,7 +41,7 @@ def validated(processes: int, folder: Path) -> dict[str, Any]:
             use_distributed_sampler=False,
             default_root_dir=folder,
         )
-        return dict(trainer.validate(module, SplitBatches(data, 32, 0, 0), verbose=False)[0])
+        return dict(trainer.validate(module, SplitBatches(data, chosen.optimiser, chosen.run), verbose=False)[0])
 
 
 pytestmark = pytest.mark.skipif(

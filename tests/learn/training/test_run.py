@@ -15,18 +15,16 @@ from hedgerow.errors import FileError, ParameterError, ScoreError
 from hedgerow.learn.classifier import HedgedClassifier
 from hedgerow.learn.data import ImageFiles
 from hedgerow.learn.data.base import DataSplits, Examples
-from hedgerow.learn.training.module import TrainingError, TrainingModule, build_optimiser
+from hedgerow.learn.training.module import Classifier, TrainingError, TrainingModule, build_optimiser
 from hedgerow.learn.training.new_data import RunScores
-from hedgerow.learn.training.recipe import Choice
-from hedgerow.learn.training.run import fit, train
+from hedgerow.learn.training.recipe import Choice, Recipe
+from hedgerow.learn.training.run import fit, train, with_penalty
 from hedgerow.learn.training.run_folder import RunFolder, likelihood_blocks
 from hedgerow.score_files import open_scores
 from tests.learn.training.toy import TREE, recipe, splits
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from hedgerow.learn.training.recipe import Recipe
 
 
 @pytest.mark.parametrize("method", methods.available())
@@ -107,14 +105,57 @@ def test_the_linear_recipe_learns_what_the_classifier_learns() -> None:
     np.testing.assert_allclose(np.exp(q), np.exp(expected), atol=1e-3)
 
 
-def test_the_penalty_of_a_recipe_is_the_usual_one_unless_given() -> None:
-    def decay(*changes: str) -> float:
-        labels = np.repeat([1, 2, 3], 2)
-        optimiser = build_optimiser([torch.zeros(2, 3)], recipe(*changes).optimiser, labels)
-        return float(optimiser.param_groups[0]["weight_decay"])
+@pytest.mark.parametrize("method", ["flat-softmax", "conditional-sigmoid", "logit-adjusted-conditional-softmax"])
+def test_a_linear_recipe_chooses_the_penalty_as_the_classifier_does(method: str) -> None:
+    data, left_open = splits(), recipe("optimiser.C=0", f"method.name={method}", "run.seed=3")
+    clf = HedgedClassifier(TREE, method=method, random_state=3)
+    clf.fit(np.asarray(data.train.inputs), TREE.names[data.train.labels])
+    assert len(clf.path_["C"]) > 1
+    assert in_use(left_open, data) == clf.C_
+    assert in_use(recipe("optimiser.C=7"), data) == 7
 
-    assert decay() == pytest.approx(1 / (150 * 6))  # 300 / examples a label, times the examples
-    assert decay("optimiser.C=10") == pytest.approx(1 / (10 * 6))
+
+def test_the_penalty_of_other_models_goes_by_the_number_of_examples() -> None:
+    data = splits()
+    labels = len(np.unique(data.train.labels))
+    few = DataSplits(
+        "few", TREE, Examples(np.asarray(data.train.inputs)[:30], data.train.labels[:30]), data.val, data.test
+    )
+    for changes in (["model.name=mlp"], ["model.scale_inputs=false"]):
+        assert in_use(recipe("optimiser.C=0", *changes), data) == max(20, 300 * labels / 300)
+        assert in_use(recipe("optimiser.C=0", *changes), few) == pytest.approx(
+            10 * len(np.unique(few.train.labels))
+        )
+
+
+def in_use(chosen: Recipe, data: DataSplits) -> float:
+    """Return the penalty of a recipe for these data, which the optimiser then uses."""
+    own = with_penalty(
+        chosen, data, Classifier(chosen, TREE, data.input_shape, np.ones(len(TREE), dtype=np.int64))
+    ).optimiser
+    decay = build_optimiser([torch.zeros(2, 3)], own, 60).param_groups[0]["weight_decay"]
+    assert decay == pytest.approx(1 / (60 * own.C))
+    return own.C
+
+
+def test_the_linear_recipe_untouched_is_as_good_as_the_classifier_untouched() -> None:
+    data = splits()
+    run = fit(Recipe.load("features-linear", ["run.accelerator=cpu"]), data)
+    blocks = likelihood_blocks(run, data.test, torch.device("cpu"))
+    q = np.concatenate([block.values for block in blocks])
+    clf = HedgedClassifier(TREE, method="flat-softmax", random_state=0)
+    clf.fit(np.asarray(data.train.inputs), TREE.names[data.train.labels])
+    expected = clf.predict_likelihood(np.asarray(data.test.inputs), scale="log")
+    np.testing.assert_allclose(np.exp(q), np.exp(expected), atol=0.05)
+
+
+def test_small_data_are_passed_over_several_times_in_an_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = splits()
+    seen = seen_batches(monkeypatch, recipe("optimiser.batch_size=150", "optimiser.least_steps=5"), data)
+    for epoch in range(3):
+        numbers = torch.cat([numbers for *_, numbers in seen[epoch]])
+        assert len(seen[epoch]) == 6
+        assert torch.bincount(numbers).tolist() == [3] * len(data.train)
 
 
 def test_settings_that_have_no_effect_are_refused() -> None:

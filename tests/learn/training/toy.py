@@ -36,8 +36,8 @@ def splits() -> DataSplits:
 
 
 def recipe(*changes: str) -> Recipe:
-    fast = ("optimiser.epochs=3", "optimiser.batch_size=32", "optimiser.lr=0.3", "run.accelerator=cpu")
-    return Recipe.load("features-linear", (*fast, *changes))
+    size = ("optimiser.epochs=3", "optimiser.batch_size=32", "optimiser.least_steps=1", "optimiser.C=20")
+    return Recipe.load("features-linear", (*size, "run.accelerator=cpu", *changes))
 
 
 def write_files(folder: Path, *, epochs: int, data: str = "features.npz") -> Path:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.learn.data import DataSplits
+    from hedgerow.learn.training.recipe import Optimiser, Run
 
 EVALUATION_BATCH = 512
 
@@ -43,13 +44,21 @@ class Order(Sampler[list[int]]):
         The number of this process, and how many there are. When shuffling, every process gets equally many batches
         of nearly one size, and the examples left over, fewer than there are processes, are not used in this epoch;
         otherwise every example goes to exactly one process.
+    passes
+        How often an epoch goes through the examples, each time in another order; needs a seed.
     """
 
     def __init__(
-        self, examples: int, batch_size: int, seed: int | None = None, rank: int = 0, world: int = 1
+        self,
+        examples: int,
+        batch_size: int,
+        seed: int | None = None,
+        rank: int = 0,
+        world: int = 1,
+        passes: int = 1,
     ) -> None:
         self._examples, self._batch_size, self._seed = examples, batch_size, seed
-        self._rank, self._world = rank, world
+        self._rank, self._world, self._passes = rank, world, passes
         self._epoch = 0
         self.on_epoch: Callable[[int], None] = lambda _: None
         """Called with the number of each epoch before its first batch is read."""
@@ -68,12 +77,17 @@ class Order(Sampler[list[int]]):
         """Return the example numbers of this process, in order."""
         if self._seed is None:
             return np.arange(self._rank, self._examples, self._world)
-        shuffled = np.random.default_rng([self._seed, self._epoch]).permutation(self._examples)
-        return shuffled[self._rank :: self._world][: self._examples // self._world]
+        random = np.random.default_rng([self._seed, self._epoch])
+        return np.concatenate(
+            [
+                random.permutation(self._examples)[self._rank :: self._world][: self._examples // self._world]
+                for _ in range(self._passes)
+            ]
+        )
 
     def __len__(self) -> int:
         own = self._examples if self._seed is None else self._examples // self._world * self._world
-        return -(-len(range(self._rank, own, self._world)) // self._batch_size)
+        return self._passes * -(-len(range(self._rank, own, self._world)) // self._batch_size)
 
     def __iter__(self) -> Iterator[list[int]]:
         if batches := len(self):
@@ -126,14 +140,16 @@ def batches(
 class SplitBatches(LightningDataModule):
     """The training and validation batches of a data set, for the process and device that Lightning assigns."""
 
-    def __init__(self, splits: DataSplits, batch_size: int, seed: int, workers: int) -> None:
+    def __init__(self, splits: DataSplits, optimiser: Optimiser, run: Run) -> None:
         super().__init__()
-        self._splits, self._batch, self._seed, self._workers = splits, batch_size, seed, workers
+        self._splits, self._optimiser, self._seed, self._workers = splits, optimiser, run.seed, run.workers
 
     def train_dataloader(self) -> Any:
         """Return shuffled batches."""
-        world = self._trainer.world_size
-        order = Order(len(self._splits.train), max(1, self._batch // world), self._seed, self._rank, world)
+        world, count = self._trainer.world_size, len(self._splits.train)
+        size = max(1, self._optimiser.batch_size // world)
+        passes = -(-self._optimiser.least_steps // len(Order(count, size, self._seed, self._rank, world)))
+        order = Order(count, size, self._seed, self._rank, world, passes)
         return batches(
             self._splits.train, order, self._device, augment=True, seed=self._seed, workers=self._workers
         )

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from hedgerow import methods
 from hedgerow.errors import HedgerowError, argument
-from hedgerow.learn import models, penalty
+from hedgerow.learn import models
 from hedgerow.learn.data.torch_dataset import to_float
 from hedgerow.learn.momentum import OutputMomentum
 from hedgerow.learn.torch_metric import SummaryMetric
@@ -79,9 +79,9 @@ class TrainingModule(LightningModule):
     classifier
         What to train.
     recipe
-        How to train it.
+        How to train it; a penalty C is chosen.
     examples
-        The training data: its ids name what is in a batch that goes wrong, its labels decide a penalty.
+        The training data: its ids name what is in a batch that goes wrong.
     compiled
         Whether to compile the model and the loss.
     """
@@ -168,7 +168,7 @@ class TrainingModule(LightningModule):
 
     def configure_optimizers(self) -> Any:
         """Return the optimiser and its schedule."""
-        optimiser = build_optimiser(self.parameters(), self._recipe.optimiser, self._examples.labels)
+        optimiser = build_optimiser(self.parameters(), self._recipe.optimiser, len(self._examples))
         if self._recipe.optimiser.schedule == "constant":
             return optimiser
         steps = int(self.trainer.estimated_stepping_batches)
@@ -180,13 +180,12 @@ def _setting(change: str) -> str:
     return argument("set", change, python=change)
 
 
-def build_optimiser(parameters: Any, optimiser: Optimiser, labels: NDArray[np.int64]) -> torch.optim.Optimizer:
-    """Return the optimiser that a recipe asks for; `labels` are those of the training data."""
+def build_optimiser(parameters: Any, optimiser: Optimiser, examples: int) -> torch.optim.Optimizer:
+    """Return the optimiser that a recipe asks for, for so many training examples."""
     if optimiser.kind == "adamw":
         return torch.optim.AdamW(parameters, lr=optimiser.lr, weight_decay=optimiser.weight_decay)
     if optimiser.kind == "per-output":
-        strength = optimiser.C or penalty.usual(len(labels) / len(np.unique(labels)))
-        return OutputMomentum(parameters, optimiser.lr, weight_decay=1 / (strength * len(labels)))
+        return OutputMomentum(parameters, optimiser.lr, weight_decay=1 / (optimiser.C * examples))
     return torch.optim.SGD(
         parameters, lr=optimiser.lr, momentum=optimiser.momentum, weight_decay=optimiser.weight_decay
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import shlex
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from lightning.pytorch.utilities import rank_zero_only
@@ -13,6 +14,8 @@ from hedgerow.learn import data, models
 from hedgerow.show import print_table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from hedgerow.learn.training.recipe import Recipe
     from hedgerow.learn.training.run_folder import RunFolder
     from hedgerow.tree import Hierarchy
@@ -30,6 +33,17 @@ def print_tree(hierarchy: Hierarchy, recipe: Recipe) -> None:
     hint = ", made from the labels: give data.tree for a real one" if depth == 1 and none_given else ""
     text = f"tree: {len(hierarchy):,} nodes, {len(hierarchy.leaves):,} leaves, depth {depth}{hint}"
     Console().print(text, **_PLAIN)
+
+
+@contextmanager
+def choosing_penalty(shown: bool) -> Iterator[Callable[[float], None]]:
+    """Say what takes so long, and then what was chosen."""
+    if not shown or int(rank_zero_only.rank):  # type: ignore[attr-defined]
+        yield lambda _: None
+        return
+    out = Console()
+    with Console(stderr=True).status("choosing the penalty with held-out training examples"):
+        yield lambda C: out.print(f"penalty: C = {C:.3g}; --set optimiser.C=X sets another", **_PLAIN)
 
 
 @rank_zero_only

@@ -49,6 +49,8 @@ class Optimiser:
     """Passes over the training data."""
     batch_size: int = 64
     """Examples per step, over all devices."""
+    least_steps: int = 1
+    """Fewest steps in an epoch: small data are passed over several times."""
     lr: float = 0.01
     """Learning rate at the start."""
     schedule: str = "cosine"
@@ -60,14 +62,15 @@ class Optimiser:
     weight_decay: float = 3e-4
     """Weight decay of SGD and AdamW."""
     C: float = 0.0
-    """Penalty of "per-output", as in HedgedClassifier: smaller is stronger; 0 goes by the number of examples."""
+    """Penalty of "per-output", as in HedgedClassifier: smaller is stronger. 0 chooses it as HedgedClassifier does,
+    if the model is linear with scaled inputs; for other models it goes by the number of examples."""
     accumulate: int = 1
     """Batches whose gradients are added up before each step."""
     clip: float = 0.0
     """Largest norm of the gradient; 0 for no limit."""
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size", "accumulate"):
+        for name in ("epochs", "batch_size", "least_steps", "accumulate"):
             _require(getattr(self, name) >= 1, f"optimiser.{name}", "1 or more", getattr(self, name))
         _require(self.lr > 0, "optimiser.lr", "positive", self.lr)
         for name in ("momentum", "weight_decay", "C", "clip"):

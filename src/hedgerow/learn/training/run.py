@@ -22,10 +22,11 @@ from lightning.pytorch.utilities import rank_zero_only
 from hedgerow import methods
 from hedgerow.errors import HedgerowError, ParameterError, counted
 from hedgerow.files import reading
-from hedgerow.learn import data, models
+from hedgerow.learn import data, models, penalty
+from hedgerow.learn.classifier import HedgedClassifier
 from hedgerow.learn.training.batches import SplitBatches
 from hedgerow.learn.training.module import Classifier, TrainingModule
-from hedgerow.learn.training.printing import print_tree
+from hedgerow.learn.training.printing import choosing_penalty, print_tree
 from hedgerow.learn.training.progress import EpochReport, ShareReport
 from hedgerow.learn.training.recipe import Choice
 from hedgerow.learn.training.run_folder import AtomicCheckpoints, RunFolder, likelihood_blocks
@@ -83,7 +84,7 @@ def train(
                 f"The {part} data has {counted(len(examples), 'example', 'examples')}, fewer than the {processes} "
                 f"processes. Use fewer devices."
             )
-    classifier, module, batches = _prepared(recipe, splits)
+    classifier = _classifier(recipe, splits)
     if _is_first_process():  # the others start later, or elsewhere
         run.begin(recipe, splits.hierarchy, resume=resume)
         run.check_space(classifier)
@@ -92,6 +93,7 @@ def train(
     if run.is_finished:
         return run
     with without_noise(), _interrupts():
+        module, batches = _prepared(classifier, with_penalty(recipe, splits, classifier, progress), splits)
         trainer = Trainer(
             **_settings(recipe),
             callbacks=_callbacks(recipe, run, progress),
@@ -106,7 +108,7 @@ def train(
             trainer.fit(module, batches, ckpt_path=resumed)
     if trainer.is_global_zero:
         if recipe.run.strategy == "fsdp":  # this process holds only its share of the weights
-            classifier = _prepared(recipe, splits)[0]
+            classifier = _classifier(recipe, splits)
         _finish(run, classifier, splits, module.device)
     trainer.strategy.barrier()
     return run
@@ -119,8 +121,9 @@ def _is_first_process() -> bool:
 
 def fit(recipe: Recipe, splits: DataSplits) -> Classifier:
     """Train by a recipe and return the classifier after the last epoch: no files, no validation, one device."""
-    classifier, module, batches = _prepared(recipe, splits)
+    classifier = _classifier(recipe, splits)
     with without_noise(), _interrupts():
+        module, batches = _prepared(classifier, with_penalty(recipe, splits, classifier), splits)
         trainer = Trainer(
             **_settings(recipe),
             callbacks=[ShareReport()],
@@ -133,22 +136,48 @@ def fit(recipe: Recipe, splits: DataSplits) -> Classifier:
     return classifier
 
 
-def _prepared(recipe: Recipe, splits: DataSplits) -> tuple[Classifier, TrainingModule, SplitBatches]:
-    """Return the seeded classifier, and the module and batches that train it."""
+def _classifier(recipe: Recipe, splits: DataSplits) -> Classifier:
+    """Return the seeded classifier."""
     seed_everything(recipe.run.seed, verbose=False)
     counts = np.bincount(splits.train.labels, minlength=len(splits.hierarchy))
     classifier = Classifier(recipe, splits.hierarchy, splits.input_shape, counts)
     for part in classifier.modules():
         if isinstance(part, models.Scaled):
             part.measure(splits.train.inputs)  # type: ignore[arg-type]  # it accepts only features
+    return classifier
+
+
+def with_penalty(recipe: Recipe, splits: DataSplits, classifier: Classifier, progress: bool = False) -> Recipe:
+    """Choose optimiser.C if it is left open: with held-out training examples, if HedgedClassifier can do it."""
+    if recipe.optimiser.kind != "per-output" or recipe.optimiser.C > 0:
+        return recipe
+    labels = splits.train.labels
+    if isinstance(classifier.model, models.Linear) and isinstance(classifier.model.scaling, models.Scaled):
+        like = HedgedClassifier(
+            splits.hierarchy,
+            method=recipe.method.name,
+            method_params=recipe.method.params,
+            epochs=1,  # only its choice is wanted
+            device="cuda" if accelerator(recipe.run) == "gpu" else "cpu",
+            random_state=recipe.run.seed,
+        )
+        with choosing_penalty(progress) as chosen:
+            like.fit(splits.train.inputs, splits.hierarchy.names[labels])
+            chosen(like.C_)
+        strength = like.C_
+    else:
+        strength = penalty.usual(len(labels) / len(np.unique(labels)))
+    return dataclasses.replace(recipe, optimiser=dataclasses.replace(recipe.optimiser, C=strength))
+
+
+def _prepared(classifier: Classifier, recipe: Recipe, splits: DataSplits) -> tuple[TrainingModule, SplitBatches]:
+    """Return the module and the batches that train a classifier."""
     on_gpu = accelerator(recipe.run) == "gpu"
     whole = recipe.run.strategy != "fsdp"  # weights that are shared out cannot be compiled as one
     compiled = on_gpu and whole if recipe.run.compile == "auto" else recipe.run.compile == "yes"
-    module = TrainingModule(classifier, recipe, splits.train, compiled=compiled)
     return (
-        classifier,
-        module,
-        SplitBatches(splits, recipe.optimiser.batch_size, recipe.run.seed, recipe.run.workers),
+        TrainingModule(classifier, recipe, splits.train, compiled=compiled),
+        SplitBatches(splits, recipe.optimiser, recipe.run),
     )
 
 
