@@ -1,6 +1,6 @@
 """Checks of the paper's findings that no table of a study shows, from the records of its main experiment.
 
-Run with `python -m benchmarks.study_findings studies/glyphs/records`. Curves are compared through their upper
+Run with `python -m benchmarks.study_findings studies/glyphs/main/records`. Curves are compared through their upper
 envelopes, at every hundredth of the metric along the axis, and averaged over the seeds; in per cent. Records state
 curves at some 600 thresholds: between two of them the envelope is taken as straight.
 """

@@ -101,6 +101,12 @@ def test_the_page_shows_all_records_of_the_folder(tmp_path: Path) -> None:
     assert "No cell has finished yet" in (tmp_path / "empty" / "study.md").read_text()
 
 
+def test_a_table_says_how_many_seeds_its_columns_have(tmp_path: Path) -> None:
+    run(tmp_path, chosen=["flat-softmax"], seeds=3)
+    run(tmp_path, "mixed_granularity", chosen=["flat-softmax"], seeds=2)  # the labels as they are: three seeds
+    assert "over 2 to 3 seeds." in (tmp_path / "mixed_granularity.md").read_text()
+
+
 def test_progress_inside_cells_is_told(tmp_path: Path) -> None:
     class Watcher:
         def __init__(self) -> None:

@@ -9,7 +9,7 @@ from hedgerow.study.scoring import FROM_PS
 from hedgerow.study.tables import Column, Row, Table, entries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from matplotlib.figure import Figure
@@ -92,32 +92,25 @@ def method_table(title: str, systems: Mapping[str, Results], figures: Mapping[st
     return Table(title, [Column(name) for name in figures], rows, notes=notes(systems))
 
 
-def column_table(
-    title: str,
-    systems: Mapping[str, Results],
-    columns: Mapping[str, tuple[Mapping[str, Results], str]],
-    names: Iterable[str] | None = None,
-) -> Table:
-    """Return a table whose columns come from different results: column -> (name of the row -> results, figure).
-
-    The rows are those systems, or the given names; the notes are about the systems.
-    """
+def column_table(title: str, columns: Mapping[str, tuple[Mapping[str, Results], str]]) -> Table:
+    """Return a table whose columns come from different results: column -> (name of the row -> results, figure)."""
+    measured = [results for results, _ in columns.values()]
     rows = []
-    for name in names or systems:
+    for name in dict.fromkeys(name for results in measured for name in results):
         found = {
             column: entries(results[name], {column: figure})[column]
             for column, (results, figure) in columns.items()
             if name in results
         }
         rows.append(Row(name, found))
-    return Table(title, [Column(column) for column in columns], rows, notes=notes(systems))
+    return Table(title, [Column(column) for column in columns], rows, notes=notes(*measured))
 
 
-def notes(systems: Mapping[str, Results]) -> tuple[str, ...]:
+def notes(*measured: Mapping[str, Results]) -> tuple[str, ...]:
     """Say how many seeds a table is based on, and what the row of Deep RTC with PS weights is."""
-    seeds = sorted({len(results) for results in systems.values()})
+    seeds = sorted({len(results) for systems in measured for results in systems.values()})
     number = "one seed" if seeds == [1] else f"{' to '.join(map(str, sorted({seeds[0], seeds[-1]})))} seeds"
     said = [f"Mean ± 2 standard deviations over {number}." if seeds[-1] > 1 else "One seed."] if seeds else []
-    if NAMES[FROM_PS] in systems:
+    if any(NAMES[FROM_PS] in systems for systems in measured):
         said.append(f"{NAMES[FROM_PS]} reads the weights of the PS softmax with σ(β), as the paper does.")
     return tuple(said)

@@ -74,7 +74,7 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
     title = f"{plan.splits.name} with a long tail"
     tables = {
         "long_tail": method_table(title, systems),
-        "long_tail_by_frequency": column_table(f"{title}, by frequency", systems, columns),
+        "long_tail_by_frequency": column_table(f"{title}, by frequency", columns),
     }
     return Findings(tables, {"long_tail": partial(curves, panels)})
 

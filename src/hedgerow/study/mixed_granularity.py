@@ -59,7 +59,6 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
     found: dict[float, dict[str, Results]] = {0.0: by_method(plan, records, main.TASK)}
     for share in SHARES:
         found[share] = by_method(plan, records, TASK, share=share)
-    names = dict.fromkeys(name for systems in found.values() for name in systems)
     if not any(found[share] for share in SHARES):
         return Findings()
     columns = {
@@ -68,7 +67,7 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
         for share in (0.0, *SHARES)
     }
     title = f"A share of the training labels of {plan.splits.name} replaced by an ancestor"
-    table = column_table(title, found[SHARES[-1]], columns, names)
+    table = column_table(title, columns)
     panels: Any = {
         f"{100 * share:g} % of the labels replaced": ("precision-recall", found[share])
         for share in (SHARES[0], SHARES[-1])

@@ -79,7 +79,7 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
     for figure, title in (("AP", "AP, precision over recall"), ("AC_exact", "AC, correct over exact")):
         columns = {part.capitalize(): (found[part], figure) for part in PARTS}
         tables[f"unseen_{figure}"] = column_table(
-            f"{title}, half of the classes of {plan.splits.name} unseen", found["all"], columns
+            f"{title}, half of the classes of {plan.splits.name} unseen", columns
         )
     panels: Any = {
         f"{part.capitalize()} classes: {kind.replace('-', ' and ')}": (kind, found[part])
