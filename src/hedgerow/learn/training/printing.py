@@ -43,7 +43,7 @@ def choosing_penalty(shown: bool) -> Iterator[Callable[[float], None]]:
         return
     out = Console()
     with Console(stderr=True).status("choosing the penalty with held-out training examples"):
-        yield lambda C: out.print(f"penalty: C = {C:.3g}; --set optimiser.C=X sets another", **_PLAIN)
+        yield lambda chosen: out.print(f"penalty: C = {chosen:.3g}; --set optimiser.C=X sets another", **_PLAIN)
 
 
 @rank_zero_only
