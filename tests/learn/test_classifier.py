@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import joblib
@@ -25,7 +26,7 @@ from hedgerow import methods, metrics
 from hedgerow.errors import HedgerowError, ParameterError, TreeError, UnknownNameError
 from hedgerow.learn import solver
 from hedgerow.learn.classifier import HedgedClassifier
-from hedgerow.learn.solver import Columns
+from hedgerow.learn.solver import Columns, Network
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -240,6 +241,20 @@ def test_classes_without_data() -> None:
     clf = HedgedClassifier(H, random_state=0).fit(X[kept], y[kept])
     assert clf.predict_proba(X).shape == (len(X), 4)
     assert "pike" not in clf.predict_leaf(X)
+
+
+@pytest.mark.parametrize("widths", [[9, 4], [9, 5, 4]])
+def test_sparse_features_have_the_gradients_of_dense_ones(widths: list[int]) -> None:
+    random = np.random.RandomState(0)
+    X = random.normal(size=(7, 9)) * (random.uniform(size=(7, 9)) < 0.3)
+    network = Network([(random.normal(size=pair), np.zeros(pair[1])) for pair in pairwise(widths)], np.float64)
+    slope = torch.from_numpy(random.normal(size=(7, 4)))
+    dense, thin = (network(x) for x in (torch.from_numpy(X), sparse.csr_matrix(X)))
+    torch.testing.assert_close(thin, dense)
+    for found, expected in zip(
+        *(torch.autograd.grad(scores, list(network.parameters()), slope) for scores in (thin, dense)), strict=True
+    ):
+        torch.testing.assert_close(found, expected)
 
 
 def test_kinds_of_features() -> None:

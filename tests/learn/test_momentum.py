@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from hedgerow.learn.momentum import MOMENTUM, SQUARES, OutputMomentum
+from hedgerow.learn.momentum import MOMENTUM, SQUARES, OutputMomentum, State, move
 
 
 @pytest.mark.parametrize("outputs", [0, 1])
@@ -13,14 +13,13 @@ def test_steps_as_in_the_plain_definition(outputs: int) -> None:
     shape = (3, 5) if outputs == 0 else (5, 3)
     weight, bias = rng.normal(size=shape), rng.normal(size=3)
     parameters = [torch.tensor(weight, requires_grad=True), torch.tensor(bias, requires_grad=True)]
-    optimiser = OutputMomentum(parameters, 0.1, 0.01, outputs=outputs)
+    states: list[State] = [{}, {}]
     w = weight if outputs == 0 else weight.T  # one output a row
     mean_w, mean_b, square_w, square_b = np.zeros((3, 5)), np.zeros(3), np.zeros(3), np.zeros(3)
     for step in range(1, 6):
         slopes = rng.normal(size=shape), rng.normal(size=3)
-        for parameter, slope in zip(parameters, slopes, strict=True):
-            parameter.grad = torch.tensor(slope)
-        optimiser.step()
+        for parameter, slope, state in zip(parameters, slopes, states, strict=True):
+            move(parameter, torch.tensor(slope), state, 0.1, 0.01, outputs=outputs)
         slope_w = (slopes[0] if outputs == 0 else slopes[0].T) + 0.01 * 5 * w
         mean_w = MOMENTUM * mean_w + (1 - MOMENTUM) * slope_w
         mean_b = MOMENTUM * mean_b + (1 - MOMENTUM) * slopes[1]
@@ -35,6 +34,21 @@ def test_steps_as_in_the_plain_definition(outputs: int) -> None:
         found = parameters[0].detach().numpy()
         np.testing.assert_allclose(found if outputs == 0 else found.T, w, rtol=1e-6)
         np.testing.assert_allclose(parameters[1].detach().numpy(), bias, rtol=1e-6)
+
+
+def test_the_optimiser_makes_the_same_moves() -> None:
+    torch.manual_seed(0)
+    optimised = [torch.zeros(2, 3, requires_grad=True), torch.zeros(2, requires_grad=True)]
+    moved = [parameter.detach().clone() for parameter in optimised]
+    optimiser, states = OutputMomentum(optimised, 0.1, 0.01), [State(), State()]
+    for _ in range(3):
+        slopes = [torch.randn_like(parameter) for parameter in moved]
+        for parameter, own, slope, state in zip(optimised, moved, slopes, states, strict=True):
+            parameter.grad = slope.clone()
+            move(own, slope, state, 0.1, 0.01)
+        optimiser.step()
+    for parameter, own in zip(optimised, moved, strict=True):
+        assert torch.equal(parameter, own)
 
 
 def test_an_output_without_gradient_stays() -> None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from hedgerow.choose import Guarantee
+    from hedgerow.learn.momentum import State
     from hedgerow.learn.solver import Layer
     from hedgerow.likelihood import Scale
     from hedgerow.tree import Indices
@@ -136,7 +137,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ['robin', 'wren', 'fish']
     """
 
-    _momentum: dict[int, dict[str, Any]] | None
+    _momentum: list[State] | None
     C_: float
     operating_point_: OperatingPoint | None
 

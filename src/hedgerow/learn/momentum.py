@@ -1,4 +1,9 @@
-"""Gradient descent with momentum and one step size for each output, for linear models and small networks."""
+"""Gradient descent with momentum and one step size for each output, for linear models and small networks.
+
+The gradient of all weights of an output is divided by its root mean square, as Adam does with each weight, so that
+an output moves along its gradient. Adam moves all weights equally far, even those of features that say nothing
+about a class. If a class has few examples, that costs accuracy and takes long to undo.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +21,25 @@ MOMENTUM, SQUARES = 0.9, 0.95
 _NO_GRADIENT = 1e-9  # far above rounding errors, which must not become steps
 
 
-class OutputMomentum(torch.optim.Optimizer):
-    """Momentum with one step size for each output of a layer.
+State = dict[str, Any]
+"""What is kept of a parameter from step to step; empty before the first."""
 
-    The gradient of all weights of an output is divided by its root mean square, as Adam does with each weight, so
-    that an output moves along its gradient. Adam moves all weights equally far, even those of features that say
-    nothing about a class. If a class has few examples, that costs accuracy and takes long to undo.
+
+@torch.no_grad()
+def move(
+    parameter: Tensor, gradient: Tensor, state: State, lr: float, weight_decay: float = 0.0, *, outputs: int = 0
+) -> None:
+    """Move a parameter along its gradient, which is used up: it holds something else afterwards.
 
     Made for layers whose inputs have variance 1. Biases move as fast as scores may: with many classes they must
     fall far before weights tell classes apart.
 
     Parameters
     ----------
-    parameters
-        Weights of linear layers, and biases (one-dimensional).
+    parameter, gradient
+        Weights of a linear layer, or biases (one-dimensional).
+    state
+        What was kept of this parameter; changed in place.
     lr
         Size of a step, for inputs of mean squared norm 1.
     weight_decay
@@ -37,11 +47,32 @@ class OutputMomentum(torch.optim.Optimizer):
     outputs
         The axis of weights that stands for outputs; torch's own layers have 0.
     """
+    inputs = [axis for axis in range(parameter.ndim) if axis != outputs] if parameter.ndim > 1 else []
+    count = math.prod(parameter.shape[axis] for axis in inputs)
+    if not state:
+        state.update(step=0, mean=torch.zeros_like(parameter), square=parameter.new_zeros(()))
+    state["step"] += 1
+    # In place: with many inputs and outputs, most of the time would go to fresh memory.
+    if inputs:
+        gradient.add_(parameter, alpha=weight_decay * count)
+    state["mean"].lerp_(gradient, 1 - MOMENTUM)
+    square = gradient.square_()
+    square = square.mean(inputs, keepdim=True) if inputs else square
+    state["square"] = torch.lerp(state["square"], square, 1 - SQUARES)
+    size = (state["square"] / (1 - SQUARES ** state["step"])).sqrt_().add_(_NO_GRADIENT)
+    rate = lr / math.sqrt(count) / (1 - MOMENTUM ** state["step"])
+    parameter.addcmul_(state["mean"], rate / size, value=-1)
 
-    def __init__(
-        self, parameters: Iterable[Tensor], lr: float, weight_decay: float = 0.0, *, outputs: int = 0
-    ) -> None:
-        super().__init__(parameters, {"lr": lr, "weight_decay": weight_decay, "outputs": outputs})
+
+class OutputMomentum(torch.optim.Optimizer):
+    """`move` as an optimiser of torch; gradients are used up in a step.
+
+    `HedgedClassifier` calls `move` itself: the first optimiser of a process makes torch load its compiler, which
+    takes seconds.
+    """
+
+    def __init__(self, parameters: Iterable[Tensor], lr: float, weight_decay: float = 0.0) -> None:
+        super().__init__(parameters, {"lr": lr, "weight_decay": weight_decay})
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -53,22 +84,5 @@ class OutputMomentum(torch.optim.Optimizer):
         for group in self.param_groups:
             for parameter in group["params"]:
                 if parameter.grad is not None:
-                    self._move(parameter, parameter.grad, group)
+                    move(parameter, parameter.grad, self.state[parameter], group["lr"], group["weight_decay"])
         return loss
-
-    def _move(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
-        state = self.state[parameter]
-        inputs = [axis for axis in range(parameter.ndim) if axis != group["outputs"]] if parameter.ndim > 1 else []
-        count = math.prod(parameter.shape[axis] for axis in inputs)
-        if inputs:
-            gradient = gradient.add(parameter, alpha=group["weight_decay"] * count)
-        square = gradient.square()
-        square = square.mean(inputs, keepdim=True) if inputs else square
-        if not state:
-            state.update(step=0, mean=torch.zeros_like(parameter), square=torch.zeros_like(square))
-        state["step"] += 1
-        state["mean"].lerp_(gradient, 1 - MOMENTUM)
-        state["square"].lerp_(square, 1 - SQUARES)
-        size = (state["square"] / (1 - SQUARES ** state["step"])).sqrt_().add_(_NO_GRADIENT)
-        rate = group["lr"] / math.sqrt(count) / (1 - MOMENTUM ** state["step"])
-        parameter.addcmul_(state["mean"], rate / size, value=-1)
