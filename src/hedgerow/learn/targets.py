@@ -11,7 +11,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from hedgerow.errors import TreeError
-from hedgerow.tree import Hierarchy
+from hedgerow.score_files.binding import bare_name
+from hedgerow.tree import FlawedTreeError, Hierarchy
 
 if TYPE_CHECKING:
     from hedgerow.tree import Indices
@@ -57,7 +58,13 @@ def lineage_tree(y: Any) -> Hierarchy:
     rows = lineage_rows(y)
     width = max(map(len, rows), default=0)
     header = tuple(map(str, y.columns)) if hasattr(y, "columns") else tuple(f"level {i + 1}" for i in range(width))
-    return Hierarchy.from_lineages(list(dict.fromkeys(rows)), ranks=header)
+    try:
+        return Hierarchy.from_lineages(list(dict.fromkeys(rows)), ranks=header)
+    except FlawedTreeError as error:
+        raise TreeError(
+            f"The labels do not span a tree: {error} Such arguments belong to the tree: build it first, with "
+            f"Hierarchy.from_lineages, and give it to the classifier."
+        ) from None
 
 
 def lineage_rows(y: Any) -> Rows:
@@ -81,20 +88,41 @@ def nodes_of(hierarchy: Hierarchy, y: Any) -> Indices:
     if not is_lineages(y):
         return hierarchy.indices([str(name) for name in names_of(y).tolist()])
     rows = lineage_rows(y)
-    node = {row: _last_node(hierarchy, row) for row in dict.fromkeys(rows)}
+    shared = _shared_names(hierarchy)
+    node = {row: _last_node(hierarchy, row, shared) for row in dict.fromkeys(rows)}
     return np.fromiter((node[row] for row in rows), dtype=np.int64, count=len(rows))
 
 
-def _last_node(hierarchy: Hierarchy, row: tuple[str, ...]) -> int:
-    path = hierarchy.indices([name for name in row if name])
-    if len(path) == 0:
-        return 0
-    astray = np.flatnonzero(~hierarchy.is_ancestor(path[:-1], path[1:]))
-    if len(astray):
-        above, below = path[astray[0]], path[astray[0] + 1]
-        lineage = " > ".join(hierarchy.names[hierarchy.lineage(below)])
+def _shared_names(hierarchy: Hierarchy) -> dict[str, list[int]]:
+    """Return the nodes, ascending, of each name that was made distinct: 'parent/name' or 'name [id]'."""
+    shared: dict[str, list[int]] = {}
+    for node, name in enumerate(hierarchy.names.tolist()):
+        if (name[-1] == "]" or "/" in name) and (bare := bare_name(hierarchy, node)) != name:
+            shared.setdefault(bare, []).append(node)
+    return shared
+
+
+def _last_node(hierarchy: Hierarchy, row: tuple[str, ...], shared: dict[str, list[int]]) -> int:
+    names = [name for name in row if name]
+    here = 0
+    for name in names[1:] if names[:1] == [hierarchy.names[0]] else names:  # a lineage may begin with the root
+        here = _next_node(hierarchy, here, name, shared)
+    return here
+
+
+def _next_node(hierarchy: Hierarchy, here: int, name: str, shared: dict[str, list[int]]) -> int:
+    """Return the node that a lineage names next; of several that share the name, the one below `here`."""
+    end = hierarchy.end
+    if name in hierarchy and here < hierarchy.index(name) < end[here]:
+        return hierarchy.index(name)
+    below = [node for node in shared.get(name, ()) if here < node < end[here]]
+    if below and below[-1] < end[below[0]]:  # one node, or a node and others within it
+        return below[0]
+    node = int(hierarchy.indices([name])[0])
+    if not hierarchy.is_ancestor(here, node):
+        lineage = " > ".join(hierarchy.names[hierarchy.lineage(node)])
         raise TreeError(
-            f"A label puts {hierarchy.names[below]!r} under {hierarchy.names[above]!r}; "
+            f"A label puts {hierarchy.names[node]!r} under {hierarchy.names[here]!r}; "
             f"the tree has it at {lineage}."
         )
-    return int(path[-1])
+    return node
