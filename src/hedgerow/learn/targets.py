@@ -11,14 +11,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from hedgerow.errors import TreeError
-from hedgerow.score_files.binding import bare_name
+from hedgerow.learn.lineages import lineage_nodes
 from hedgerow.tree import FlawedTreeError, Hierarchy
 
 if TYPE_CHECKING:
+    from hedgerow.learn.lineages import Row
     from hedgerow.tree import Indices
 
 Labels = NDArray[Any]
-Rows = list[tuple[str, ...]]
 
 
 def is_lineages(y: Any) -> bool:
@@ -67,7 +67,7 @@ def lineage_tree(y: Any) -> Hierarchy:
         ) from None
 
 
-def lineage_rows(y: Any) -> Rows:
+def lineage_rows(y: Any) -> list[Row]:
     """Return lineages as rows of equal length, coarsest name first, "" where there is none."""
     if hasattr(y, "itertuples"):
         listed = y.itertuples(index=False, name=None)
@@ -87,42 +87,4 @@ def nodes_of(hierarchy: Hierarchy, y: Any) -> Indices:
     """Return the node of each label: of its name, or of the last name of its lineage (the root if it has none)."""
     if not is_lineages(y):
         return hierarchy.indices([str(name) for name in names_of(y).tolist()])
-    rows = lineage_rows(y)
-    shared = _shared_names(hierarchy)
-    node = {row: _last_node(hierarchy, row, shared) for row in dict.fromkeys(rows)}
-    return np.fromiter((node[row] for row in rows), dtype=np.int64, count=len(rows))
-
-
-def _shared_names(hierarchy: Hierarchy) -> dict[str, list[int]]:
-    """Return the nodes, ascending, of each name that was made distinct: 'parent/name' or 'name [id]'."""
-    shared: dict[str, list[int]] = {}
-    for node, name in enumerate(hierarchy.names.tolist()):
-        if (name[-1] == "]" or "/" in name) and (bare := bare_name(hierarchy, node)) != name:
-            shared.setdefault(bare, []).append(node)
-    return shared
-
-
-def _last_node(hierarchy: Hierarchy, row: tuple[str, ...], shared: dict[str, list[int]]) -> int:
-    names = [name for name in row if name]
-    here = 0
-    for name in names[1:] if names[:1] == [hierarchy.names[0]] else names:  # a lineage may begin with the root
-        here = _next_node(hierarchy, here, name, shared)
-    return here
-
-
-def _next_node(hierarchy: Hierarchy, here: int, name: str, shared: dict[str, list[int]]) -> int:
-    """Return the node that a lineage names next; of several that share the name, the one below `here`."""
-    end = hierarchy.end
-    if name in hierarchy and here < hierarchy.index(name) < end[here]:
-        return hierarchy.index(name)
-    below = [node for node in shared.get(name, ()) if here < node < end[here]]
-    if below and below[-1] < end[below[0]]:  # one node, or a node and others within it
-        return below[0]
-    node = int(hierarchy.indices([name])[0])
-    if not hierarchy.is_ancestor(here, node):
-        lineage = " > ".join(hierarchy.names[hierarchy.lineage(node)])
-        raise TreeError(
-            f"A label puts {hierarchy.names[node]!r} under {hierarchy.names[here]!r}; "
-            f"the tree has it at {lineage}."
-        )
-    return node
+    return lineage_nodes(hierarchy, lineage_rows(y))
