@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from hedgerow import Hierarchy
 from hedgerow.errors import TreeError, UnknownNameError
 from hedgerow.learn.classifier import HedgedClassifier
-from hedgerow.learn.targets import nodes_of
+from hedgerow.learn.targets import is_lineages, nodes_of
 
 
 def test_a_lineage_tells_apart_classes_that_share_a_name() -> None:
@@ -23,6 +26,16 @@ def test_a_lineage_tells_apart_classes_that_share_a_name() -> None:
             nodes_of(tree, [("", "Morus")])
     single = Hierarchy.from_lineages([("a", "a", "b"), ("a", "c")], ranks=None, disambiguate=True)
     assert single.names[nodes_of(single, [("a",), ("a", "a")])].tolist() == ["a", "a/a"]
+
+
+def test_lineages_may_stand_in_one_column() -> None:
+    h = Hierarchy.from_json({"animal": {"bird": ["robin", "wren"], "fish": {}}})
+    paths = pd.Series(["bird/robin", "fish", "bird/wren"])
+    for labels in (paths.str.split("/"), paths.str.split("/").to_numpy(), paths.str.split("/").tolist()):
+        assert h.names[nodes_of(h, labels)].tolist() == ["robin", "fish", "wren"]
+        assert is_lineages(labels)
+    plain: list[Any] = [paths, paths.astype("category"), paths.to_numpy(), np.arange(3), "robin", None, []]
+    assert not any(map(is_lineages, plain))
 
 
 def test_lineages_that_span_no_tree() -> None:

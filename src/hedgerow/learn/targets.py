@@ -22,10 +22,12 @@ Labels = NDArray[Any]
 
 
 def is_lineages(y: Any) -> bool:
-    """Tell whether labels are lineages, one rank a column, rather than one name an example."""
-    if hasattr(y, "shape"):
+    """Tell whether labels are lineages, one rank a column or a sequence each, rather than one name an example."""
+    if hasattr(y, "shape") and len(y.shape) != 1:
         return len(y.shape) == 2 and y.shape[1] > 1
-    return isinstance(y, list | tuple) and len(y) > 0 and isinstance(y[0], list | tuple)
+    if hasattr(y, "dtype") and y.dtype != object:
+        return False
+    return hasattr(y, "__iter__") and isinstance(next(iter(y), None), list | tuple)
 
 
 def names_of(y: Any) -> Labels:
