@@ -148,7 +148,10 @@ def test_many_problems_are_cut_short_on_screen_only(tree: str) -> None:
     Path("tree.csv").write_text("".join(f"x{i},x{i}\n" for i in range(100)))
     diagnosis = examine(tree)
     assert len(diagnosis.problems) == 100
-    assert "... and more: self-loop (75)" in words(diagnosis)
+    text = words(diagnosis)
+    assert "... and more: self-loop (75)" in text
+    assert text.count("Delete the line") == 1  # the same remedy, said once
+    assert "For 1 to 25: Delete the line" in text
     assert len(diagnosis.to_dict()["problems"]) == 100
 
 

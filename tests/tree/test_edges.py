@@ -109,6 +109,14 @@ def test_all_problems_are_found_and_the_first_is_shown(folder: Path) -> None:
     ]
 
 
+def test_a_table_of_two_ranks_is_recognised(folder: Path) -> None:
+    write("tree.csv", "genus,species\nMorus,alba\nRosa,canina\n")
+    refused(lambda: Hierarchy.from_edges("tree.csv"), "3 roots", "two ranks", "Hierarchy.from_lineages")
+    write("tree.csv", "genus,species\nMorus,alba\nalba,canina\n")
+    error = refused(lambda: Hierarchy.from_edges("tree.csv"), "2 roots")
+    assert "lineages" not in str(error)
+
+
 def test_the_error_survives_pickling() -> None:
     error = refused(lambda: Hierarchy.from_edges([("a", "a"), ("b", "b")]), "1 more problem")
     assert error is not None

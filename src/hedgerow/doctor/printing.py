@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, set_cell_size
@@ -71,11 +72,15 @@ def _wrapped(text: str, width: int, style: str = "", lead: str = "  ", end: str 
 
 
 def _problem_list(problems: Sequence[Problem], width: int) -> Iterator[Text]:
-    for number, problem in enumerate(problems[:_PROBLEMS_SHOWN], start=1):
-        lead = f"{number:3}. "
-        yield _wrapped(problem.message, width, "red", lead, "" if problem.remedy else "\n")
-        if problem.remedy:
-            yield _wrapped(problem.remedy, width, lead=" " * len(lead))
+    number = 0
+    for remedy, alike in groupby(problems[:_PROBLEMS_SHOWN], key=lambda problem: problem.remedy):
+        first = number + 1
+        for number, problem in enumerate(alike, start=first):
+            if number > first:
+                yield Text("")
+            yield _wrapped(problem.message, width, "red", f"{number:3}. ", "")
+        several = f"For {first} to {number}: " if number > first else ""
+        yield _wrapped(several + remedy, width, lead=" " * 5) if remedy else Text("")
     if len(problems) > _PROBLEMS_SHOWN:
         kinds = Counter(problem.kind for problem in problems[_PROBLEMS_SHOWN:]).most_common()
         listed = ", ".join(f"{kind} ({count:,})" for kind, count in kinds)

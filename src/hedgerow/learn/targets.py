@@ -11,20 +11,23 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from hedgerow.errors import TreeError
-from hedgerow.tree import Hierarchy
+from hedgerow.learn.lineages import lineage_nodes
+from hedgerow.tree import FlawedTreeError, Hierarchy
 
 if TYPE_CHECKING:
+    from hedgerow.learn.lineages import Row
     from hedgerow.tree import Indices
 
 Labels = NDArray[Any]
-Rows = list[tuple[str, ...]]
 
 
 def is_lineages(y: Any) -> bool:
-    """Tell whether labels are lineages, one rank a column, rather than one name an example."""
-    if hasattr(y, "shape"):
+    """Tell whether labels are lineages, one rank a column or a sequence each, rather than one name an example."""
+    if hasattr(y, "shape") and len(y.shape) != 1:
         return len(y.shape) == 2 and y.shape[1] > 1
-    return isinstance(y, list | tuple) and len(y) > 0 and isinstance(y[0], list | tuple)
+    if hasattr(y, "dtype") and y.dtype != object:
+        return False
+    return hasattr(y, "__iter__") and isinstance(next(iter(y), None), list | tuple)
 
 
 def names_of(y: Any) -> Labels:
@@ -57,10 +60,16 @@ def lineage_tree(y: Any) -> Hierarchy:
     rows = lineage_rows(y)
     width = max(map(len, rows), default=0)
     header = tuple(map(str, y.columns)) if hasattr(y, "columns") else tuple(f"level {i + 1}" for i in range(width))
-    return Hierarchy.from_lineages(list(dict.fromkeys(rows)), ranks=header)
+    try:
+        return Hierarchy.from_lineages(list(dict.fromkeys(rows)), ranks=header)
+    except FlawedTreeError as error:
+        raise TreeError(
+            f"The labels do not span a tree: {error} Such arguments belong to the tree: build it first, with "
+            f"Hierarchy.from_lineages, and give it to the classifier."
+        ) from None
 
 
-def lineage_rows(y: Any) -> Rows:
+def lineage_rows(y: Any) -> list[Row]:
     """Return lineages as rows of equal length, coarsest name first, "" where there is none."""
     if hasattr(y, "itertuples"):
         listed = y.itertuples(index=False, name=None)
@@ -80,21 +89,4 @@ def nodes_of(hierarchy: Hierarchy, y: Any) -> Indices:
     """Return the node of each label: of its name, or of the last name of its lineage (the root if it has none)."""
     if not is_lineages(y):
         return hierarchy.indices([str(name) for name in names_of(y).tolist()])
-    rows = lineage_rows(y)
-    node = {row: _last_node(hierarchy, row) for row in dict.fromkeys(rows)}
-    return np.fromiter((node[row] for row in rows), dtype=np.int64, count=len(rows))
-
-
-def _last_node(hierarchy: Hierarchy, row: tuple[str, ...]) -> int:
-    path = hierarchy.indices([name for name in row if name])
-    if len(path) == 0:
-        return 0
-    astray = np.flatnonzero(~hierarchy.is_ancestor(path[:-1], path[1:]))
-    if len(astray):
-        above, below = path[astray[0]], path[astray[0] + 1]
-        lineage = " > ".join(hierarchy.names[hierarchy.lineage(below)])
-        raise TreeError(
-            f"A label puts {hierarchy.names[below]!r} under {hierarchy.names[above]!r}; "
-            f"the tree has it at {lineage}."
-        )
-    return int(path[-1])
+    return lineage_nodes(hierarchy, lineage_rows(y))

@@ -5,6 +5,7 @@ that a file may be larger than memory, their columns bound to the tree by name a
 file, counted from 0, and the class. The next room is `infer`.
 """
 
+from hedgerow.score_files.binding import bare_name
 from hedgerow.score_files.chained import ChainedScores
 from hedgerow.score_files.class_columns import ColumnFit, ColumnKind
 from hedgerow.score_files.derived import DerivedScores, TemperedScores
@@ -37,6 +38,7 @@ __all__ = [
     "Scores",
     "TemperedScores",
     "Written",
+    "bare_name",
     "check_clash",
     "check_layout",
     "find_format",

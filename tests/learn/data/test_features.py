@@ -7,9 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hedgerow import Hierarchy
 from hedgerow.errors import FileError, TreeError, UnknownNameError
 from hedgerow.learn import data
 from hedgerow.learn.data.feature_files import read_features
+from hedgerow.learn.data.features import label_nodes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -167,3 +169,30 @@ def test_one_name_under_two_parents_is_refused(tmp_path: Path) -> None:
     path = save(tmp_path / "f.npz", features=some_features(2), labels=labels, ranks=np.array(["a", "b"]))
     with pytest.raises(TreeError, match="Oenanthe"):
         data.load("features", path=path)
+
+
+def test_ranks_find_classes_that_share_a_name(tmp_path: Path) -> None:
+    rows = [["life", "birds", "Oenanthe"], ["life", "plants", "Oenanthe"], ["life", "plants", ""], ["", "", ""]]
+    path = save(tmp_path / "f.npz", features=some_features(4), labels=np.array(rows), ranks=np.array(list("abc")))
+    h = Hierarchy.from_lineages([row[1:] for row in rows], ranks=None, disambiguate=True)  # without "life"
+    found = label_nodes(read_features(path), h)
+    assert h.names[found].tolist() == ["birds/Oenanthe", "plants/Oenanthe", "plants", "root"]
+
+
+def test_ranks_that_do_not_fit_the_tree_are_refused(tmp_path: Path, tree: Path) -> None:
+    labels = np.array([["fish", "robin"], ["bird", "wren"]])
+    path = save(tmp_path / "f.npz", features=some_features(2), labels=labels, ranks=np.array(["a", "b"]))
+    with pytest.raises(TreeError, match="puts 'robin' under 'fish'"):
+        data.load("features", path=path, tree=tree)
+    labels[:, 1] = ["robn", "rwen"]
+    path = save(tmp_path / "f.npz", features=some_features(2), labels=labels, ranks=np.array(["a", "b"]))
+    with pytest.raises(UnknownNameError, match="2 names are not in the tree: 'robn' and 'rwen'"):
+        data.load("features", path=path, tree=tree)
+
+
+def test_a_flawed_tree_names_the_verb_that_mends_it(tmp_path: Path) -> None:
+    path = save(tmp_path / "f.npz", features=some_features(2), labels=np.array(["robin", "wren"]))
+    tree = tmp_path / "lineages.csv"
+    tree.write_text("class,genus,species\nbird,Turdus,robin\nbird,Troglodytes,wren\n")
+    with pytest.raises(TreeError, match="`hedgerow tree`"):
+        data.load("features", path=path, tree=tree)

@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.errors import ParameterError, ScoreError, TreeError
 from hedgerow.learn.data.image_files import ImageFiles
+from hedgerow.tree import FlawedTreeError, Hierarchy
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     import torch
 
     from hedgerow.learn.data.torch_dataset import TorchDataset
-    from hedgerow.tree import Hierarchy
 
 Inputs = NDArray[np.float32] | NDArray[np.uint8] | ImageFiles
 Split = Literal["train", "val", "test"]
@@ -190,3 +192,14 @@ class DataSplits:
             raise ParameterError(f"There is no split {name!r}. Splits: {', '.join(SPLITS)}.")
         examples: Examples = getattr(self, name)
         return examples
+
+
+def read_tree(tree: str | PathLike[str], tree_format: str | None, root: str) -> Hierarchy:
+    """Read the tree file of a data set; if it is flawed, say where the options that the message names belong."""
+    try:
+        return Hierarchy.read(tree, tree_format, root=root)
+    except FlawedTreeError as error:
+        raise TreeError(
+            f"{error} Options for reading a tree are those of `hedgerow tree`: write the tree with it, as JSON, "
+            f"and give that file as the tree of the data."
+        ) from None

@@ -9,13 +9,17 @@ import numpy as np
 
 from hedgerow.errors import FileError, some
 from hedgerow.learn.data import SPLITS, DataSplits, Examples
+from hedgerow.learn.data.base import read_tree
 from hedgerow.learn.data.feature_files import FeatureFile, read_features
 from hedgerow.learn.data.held_out import hold_out
+from hedgerow.learn.lineages import lineage_nodes
 from hedgerow.tree import Hierarchy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
+
+    from hedgerow.tree import Indices
 
 
 def load_features(
@@ -53,8 +57,8 @@ def load_features(
             f"{file.path} holds no labels. Save names as 'labels' (.npz), or name the column that holds them: "
             f"label='...' (.parquet)."
         )
-    hierarchy = _tree(file, root) if tree is None else Hierarchy.read(tree, tree_format, root=root)
-    examples = Examples(file.features, hierarchy.indices(_labels(file, hierarchy)), file.ids)
+    hierarchy = _tree(file, root) if tree is None else read_tree(tree, tree_format, root)
+    examples = Examples(file.features, label_nodes(file, hierarchy), file.ids)
     return _split(PurePath(file.path).stem, hierarchy, examples, file, (val_share, test_share), seed)
 
 
@@ -67,17 +71,20 @@ def _tree(file: FeatureFile, root: str) -> Hierarchy:
     return Hierarchy.from_lineages(rows, ranks=file.ranks, root=root)
 
 
-def _labels(file: FeatureFile, hierarchy: Hierarchy) -> list[str]:
-    """Return the most specific name of each row."""
+def label_nodes(file: FeatureFile, hierarchy: Hierarchy) -> Indices:
+    """Return the node of each label; of a lineage, that of its most specific name."""
     if file.labels is None:
-        return []
-    names = [next((name for name in reversed(row) if name.strip()), "") for row in file.labels.tolist()]
-    if len(file.ranks) == 1 and "" in names:
+        raise FileError(f"{file.path} holds no labels, which are needed here. Save the names as 'labels'.")
+    rows = list(map(tuple, file.labels.tolist()))
+    if len(file.ranks) > 1:
+        return lineage_nodes(hierarchy, rows, skip_unknown=True)  # the tree need not have every rank
+    blank = next((i for i, (name,) in enumerate(rows) if not name.strip()), None)
+    if blank is not None:
         raise FileError(
-            f"{file.path}: row {names.index('')} (counted from 0) has no label. Give it one; "
+            f"{file.path}: row {blank} (counted from 0) has no label. Give it one; "
             f"{hierarchy.names[0]!r} stands for 'any class'."
         )
-    return [name or str(hierarchy.names[0]) for name in names]
+    return hierarchy.indices([name for (name,) in rows])
 
 
 def _split(

@@ -12,6 +12,7 @@ import torch
 from hedgerow.errors import FileError, ScoreError, argument, some
 from hedgerow.learn.data import Examples, ImageFiles
 from hedgerow.learn.data.feature_files import read_features
+from hedgerow.learn.data.features import label_nodes
 from hedgerow.learn.data.image_files import EXTENSIONS
 from hedgerow.learn.training.run_folder import likelihood_blocks
 from hedgerow.score_files import Block
@@ -90,12 +91,7 @@ class RunScores:
 
 def _features(path: Path, hierarchy: Hierarchy, _: tuple[int, ...], labelled: bool) -> Examples:
     file = read_features(path)
-    labels = np.zeros(len(file.features), dtype=np.int64)
-    if labelled:
-        if file.labels is None:
-            raise FileError(f"{path} holds no labels, which are needed here. Save the names as 'labels'.")
-        names = [next((name for name in reversed(row) if name.strip()), "") for row in file.labels.tolist()]
-        labels = hierarchy.indices(names)
+    labels = label_nodes(file, hierarchy) if labelled else np.zeros(len(file.features), dtype=np.int64)
     return Examples(file.features, labels, file.ids)
 
 

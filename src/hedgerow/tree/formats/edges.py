@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 _LARGE = 1 << 20  # bytes; for smaller files, importing Arrow takes longer than it saves
 _HEADER = ["parent", "child"]
+_TWO_RANKS = (
+    " If this is a table of lineages, with the names of its two ranks on the first line, read it as such: "
+)
 
 
 def read_edges(source: str | PathLike[str] | Iterable[tuple[str, str]] | Any) -> NodeTable:
@@ -169,7 +172,8 @@ def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> 
                 "several roots",
                 f"{origin.subject} has {len(tops):,} roots (classes without a parent): {some(tops, 10)}.",
                 f"{_misspelt(tops, edges)}A tree has one root: correct misspelt parents, or put all of them under "
-                f"a common root, with lines such as '{_unused([*edges, *tops])},{tops[0]}'.",
+                f"a common root, with lines such as '{_unused([*edges, *tops])},{tops[0]}'."
+                + ("" if any(parent in edges for parent, _ in places) else _TWO_RANKS + _as_lineages() + "."),
             )
         )
     return problems
@@ -187,10 +191,13 @@ def _lineages(columns: int, origin: Origin) -> Problem:
     return Problem(
         "columns",
         f"{origin.subject} has {columns} columns on every line, not 2: it looks like a table of whole lineages.",
-        "If it is one, with the names of the ranks on its first line, read it as lineages: "
-        + argument("format", "lineages", python="Hierarchy.from_lineages")
-        + ". In an edge list, each line is parent,child.",
+        f"If it is one, with the names of the ranks on its first line, read it as lineages: {_as_lineages()}. "
+        "In an edge list, each line is parent,child.",
     )
+
+
+def _as_lineages() -> str:
+    return argument("format", "lineages", python="Hierarchy.from_lineages")
 
 
 def _misspelt(tops: Sequence[str], children: Iterable[str]) -> str:
