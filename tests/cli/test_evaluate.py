@@ -6,6 +6,7 @@ import json
 import os
 import re
 import runpy
+import shlex
 import subprocess
 import sys
 import time
@@ -89,6 +90,25 @@ def test_scores_as_other_tools_write_them(place: Path, capsys: pytest.CaptureFix
     options.remove("--renormalise")
     out, _ = hedgerow(capsys, "doctor", "tree.csv", "--scores", "c.csv", *options)
     assert "80 examples" in out
+
+
+@pytest.mark.parametrize("column", ["id", "photo"])
+def test_labels_of_another_table_and_what_is_next(
+    column: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pd.read_csv("b.csv")
+    table[["id", "label"]].set_axis(["photo", "taxon"], axis=1).to_csv("taxa.csv", index=False)
+    table.drop(columns="label").rename(columns={"id": column}).to_csv("NEW.csv", index=False)
+    named = ["--labels", "taxa.csv", "--id-column", "photo", "--label-column", "taxon"]
+    plain, _ = hedgerow(capsys, "evaluate", "b.csv", "--tree", "tree.csv")
+    said, _ = hedgerow(capsys, "evaluate", "NEW.csv", "--tree", "tree.csv", *named)
+    assert plain.split("\n")[1:10] == said.split("\n")[1:10]
+    point = ["--target", "correct=0.9", "-o", "p.json"]
+    more, _ = hedgerow(capsys, "select", "NEW.csv", "--tree", "tree.csv", *named, *point)
+    for command in re.findall(r"hedgerow (predict .*)", said + more):
+        assert ("--id-column" in command) == (column == "photo")
+        hedgerow(capsys, *shlex.split(command))
+        assert pd.read_csv("answers.csv")["id"].tolist() == table["id"].tolist()
 
 
 def test_class_columns_from_a_file_or_a_list(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
@@ -14,7 +14,7 @@ import typer
 from hedgerow.errors import as_options, options
 from hedgerow.files import read_text
 from hedgerow.score_files import FORMATS as SCORE_FORMATS
-from hedgerow.score_files import WIDE
+from hedgerow.score_files import WIDE, column_names
 from hedgerow.tree import FORMATS
 
 if TYPE_CHECKING:
@@ -275,6 +275,14 @@ class ScoreReading:
         """The files that these options name, which outputs must not overwrite."""
         named = [self.labels_file, self.only, self.class_columns]
         return [Path(name) for name in named if name is not None and Path(name).is_file()]
+
+    def unlabelled(self, scores: Sequence[Path]) -> ScoreReading:
+        """Return how to read files like these without labels; a file of labels may have columns of its own."""
+        plain = replace(self, labels_file=None, group_column=None, cluster_column=None)
+        if self.labels_file is None:
+            return plain
+        there = not scores or self.id_column in column_names(str(scores[0]), self.delimiter)
+        return replace(plain, label_column=None, id_column=self.id_column if there else None)
 
     @property
     def arguments(self) -> list[str]:

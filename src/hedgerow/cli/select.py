@@ -176,13 +176,11 @@ def select(
     answers = choose.answers_of(point, examples)
     if answers is None:
         answers = choose.predictions(point, opened)
-    groups_file = (
-        Path(f"NEW-GROUPS{_endings(reading.labels_file)}") if groups and reading.labels_file is not None else None
-    )
-    again = [
-        *([] if tree_file is None else tree_file.arguments),
-        *replace(plain, group_column=reading.group_column, labels_file=groups_file).arguments,
-    ]
+    later = replace(reading.unlabelled(files), group_column=reading.group_column)
+    if groups and reading.labels_file is not None:
+        groups_file = Path(f"NEW-GROUPS{_endings(reading.labels_file)}")
+        later = replace(later, labels_file=groups_file, id_column=reading.id_column)
+    again = [*([] if tree_file is None else tree_file.arguments), *later.arguments]
     explanation = choose.describe(order, examples, point, answers)
     point.save(output)
     new = (

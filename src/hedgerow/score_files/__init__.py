@@ -8,7 +8,7 @@ file, counted from 0, and the class. The next room is `infer`.
 from hedgerow.score_files.chained import ChainedScores
 from hedgerow.score_files.class_columns import ColumnFit, ColumnKind
 from hedgerow.score_files.derived import DerivedScores, TemperedScores
-from hedgerow.score_files.formats import FORMATS, WIDE, ScoreFormat, find_format
+from hedgerow.score_files.formats import FORMATS, WIDE, ScoreFormat, column_names, find_format
 from hedgerow.score_files.label_file import LabelFile
 from hedgerow.score_files.labels import read_labels
 from hedgerow.score_files.layouts import LAYOUTS, check_layout
@@ -39,6 +39,7 @@ __all__ = [
     "Written",
     "check_clash",
     "check_layout",
+    "column_names",
     "find_format",
     "open_reader",
     "open_scores",
