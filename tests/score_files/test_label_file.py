@@ -79,6 +79,16 @@ def test_a_named_id_column_may_be_in_either_file(name: str, tmp_path: Path) -> N
         joined(usual, labels["id"], **options)
 
 
+@pytest.mark.parametrize("block_rows", [None, 2])
+def test_an_id_that_stands_twice_in_a_wide_table_is_refused(block_rows: int | None, tmp_path: Path) -> None:
+    scores = save_table(tmp_path / "s.csv", probabilities(6), id=["x", "b", "a", "x", "c", "a"])
+    labels = written(tmp_path / "labels.csv", "id,label\na,cod\nb,cod\nc,cod\n")
+    with pytest.raises(ScoreError, match=r"the id 'a' stands there twice, the second time in row 5 "):
+        joined(scores, labels, block_rows=block_rows)
+    about = {"labels": False, "labels_file": labels, "group_column": "label", "block_rows": block_rows}
+    assert sum(map(len, hr.open_scores(scores, H, **about))) == 6  # nothing is counted
+
+
 def test_a_file_of_labels_without_a_column_names_the_option(tmp_path: Path) -> None:
     scores = written(tmp_path / "long.csv", LONG)
     labels = written(tmp_path / "labels.csv", "photo,kind\na,cod\n")
@@ -103,9 +113,7 @@ def test_groups_and_clusters_may_be_with_the_labels(columns: Any, tmp_path: Path
 
 @pytest.mark.parametrize("suffix", ["csv", "npz"])
 @pytest.mark.parametrize("column", [None, "site"])
-def test_groups_in_both_files_must_agree_if_wanted(
-    suffix: str, column: str | None, tmp_path: Path
-) -> None:
+def test_groups_in_both_files_must_agree_if_wanted(suffix: str, column: str | None, tmp_path: Path) -> None:
     name, p = column or "group", probabilities(3)
     about = {name if column or suffix == "csv" else "groups": ["north", "south", "south"]}
     scores = (

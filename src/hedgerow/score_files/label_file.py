@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 
@@ -133,7 +133,7 @@ class LabelFile:
         """
         used = np.zeros(len(self._ids), dtype=bool)
         unlabelled: list[str] = []
-        without = 0
+        without = labelled = 0
         for block in blocks:
             if block.ids is None:
                 raise ScoreError(
@@ -142,7 +142,11 @@ class LabelFile:
                 )
             place = self._rows.of(block.ids)
             found = place >= 0
+            again = used[place]  # in an earlier block
             used[place[found]] = True
+            labelled += int(found.sum())
+            if self._nodes is not None and np.count_nonzero(used) < labelled:
+                self._refuse_repeated(block, place, found & again, path)
             unsure = dict.fromkeys(self._disputed(block, place, found, path))
             without += int((~found).sum())
             unlabelled += block.ids[~found][: _SHOWN - len(unlabelled)].tolist()
@@ -184,6 +188,17 @@ class LabelFile:
         self._used |= used
         if not self._part and self._nodes is not None:
             remarks += self.left_over(path)
+
+    def _refuse_repeated(self, block: Block, place: Indices, again: NDArray[np.bool_], path: str) -> NoReturn:
+        """Raise an error that names an example whose id another one has, in an earlier block or in its own."""
+        if not again.any():
+            again = (place >= 0) & ~np.isin(np.arange(len(place)), np.unique(place, return_index=True)[1])
+        row = int(np.argmax(again))
+        raise ScoreError(
+            f"{path}: the id {self._ids[place[row]].as_py()!r} stands there twice, the second time in "
+            f"{row_name(block.start + row)}. Labels are joined by id: remove a row that was written twice; give "
+            f"others, such as crops of one photograph, ids of their own."
+        )
 
     def mark(self, ids: Names) -> None:
         """Note that there are examples with these ids; what `joined` yields is noted as well."""
