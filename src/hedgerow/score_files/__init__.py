@@ -17,7 +17,7 @@ from hedgerow.score_files.progress import Progress, silent
 from hedgerow.score_files.score_file import ScoreFile, Scores, open_reader, open_scores
 from hedgerow.score_files.score_tables import ColumnNames, check_clash
 from hedgerow.score_files.source import Block
-from hedgerow.score_files.tables import TABLES
+from hedgerow.score_files.tables import TABLES, own_delimiter
 
 __all__ = [
     "FORMATS",
@@ -43,6 +43,7 @@ __all__ = [
     "find_format",
     "open_reader",
     "open_scores",
+    "own_delimiter",
     "prediction_writer",
     "read_labels",
     "silent",

@@ -270,7 +270,8 @@ class Binder:
         said = []
         for unbound, count in counts.most_common(_SHOWN):
             known = self._names[unbound.below : self._end[unbound.below]]
-            near = closest([unbound.name], known) or closest([unbound.name], self._names)
+            asked = [] if unbound.name in self._names else [unbound.name]  # then it stands elsewhere
+            near = closest(asked, known) or closest(asked, self._names)
             said.append(f"{unbound.path!r} ({counted(count, 'example', 'examples')}): {unbound.reason}.{near}")
         more = f" And {len(counts) - _SHOWN:,} more." if len(counts) > _SHOWN else ""
         return " ".join(said) + more

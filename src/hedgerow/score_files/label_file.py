@@ -90,7 +90,8 @@ class LabelFile:
         self._used = np.zeros(len(self), dtype=bool)
         self.about = {key: _as_names(texts[place]) for key, place in about.items()}
         """What else the file says of each id: `groups` and `clusters`."""
-        self._nodes: Indices | None = None
+        self.nodes: Indices | None = None
+        """The node of each label; None if labels are not needed."""
         if labels:
             binder = Binder(hierarchy, [name for name in outside if name != ANYTHING])
             self._bind([texts[place] for place in cells], ranks, hierarchy, binder)
@@ -123,7 +124,7 @@ class LabelFile:
                 f"{binder.explained(problems)} Correct them, add these classes to the tree, or say that they are "
                 f"outside it: {argument('outside', next(iter(problems)).name, python='outside=[...]')}."
             )
-        self._nodes, self._outside = node[number], outside[number]
+        self.nodes, self._outside = node[number], outside[number]
 
     def joined(self, blocks: Iterator[Block], path: str, remarks: list[str]) -> Iterator[Block]:
         """Yield the blocks of a file with labels, without the examples that have none.
@@ -145,12 +146,12 @@ class LabelFile:
             again = used[place]  # in an earlier block
             used[place[found]] = True
             labelled += int(found.sum())
-            if self._nodes is not None and np.count_nonzero(used) < labelled:
+            if self.nodes is not None and np.count_nonzero(used) < labelled:
                 self._refuse_repeated(block, place, found & again, path)
             unsure = dict.fromkeys(self._disputed(block, place, found, path))
             without += int((~found).sum())
             unlabelled += block.ids[~found][: _SHOWN - len(unlabelled)].tolist()
-            if self._nodes is None:
+            if self.nodes is None:
                 known: dict[str, Any] = {
                     key: np.where(found, values[place], "") for key, values in self.about.items()
                 }
@@ -158,13 +159,13 @@ class LabelFile:
             elif found.any() or self._part:  # of a part without labels, blocks without examples remain
                 place = place[found]
                 known = {key: values[place] for key, values in self.about.items()} | unsure
-                yield replace(block if found.all() else block.taken(found), labels=self._nodes[place], **known)
+                yield replace(block if found.all() else block.taken(found), labels=self.nodes[place], **known)
         if not used.any() and not self._part:
             raise ScoreError(
                 f"No id of {path} is in {self.path}. The former has {_some(unlabelled, without, 2)}, the latter "
                 f"{_some(self._ids[:2].to_pylist(), len(self), 2)}. Write them alike."
             )
-        if without and self._nodes is None:
+        if without and self.nodes is None:
             remarks.append(
                 f"{counted(without, 'example is', 'examples are')} not in {self.path}, and so "
                 f"{'has' if without == 1 else 'have'} no group: {_some(unlabelled, without)}."
@@ -179,14 +180,14 @@ class LabelFile:
                 f"{counted(without, 'example has', 'examples have')} no label in {self.path} and "
                 f"{'is' if without == 1 else 'are'} left out: {_some(unlabelled, without)}."
             )
-        if self._nodes is not None and (number := int((used & self._outside).sum())):
+        if self.nodes is not None and (number := int((used & self._outside).sum())):
             remarks.append(
                 f"{counted(number, 'label is', 'labels are')} outside the tree and "
                 f"{'counts' if number == 1 else 'count'} as the root: any answer is then right. To count answers "
                 f"to such examples as wrong, give {argument('below_label', 'wrong')}."
             )
         self._used |= used
-        if not self._part and self._nodes is not None:
+        if not self._part and self.nodes is not None:
             remarks += self.left_over(path)
 
     def _refuse_repeated(self, block: Block, place: Indices, again: NDArray[np.bool_], path: str) -> NoReturn:
