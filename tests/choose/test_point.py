@@ -148,6 +148,17 @@ def test_a_forged_digest_does_not_help(tmp_path: Path, change: Any, message: str
         hr.OperatingPoint.load(forged(tmp_path, change))
 
 
+@pytest.mark.parametrize(
+    ("target", "promise"), [({"correct": 0.9}, "correct >= 0.9"), ({"edge_distance": 1}, "edge_distance <= 1")]
+)
+def test_points_of_version_0_2_0_are_read(tmp_path: Path, target: Any, promise: str) -> None:
+    def older(content: dict[str, Any]) -> None:
+        del content["at_most"]
+        content |= {"target": target, "by": "all", "rule": "threshold", "thresholds": {"": 0.5}}
+
+    assert hr.OperatingPoint.load(forged(tmp_path, older)).promise == promise
+
+
 def test_another_tree_is_refused_and_the_difference_is_shown() -> None:
     point = KINDS["correct"]()
     edges = [(str(TREE.names[TREE.parent[v]]), str(TREE.names[v])) for v in range(1, len(TREE))]

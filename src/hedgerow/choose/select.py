@@ -168,6 +168,7 @@ def choose(order: Order, examples: Examples) -> OperatingPoint:
         by=order.by,
         thresholds=thresholds,
         scale=examples.scale,
+        at_most=target is not None and not target.higher_is_better,
         root_is_safe=order.from_root,
         clade_depth=order.clade_depth,
         information=order.information,
