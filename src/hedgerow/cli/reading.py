@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, final, get_args, get
 import typer
 
 from hedgerow.errors import as_options, options
-from hedgerow.files import read_text
+from hedgerow.files import read_lines
 from hedgerow.score_files import FORMATS as SCORE_FORMATS
 from hedgerow.score_files import WIDE, column_names
 from hedgerow.tree import FORMATS
@@ -346,4 +346,4 @@ def _listed(given: str) -> list[str]:
     """Return the names in a file, one a line; nothing if it is not a file."""
     if not Path(given).is_file():
         return []
-    return [line.strip() for line in read_text(given).splitlines() if line.strip()]
+    return [line.strip() for line in read_lines(given) if line.strip()]
