@@ -48,7 +48,11 @@ def test_a_point_survives_its_file(kind: str, tmp_path: Path) -> None:
     point = KINDS[kind]()
     point.save(tmp_path / "point.json")
     loaded = hr.OperatingPoint.load(tmp_path / "point.json")
-    assert loaded == point == pickle.loads(pickle.dumps(point))  # noqa: S301
+    pickled = pickle.dumps(point, protocol=0)
+    assert loaded == point == pickle.loads(pickled)  # noqa: S301
+    older = pickled.replace(b"_point\n", b"_read\n")  # what version 0.2.0 wrote
+    assert older != pickled
+    assert loaded == pickle.loads(older)  # noqa: S301
     assert dict(loaded.thresholds) == dict(point.thresholds)  # to the last digit, infinities too
     q = np.log(PEOPLE.q) if kind == "logs" else PEOPLE.q
     groups = ["a", "ü"] * 150 if kind == "groups" else None

@@ -252,6 +252,9 @@ def _point(content: Any, shown: str) -> OperatingPoint:
     return OperatingPoint(**checked_fields(content, shown))
 
 
+_read = _point  # what pickles of version 0.2.0 call
+
+
 def clades_of(q: AnyLikelihoods, depth: int) -> NDArray[np.object_]:
     """Return the name of the clade of each example: the node above its most likely leaf at a depth."""
     hierarchy = q.hierarchy
