@@ -165,10 +165,12 @@ def test_unused_clusters_are_a_warning(folder: Path) -> None:
         (["--target", "correct=0.9", "--clusters", "site"], "scores.csv has no column 'site' for the clusters"),
         (["--target", "correct=0.9", "--groups", "site"], "scores.csv has no column 'site' for the groups"),
         (["--per-rank", "1"], "--per-rank must be RANK=LEVEL,..."),
+        (["--per-rank", "1=0.9,2=0.8,1=0.5"], "--per-rank has two levels of '1'"),
         (["--target", "excess=0.5", "--bounds", "x"], "--bounds must be two numbers, LOW,HIGH, not 'x'"),
         ([], "Give either a target (--target correct=0.95) or levels per rank"),
         (["--target", "exact=0.99"], "exact >= 0.99 cannot be promised"),
-        (["--target", "correct=0.9", "--temperature", "0"], "A temperature is a positive number, not 0"),
+        (["--target", "correct=0.9", "--temperature", "0"], "A temperature is a positive number, from 1e-06"),
+        (["--target", "correct=0.9", "--temperature", "1e-308"], "to 1e+06, not 1e-308"),
     ],
 )
 def test_what_is_refused(folder: Path, options: list[str], message: str) -> None:

@@ -218,6 +218,8 @@ def _levels(option: str, given: str | None) -> dict[str, str] | None:
         rank, _, level = part.rpartition("=")
         if not rank.strip() or not level.strip():
             raise ParameterError(f"{option} must be RANK=LEVEL,..., such as genus=0.9,species=0.8, not {given!r}.")
+        if rank.strip() in levels:
+            raise ParameterError(f"{option} has two levels of {rank.strip()!r}: {given!r}. Leave out one.")
         levels[rank.strip()] = level.strip()
     return levels
 
