@@ -325,10 +325,12 @@ class Binder:
 
     def _missing(self, lineage: Lineage, skipped: Sequence[int], here: int) -> tuple[str, int]:
         """Say why the last steps have no node, and which is at fault; '' if the tree lacks their ranks there."""
-        if self._end[here] == here + 1:
-            return "", 0  # the tree ends here
+        ends = self._end[here] == here + 1
         for number in skipped:
             step = lineage[number]
+            # After a leaf, names are finer than the tree; but two leaves alone are two labels, not a lineage.
+            if ends and (number > 1 or step.rank or not self._alike(step.names[0], "")):
+                continue
             if step.rank and self._at_rank and not self._has_rank_below(here, step.rank):
                 continue
             name = step.names[0]
