@@ -85,8 +85,8 @@ def test_an_id_that_stands_twice_in_a_wide_table_is_refused(block_rows: int | No
     labels = written(tmp_path / "labels.csv", "id,label\na,cod\nb,cod\nc,cod\n")
     with pytest.raises(ScoreError, match=r"the id 'a' stands there twice, the second time in row 5 "):
         joined(scores, labels, block_rows=block_rows)
-    about = {"labels": False, "labels_file": labels, "group_column": "label", "block_rows": block_rows}
-    assert sum(map(len, hr.open_scores(scores, H, **about))) == 6  # nothing is counted
+    about: dict[str, Any] = {"labels": False, "labels_file": labels, "group_column": "label"}
+    assert sum(map(len, hr.open_scores(scores, H, block_rows=block_rows, **about))) == 6  # nothing is counted
 
 
 def test_a_file_of_labels_without_a_column_names_the_option(tmp_path: Path) -> None:

@@ -72,9 +72,9 @@ def test_mistakes_are_named(change: str, said: str) -> None:
         ("weight_decay", "-1 nan inf 1e308"),
         ("C", "-1 nan 1e-308 1e-300"),
         ("clip", "-1 nan"),
-        ("epochs", "0 -1 nan inf 1e308 1e-308"),
-        ("batch_size", "0 -1 nan inf 1e308 1e-308"),
-        ("accumulate", "0 -1 nan inf 1e308 1e-308"),
+        ("epochs", "0 -1 nan inf 1e308 1e-308 10000000000000000000"),
+        ("batch_size", "0 -1 nan inf 1e308 1e-308 10000000000000000000"),
+        ("accumulate", "0 -1 nan inf 1e308 1e-308 10000000000000000000"),
     ],
 )
 def test_numbers_that_make_no_sense(key: str, values: str) -> None:

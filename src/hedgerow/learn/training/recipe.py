@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _LARGEST_SEED = 2**32 - 1
+_MOST = 2**31 - 1
 _LARGEST = 1e6  # with larger steps or penalties, weights soon exceed what a float can hold
 
 
@@ -69,7 +70,8 @@ class Optimiser:
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "accumulate"):
-            _require(getattr(self, name) >= 1, f"optimiser.{name}", "1 or more", getattr(self, name))
+            value = getattr(self, name)
+            _require(1 <= value <= _MOST, f"optimiser.{name}", f"a whole number from 1 to {_MOST}", value)
         _require(0 < self.lr <= _LARGEST, "optimiser.lr", f"positive, and at most {_LARGEST:g}", self.lr)
         _require(0 <= self.momentum <= 1, "optimiser.momentum", "from 0 to 1", self.momentum)
         most = f"from 0 to {_LARGEST:g}"
