@@ -65,7 +65,7 @@ def with_ids(path: Path, column: str) -> Path:
 @pytest.mark.parametrize("name", ["wide.csv", "wide.npz", "long.csv", "lineage.csv"])
 def test_a_named_id_column_may_be_in_either_file(name: str, tmp_path: Path) -> None:
     expected = {"a": "cod", "b": "animal", "c": "bird"}
-    options = {"id_column": "photo", "label_column": "taxon", "scores_format": name.split(".")[0]}
+    options: dict[str, Any] = {"id_column": "photo", "label_column": "taxon", "scores_format": name.split(".")[0]}
     labels = {
         column: written(tmp_path / f"{column}.csv", f"{column},taxon\nc,bird\na,cod\nb,animal\n")
         for column in ("id", "photo")
