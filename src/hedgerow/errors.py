@@ -13,7 +13,7 @@ from difflib import SequenceMatcher, get_close_matches
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 __all__ = [
     "FileError",
@@ -25,6 +25,7 @@ __all__ = [
     "a_number",
     "argument",
     "as_options",
+    "check_kinds",
     "closest",
     "counted",
     "nearest",
@@ -84,6 +85,25 @@ def a_number(value: Any, name: str) -> float:
     except (TypeError, ValueError):
         pass
     raise ParameterError(f"{name} must be a number, not {value!r}.")
+
+
+def check_kinds(owner: str, defaults: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Raise an error if a parameter is not of the kind of its default: true or false, a number, a whole number.
+
+    >>> check_kinds("The model 'mlp'", {"dropout": 0.1, "scale_inputs": False}, {"scale_inputs": "False"})
+    Traceback (most recent call last):
+    hedgerow.errors.ParameterError: The model 'mlp': scale_inputs must be true or false, not 'False'.
+    """
+    for key, value in given.items():
+        default = defaults.get(key)
+        if isinstance(default, bool):
+            wanted, good = "true or false", isinstance(value, bool)
+        elif isinstance(default, int):
+            wanted, good = "a whole number, 0 or more", type(value) is int and value >= 0
+        else:
+            wanted, good = "a number", not isinstance(default, float) or type(value) in (int, float)
+        if not good:
+            raise ParameterError(f"{owner}: {key} must be {wanted}, not {value!r}.")
 
 
 # Suggestions for misspelt names --------------------------------------------------------------------------

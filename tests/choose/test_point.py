@@ -48,7 +48,11 @@ def test_a_point_survives_its_file(kind: str, tmp_path: Path) -> None:
     point = KINDS[kind]()
     point.save(tmp_path / "point.json")
     loaded = hr.OperatingPoint.load(tmp_path / "point.json")
-    assert loaded == point == pickle.loads(pickle.dumps(point))  # noqa: S301
+    pickled = pickle.dumps(point, protocol=0)
+    assert loaded == point == pickle.loads(pickled)  # noqa: S301
+    older = pickled.replace(b"_point\n", b"_read\n")  # what version 0.2.0 wrote
+    assert older != pickled
+    assert loaded == pickle.loads(older)  # noqa: S301
     assert dict(loaded.thresholds) == dict(point.thresholds)  # to the last digit, infinities too
     q = np.log(PEOPLE.q) if kind == "logs" else PEOPLE.q
     groups = ["a", "ü"] * 150 if kind == "groups" else None
@@ -146,6 +150,17 @@ def forged(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
 def test_a_forged_digest_does_not_help(tmp_path: Path, change: Any, message: str) -> None:
     with pytest.raises(hr.HedgerowError, match=message):
         hr.OperatingPoint.load(forged(tmp_path, change))
+
+
+@pytest.mark.parametrize(
+    ("target", "promise"), [({"correct": 0.9}, "correct >= 0.9"), ({"edge_distance": 1}, "edge_distance <= 1")]
+)
+def test_points_of_version_0_2_0_are_read(tmp_path: Path, target: Any, promise: str) -> None:
+    def older(content: dict[str, Any]) -> None:
+        del content["at_most"]
+        content |= {"target": target, "by": "all", "rule": "threshold", "thresholds": {"": 0.5}}
+
+    assert hr.OperatingPoint.load(forged(tmp_path, older)).promise == promise
 
 
 def test_another_tree_is_refused_and_the_difference_is_shown() -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.choose import Order, answers_of, choose, describe, explain, gather
 from hedgerow.likelihood import from_probability
+from hedgerow.show.point import promises
 from tests.choose.populations import population
 from tests.make_scores import LEAVES, H, probabilities, save_npz, save_table
 from tests.tree_strategies import parent_lists, plain_names
@@ -266,6 +267,15 @@ def test_metrics_of_ones_own() -> None:
     assert (found.stricter, found.looser) == (None, None)  # the point does not hold the bounds
     assert not distance.root_is_safe
     assert quiet(H, Q, NAMES, target=("excess", 0.5), bounds=(0, 2)).root_is_safe
+
+
+def test_a_cost_of_ones_own_promises_at_most_its_level(tmp_path: Path) -> None:
+    steps = hr.metrics.Metric("steps", False, lambda c: 2.0 * (c.label != c.prediction))  # not registered
+    point = quiet(H, Q, NAMES, target=(steps, 1.8), bounds=(0, 2))
+    point.save(tmp_path / "p.json")
+    for each in (point, hr.OperatingPoint.load(tmp_path / "p.json")):
+        assert each.promise == "steps <= 1.8"
+        assert promises(each) == ["A mean steps of at most 1.8."]
 
 
 def test_clusters_of_a_file_are_used_or_missed(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import runpy
+import shlex
 import subprocess
 import sys
 import time
@@ -89,6 +90,40 @@ def test_scores_as_other_tools_write_them(place: Path, capsys: pytest.CaptureFix
     options.remove("--renormalise")
     out, _ = hedgerow(capsys, "doctor", "tree.csv", "--scores", "c.csv", *options)
     assert "80 examples" in out
+
+
+@pytest.mark.parametrize("column", ["id", "photo"])
+def test_labels_of_another_table_and_what_is_next(
+    column: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pd.read_csv("b.csv")
+    table[["id", "label"]].set_axis(["photo", "taxon"], axis=1).to_csv("taxa.csv", index=False)
+    table.drop(columns="label").rename(columns={"id": column}).to_csv("NEW.csv", index=False)
+    named = ["--labels", "taxa.csv", "--id-column", "photo", "--label-column", "taxon"]
+    plain, _ = hedgerow(capsys, "evaluate", "b.csv", "--tree", "tree.csv")
+    said, _ = hedgerow(capsys, "evaluate", "NEW.csv", "--tree", "tree.csv", *named)
+    assert plain.split("\n")[1:10] == said.split("\n")[1:10]
+    point = ["--target", "correct=0.9", "-o", "p.json"]
+    more, _ = hedgerow(capsys, "select", "NEW.csv", "--tree", "tree.csv", *named, *point)
+    for command in re.findall(r"hedgerow (predict .*)", said + more):
+        assert ("--id-column" in command) == (column == "photo")
+        hedgerow(capsys, *shlex.split(command))
+        assert pd.read_csv("answers.csv")["id"].tolist() == table["id"].tolist()
+
+
+def test_ids_of_several_examples_are_a_warning(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = pd.read_csv("b.csv")
+    pd.concat([table, table[3:5]]).assign(burst=[*range(80), 3, 4]).to_csv("twice.csv", index=False)
+    warning = "2 ids stand for several examples, such as 'e3' (2 of them)"
+    columns = ["--class-columns", ",".join(LEAVES)]
+    assert warning in hedgerow(capsys, "evaluate", "twice.csv", "--tree", "tree.csv", *columns)[0]
+    table.to_csv("again.csv", index=False)
+    parts, _ = hedgerow(capsys, "evaluate", "b.csv", "again.csv", "--tree", "tree.csv")
+    assert "80 ids stand for several examples, such as 'e0' (2 of them)" in parts
+    point = ["twice.csv", "--tree", "tree.csv", *columns, "--target", "correct=0.5", "-o", "p.json"]
+    assert warning in hedgerow(capsys, "select", *point)[0]
+    assert warning not in hedgerow(capsys, "select", *point, "--clusters", "burst")[0]
+    assert "several examples" not in hedgerow(capsys, "evaluate", "b.csv", "--tree", "tree.csv")[0]
 
 
 def test_class_columns_from_a_file_or_a_list(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -136,6 +136,18 @@ def test_groups_in_the_file_of_labels(folder: Path) -> None:
     assert pd.read_csv("answers.csv")["prediction"].tolist() == pd.read_csv("a.csv")["prediction"].tolist()
 
 
+def test_the_metric_of_the_target_is_shown(folder: Path) -> None:
+    words = ["select", "scores.csv", "--tree", "tree.csv", "--guarantee", "empirical", "-o", "p.json"]
+    said = run(*words, "--target", "edge_distance=3", "--bounds", "0,6", "--json", "j")
+    found = json.loads((folder / "j").read_text(encoding="utf-8"))
+    mean = found["metrics"]["edge_distance"]
+    assert said.startswith("A mean edge_distance of at most 3.")
+    assert f"edge_distance {mean:.4g} on average." in said
+    assert "% at the root mean edge_distance" in said
+    assert f"{found['looser']['metrics']['edge_distance']:.4g} labels most often" in said
+    assert "on average." not in run(*words, "--target", "correct=0.9")
+
+
 def test_unused_clusters_are_a_warning(folder: Path) -> None:
     said = run("select", "usual.csv", "--tree", "tree.csv", "--target", "correct=0.8", "-o", "p.json")
     assert "Warning: The examples are in clusters, which are not used" in said
@@ -153,10 +165,12 @@ def test_unused_clusters_are_a_warning(folder: Path) -> None:
         (["--target", "correct=0.9", "--clusters", "site"], "scores.csv has no column 'site' for the clusters"),
         (["--target", "correct=0.9", "--groups", "site"], "scores.csv has no column 'site' for the groups"),
         (["--per-rank", "1"], "--per-rank must be RANK=LEVEL,..."),
+        (["--per-rank", "1=0.9,2=0.8,1=0.5"], "--per-rank has two levels of '1'"),
         (["--target", "excess=0.5", "--bounds", "x"], "--bounds must be two numbers, LOW,HIGH, not 'x'"),
         ([], "Give either a target (--target correct=0.95) or levels per rank"),
         (["--target", "exact=0.99"], "exact >= 0.99 cannot be promised"),
-        (["--target", "correct=0.9", "--temperature", "0"], "A temperature is a positive number, not 0"),
+        (["--target", "correct=0.9", "--temperature", "0"], "A temperature is a positive number, from 1e-06"),
+        (["--target", "correct=0.9", "--temperature", "1e-308"], "to 1e+06, not 1e-308"),
     ],
 )
 def test_what_is_refused(folder: Path, options: list[str], message: str) -> None:

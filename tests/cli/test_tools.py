@@ -151,6 +151,9 @@ OUTSIDE = ("--outside", "*", "--outside", "blank")
         (("tree.json",), "lineage.csv", "fish.csv"),
         (("tree.json",), "wide.csv", "fish.csv"),
         (("tree.json",), "wide-labelled.csv", None),
+        (("tree.json",), "wide.csv", "taxa.tsv"),
+        (("tree.json",), "wide.csv", "ranks.csv"),
+        (("tree.json", "--id-column", "photo", "--label-column", "kind"), "wide.csv", "kinds.csv"),
     ],
 )
 def test_following_the_doctor_leads_to_figures(
@@ -161,6 +164,9 @@ def test_following_the_doctor_leads_to_figures(
 ) -> None:
     H.write("tree.json")
     Path("fish.csv").write_text("id,label\na,cod\nb,eel\n")
+    Path("taxa.tsv").write_text("Feature ID\tTaxon\na\tfish; cod\nb\tfish; s__\n")
+    Path("ranks.csv").write_text("id,class,species\na,fish,cod\nb,fish,\n")
+    Path("kinds.csv").write_text("photo,kind\na,cod\nb,eel\n")
     Path("long.csv").write_text("id,class,score\na,cod,0.75\na,eel,0.25\nb,eel,0.5\n")
     Path("labelled.csv").write_text("id,label,class,score\na,cod,cod,0.75\na,cod,eel,0.25\nb,fish,eel,0.5\n")
     Path("lineage.csv").write_text("id,class,class_confidence,species,species_confidence\na,fish,0.75,cod,0.5\n")
@@ -172,8 +178,11 @@ def test_following_the_doctor_leads_to_figures(
         return next(line for line in out.splitlines() if line.startswith("  hedgerow "))
 
     tree, *reading = arguments
-    command = proposed("doctor", tree, *reading[:2], "--scores", scores, *reading[2:])
-    if labels is not None:
+    if labels == "kinds.csv":  # these columns are in the labels alone
+        command = proposed("doctor", tree, "--scores", scores, "--labels", labels, *reading)
+    else:
+        command = proposed("doctor", tree, *reading[:2], "--scores", scores, *reading[2:])
+    if "--labels FILE" in command:
         command = proposed(*shlex.split(command.replace("--labels FILE", f"--labels {labels}"))[1:])
     assert command.startswith("  hedgerow evaluate ")
     hedgerow(capsys, *shlex.split(command)[1:], "--json", "e.json")

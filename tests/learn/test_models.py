@@ -81,6 +81,8 @@ def test_models_return_as_many_features_as_they_say(
         ("math:hypot", (5,), {}, "must be a torch.nn.Module"),
         (nn.ReLU(), (5,), {}, "int attribute 'out_features'"),
         (nn.Linear(5, 7), (5,), {"width": 3}, "takes no parameters"),
+        ("linear", (4,), {"scale_inputs": "False"}, "scale_inputs must be true or false, not 'False'"),
+        ("mlp", (4,), {"dropout": "x"}, "dropout must be a number, not 'x'"),
     ],
 )
 def test_what_does_not_fit_is_explained(

@@ -46,6 +46,14 @@ def reason(text: str, tree: hr.Hierarchy = H) -> str:
     return found.unbound.reason
 
 
+def test_two_labels_are_not_a_lineage() -> None:
+    assert reason("Clonopsis,Bacillus subtilis").startswith(
+        "the tree's own lineage of 'Bacillus subtilis' is root >"
+    )
+    assert bound("Clonopsis,Clonopsis gallica") == ["Clonopsis", None]
+    assert bound("Insecta,Phasmatodea,Clonopsis,Bacillus") == ["Insecta", "Phasmatodea", "Clonopsis", None]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -366,12 +366,23 @@ def test_compression_that_numpy_does_not_write(tmp_path: Path) -> None:
         ("robin,wren,cod,eel,label,label\n1,0,0,0,cod,cod\n", FileError, "two columns 'label'"),
         ("robin;wren;cod;eel;label\n1;0;0;0;cod\n", FileError, "separated by semicolons: say delimiter=';'"),
         ("robin\twren\tcod\teel\tlabel\n1\t0\t0\t0\tcod\n", FileError, "by tabs: say delimiter='tab'"),
+        ("robin;wren;cod, eel;label\n1;0;0;cod\n", FileError, "separated by semicolons: say delimiter=';'"),
+        ("robin;wren;cod, eel;label\n1,0;0,0;0;cod\n", FileError, "separated by semicolons: say delimiter=';'"),
     ],
 )
 def test_damaged_csv(text: str, error: type[HedgerowError], said: str, tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     path.write_text(text, encoding="utf-8")
     refused(error, said, path=path)
+
+
+def test_a_delimiter_that_the_file_does_not_have(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text("robin,wren,cod,eel,label\n1,0,0,0,cod\n", encoding="utf-8")
+    refused(FileError, "separated by commas: say delimiter=','", path=path, delimiter=";")
+    paths = "animal;bird;robin,animal;bird;wren,animal;fish;cod,animal;fish;eel,label\n1,0,0,0,cod\n"
+    path.write_text(paths, encoding="utf-8")
+    refused(UnknownNameError, "4 extra ('animal;bird;robin'", path=path)  # semicolons in names are allowed
 
 
 def test_csv_in_another_encoding(tmp_path: Path) -> None:

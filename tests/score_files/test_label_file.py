@@ -51,6 +51,53 @@ def test_labels_are_joined_by_id(suffix: str, tmp_path: Path) -> None:
     assert joined(archive, path) == (expected, [])  # the file of labels counts, not the labels of the scores
 
 
+def with_ids(path: Path, column: str) -> Path:
+    """Write the examples a, b and c, in the format that the name begins with."""
+    ids, p = ["a", "b", "c"], probabilities(3)
+    if path.suffix == ".npz":
+        return save_npz(path, probabilities=p, **{"ids" if column == "id" else column: ids})
+    if path.stem == "wide":
+        return save_table(path, p, **{column: ids})
+    lineages = "id,species,species_confidence\na,cod,1\nb,eel,1\nc,wren,1\n"
+    return written(path, (LONG if path.stem == "long" else lineages).replace("id", column, 1))
+
+
+@pytest.mark.parametrize("name", ["wide.csv", "wide.npz", "long.csv", "lineage.csv"])
+def test_a_named_id_column_may_be_in_either_file(name: str, tmp_path: Path) -> None:
+    expected = {"a": "cod", "b": "animal", "c": "bird"}
+    options: dict[str, Any] = {"id_column": "photo", "label_column": "taxon", "scores_format": name.split(".")[0]}
+    labels = {
+        column: written(tmp_path / f"{column}.csv", f"{column},taxon\nc,bird\na,cod\nb,animal\n")
+        for column in ("id", "photo")
+    }
+    (tmp_path / "usual").mkdir()
+    own, usual = with_ids(tmp_path / name, "photo"), with_ids(tmp_path / "usual" / name, "id")
+    assert joined(own, labels["photo"], **options) == (expected, [])
+    assert joined(own, labels["id"], **options) == (expected, [])
+    assert joined(usual, labels["photo"], **options) == (expected, [])
+    with pytest.raises(FileError, match=r"has no (column|member) 'photo'"):
+        joined(usual, labels["id"], **options)
+
+
+@pytest.mark.parametrize("block_rows", [None, 2])
+def test_an_id_that_stands_twice_in_a_wide_table_is_refused(block_rows: int | None, tmp_path: Path) -> None:
+    scores = save_table(tmp_path / "s.csv", probabilities(6), id=["x", "b", "a", "x", "c", "a"])
+    labels = written(tmp_path / "labels.csv", "id,label\na,cod\nb,cod\nc,cod\n")
+    with pytest.raises(ScoreError, match=r"the id 'a' stands there twice, the second time in row 5 "):
+        joined(scores, labels, block_rows=block_rows)
+    about: dict[str, Any] = {"labels": False, "labels_file": labels, "group_column": "label"}
+    assert sum(map(len, hr.open_scores(scores, H, block_rows=block_rows, **about))) == 6  # nothing is counted
+
+
+def test_a_file_of_labels_without_a_column_names_the_option(tmp_path: Path) -> None:
+    scores = written(tmp_path / "long.csv", LONG)
+    labels = written(tmp_path / "labels.csv", "photo,kind\na,cod\n")
+    with pytest.raises(FileError, match=r"no column 'id'.* 'photo' and 'kind'.* say id_column='NAME'"):
+        joined(scores, labels)
+    with pytest.raises(FileError, match=r"no column 'label'.* say label_column='NAME'"):
+        joined(scores, labels, id_column="photo")
+
+
 @pytest.mark.parametrize("columns", [{}, {"group_column": "site", "cluster_column": "burst"}])
 def test_groups_and_clusters_may_be_with_the_labels(columns: Any, tmp_path: Path) -> None:
     header = ",".join(["id", "label", *(columns.values() or ("group", "cluster"))])
@@ -66,7 +113,7 @@ def test_groups_and_clusters_may_be_with_the_labels(columns: Any, tmp_path: Path
 
 @pytest.mark.parametrize("suffix", ["csv", "npz"])
 @pytest.mark.parametrize("column", [None, "site"])
-def test_groups_in_both_files_must_agree(suffix: str, column: str | None, tmp_path: Path) -> None:
+def test_groups_in_both_files_must_agree_if_wanted(suffix: str, column: str | None, tmp_path: Path) -> None:
     name, p = column or "group", probabilities(3)
     about = {name if column or suffix == "csv" else "groups": ["north", "south", "south"]}
     scores = (
@@ -79,8 +126,12 @@ def test_groups_in_both_files_must_agree(suffix: str, column: str | None, tmp_pa
     assert block.groups is not None
     assert block.groups.tolist() == ["north", "south"]
     other = written(tmp_path / "other.csv", f"id,label,{name}\nc,cod,north\na,cod,north\n")
+    opened = hr.open_scores(scores, H, labels_file=other, group_column=column)
+    if column is None:  # no one has asked for groups
+        assert [block.groups for block in opened] == [None]
+        return
     with pytest.raises(ScoreError, match=r"disagree about the groups: for 'c', .* 'south', the latter 'north'"):
-        list(hr.open_scores(scores, H, labels_file=other, group_column=column))
+        list(opened)
 
 
 def test_groups_alone_keep_every_example(tmp_path: Path) -> None:
@@ -242,8 +293,8 @@ def test_labels_outside_the_tree(tmp_path: Path) -> None:
             UnknownNameError,
             "'codd' (2 examples): the tree has no 'codd'. Did you mean 'cod'?",
         ),
-        ("id,name\na,cod\n", FileError, "no column 'label' for the labels"),
-        ("name,label\na,cod\n", FileError, "no column 'id' for the ids"),
+        ("id,name\na,cod\n", FileError, "no column 'label', which holds the labels"),
+        ("name,label\na,cod\n", FileError, "no column 'id', which holds the ids"),
         ("id,label,label\na,cod,cod\n", FileError, "two columns 'label'"),
     ],
 )

@@ -242,6 +242,8 @@ def test_files_of_labels(suffix: str, tmp_path: Path) -> None:
     labels = ["cod", "a dodo", "NA", "007"]
     path = tmp_path / f"labels.{suffix}"
     if suffix == "txt":
+        path.write_bytes(b"\xef\xbb\xbf" + "\r".join([*labels, "", ""]).encode())
+        assert read_labels(path) == labels
         path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join([*labels, "", ""]).encode())
     elif suffix == "npz":
         np.savez(path, labels=labels, kind=labels[::-1])

@@ -209,6 +209,17 @@ def test_any_block_size_reads_the_same(block_rows: int) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "tree"),
+    [("sintax.txt", SPECIES), ("rdp-allrank.txt", GENERA), ("taxonomy.tsv", BACTERIA), ("pybioclip.csv", MAMMALS)],
+)
+@pytest.mark.parametrize("end", [b"\r", b"\r\n"])
+def test_lines_may_end_in_any_way(name: str, tree: hr.Hierarchy, end: bytes, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes((DATA / name).read_bytes().replace(b"\n", end))
+    assert listed(path, tree) == listed(DATA / name, tree)
+
+
 def test_what_the_other_rows_of_an_example_add_to_one_node(tmp_path: Path) -> None:
     """Classes finer than the tree count for the node that is there."""
     text = "file_name,kingdom,genus,species,score\na,Animalia,Ursus,Ursus x,0.25\na,Animalia,Ursus,Ursus y,0.5\n"

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from hedgerow.show.terminal import print_table, wrapped
+from hedgerow.show.terminal import print_table, print_text, wrapped
 from hedgerow.study.tables import Column, Entry, Row, Table
 
 HEAD = ["system (%)", "AP", "R@95C", "majority_F1", "In, 90 % out right"]
@@ -36,6 +36,16 @@ def test_text_breaks_between_words_alone(width: int) -> None:
     assert lines[-1] == "End"
     assert not any(line.startswith("%") for line in lines)
     assert all(cell_len(line) <= width - 3 or " " not in line.replace(" %", "%") for line in lines)
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_text_in_a_pipe_is_one_line(terminal: bool) -> None:
+    said = "Warning: " + "100 examples have no label. " * 10
+    console = Console(file=io.StringIO(), width=40, force_terminal=terminal, color_system=None)
+    print_text(console, said, "yellow")
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert (lines == [said]) is not terminal
+    assert "\n".join(lines) == (wrapped(said, 40) if terminal else said)
 
 
 @pytest.mark.parametrize("title", ["", "Figures"])

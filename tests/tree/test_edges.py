@@ -210,6 +210,13 @@ def test_a_parent_that_is_no_name(parent: Any) -> None:
     refused(lambda: Hierarchy.from_edges([(parent, "a")]), "pair 1", "Names must be strings")
 
 
+def test_columns_in_the_other_order(folder: Path) -> None:
+    with pytest.raises(
+        TreeError, match=r"tree\.csv, line 1 is the header of columns in the other order: 'Child' and"
+    ):
+        read_edges(write("tree.csv", "Child,Parent\nrobin,bird\nwren,bird\n"))
+
+
 def test_commas_in_a_table_separated_by_tabs(folder: Path) -> None:
     with pytest.raises(TreeError, match=r"separated by commas: give the file the extension '\.csv'"):
         read_edges(write("tree.tsv", "parent,child\na,b\n"))

@@ -56,6 +56,7 @@ def test_a_format_of_ones_own(folder: Path, formats: None) -> None:
     assert h.names.tolist() == ["root", "robin", "wren"]
     assert Hierarchy.read(write("a.txt", "robin wren"), "words", root="bird").names[0] == "bird"
     refused(lambda: Hierarchy.read(write("a.words", "robin robin")), "Two nodes have the name 'robin'")
+    refused(lambda: h.write("b.xyz"), "does not determine the format to write", "to='edges'", error=ParameterError)
     refused(lambda: h.write("b.words"), "not written in the format words, only read", error=ParameterError)
     refused(
         lambda: Hierarchy.read("a.words", na="NA"), "na=('NA',) only applies to lineages", error=ParameterError

@@ -47,7 +47,8 @@ def test_prefixed_strings(folder: Path) -> None:
     assert nodes(h) == NODES
     assert h.names[h.index("Kumbhamaya")] == "g__Kumbhamaya"
     assert "Incertae sedis" not in h  # it could be either
-    assert h == Hierarchy.read(write("strings.txt", "\r\n".join(STRINGS)), "prefixed")
+    for end in ("\r\n", "\r"):
+        assert h == Hierarchy.read(write("strings.txt", end.join(STRINGS)), "prefixed")
     with_ids = "".join(f"seq{i}\t{lineage}\n" for i, lineage in enumerate(STRINGS))
     assert h == Hierarchy.read(write("strings.txt", with_ids), "prefixed")
 
@@ -125,6 +126,8 @@ def test_fasta_that_is_wrong(folder: Path) -> None:
     refused(lambda: Hierarchy.read(write("a.fa", ">x;tax=d:B,Firmicutes;\n")), "line 1: 'Firmicutes' has no rank")
     refused(lambda: Hierarchy.read(write("a.fa", b">x;tax=d:\xff;\n")), "line 1 is not UTF-8", error=FileError)
     refused(lambda: Hierarchy.read(write("a.fa", "ACGT\n")), "is empty")
+    old = ">x;tax=d:B;\rA\r>y;tax=d:C;\rA\r"
+    refused(lambda: Hierarchy.read(write("a.fa", old)), "line 1 ends with CR, as in old files", error=FileError)
     refused(
         lambda: Hierarchy.read(write("a.fa", ">;tax=d:B,p:F\n>;tax=d:B,c:F\n")),
         "'F' has the rank 'phylum' (a.fa, line 1) and the rank 'class' (a.fa, line 2)",

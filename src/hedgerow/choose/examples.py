@@ -42,6 +42,7 @@ class Examples:
     """Where their answers change in a family of rules."""
     wrong_at: Mapping[tuple[str, BelowLabel], NDArray[np.float64]] = field(default_factory=dict)
     """The largest likelihood of a wrong node of each rank."""
+    ids: Texts | None = None
     groups: Texts | None = None
     clusters: Texts | None = None
     clades: Texts | None = None
@@ -74,6 +75,7 @@ def gather(
         raise ScoreError("There are no examples to choose a point with.")
     if len({(part.scale, part.temperature) for part in parts}) > 1:
         raise ScoreError("All examples must be on the same scale, with the same temperature.")
+    ids = [part.ids for part in parts if part.ids is not None]
     clades = [part.clades for part in parts if part.clades is not None]
     return Examples(
         order.hierarchy,
@@ -82,6 +84,7 @@ def gather(
         parts[0].temperature,
         events=None if order.ranks else Events.join(part.events for part in parts if part.events is not None),
         wrong_at={key: np.concatenate([part.wrong_at[key] for part in parts]) for key in order.ranks},
+        ids=np.concatenate(ids) if ids else None,
         groups=_texts("groups", groups, [part.groups for part in parts], count),
         clusters=_texts("clusters", clusters, [part.clusters for part in parts], count),
         clades=np.concatenate(clades) if clades else None,
@@ -105,6 +108,7 @@ def _of_block(order: Order, block: Block) -> Examples:
             (rank, below_label): largest_wrong(q, labels, ranks.nodes(rank), below_label, candidates)
             for rank, below_label in order.ranks
         },
+        ids=block.ids,
         groups=block.groups,
         clusters=block.clusters,
         clades=None if order.clade_depth is None else clades_of(q, order.clade_depth),

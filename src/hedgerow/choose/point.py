@@ -16,7 +16,7 @@ from hedgerow.errors import ParameterError, argument, some
 from hedgerow.files import write_json
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import AnyLikelihoods, Likelihoods
-from hedgerow.measure import Ranks, metrics
+from hedgerow.measure import Ranks
 
 if TYPE_CHECKING:
     import os
@@ -66,6 +66,8 @@ class OperatingPoint:
     """On the scale of the likelihoods, or λ; by group, clade or rank, or "" for all; infinite: always the root."""
     scale: Scale
     """The scale of the likelihoods."""
+    at_most: bool = False
+    """Whether the target is a level not to be exceeded, because less of the metric is better."""
     root_is_safe: bool = True
     """Whether the root always keeps the promise; otherwise the most specific answers keep it best."""
     clade_depth: int | None = None
@@ -96,9 +98,7 @@ class OperatingPoint:
     @property
     def promise(self) -> str:
         """What is promised, in a few words: "correct >= 0.95"."""
-        costs = {name for name, metric in metrics.METRICS.items() if not metric.higher_is_better}
-        signs = {name: "<=" if name in costs and self.by != "rank" else ">=" for name in self.target}
-        said = [f"{name} {signs[name]} {level:g}" for name, level in self.target.items()]
+        said = [f"{name} {'<=' if self.at_most else '>='} {level:g}" for name, level in self.target.items()]
         said += [f"{rank} given to unknown taxa <= {level:g}" for rank, level in self.overclassification.items()]
         return ", ".join(said)
 
@@ -250,6 +250,9 @@ class OperatingPoint:
 
 def _point(content: Any, shown: str) -> OperatingPoint:
     return OperatingPoint(**checked_fields(content, shown))
+
+
+_read = _point  # what pickles of version 0.2.0 call
 
 
 def clades_of(q: AnyLikelihoods, depth: int) -> NDArray[np.object_]:

@@ -14,7 +14,7 @@ from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.errors import FileError, HedgerowError
 from hedgerow.files import read_text
 from hedgerow.likelihood import BOTTOM
-from hedgerow.measure import Ranks
+from hedgerow.measure import Ranks, metrics
 from hedgerow.tree import Hierarchy
 
 if TYPE_CHECKING:
@@ -75,15 +75,16 @@ def checked_fields(content: Any, shown: str) -> dict[str, Any]:
         raise FileError(f"{shown} is not a point written by hedgerow select.")
     if content.get("schema") != _VERSION:
         raise FileError(f"{shown} was written by another version of hedgerow. {AGAIN}")
+    given = {"at_most": _is_cost(content)} | content  # version 0.2.0 did not write it
     for name, possible in _FIELDS.items():
-        if name not in content:
+        if name not in given:
             raise FileError(f"{shown} has no field {name!r}: it was edited or is damaged. {AGAIN}")
         try:
-            good = possible(content[name])
+            good = possible(given[name])
         except (TypeError, OverflowError):
             good = False
         if not good:
-            raise FileError(f"{shown}: the field {name!r} cannot be {_short(content[name])}. {AGAIN}")
+            raise FileError(f"{shown}: the field {name!r} cannot be {_short(given[name])}. {AGAIN}")
     tree = content.get("tree")
     if not isinstance(tree, dict) or not _is_texts(tree.get("names")) or not isinstance(tree.get("parents"), list):
         raise FileError(f"{shown}: the field 'tree' has no names and parents. {AGAIN}")
@@ -95,12 +96,19 @@ def checked_fields(content: Any, shown: str) -> dict[str, Any]:
     hierarchy = _tree(tree, shown)
     if hierarchy.fingerprint != tree.get("fingerprint"):
         raise FileError(f"{shown}: the tree in it does not agree with its fingerprint. {AGAIN}")
-    fields: dict[str, Any] = {"hierarchy": hierarchy} | {name: content[name] for name in _FIELDS}
+    fields: dict[str, Any] = {"hierarchy": hierarchy} | {name: given[name] for name in _FIELDS}
     fields["thresholds"] = {name: float(tau) for name, tau in content["thresholds"].items()}
     fields["notes"] = tuple(content["notes"])
     if not _thresholds_fit(hierarchy, fields):
         raise FileError(f"{shown}: its thresholds do not fit the rest of it. {AGAIN}")
     return fields
+
+
+def _is_cost(content: Mapping[str, Any]) -> bool:
+    """Return whether the target is a metric of hedgerow of which less is better."""
+    target = content.get("target")
+    known = [metrics.METRICS.get(name) for name in target] if isinstance(target, dict) else []
+    return content.get("by") != "rank" and any(not metric.higher_is_better for metric in known if metric)
 
 
 def _tree(tree: Mapping[str, Any], shown: str) -> Hierarchy:
@@ -173,6 +181,7 @@ _FIELDS: dict[str, Callable[[Any], bool]] = {
         isinstance(value, dict) and len(value) > 0 and all(map(_is_threshold, value.values()))
     ),
     "scale": lambda value: isinstance(value, str) and value in BOTTOM,
+    "at_most": lambda value: isinstance(value, bool),
     "root_is_safe": lambda value: isinstance(value, bool),
     "clade_depth": lambda value: value is None or (_is_count(value) and value > 0),
     "information": lambda value: value in ("leaves", "depth"),

@@ -14,6 +14,7 @@ from hedgerow.choose.order import Order
 from hedgerow.choose.point import OperatingPoint
 from hedgerow.choose.thresholds import thresholds_of
 from hedgerow.errors import ScoreError, argument
+from hedgerow.measure import repeated_ids
 from hedgerow.score_files import Progress, silent
 from hedgerow.tree import Hierarchy
 
@@ -167,6 +168,7 @@ def choose(order: Order, examples: Examples) -> OperatingPoint:
         by=order.by,
         thresholds=thresholds,
         scale=examples.scale,
+        at_most=target is not None and not target.higher_is_better,
         root_is_safe=order.from_root,
         clade_depth=order.clade_depth,
         information=order.information,
@@ -190,6 +192,11 @@ def _doubts(order: Order, examples: Examples) -> list[str]:
             f"independent. To promise something for new clusters, give "
             f"{argument('clusters', 'cluster', python='clusters=True')}."
         )
+    if examples.clusters is None:
+        together = (
+            f"If those of one id belong together, give {argument('clusters', 'COLUMN', python='clusters=')}."
+        )
+        doubts += [f"{doubt} {together}" for doubt in repeated_ids(examples.ids)]
     if order.overclassification and not order.per_rank:
         doubts.append(
             "Nothing is promised about answers to examples of known classes, which may be wrong at any rank. To "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -159,7 +158,7 @@ def evaluate(
     divided = [] if temperature is None else ["--temperature", f"{divided_by:g}"]
     judged = [] if below_label is BelowLabel.label else ["--below-label", below_label.value]
     examples = [*scores, *([] if data is None else ["--data", str(data)])]
-    unlabelled = replace(reading, labels_file=None, group_column=None, cluster_column=None)
+    unlabelled = reading.unlabelled(local(scores))
     again = [*tree_given, *reading.arguments, *specificity]
     print_evaluation(
         found,

@@ -103,7 +103,7 @@ def drawing(path: Path | None, rules: str | None) -> Callable[[Sequence[Any]], N
         if error.name is None or error.name.partition(".")[0] != "matplotlib":
             raise
         notice = "No figure is drawn: it needs matplotlib. Install it with: pip install 'hedgerow[plot]'"
-        Console(stderr=True).print(notice, style="yellow", markup=False)
+        Console(stderr=True).print(notice, style="yellow", markup=False, soft_wrap=True)
         return lambda _: None
 
     def draw(evaluations: Sequence[Any]) -> None:

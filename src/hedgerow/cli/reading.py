@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, final, get_args, get
 import typer
 
 from hedgerow.errors import as_options, options
-from hedgerow.files import read_text
+from hedgerow.files import read_lines
 from hedgerow.score_files import FORMATS as SCORE_FORMATS
-from hedgerow.score_files import WIDE
+from hedgerow.score_files import WIDE, column_names
 from hedgerow.tree import FORMATS
 
 if TYPE_CHECKING:
@@ -276,6 +276,14 @@ class ScoreReading:
         named = [self.labels_file, self.only, self.class_columns]
         return [Path(name) for name in named if name is not None and Path(name).is_file()]
 
+    def unlabelled(self, scores: Sequence[Path]) -> ScoreReading:
+        """Return how to read files like these without labels; a file of labels may have columns of its own."""
+        plain = replace(self, labels_file=None, group_column=None, cluster_column=None)
+        if self.labels_file is None:
+            return plain
+        there = not scores or self.id_column in column_names(str(scores[0]), self.delimiter)
+        return replace(plain, label_column=None, id_column=self.id_column if there else None)
+
     @property
     def arguments(self) -> list[str]:
         """What to write on the command line to read score files this way again."""
@@ -338,4 +346,4 @@ def _listed(given: str) -> list[str]:
     """Return the names in a file, one a line; nothing if it is not a file."""
     if not Path(given).is_file():
         return []
-    return [line.strip() for line in read_text(given).splitlines() if line.strip()]
+    return [line.strip() for line in read_lines(given) if line.strip()]

@@ -176,13 +176,11 @@ def select(
     answers = choose.answers_of(point, examples)
     if answers is None:
         answers = choose.predictions(point, opened)
-    groups_file = (
-        Path(f"NEW-GROUPS{_endings(reading.labels_file)}") if groups and reading.labels_file is not None else None
-    )
-    again = [
-        *([] if tree_file is None else tree_file.arguments),
-        *replace(plain, group_column=reading.group_column, labels_file=groups_file).arguments,
-    ]
+    later = replace(reading.unlabelled(files), group_column=reading.group_column)
+    if groups and reading.labels_file is not None:
+        groups_file = Path(f"NEW-GROUPS{_endings(reading.labels_file)}")
+        later = replace(later, labels_file=groups_file, id_column=reading.id_column)
+    again = [*([] if tree_file is None else tree_file.arguments), *later.arguments]
     explanation = choose.describe(order, examples, point, answers)
     point.save(output)
     new = (
@@ -220,6 +218,8 @@ def _levels(option: str, given: str | None) -> dict[str, str] | None:
         rank, _, level = part.rpartition("=")
         if not rank.strip() or not level.strip():
             raise ParameterError(f"{option} must be RANK=LEVEL,..., such as genus=0.9,species=0.8, not {given!r}.")
+        if rank.strip() in levels:
+            raise ParameterError(f"{option} has two levels of {rank.strip()!r}: {given!r}. Leave out one.")
         levels[rank.strip()] = level.strip()
     return levels
 

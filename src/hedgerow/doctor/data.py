@@ -4,21 +4,32 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from hedgerow.doctor.tree import SAME_CHARACTERS, visible
-from hedgerow.errors import HedgerowError, ParameterError, ScoreError, counted, nearest
+from hedgerow.errors import (
+    FileError,
+    HedgerowError,
+    ParameterError,
+    ScoreError,
+    UnknownNameError,
+    counted,
+    nearest,
+)
 from hedgerow.files import extension, require_file
 from hedgerow.score_files import (
     FORMATS,
     TABLES,
     WIDE,
     ColumnFit,
+    LabelFile,
     check_clash,
+    column_names,
     find_format,
     open_reader,
     open_scores,
+    own_delimiter,
     read_labels,
 )
 from hedgerow.tree import Problem
@@ -108,6 +119,8 @@ def examine_data(
     """
     problems: list[Problem] = []
     score_facts, listed, found = None, None, WIDE
+    if labels is not None and names.id_column in column_names(labels, own_delimiter(labels, delimiter)):
+        names = replace(names, elsewhere=frozenset({"ids"}))
     if scores is not None:
         require_file(scores)
         with _noting("unreadable scores", problems):
@@ -121,7 +134,7 @@ def examine_data(
         require_file(labels)
         with _noting("unreadable labels", problems):
             if score_facts is None or found == WIDE or extension(labels) not in TABLES:
-                listed = read_labels(labels, label_column=names.label_column, delimiter=delimiter)
+                listed = _labels_of_file(hierarchy, labels, names, delimiter, listing, joined=scores is not None)
             else:
                 _, listed = _listed(hierarchy, score_facts.source, found, names, delimiter, listing, labels)
     elif score_facts is not None and found == WIDE:
@@ -180,6 +193,39 @@ def _listed(
         if block.labels is not None:
             labels += hierarchy.names[block.labels].tolist()
     return examples, labels if labelled else None
+
+
+def _labels_of_file(
+    hierarchy: Hierarchy,
+    path: str,
+    names: ColumnNames,
+    delimiter: str | None,
+    listing: Listing,
+    *,
+    joined: bool,
+) -> list[str]:
+    """Return the labels of a file as `evaluate` joins them, if all are in the tree; otherwise as they stand there.
+
+    A table that is not to be joined need not have ids.
+    """
+    refusal: UnknownNameError | None = None
+    if extension(path) in TABLES:
+        columns: dict[str, Any] = {"label_column": names.label_column, "id_column": names.id_column}
+        try:
+            file = LabelFile(path, hierarchy, **columns, delimiter=delimiter, outside=listing.outside)
+            return list(hierarchy.names[file.nodes].tolist())
+        except UnknownNameError as error:
+            refusal = error
+        except HedgerowError:
+            if joined:
+                raise
+    try:
+        listed = read_labels(path, label_column=names.label_column, delimiter=delimiter)
+    except FileError as error:
+        raise refusal or error from None
+    if refusal is not None and any(";" in label for label in listed):  # some of these paths are in the tree
+        raise refusal
+    return listed
 
 
 @contextmanager

@@ -86,7 +86,7 @@ class Archive:
         require_unpacked(path)
         self.path = os.fspath(path)
         self._fortran_limit = fortran_limit
-        self._kind = Path(path).suffix.lower() or "a zip archive"
+        self._kind = ".npz" if Path(path).suffix.lower() == ".npz" else "a zip archive"
         with self._reading():
             self._zip = zipfile.ZipFile(self.path)
         try:

@@ -11,7 +11,7 @@ import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from contextlib import contextmanager
 from difflib import get_close_matches
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, TypeGuard, final
 
@@ -26,6 +26,7 @@ _GZIP = ".gz"
 _ZIP = b"PK\x03\x04"
 _SPREADSHEETS = (".xlsx", ".xls", ".ods")
 _AS_CSV = "In the spreadsheet program, save the sheet as 'CSV UTF-8'."
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _BUFFER = 1 << 20
 _BYTES = (1 << 27, 100)  # what a compressed file may hold: so many, and so many for each byte of its own
 _ROWS = 1_000_000  # in addition to one for every two bytes of the file
@@ -74,8 +75,8 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def read_lines(path: str | os.PathLike[str]) -> list[str]:
-    """Read a UTF-8 file as lines, which end with LF or CRLF."""
-    return read_text(path).replace("\r\n", "\n").split("\n")
+    """Read a UTF-8 file as lines, which end with LF, CRLF or, in old files, CR."""
+    return read_text(path).replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def decode(data: bytes, shown: str) -> str:
@@ -119,24 +120,30 @@ def delimiter_of(path: str) -> str:
 
 
 def read_header(path: str | os.PathLike[str], delimiter: str) -> list[str]:
-    """Read the first row of a CSV or TSV table, and no more of it."""
+    """Read the names of the columns of a CSV or TSV table, and no more than two lines of it."""
     require_file(path)
     shown = os.fspath(path)
     try:
         with open_text(path, newline="") as file:
-            columns = next(csv.reader(file, delimiter=delimiter), [])
+            first = list(islice(file, 2))
+            columns = next(csv.reader(chain(first, file), delimiter=delimiter), [])
+        found = {sign: _width(first, sign) for sign in (delimiter, *_SEPARATORS)}
     except UnicodeDecodeError:
         read_text(path)  # raises an error that says where, and what to do
         raise
     except csv.Error as error:
         raise FileError(f"{shown}: its first line cannot be read as a table: {error}.") from None
-    for sign, value, called in ((";", ";", "semicolons"), ("\t", "tab", "tabs")):
-        if len(columns) == 1 and sign in columns[0]:
-            raise FileError(
-                f"{shown} has its columns separated by {called}: say {argument('delimiter', value)}, or save it "
-                f"with commas."
-            )
+    for sign, called in _SEPARATORS.items():
+        if found[delimiter] < 2 <= found[sign]:
+            value = "tab" if sign == "\t" else sign
+            raise FileError(f"{shown} has its columns separated by {called}: say {argument('delimiter', value)}.")
     return columns
+
+
+def _width(lines: list[str], delimiter: str) -> int:
+    """Return how many cells each of some lines has; 0 if they differ."""
+    widths = {len(cells) for cells in csv.reader(lines, delimiter=delimiter) if cells}
+    return widths.pop() if len(widths) == 1 else 0
 
 
 def is_pattern(path: str) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hedgerow.errors import HedgerowError, ParameterError, argument, closest, no_such
+from hedgerow.errors import HedgerowError, ParameterError, argument, check_kinds, closest, no_such
 from hedgerow.learn.scaling import Scaling
 from hedgerow.methods import import_object
 
@@ -264,6 +264,8 @@ def _called(name: str, make: Callable[..., Any], input_shape: Shape, params: dic
         raise ParameterError(f"Model {name!r}: {error}. Its parameters: {', '.join(known) or 'none'}.") from None
     if ":" in name:
         return make(input_shape, **params)  # what goes wrong in there is not for us to explain
+    defaults = {key: each.default for key, each in inspect.signature(make).parameters.items()}
+    check_kinds(f"Model {name!r}", defaults, params)
     try:
         return make(input_shape, **params)
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:

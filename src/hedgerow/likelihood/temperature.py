@@ -32,6 +32,7 @@ Judge = Literal["label", "nodes"]
 
 _LOWEST, _HIGHEST, _COARSE = math.log(0.05), math.log(1000.0), 12
 _TINY = 1e-30
+_HOTTEST = 1e6
 _LEAST_LOG = -50.0
 _SUM = 1e-3  # how far from 1 leaf probabilities may sum
 
@@ -145,8 +146,10 @@ def tempered(q: AnyLikelihoods, temperature: float) -> AnyLikelihoods:
     >>> tempered(Likelihoods.of(h, [[1, 0.9, 0.1]]), 2.0).values.round(3).tolist()
     [[1.0, 0.75, 0.25]]
     """
-    if not 0 < temperature < math.inf:
-        raise ParameterError(f"A temperature is a positive number, not {temperature:g}.")
+    if not 1 / _HOTTEST <= temperature <= _HOTTEST:
+        raise ParameterError(
+            f"A temperature is a positive number, from {1 / _HOTTEST:g} to {_HOTTEST:g}, not {temperature:g}."
+        )
     if temperature == 1:
         return q
     if getattr(q, "temperature", 1.0) != 1:

@@ -15,7 +15,7 @@ from hedgerow.measure.curve import OperatingCurve, intercept
 from hedgerow.measure.evaluation import Answers, Evaluation, Measured
 from hedgerow.measure.evaluation_builder import EvaluationBuilder, evaluate, measured
 from hedgerow.measure.events import Events
-from hedgerow.measure.examples import example_blocks
+from hedgerow.measure.examples import example_blocks, repeated_ids
 from hedgerow.measure.folder import MEMBERS, read_or_evaluate, try_evaluation_folder
 from hedgerow.measure.metrics import BelowLabel, Comparison, Metric
 from hedgerow.measure.parts import natural
@@ -57,6 +57,7 @@ __all__ = [
     "natural",
     "operating_curve",
     "read_or_evaluate",
+    "repeated_ids",
     "side_by_side",
     "try_evaluation_folder",
 ]

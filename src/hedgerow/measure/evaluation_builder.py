@@ -15,7 +15,7 @@ from hedgerow.measure import bootstrap
 from hedgerow.measure.binned_evaluation import BinnedEvaluation, RuleSums, binned_evaluation
 from hedgerow.measure.builder import CurveBuilder
 from hedgerow.measure.evaluation import ABOUT, Answers, Evaluation
-from hedgerow.measure.examples import example_blocks, signs_of_wrong_order
+from hedgerow.measure.examples import example_blocks, repeated_ids, signs_of_wrong_order
 from hedgerow.measure.parts import Part, in_order
 from hedgerow.measure.settings import differences
 from hedgerow.score_files import Block, ScoreFile, silent
@@ -279,6 +279,7 @@ class EvaluationBuilder:
             whole.answers,
             warnings=(
                 *self._noticed(warnings),
+                *repeated_ids(whole.answers.ids),
                 *signs_of_wrong_order(self.hierarchy, whole.events.label, whole.answers),
             ),
             **self._about(name),

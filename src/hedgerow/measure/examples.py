@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from hedgerow.likelihood import Scale
     from hedgerow.measure.evaluation import Answers
-    from hedgerow.tree import Hierarchy
+    from hedgerow.tree import Hierarchy, Names
 
 _CHANCE = 0.01  # how likely a coincidence must be to be taken for one
 _ENOUGH_EXAMPLES = 20  # to distinguish accuracy at chance level from bad luck
@@ -83,6 +84,27 @@ def signs_of_wrong_order(hierarchy: Hierarchy, labels: NDArray[np.int32], answer
             f"chance ({100 * chance:.1f} %), yet its mean probability is {100 * sure:.1f} %. Are the columns in "
             f"the order you think? Scores are matched to classes by column name, so the names must be in the "
             f"order of the scores. Check also that labels and scores belong to the same rows."
+        )
+
+
+def repeated_ids(ids: Names | None) -> Iterator[str]:
+    """Yield a warning if examples share an id.
+
+    >>> import numpy as np
+    >>> print(*repeated_ids(np.array(["a", "b", "a"], dtype=object)))
+    1 id stands for several examples, such as 'a' (2 of them), and each example counts. Remove rows ...
+    """
+    hashes = np.sort(np.fromiter(map(hash, () if ids is None else ids), np.int64))
+    shared = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
+    if ids is None or not shared:
+        return
+    counts = Counter(name for name in ids if hash(name) in shared)
+    often = [(name, count) for name, count in counts.items() if count > 1]
+    if often:
+        yield (
+            f"{counted(len(often), 'id stands', 'ids stand')} for several examples, such as {often[0][0]!r} "
+            f"({often[0][1]:,} of them), and each example counts. Remove rows that were written twice; give "
+            f"others, such as crops of one photograph, ids of their own."
         )
 
 

@@ -67,6 +67,7 @@ METHODS: dict[str, type[Method]] = {
     "logit-adjusted-conditional-softmax": LogitAdjustedConditionalSoftmax,
 }
 """Every method by its name: the nine of the paper, then the extras."""
+_LARGEST = 1e6  # what a parameter may be; losses with larger ones exceed what a float can hold
 
 
 def available() -> list[str]:
@@ -133,6 +134,8 @@ def create(name: str, hierarchy: Hierarchy, **params: Any) -> Method:
             raise ParameterError(f"{key} of {name!r} must be True or False, not {value!r}.")
         if isinstance(known[key], float) and not _is_number(value, method, key):
             raise ParameterError(f"{key} of {name!r} must be a number, not {value!r}.")
+        if isinstance(value, float) and value > _LARGEST:
+            raise ParameterError(f"{key} of {name!r} must be at most {_LARGEST:g}, not {value!r}.")
     return method(hierarchy, **params)
 
 

@@ -9,7 +9,7 @@ from hedgerow.score_files.binding import bare_name
 from hedgerow.score_files.chained import ChainedScores
 from hedgerow.score_files.class_columns import ColumnFit, ColumnKind
 from hedgerow.score_files.derived import DerivedScores, TemperedScores
-from hedgerow.score_files.formats import FORMATS, WIDE, ScoreFormat, find_format
+from hedgerow.score_files.formats import FORMATS, WIDE, ScoreFormat, column_names, find_format
 from hedgerow.score_files.label_file import LabelFile
 from hedgerow.score_files.labels import read_labels
 from hedgerow.score_files.layouts import LAYOUTS, check_layout
@@ -18,7 +18,7 @@ from hedgerow.score_files.progress import Progress, silent
 from hedgerow.score_files.score_file import ScoreFile, Scores, open_reader, open_scores
 from hedgerow.score_files.score_tables import ColumnNames, check_clash
 from hedgerow.score_files.source import Block
-from hedgerow.score_files.tables import TABLES
+from hedgerow.score_files.tables import TABLES, own_delimiter
 
 __all__ = [
     "FORMATS",
@@ -41,9 +41,11 @@ __all__ = [
     "bare_name",
     "check_clash",
     "check_layout",
+    "column_names",
     "find_format",
     "open_reader",
     "open_scores",
+    "own_delimiter",
     "prediction_writer",
     "read_labels",
     "silent",

@@ -270,7 +270,8 @@ class Binder:
         said = []
         for unbound, count in counts.most_common(_SHOWN):
             known = self._names[unbound.below : self._end[unbound.below]]
-            near = closest([unbound.name], known) or closest([unbound.name], self._names)
+            asked = [] if unbound.name in self._names else [unbound.name]  # then it stands elsewhere
+            near = closest(asked, known) or closest(asked, self._names)
             said.append(f"{unbound.path!r} ({counted(count, 'example', 'examples')}): {unbound.reason}.{near}")
         more = f" And {len(counts) - _SHOWN:,} more." if len(counts) > _SHOWN else ""
         return " ".join(said) + more
@@ -324,10 +325,12 @@ class Binder:
 
     def _missing(self, lineage: Lineage, skipped: Sequence[int], here: int) -> tuple[str, int]:
         """Say why the last steps have no node, and which is at fault; '' if the tree lacks their ranks there."""
-        if self._end[here] == here + 1:
-            return "", 0  # the tree ends here
+        ends = self._end[here] == here + 1
         for number in skipped:
             step = lineage[number]
+            # After a leaf, names are finer than the tree; but two leaves alone are two labels, not a lineage.
+            if ends and (number > 1 or step.rank or not self._alike(step.names[0], "")):
+                continue
             if step.rank and self._at_rank and not self._has_rank_below(here, step.rank):
                 continue
             name = step.names[0]

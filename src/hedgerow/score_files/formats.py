@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, final
 from hedgerow.errors import HedgerowError, ParameterError, argument, no_such
 from hedgerow.files import extension, open_text, refuse_spreadsheet, require_file
 from hedgerow.score_files import lineage, long, pybioclip, qiime2, rdp, sintax, speciesnet
+from hedgerow.score_files.npz import NpzFile
 from hedgerow.score_files.reader import PER_EXAMPLE
 from hedgerow.score_files.tables import TABLES
 
@@ -112,12 +113,20 @@ def find_format(path: str, wanted: str = AUTO, delimiter: str | None = None) -> 
     )
 
 
+def column_names(path: str, delimiter: str | None = None) -> list[str]:
+    """Return the names of a table's columns, or of an archive's members; none of any other file."""
+    suffix = extension(path)
+    with suppress(HedgerowError):  # whoever reads the file says what is wrong with it
+        if suffix in TABLES:
+            return TABLES[suffix](path, delimiter).columns
+        if suffix == ".npz":
+            return NpzFile(path).members
+    return []
+
+
 def _glance(path: str, delimiter: str | None) -> Glance:
     suffix = extension(path)
-    columns: list[str] = []
-    if suffix in TABLES:
-        with suppress(HedgerowError):  # whoever reads the file says what is wrong with it
-            columns = TABLES[suffix](path, delimiter).columns
+    columns = column_names(path, delimiter)
     if suffix == ".parquet":
         return Glance(suffix, columns=tuple(columns))
     try:

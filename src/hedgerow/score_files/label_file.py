@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 
@@ -14,8 +14,9 @@ from hedgerow.errors import FileError, ParameterError, ScoreError, UnknownNameEr
 from hedgerow.files import extension, refuse_spreadsheet
 from hedgerow.score_files.binding import ANYTHING, Binder, Step, as_lineage, rank_letter
 from hedgerow.score_files.listed import joined_cells, split_cells
-from hedgerow.score_files.reader import repeated, row_name
+from hedgerow.score_files.reader import PER_EXAMPLE, repeated, row_name
 from hedgerow.score_files.tables import TABLES, own_delimiter
+from hedgerow.score_files.tool_tables import column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,7 +48,8 @@ class LabelFile:
         Other names of the columns, and what separates them: where the file has such columns, or is so separated.
         These arguments are about the scores as well, which may differ.
     group_column, cluster_column
-        The columns of groups and clusters, which may also be here; by default `group` and `cluster`.
+        The columns of groups and clusters, which may also be here; by default `group` and `cluster`. Those that
+        are named must agree with the scores; others are left out where they do not.
     outside
         Labels that are not in the tree; the example is then labelled with what is above them, or the root.
     labels
@@ -73,9 +75,12 @@ class LabelFile:
         self._part = part
         self.path = os.fspath(path)
         table = _opened(self.path, delimiter)
-        ids = _column(table, [id_column, *_IDS], "ids")
-        names = {"groups": group_column or "group", "clusters": cluster_column or "cluster"}
-        about = {key: _column(table, [name], key) for key, name in names.items() if name in table.columns}
+        ids = column(table, _first_of(table, [id_column, *_IDS]), "the ids", "id_column")
+        named = {"ids": id_column, "groups": group_column, "clusters": cluster_column}
+        self.named = frozenset(key for key, name in named.items() if name in table.columns)
+        """Which columns were asked for by name, and are here: keys of `PER_EXAMPLE`."""
+        names = {key: named[key] or PER_EXAMPLE[key] for key in ("groups", "clusters")}
+        about = {key: column(table, name, f"the {key}") for key, name in names.items() if name in table.columns}
         cells, ranks = _label_columns(table, label_column) if labels else ([], [])
         texts = table.texts([ids, *about.values(), *cells])
         self._ids = texts[ids]
@@ -85,7 +90,8 @@ class LabelFile:
         self._used = np.zeros(len(self), dtype=bool)
         self.about = {key: _as_names(texts[place]) for key, place in about.items()}
         """What else the file says of each id: `groups` and `clusters`."""
-        self._nodes: Indices | None = None
+        self.nodes: Indices | None = None
+        """The node of each label; None if labels are not needed."""
         if labels:
             binder = Binder(hierarchy, [name for name in outside if name != ANYTHING])
             self._bind([texts[place] for place in cells], ranks, hierarchy, binder)
@@ -118,7 +124,7 @@ class LabelFile:
                 f"{binder.explained(problems)} Correct them, add these classes to the tree, or say that they are "
                 f"outside it: {argument('outside', next(iter(problems)).name, python='outside=[...]')}."
             )
-        self._nodes, self._outside = node[number], outside[number]
+        self.nodes, self._outside = node[number], outside[number]
 
     def joined(self, blocks: Iterator[Block], path: str, remarks: list[str]) -> Iterator[Block]:
         """Yield the blocks of a file with labels, without the examples that have none.
@@ -128,7 +134,7 @@ class LabelFile:
         """
         used = np.zeros(len(self._ids), dtype=bool)
         unlabelled: list[str] = []
-        without = 0
+        without = labelled = 0
         for block in blocks:
             if block.ids is None:
                 raise ScoreError(
@@ -137,25 +143,29 @@ class LabelFile:
                 )
             place = self._rows.of(block.ids)
             found = place >= 0
+            again = used[place]  # in an earlier block
             used[place[found]] = True
-            self._check_agreement(block, place, found, path)
+            labelled += int(found.sum())
+            if self.nodes is not None and np.count_nonzero(used) < labelled:
+                self._refuse_repeated(block, place, found & again, path)
+            unsure = dict.fromkeys(self._disputed(block, place, found, path))
             without += int((~found).sum())
             unlabelled += block.ids[~found][: _SHOWN - len(unlabelled)].tolist()
-            if self._nodes is None:
+            if self.nodes is None:
                 known: dict[str, Any] = {
                     key: np.where(found, values[place], "") for key, values in self.about.items()
                 }
-                yield replace(block, **known)
+                yield replace(block, **known | unsure)
             elif found.any() or self._part:  # of a part without labels, blocks without examples remain
                 place = place[found]
-                known = {key: values[place] for key, values in self.about.items()}
-                yield replace(block if found.all() else block.taken(found), labels=self._nodes[place], **known)
+                known = {key: values[place] for key, values in self.about.items()} | unsure
+                yield replace(block if found.all() else block.taken(found), labels=self.nodes[place], **known)
         if not used.any() and not self._part:
             raise ScoreError(
                 f"No id of {path} is in {self.path}. The former has {_some(unlabelled, without, 2)}, the latter "
                 f"{_some(self._ids[:2].to_pylist(), len(self), 2)}. Write them alike."
             )
-        if without and self._nodes is None:
+        if without and self.nodes is None:
             remarks.append(
                 f"{counted(without, 'example is', 'examples are')} not in {self.path}, and so "
                 f"{'has' if without == 1 else 'have'} no group: {_some(unlabelled, without)}."
@@ -170,15 +180,26 @@ class LabelFile:
                 f"{counted(without, 'example has', 'examples have')} no label in {self.path} and "
                 f"{'is' if without == 1 else 'are'} left out: {_some(unlabelled, without)}."
             )
-        if self._nodes is not None and (number := int((used & self._outside).sum())):
+        if self.nodes is not None and (number := int((used & self._outside).sum())):
             remarks.append(
                 f"{counted(number, 'label is', 'labels are')} outside the tree and "
                 f"{'counts' if number == 1 else 'count'} as the root: any answer is then right. To count answers "
                 f"to such examples as wrong, give {argument('below_label', 'wrong')}."
             )
         self._used |= used
-        if not self._part and self._nodes is not None:
+        if not self._part and self.nodes is not None:
             remarks += self.left_over(path)
+
+    def _refuse_repeated(self, block: Block, place: Indices, again: NDArray[np.bool_], path: str) -> NoReturn:
+        """Raise an error that names an example whose id another one has, in an earlier block or in its own."""
+        if not again.any():
+            again = (place >= 0) & ~np.isin(np.arange(len(place)), np.unique(place, return_index=True)[1])
+        row = int(np.argmax(again))
+        raise ScoreError(
+            f"{path}: the id {self._ids[place[row]].as_py()!r} stands there twice, the second time in "
+            f"{row_name(block.start + row)}. Labels are joined by id: remove a row that was written twice; give "
+            f"others, such as crops of one photograph, ids of their own."
+        )
 
     def mark(self, ids: Names) -> None:
         """Note that there are examples with these ids; what `joined` yields is noted as well."""
@@ -194,14 +215,16 @@ class LabelFile:
         names = _some(self._ids.take(left[:_SHOWN]).to_pylist(), len(left))
         return [f"{counted(len(left), 'label', 'labels')} in {self.path} {are} not in {place}: {names}."]
 
-    def _check_agreement(self, block: Block, place: Indices, found: NDArray[np.bool_], path: str) -> None:
-        """Refuse groups or clusters that the scores and this file both have, and that differ."""
+    def _disputed(self, block: Block, place: Indices, found: NDArray[np.bool_], path: str) -> Iterator[str]:
+        """Yield what differs, groups or clusters, between the scores and this file; if it is wanted, refuse it."""
         for key, values in self.about.items():
             theirs = getattr(block, key)
             if theirs is None or block.ids is None:
                 continue
             differ = np.flatnonzero(found & (theirs != values[place]))
-            if len(differ):
+            if len(differ) and key not in self.named:
+                yield key
+            elif len(differ):
                 first = differ[0]
                 raise ScoreError(
                     f"{path} and {self.path} disagree about the {key}: for {block.ids[first]!r}, the former has "
@@ -269,17 +292,10 @@ def _opened(path: str, delimiter: str | None) -> Table:
     return TABLES[suffix](path, own_delimiter(path, delimiter))
 
 
-def _column(table: Table, names: Sequence[str | None], what: str) -> int:
-    found = next((name for name in names if name in table.columns), None)
-    if found is None:
-        wanted = next(name for name in names if name is not None)
-        raise FileError(
-            f"{table.path} has no column {wanted!r} for the {what}. Its columns: {some(table.columns)}. Rename "
-            f"the one that holds them."
-        )
-    if table.columns.count(found) > 1:
-        raise FileError(f"{table.path} has two columns {found!r}. Remove one.")
-    return table.columns.index(found)
+def _first_of(table: Table, names: Sequence[str | None]) -> str:
+    """Return the first of some names that a column has; if none has, the first name."""
+    given = [name for name in names if name is not None]
+    return next((name for name in given if name in table.columns), given[0])
 
 
 def _as_names(texts: Any) -> Names:
@@ -294,7 +310,7 @@ def _label_columns(table: Table, label_column: str | None) -> tuple[list[int], l
     wanted = _LABELS if label_column is None else [label_column]
     ranks = [name for name in table.columns if rank_letter(name)]
     if label_column is not None or not ranks or not set(wanted).isdisjoint(table.columns):
-        return [_column(table, wanted, "labels")], []
+        return [column(table, _first_of(table, wanted), "the labels", "label_column")], []
     return [table.columns.index(rank) for rank in ranks], ranks
 
 

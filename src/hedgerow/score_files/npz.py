@@ -95,6 +95,7 @@ class NpzReader(Reader):
     def __init__(self, file: NpzFile, columns: ColumnNames, *, labels: bool = True) -> None:
         self.path = file.path
         self._file = file
+        columns = columns.within(file.members)
         names = {key: key for key in PER_EXAMPLE} | columns.given
         for name in columns.required.values():
             if name not in file.members:

@@ -194,7 +194,7 @@ def open_scores(
         or the `label_file` of another part.
     label_column, id_column
         The columns of a table, or members of an `.npz` file, that hold labels and ids, if they are not called
-        `label` and `id` (`labels` and `ids`).
+        `label` and `id` (`labels` and `ids`). With a file of labels, the ids may have this name in either file.
     class_columns
         The columns of a wide table that are classes; others are then ignored, unless they are about the examples.
     class_prefix
@@ -249,7 +249,7 @@ def open_scores(
         class_prefix,
         group_column,
         cluster_column,
-        frozenset() if label_file is None else frozenset(label_file.about),
+        frozenset() if label_file is None else label_file.named,
     )
     found = find_format(os.fspath(path), scores_format, delimiter)
     source: Source

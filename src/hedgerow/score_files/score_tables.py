@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
@@ -65,6 +65,12 @@ class ColumnNames:
         }
         return {key: name for key, name in named.items() if name is not None}
 
+    def within(self, columns: Sequence[str]) -> ColumnNames:
+        """Return the names for a file with these columns: ids may have their name in the file of labels alone."""
+        if "ids" in self.elsewhere and self.id_column not in columns:
+            return replace(self, id_column=None)
+        return self
+
     @property
     def required(self) -> dict[str, str]:
         """Those that must be there; a file without labels is refused only where they are needed."""
@@ -87,6 +93,7 @@ class TableReader(Reader):
         self.path = table.path
         self.rows = table.rows
         self._table = table
+        names = names.within(table.columns)
         per_example = PER_EXAMPLE | names.given
         classes = _class_places(table, names, set(per_example.values()))
         self._class_places = list(classes)

@@ -111,7 +111,9 @@ class CsvTable(Table):
         if any("\n" in name for name in self.columns):
             check_quotes(path, self._delimiter)
         if not self.columns:
-            raise FileError(f"{path} is empty; a table needs a header with the names of its columns.")
+            raise FileError(
+                f"{path} is empty, or its first line is; a table begins with the names of its columns."
+            )
 
     def number_type(self, places: Sequence[int]) -> np.dtype[Any]:  # noqa: ARG002
         """Return the type of all numbers in a CSV file."""

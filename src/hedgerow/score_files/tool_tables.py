@@ -40,7 +40,7 @@ def column(table: Table, name: str, what: str, option: str | None = None) -> int
 
 def about_columns(table: Table, names: ColumnNames, ids: str = "id") -> dict[str, int]:
     """Return the places of the columns about the examples, by their key in `PER_EXAMPLE`; ids must be there."""
-    usual = PER_EXAMPLE | {"ids": ids} | names.given
+    usual = PER_EXAMPLE | {"ids": ids} | names.within(table.columns).given
     found = {key: column(table, name, key) for key, name in usual.items() if name in table.columns}
     if "ids" not in found:
         column(table, usual["ids"], "the ids", "id_column")

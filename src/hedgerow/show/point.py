@@ -62,9 +62,9 @@ def promises(point: OperatingPoint) -> list[str]:
             for rank, share in point.overclassification.items()
         ]
     (name, level), *_ = point.target.items()
-    if name not in _WORDS:
-        return [f"{point.promise}."]
     each = "" if point.by == "all" else f", in every {point.by}"
+    if name not in _WORDS:
+        return [f"A mean {name} of at {'most' if point.at_most else 'least'} {level:g}{each}."]
     return [_WORDS[name].format(_percent(level)) + f"{each}."]
 
 
@@ -88,8 +88,10 @@ def meaning(point: OperatingPoint) -> str:
 
 
 def _print_answers(explanation: Explanation, console: Console) -> None:
-    found = ", ".join(f"{name} {_percent(explanation.metrics[name])}" for name in _SHOWN)
-    print_text(console, f"On these {counted(explanation.examples, 'example', 'examples')}: {found}.\n")
+    means = explanation.metrics
+    found = [f"{name} {_percent(means[name])}" for name in _SHOWN]
+    found += [f"{name} {means[name]:.4g} on average" for name in _own_metric(explanation)]
+    print_text(console, f"On these {counted(explanation.examples, 'example', 'examples')}: {', '.join(found)}.\n")
     rows = [
         [
             level.name or "the root: no answer",
@@ -100,6 +102,11 @@ def _print_answers(explanation: Explanation, console: Console) -> None:
     ]
     print_table(console, [f"answers at {explanation.kind}", "% of answers", "% right"], rows)
     console.print()
+
+
+def _own_metric(explanation: Explanation) -> list[str]:
+    """Return the metric of the target, if it is none of those that are always shown."""
+    return [name for name in explanation.point.target if name in explanation.metrics and name not in _SHOWN]
 
 
 def _print_thresholds(point: OperatingPoint, console: Console) -> None:
@@ -125,17 +132,21 @@ def _print_alternatives(explanation: Explanation, console: Console) -> None:
     if explanation.looser is None or explanation.stricter is None:
         return
     (name, level), *_ = explanation.point.target.items()
-    rows = []
+    own, rows = _own_metric(explanation), []
     for what, other in (("stricter", explanation.stricter), ("", None), ("looser", explanation.looser)):
         asked = level if other is None else other.level
         means = explanation.metrics if other is None else other.metrics
         if means is None:
-            rows.append([f"{asked:g} ({what})", "cannot be promised with these examples", "", ""])
+            rows.append(
+                [f"{asked:g} ({what})", "cannot be promised with these examples", "", "", *[""] * len(own)]
+            )
             continue
         root = explanation.levels[0].share if other is None else other.root
         said = f"{asked:g} ({what})" if what else f"{asked:g}"
-        rows.append([said, _share(means["correct"]), _share(means["recall"]), _share(root)])
-    print_table(console, [f"target: {name}", "% right", "% recall", "% at the root"], rows)
+        found = [f"{means[metric]:.4g}" for metric in own]
+        rows.append([said, _share(means["correct"]), _share(means["recall"]), _share(root), *found])
+    head = [f"target: {name}", "% right", "% recall", "% at the root", *(f"mean {metric}" for metric in own)]
+    print_table(console, head, rows)
     console.print()
 
 

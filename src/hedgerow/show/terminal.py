@@ -36,8 +36,12 @@ _NAME, _PROSE = 14, 18  # the smallest widths of names and prose; a table withou
 
 
 def print_text(console: Console, text: str, style: str = "") -> None:
-    """Print a paragraph, broken between words; a number and its per cent sign stay together."""
-    console.print(Text(wrapped(text, console.width), style=style), soft_wrap=True)
+    """Print a paragraph, broken between words; a number and its per cent sign stay together.
+
+    In a file or a pipe, it is one line, in which other programs can search.
+    """
+    width = console.width if console.is_terminal or console.is_jupyter else _ENDLESS
+    console.print(Text(wrapped(text, width), style=style), soft_wrap=True)
 
 
 def wrapped(text: str, width: int, lead: str = "") -> str:

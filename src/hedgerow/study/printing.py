@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, final
 
 from rich.console import Console
 
-from hedgerow.show import live_bar
+from hedgerow.show import live_bar, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,13 +70,13 @@ def print_report(report: Report, console: Console) -> None:
         for table in found.tables.values():
             table.print(console)
             for note in table.notes:
-                console.print(note, style="dim", markup=False, highlight=False)
+                print_text(console, note, "dim")
         if found.sentences:
-            console.print("\n" + " ".join(found.sentences) + "\n", markup=False, highlight=False)
+            print_text(console, "\n" + " ".join(found.sentences) + "\n")
     if report.failures:
         console.print(f"{len(report.failures)} of {report.cells} cells have no record:", style="red")
         for failure in report.failures:
-            console.print(f"  {failure.cell.task}: {failure.cell.title}: {failure.message}", markup=False)
+            print_text(console, f"  {failure.cell.task}: {failure.cell.title}: {failure.message}")
         console.print(
             f"Run the same command again to run only these; {report.folder / 'failed.txt'} has the details.",
             markup=False,

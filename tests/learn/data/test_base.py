@@ -192,6 +192,9 @@ def test_holding_out_is_class_by_class_and_seeded() -> None:
         ),
         ("glyphs", {"sise": "quick"}, "no parameter 'sise'. Parameters: size, draws, pixels, seed, progress."),
         ("inat21", {"mini": True}, "needs the parameter 'path'"),
+        ("glyphs", {"seed": -1}, "seed must be a whole number, 0 or more, not -1"),
+        ("features", {"path": "x.npz", "seed": 0.5}, "seed must be a whole number, 0 or more, not 0.5"),
+        ("inat21", {"path": "x", "mini": "no"}, "mini must be true or false, not 'no'"),
     ],
 )
 def test_unknown_names_and_parameters_are_refused(name: str, params: dict[str, object], message: str) -> None:

@@ -50,7 +50,7 @@ def test_another_choice_drops_the_parameters_of_the_old_one() -> None:
         ("optimiser.learning_rate=1", "no 'learning_rate'"),
         ("optimiser.epoch=1", "Did you mean 'epochs'"),
         ("optimiser.lr=fast", "lr must be a number, not 'fast'"),
-        ("optimiser.lr=0", "optimiser.lr must be positive, not 0.0"),
+        ("optimiser.lr=0", "optimiser.lr must be positive, and at most 1e+06, not 0.0"),
         ("optimiser.epochs=1.5", "epochs must be a whole number"),
         ("optimiser.kind=lion", "one of 'sgd', 'adamw'"),
         ("run.compile=maybe", "one of 'auto', 'yes', 'no'"),
@@ -62,6 +62,25 @@ def test_mistakes_are_named(change: str, said: str) -> None:
     with pytest.raises(ParameterError) as error:
         Recipe.load("glyphs", [change])
     assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [
+        ("lr", "0 -1 nan inf 1e308"),
+        ("momentum", "-1 nan inf 1e308"),
+        ("weight_decay", "-1 nan inf 1e308"),
+        ("C", "-1 nan 1e-308 1e-300"),
+        ("clip", "-1 nan"),
+        ("epochs", "0 -1 nan inf 1e308 1e-308 10000000000000000000"),
+        ("batch_size", "0 -1 nan inf 1e308 1e-308 10000000000000000000"),
+        ("accumulate", "0 -1 nan inf 1e308 1e-308 10000000000000000000"),
+    ],
+)
+def test_numbers_that_make_no_sense(key: str, values: str) -> None:
+    for value in values.split():
+        with pytest.raises(ParameterError, match=rf"{key} must be .*, not"):
+            Recipe.load("features-linear", [f"optimiser.{key}={value}"])
 
 
 def test_unknown_recipe_names_the_nearest() -> None:

@@ -256,6 +256,14 @@ def test_a_loss_that_is_not_finite_names_step_and_examples(tmp_path: Path) -> No
         train(recipe("optimiser.batch_size=2"), tmp_path / "run", progress=False, splits=broken)
 
 
+def test_scores_that_are_not_finite_are_named(tmp_path: Path) -> None:
+    data = splits()
+    broken = Examples(np.asarray(data.val.inputs) * np.inf, data.val.labels, data.val.ids)
+    given = DataSplits("toy", TREE, data.train, broken, data.test)
+    with pytest.raises(TrainingError, match=r"The scores are not finite after epoch 0. Try a smaller learning"):
+        train(recipe(), tmp_path / "run", progress=False, splits=given)
+
+
 def test_no_room_on_the_disk_is_said_before_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1 << 20))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.errors import ParameterError, argument, closest, no_such
+from hedgerow.errors import ParameterError, argument, check_kinds, closest, no_such
 from hedgerow.learn.data.base import SPLITS, DataSplits, Examples, Split
 from hedgerow.learn.data.features import load_features
 from hedgerow.learn.data.glyphs import load_glyphs
@@ -70,6 +70,7 @@ def load(name: str, **params: Any) -> DataSplits:
             f"The data set {name!r} needs the parameter {missing[0]!r}; in a recipe: "
             f"{argument('set', f'data.{missing[0]}=...', python=f'data.{missing[0]} = ...')}."
         )
+    check_kinds(f"The data set {name!r}", known, params)
     return LOADERS[name](**params)
 
 

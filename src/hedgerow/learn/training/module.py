@@ -144,7 +144,12 @@ class TrainingModule(LightningModule):
         shown = ", ".join(ids[:5]) + (f", ... ({len(ids)} in all)" if len(ids) > 5 else "")
         return (
             f"The loss is not finite at epoch {self.current_epoch}, step {step}. The batch holds the examples "
-            f"{shown}. Try a smaller learning rate "
+            f"{shown}. {self._remedies()}"
+        )
+
+    def _remedies(self) -> str:
+        return (
+            f"Try a smaller learning rate "
             f"({_setting(f'optimiser.lr={self._recipe.optimiser.lr / 10:g}')}), a limit on the gradient "
             f"({_setting('optimiser.clip=1')}), or full precision ({_setting('run.precision=32')}), and look for "
             f"inputs that are not finite. The last good checkpoint is kept: {argument('resume', True)} continues "
@@ -154,8 +159,10 @@ class TrainingModule(LightningModule):
     def validation_step(self, batch: tuple[Tensor, Tensor, Tensor]) -> None:
         """Add a batch to the validation figures."""
         inputs, labels, _ = batch
-        method = self.classifier.method
-        self.summary.update(method.likelihood(self.classifier(inputs).float(), method.scale), labels)
+        method, theta = self.classifier.method, self.classifier(inputs).float()
+        if not theta.isfinite().all():
+            raise TrainingError(f"The scores are not finite after epoch {self.current_epoch}. {self._remedies()}")
+        self.summary.update(method.likelihood(theta, method.scale), labels)
 
     def on_validation_epoch_end(self) -> None:
         """Log the summary figures of the validation data."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _LARGEST_SEED = 2**32 - 1
+_MOST = 2**31 - 1
+_LARGEST = 1e6  # with larger steps or penalties, weights soon exceed what a float can hold
 
 
 @final
@@ -71,10 +73,14 @@ class Optimiser:
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "least_steps", "accumulate"):
-            _require(getattr(self, name) >= 1, f"optimiser.{name}", "1 or more", getattr(self, name))
-        _require(self.lr > 0, "optimiser.lr", "positive", self.lr)
-        for name in ("momentum", "weight_decay", "C", "clip"):
-            _require(getattr(self, name) >= 0, f"optimiser.{name}", "0 or more", getattr(self, name))
+            value = getattr(self, name)
+            _require(1 <= value <= _MOST, f"optimiser.{name}", f"a whole number from 1 to {_MOST}", value)
+        _require(0 < self.lr <= _LARGEST, "optimiser.lr", f"positive, and at most {_LARGEST:g}", self.lr)
+        _require(0 <= self.momentum <= 1, "optimiser.momentum", "from 0 to 1", self.momentum)
+        most = f"from 0 to {_LARGEST:g}"
+        _require(0 <= self.weight_decay <= _LARGEST, "optimiser.weight_decay", most, self.weight_decay)
+        _require(self.C == 0 or self.C >= 1 / _LARGEST, "optimiser.C", f"0, or {1 / _LARGEST:g} or more", self.C)
+        _require(self.clip >= 0, "optimiser.clip", "0 or more", self.clip)
         _one_of("optimiser.schedule", self.schedule, ("cosine", "constant"))
         _one_of("optimiser.kind", self.kind, ("sgd", "adamw", "per-output"))
         own = self.kind == "per-output"

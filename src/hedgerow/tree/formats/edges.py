@@ -130,6 +130,14 @@ def edge_problems(rows: Iterable[tuple[int, Sequence[str]]], origin: Origin) -> 
                 f"Say so: {argument('format', other)}.",
             )
         ]
+    if rows and _is_header([str(cell) for cell in reversed(rows[0][1])]):
+        return [
+            Problem(
+                "columns",
+                f"{origin.at(rows[0][0])} is the header of columns in the other order: {some(rows[0][1])}.",
+                "Each line of an edge list is parent,child: exchange the columns.",
+            )
+        ]
     widths = {len(row) for _, row in rows}
     if len(rows) > 1 and len(widths) == 1 and min(widths) > 2:
         return [_lineages(widths.pop(), origin)]

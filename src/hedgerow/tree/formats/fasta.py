@@ -35,6 +35,8 @@ def read_fasta(path: str | PathLike[str], root: str = "root") -> NodeTable:
     with open_binary(path) as file:
         for line, content in enumerate(file, 1):
             if content.startswith(b">"):
+                if b"\r" in content.rstrip():
+                    raise FileError(f"{origin.at(line)} ends with CR, as in old files. End lines with LF or CRLF.")
                 found = _TAX.search(content)
                 if found is None:
                     without.append(line)

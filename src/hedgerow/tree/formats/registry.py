@@ -131,11 +131,16 @@ def format_of(path: str | PathLike[str], format: str | None = None) -> TreeForma
 
 def writable(path: str | PathLike[str], format: str | None = None) -> TreeFormat:  # noqa: A002
     """Return the format in which a tree is to be written: the given one, or by extension."""
+    formats = ", ".join(known.name for known in FORMATS.values() if known.write is not None)
+    if format is None and not any(extension(path) in known.extensions for known in FORMATS.values()):
+        raise ParameterError(
+            f"The extension of {os.fspath(path)} does not determine the format to write. Choose one of {formats}: "
+            f"{argument('to', 'edges')}."
+        )
     found = format_of(path, format)
     if is_compressed(path):
         raise ParameterError(f"{os.fspath(path)}: trees are not written compressed. Take .gz off the name.")
     if found.write is None:
-        formats = ", ".join(known.name for known in FORMATS.values() if known.write is not None)
         raise ParameterError(
             f"Trees are not written in the format {found.name}, only read. Choose one of {formats}: "
             f"{argument('to', 'edges')}."
