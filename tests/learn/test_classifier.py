@@ -379,6 +379,22 @@ def test_leaves_without_examples_share_a_column_exactly(method: str, monkeypatch
     np.testing.assert_allclose(clf.fit(X, y).predict_likelihood(X), shared, atol=1e-7)
 
 
+@pytest.mark.parametrize("method", ["flat-softmax", "hxe", "softmax-margin", "soft-labels"])
+def test_without_evidence_classes_are_equally_likely(method: str) -> None:
+    tree = hr.Hierarchy.from_json(
+        {"life": {"animal": {"bird": ["robin", "wren"], "fish": {"ray": ["skate"]}}, "plant": ["oak", "fern"]}}
+    )
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    y = np.where(X[:, 0] > 0, "animal", "oak")
+    clf = HedgedClassifier(tree, method=method, C=1e4, epochs=40, random_state=0).fit(X, y)
+    q = dict(zip(tree.names, clf.predict_likelihood([[1.0, 0.0, 0.0]])[0], strict=True))
+    assert q["animal"] > 0.99
+    assert q["robin"] == pytest.approx(q["wren"], abs=1e-12) == pytest.approx(q["skate"], abs=1e-12)
+    shared = Columns.of(clf.method_, tree.indices(y))
+    assert shared is not None
+    assert len(shared.kept) == (3 if len(clf.method_.outputs) == 5 else 5)  # oak, fern, below animal; life, plant
+
+
 def test_a_loss_that_tells_leaves_apart_shares_no_column() -> None:
     bare = hr.Hierarchy.from_edges([("r", "a"), ("r", "b"), ("r", "c"), ("r", "d")])
     label = bare.indices(["a", "b"])

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from hedgerow.learn.momentum import State
     from hedgerow.learn.scaling import Scaling
     from hedgerow.methods import Method
+    from hedgerow.tree import Hierarchy
 
     Work = Callable[[Tensor], list[Tensor]]
     Map = Callable[[Work, Tensor], list[list[Tensor]]]
@@ -137,9 +138,10 @@ def _array(tensor: Tensor) -> Floats:
 
 @dataclass(frozen=True)
 class Columns:
-    """Scores that are learnt once for several outputs: sibling leaves without examples.
+    """Scores that are learnt once for several outputs: those between which no label decides.
 
     They start equal and no label tells them apart, so that their weights stay equal, and one column serves all.
+    Otherwise rounding errors would grow until one of them, by chance, had all the likelihood.
     """
 
     kept: Tensor
@@ -150,26 +152,43 @@ class Columns:
     @staticmethod
     def of(method: Method, label: NDArray[np.int64]) -> Columns | None:
         """Find the columns for these labels; None where nothing can be shared."""
-        hierarchy, outputs = method.hierarchy, method.outputs
-        bare = hierarchy.is_leaf.copy()
-        bare[label] = False
-        key = np.where(bare[outputs], -1 - hierarchy.parent[outputs], outputs)
-        _, kept, place = np.unique(key, return_index=True, return_inverse=True)
-        if len(kept) == len(outputs):
-            return None
-        columns = Columns(torch.from_numpy(kept), torch.from_numpy(place))
-        return columns if columns._hold(method, torch.from_numpy(np.unique(label)[:_TRIED_LABELS])) else None
+        label = np.unique(label)
+        for key in (_undecided(method.hierarchy, label), _siblings_without_examples(method.hierarchy, label)):
+            _, kept, place = np.unique(key[method.outputs], return_index=True, return_inverse=True)
+            columns = Columns(torch.from_numpy(kept), torch.from_numpy(place))
+            if len(kept) < len(place) and columns._hold(method, torch.from_numpy(label[:_TRIED_LABELS])):
+                return columns
+        return None
 
     def _hold(self, method: Method, label: Tensor) -> bool:
         """Ask the loss itself, which may be anybody's, whether it treats these outputs alike."""
         with _seeded(0, torch.device("cpu")):
-            theta = torch.zeros(len(label), method.width, requires_grad=True)
+            theta = torch.randn(len(label), len(self.kept))[:, self.place].requires_grad_()
             (slope,) = torch.autograd.grad(method.loss(theta, label).sum(), theta)
         return torch.allclose(slope, slope[:, self.kept][:, self.place], rtol=1e-4, atol=1e-7)
 
     def to(self, device: torch.device) -> Columns:
         """Return the same on a device."""
         return Columns(self.kept.to(device), self.place.to(device))
+
+
+def _undecided(hierarchy: Hierarchy, label: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a number for each node; equal if no label lies between: below a node, in subtrees without labels."""
+    before = np.append(0, np.cumsum(np.isin(np.arange(len(hierarchy)), label)))
+    inside, below = before[hierarchy.end] - before[:-1], before[hierarchy.end] - before[1:]
+    bare = inside == 0
+    tops = np.flatnonzero(bare & ~bare[hierarchy.parent])
+    anchor = np.arange(len(hierarchy))
+    anchor[bare] = hierarchy.parent[tops[np.searchsorted(tops, np.flatnonzero(bare), side="right") - 1]]
+    # A labelled node is like what lies below it, if all of that is bare.
+    return np.where(bare | (below == 0), -1 - anchor, anchor)
+
+
+def _siblings_without_examples(hierarchy: Hierarchy, label: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a number for each node, equal for sibling leaves without examples."""
+    bare = hierarchy.is_leaf.copy()
+    bare[label] = False
+    return np.where(bare, -1 - hierarchy.parent, np.arange(len(hierarchy)))
 
 
 @dataclass(frozen=True)
