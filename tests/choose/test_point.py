@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import pickle
@@ -226,3 +227,6 @@ def test_what_a_point_says_of_itself() -> None:
     assert "300 examples in 100 clusters" in repr(KINDS["pac, clusters"]())
     assert "2 thresholds" in repr(KINDS["groups"]())
     assert KINDS["root only"]().threshold == math.inf
+    logs = dataclasses.replace(KINDS["correct"](), scale="log")
+    assert "on the scale 'log', 300 examples" in repr(logs)
+    assert "scale" not in repr(KINDS["correct"]())

@@ -238,9 +238,13 @@ class OperatingPoint:
         return self.to_dict()
 
     def __repr__(self) -> str:
-        tau = f"threshold {self.threshold:.6g}" if self.by == "all" else f"{len(self.thresholds)} thresholds"
-        if self.by == "all" and math.isinf(self.threshold) and self.threshold > 0:
+        if self.by != "all":
+            tau = f"{len(self.thresholds)} thresholds"
+        elif self.threshold == math.inf:
             tau = "always the root"
+        else:
+            scale = "" if self.scale == "probability" else f" on the scale {self.scale!r}"
+            tau = f"threshold {self.threshold:.6g}{scale}"
         unit = "" if self.clusters is None else f" in {self.clusters:,} clusters"
         return f"OperatingPoint({self.promise}, {self.guarantee}: {tau}, {self.examples:,} examples{unit})"
 
