@@ -127,22 +127,24 @@ def read_header(path: str | os.PathLike[str], delimiter: str) -> list[str]:
         with open_text(path, newline="") as file:
             first = list(islice(file, 2))
             columns = next(csv.reader(chain(first, file), delimiter=delimiter), [])
-        found = {sign: _width(first, sign) for sign in (delimiter, *_SEPARATORS)}
     except UnicodeDecodeError:
         read_text(path)  # raises an error that says where, and what to do
         raise
     except csv.Error as error:
         raise FileError(f"{shown}: its first line cannot be read as a table: {error}.") from None
-    for sign, called in _SEPARATORS.items():
-        if found[delimiter] < 2 <= found[sign]:
+    for sign, called in _SEPARATORS.items() if _width(first, delimiter) < 2 else ():
+        if _width(first, sign) >= 2:
             value = "tab" if sign == "\t" else sign
             raise FileError(f"{shown} has its columns separated by {called}: say {argument('delimiter', value)}.")
     return columns
 
 
 def _width(lines: list[str], delimiter: str) -> int:
-    """Return how many cells each of some lines has; 0 if they differ."""
-    widths = {len(cells) for cells in csv.reader(lines, delimiter=delimiter) if cells}
+    """Return how many cells each of some lines has; 0 if they differ, or cannot be divided in this way."""
+    try:
+        widths = {len(cells) for cells in csv.reader(lines, delimiter=delimiter) if cells}
+    except csv.Error:
+        return 0
     return widths.pop() if len(widths) == 1 else 0
 
 
