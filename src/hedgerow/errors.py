@@ -10,6 +10,7 @@ import shlex
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import SequenceMatcher, get_close_matches
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -99,9 +100,11 @@ def check_kinds(owner: str, defaults: Mapping[str, Any], given: Mapping[str, Any
         if isinstance(default, bool):
             wanted, good = "true or false", isinstance(value, bool)
         elif isinstance(default, int):
-            wanted, good = "a whole number, 0 or more", type(value) is int and value >= 0
+            whole = isinstance(value, Integral) and not isinstance(value, bool)
+            wanted, good = "a whole number, 0 or more", whole and value >= 0
         else:
-            wanted, good = "a number", not isinstance(default, float) or type(value) in (int, float)
+            number = isinstance(value, Real) and not isinstance(value, bool)
+            wanted, good = "a number", number or not isinstance(default, float)
         if not good:
             raise ParameterError(f"{owner}: {key} must be {wanted}, not {value!r}.")
 

@@ -395,6 +395,30 @@ def test_without_evidence_classes_are_equally_likely(method: str) -> None:
     assert len(shared.kept) == (3 if len(clf.method_.outputs) == 5 else 5)  # oak, fern, below animal; life, plant
 
 
+@pytest.mark.parametrize("method", methods.available())
+@pytest.mark.parametrize("others", [3, 300])
+def test_every_label_is_asked_before_columns_are_shared(method: str, others: int) -> None:
+    names = [f"a{i:03}" for i in range(others)]
+    edges = [("root", "A"), ("root", "B"), ("B", "P"), ("B", "Q"), ("P", "p1"), ("P", "p2")]
+    tree = hr.Hierarchy.from_edges([*edges, *(("A", name) for name in names)])
+    label = tree.indices([*names, "P", "Q"])  # P comes after the others
+    counts = {"counts": np.ones(len(tree))} if "counts" in methods.parameters(method) else {}
+    made = methods.create(method, tree, **counts)
+    shared = Columns.of(made, label)
+    assert shared is not None
+    columns = dict(zip(tree.names[made.outputs].tolist(), shared.place.tolist(), strict=True))
+    assert columns["p1"] == columns["p2"]
+    if "P" in columns:
+        assert (columns["P"] == columns["p1"]) == (method == "softmax-margin")
+
+
+def test_all_labels_at_the_root_are_no_obstacle() -> None:
+    X, _ = sample(60)
+    for method in ("softmax-margin", "flat-softmax"):
+        clf = HedgedClassifier(H, method=method, random_state=0).fit(X, [H.names[0]] * 60)
+        assert clf.predict_likelihood(X)[:, 0] == pytest.approx(1)
+
+
 def test_a_loss_that_tells_leaves_apart_shares_no_column() -> None:
     bare = hr.Hierarchy.from_edges([("r", "a"), ("r", "b"), ("r", "c"), ("r", "d")])
     label = bare.indices(["a", "b"])

@@ -34,6 +34,9 @@ def test_lineages_may_stand_in_one_column() -> None:
     for labels in (paths.str.split("/"), paths.str.split("/").to_numpy(), paths.str.split("/").tolist()):
         assert h.names[nodes_of(h, labels)].tolist() == ["robin", "fish", "wren"]
         assert is_lineages(labels)
+    missing = pd.Series([None, "bird/wren", np.nan]).str.split("/")
+    assert h.names[nodes_of(h, missing)].tolist() == ["animal", "wren", "animal"]
+    assert h.names[nodes_of(h, [("bird", "wren"), "fish"])].tolist() == ["wren", "fish"]
     plain: list[Any] = [paths, paths.astype("category"), paths.to_numpy(), np.arange(3), "robin", None, []]
     assert not any(map(is_lineages, plain))
 

@@ -458,7 +458,8 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         layers = list(zip(self.coefs_, self.intercepts_, strict=True))
         if columns is not None:
             weight, bias = layers[-1]
-            layers[-1] = weight[:, columns.kept], bias[columns.kept]
+            kept = columns.kept.numpy()
+            layers[-1] = weight[:, kept], bias[kept]
         return Network(layers, self._dtype).to(self.device)
 
     def _train(
@@ -605,7 +606,8 @@ def _layers(network: Network, columns: Columns | None) -> list[Layer]:
     layers = network.layers()
     if columns is not None:
         weight, bias = layers[-1]
-        layers[-1] = weight[:, columns.place], bias[columns.place]
+        place = columns.place.numpy()
+        layers[-1] = weight[:, place], bias[place]
     return layers
 
 

@@ -41,11 +41,12 @@ Layer = tuple[Floats, Floats]
 """Weights [inputs, outputs] and biases [outputs]."""
 
 STEPS = 30
-"""The fewest steps in an epoch; small data are gone through several times."""
+"""About the fewest steps in an epoch; small data are gone through several times."""
 PATIENCE = 5
 """Epochs without a better loss on the held-out examples before training stops early."""
 _TWO_PARTS, _FOUR_PARTS = 1 << 25, 1 << 28  # multiplications a step from which its parts are worth a thread each
-_TRIED_LABELS = 64
+_TRIED_LABELS = 256  # at least
+_MOST_TRIED, _ENTRIES = 1 << 26, 1 << 20  # labels times outputs: in all, and at a time
 _BLOCK = 1 << 14  # rows at a time, where a pass needs a temporary copy
 
 
@@ -153,18 +154,28 @@ class Columns:
     def of(method: Method, label: NDArray[np.int64]) -> Columns | None:
         """Find the columns for these labels; None where nothing can be shared."""
         label = np.unique(label)
-        for key in (_undecided(method.hierarchy, label), _siblings_without_examples(method.hierarchy, label)):
+        wide = len(label) * method.width <= _MOST_TRIED  # any label may decide between nodes of different depth
+        keys = [_siblings_without_examples(method.hierarchy, label)]
+        if wide:
+            keys.insert(0, _undecided(method.hierarchy, label))
+        for key in keys:
             _, kept, place = np.unique(key[method.outputs], return_index=True, return_inverse=True)
             columns = Columns(torch.from_numpy(kept), torch.from_numpy(place))
-            if len(kept) < len(place) and columns._hold(method, torch.from_numpy(label[:_TRIED_LABELS])):
+            tried = torch.from_numpy(label if wide else label[:_TRIED_LABELS])
+            if len(kept) < len(place) and columns._hold(method, tried):
                 return columns
         return None
 
     def _hold(self, method: Method, label: Tensor) -> bool:
         """Ask the loss itself, which may be anybody's, whether it treats these outputs alike."""
+        label = label.repeat(-(-_TRIED_LABELS // len(label)))  # some losses are random
         with _seeded(0, torch.device("cpu")):
-            theta = torch.randn(len(label), len(self.kept))[:, self.place].requires_grad_()
-            (slope,) = torch.autograd.grad(method.loss(theta, label).sum(), theta)
+            parts = label.tensor_split(-(-len(label) * method.width // _ENTRIES))
+            return all(self._alike(method, part) for part in parts)
+
+    def _alike(self, method: Method, label: Tensor) -> bool:
+        theta = torch.randn(len(label), len(self.kept))[:, self.place].requires_grad_()
+        (slope,) = torch.autograd.grad(method.loss(theta, label).sum(), theta)
         return torch.allclose(slope, slope[:, self.kept][:, self.place], rtol=1e-4, atol=1e-7)
 
     def to(self, device: torch.device) -> Columns:

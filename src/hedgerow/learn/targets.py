@@ -27,7 +27,9 @@ def is_lineages(y: Any) -> bool:
         return len(y.shape) == 2 and y.shape[1] > 1
     if hasattr(y, "dtype") and y.dtype != object:
         return False
-    return hasattr(y, "__iter__") and isinstance(next(iter(y), None), list | tuple)
+    if not hasattr(y, "__iter__"):
+        return False
+    return isinstance(next((label for label in y if not _is_blank(label)), None), list | tuple)
 
 
 def names_of(y: Any) -> Labels:
@@ -75,14 +77,17 @@ def lineage_rows(y: Any) -> list[Row]:
         listed = y.itertuples(index=False, name=None)
     else:
         listed = y.tolist() if isinstance(y, np.ndarray) else y
-    rows = [tuple(map(_cell, row)) for row in listed]
+    rows = [tuple(map(_cell, row if isinstance(row, list | tuple) else (row,))) for row in listed]
     return list(zip(*zip_longest(*rows, fillvalue=""), strict=True))
 
 
 def _cell(value: Any) -> str:
-    # None, NaN and pandas' NA are blanks; NaN differs from itself and NA refuses to compare.
-    blank = value is None or type(value).__name__ == "NAType" or value != value
-    return "" if blank or not str(value).strip() else str(value)
+    return "" if _is_blank(value) or not str(value).strip() else str(value)
+
+
+def _is_blank(value: Any) -> bool:
+    # NaN differs from itself, and pandas' NA refuses to compare.
+    return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value)
 
 
 def nodes_of(hierarchy: Hierarchy, y: Any) -> Indices:

@@ -134,6 +134,7 @@ class LabelFile:
         """
         used = np.zeros(len(self._ids), dtype=bool)
         unlabelled: list[str] = []
+        disputed: set[str] = set()
         without = labelled = 0
         for block in blocks:
             if block.ids is None:
@@ -149,6 +150,7 @@ class LabelFile:
             if self.nodes is not None and np.count_nonzero(used) < labelled:
                 self._refuse_repeated(block, place, found & again, path)
             unsure = dict.fromkeys(self._disputed(block, place, found, path))
+            disputed |= unsure.keys()
             without += int((~found).sum())
             unlabelled += block.ids[~found][: _SHOWN - len(unlabelled)].tolist()
             if self.nodes is None:
@@ -165,6 +167,10 @@ class LabelFile:
                 f"No id of {path} is in {self.path}. The former has {_some(unlabelled, without, 2)}, the latter "
                 f"{_some(self._ids[:2].to_pylist(), len(self), 2)}. Write them alike."
             )
+        remarks += [
+            f"{path} and {self.path} disagree about the {key}, which are therefore not known."
+            for key in sorted(disputed)
+        ]
         if without and self.nodes is None:
             remarks.append(
                 f"{counted(without, 'example is', 'examples are')} not in {self.path}, and so "

@@ -151,7 +151,7 @@ def test_the_linear_recipe_untouched_is_as_good_as_the_classifier_untouched() ->
 
 def test_small_data_are_passed_over_several_times_in_an_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     data = splits()
-    seen = seen_batches(monkeypatch, recipe("optimiser.batch_size=150", "optimiser.least_steps=5"), data)
+    seen = seen_batches(monkeypatch, recipe("optimiser.batch_size=150", "optimiser.least_steps=6"), data)
     for epoch in range(3):
         numbers = torch.cat([numbers for *_, numbers in seen[epoch]])
         assert len(seen[epoch]) == 6

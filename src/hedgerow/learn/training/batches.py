@@ -148,7 +148,8 @@ class SplitBatches(LightningDataModule):
         """Return shuffled batches."""
         world, count = self._trainer.world_size, len(self._splits.train)
         size = max(1, self._optimiser.batch_size // world)
-        passes = -(-self._optimiser.least_steps // len(Order(count, size, self._seed, self._rank, world)))
+        once = len(Order(count, size, self._seed, self._rank, world))
+        passes = max(1, round(self._optimiser.least_steps / once))  # as HedgedClassifier does
         order = Order(count, size, self._seed, self._rank, world, passes)
         return batches(
             self._splits.train, order, self._device, augment=True, seed=self._seed, workers=self._workers

@@ -52,7 +52,7 @@ class Optimiser:
     batch_size: int = 64
     """Examples per step, over all devices."""
     least_steps: int = 1
-    """Fewest steps in an epoch: small data are passed over several times."""
+    """An epoch passes over small data several times, to have about so many batches or more."""
     lr: float = 0.01
     """Learning rate at the start."""
     schedule: str = "cosine"

@@ -151,14 +151,17 @@ def with_penalty(recipe: Recipe, splits: DataSplits, classifier: Classifier, pro
     """Choose optimiser.C if it is left open: with held-out training examples, if HedgedClassifier can do it."""
     if recipe.optimiser.kind != "per-output" or recipe.optimiser.C > 0:
         return recipe
-    labels = splits.train.labels
-    if isinstance(classifier.model, models.Linear) and isinstance(classifier.model.scaling, models.Scaled):
+    labels, processes = splits.train.labels, recipe.run.devices * recipe.run.nodes
+    scaled = isinstance(classifier.model, models.Linear) and isinstance(classifier.model.scaling, models.Scaled)
+    # Examples that are not finite are named in training.
+    if scaled and np.isfinite(np.asarray(splits.train.inputs)).all():
         like = HedgedClassifier(
             splits.hierarchy,
             method=recipe.method.name,
             method_params=recipe.method.params,
             epochs=1,  # only its choice is wanted
-            device="cuda" if accelerator(recipe.run) == "gpu" else "cpu",
+            # Sums on a GPU have no fixed order, and every process must choose the same.
+            device="cuda" if accelerator(recipe.run) == "gpu" and processes == 1 else "cpu",
             random_state=recipe.run.seed,
         )
         with choosing_penalty(progress) as chosen:
