@@ -283,6 +283,7 @@ def test_lineages_are_written_by_level(tmp_path_factory: pytest.TempPathFactory,
 
 
 @example(h=Hierarchy.from_parents(["\ufeff", "a"], [-1, 0]))
+@example(h=Hierarchy.from_parents(["b", "a\rc"], [-1, 0]))
 @given(h=trees(odd=True))
 def test_paths_are_written_if_they_can_be_read(tmp_path_factory: pytest.TempPathFactory, h: Hierarchy) -> None:
     path = tmp_path_factory.mktemp("paths") / "tree.txt"

@@ -93,7 +93,7 @@ def _found_separator(lines: list[tuple[int, str]], origin: Origin) -> str:
 def write_paths(path: str | PathLike[str], table: NodeTable) -> None:
     """Write the path of every leaf, with names separated by "/"; a root that a reader would add is left out."""
     for name in table.names:
-        if name != name.strip() or any(sign in name for sign in (*_SEPARATORS, "\n", "\r\n", _BYTE_ORDER_MARK)):
+        if name != name.strip() or any(sign in name for sign in (*_SEPARATORS, "\n", "\r", _BYTE_ORDER_MARK)):
             raise FileError(
                 f"The name {name!r} cannot be part of a path: it contains '/', ';', a line end or a byte-order "
                 f"mark, or has spaces around it. Write another format, such as {argument('to', 'edges')}."
