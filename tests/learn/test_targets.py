@@ -36,6 +36,8 @@ def test_lineages_may_stand_in_one_column() -> None:
         assert is_lineages(labels)
     missing = pd.Series([None, "bird/wren", np.nan]).str.split("/")
     assert h.names[nodes_of(h, missing)].tolist() == ["animal", "wren", "animal"]
+    for blank in (np.float32("nan"), pd.NaT, pd.NA, None):
+        assert h.names[nodes_of(h, [("bird", blank), blank])].tolist() == ["bird", "animal"]
     assert h.names[nodes_of(h, [("bird", "wren"), "fish"])].tolist() == ["wren", "fish"]
     plain: list[Any] = [paths, paths.astype("category"), paths.to_numpy(), np.arange(3), "robin", None, []]
     assert not any(map(is_lineages, plain))

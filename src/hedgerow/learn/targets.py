@@ -86,8 +86,10 @@ def _cell(value: Any) -> str:
 
 
 def _is_blank(value: Any) -> bool:
-    # NaN differs from itself, and pandas' NA refuses to compare.
-    return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value)
+    # NaN of any kind differs from itself; pandas' NA and arrays refuse to say so.
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    return not hasattr(value, "__len__") and bool(value != value)
 
 
 def nodes_of(hierarchy: Hierarchy, y: Any) -> Indices:

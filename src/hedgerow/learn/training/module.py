@@ -79,7 +79,7 @@ class TrainingModule(LightningModule):
     classifier
         What to train.
     recipe
-        How to train it; a penalty C is chosen.
+        How to train it; its penalty C has been chosen.
     examples
         The training data: its ids name what is in a batch that goes wrong.
     compiled
