@@ -26,7 +26,8 @@ from hedgerow import methods, metrics
 from hedgerow.errors import HedgerowError, ParameterError, TreeError, UnknownNameError
 from hedgerow.learn import solver
 from hedgerow.learn.classifier import HedgedClassifier
-from hedgerow.learn.solver import Columns, Network
+from hedgerow.learn.columns import Columns
+from hedgerow.learn.solver import Network
 
 if TYPE_CHECKING:
     from pathlib import Path

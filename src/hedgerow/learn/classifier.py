@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy import special
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -22,11 +21,13 @@ from sklearn.utils.validation import (
 from hedgerow import infer, methods
 from hedgerow.choose import OperatingPoint, Order, select
 from hedgerow.errors import ParameterError
-from hedgerow.learn import penalty, targets
+from hedgerow.learn import held_out, penalty, targets
+from hedgerow.learn.columns import Columns
+from hedgerow.learn.fitting import Fitting, likelihood
 from hedgerow.learn.scaling import Scaling
-from hedgerow.learn.solver import Columns, Network, Schedule, Solver, TrainingSet
+from hedgerow.learn.solver import Network, Schedule
 from hedgerow.likelihood import Likelihoods, check_scale
-from hedgerow.measure import CurveBuilder, metrics
+from hedgerow.measure import metrics
 from hedgerow.methods import Method
 from hedgerow.tree import Hierarchy
 
@@ -35,15 +36,13 @@ if TYPE_CHECKING:
 
     from hedgerow.choose import Guarantee
     from hedgerow.learn.momentum import State
-    from hedgerow.learn.solver import Layer
+    from hedgerow.learn.solver import Layer, TrainingSet
     from hedgerow.likelihood import Scale
     from hedgerow.tree import Indices
 
 Floats = NDArray[np.float64]
 
 _LINEAR_RATE, _HIDDEN_RATE = 0.3, 0.03
-_PATH_EPOCHS = 3  # for each value of C; each goes on from the one before
-_NEXT_RATE = 0.7  # of the learning rate, after the first: full steps would shake what was learnt
 _STREAM_BATCH = 64  # what arrives in pieces is learnt in smaller steps, since each piece is seen once
 _BLOCK_ENTRIES = 1 << 22  # likelihoods held at a time where only answers are wanted
 
@@ -67,9 +66,9 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Widths of hidden layers; none is a linear model.
     C
         Inverse strength of the L2 penalty, as in scikit-learn's LogisticRegression on features whose mean squared
-        norm is 1. "auto" chooses the smallest whose AP on held-out examples is within a standard error of the
-        best, then fits all of them. Where too little can be held out (20 examples), and in `partial_fit`, it is
-        20, or 300 / examples a label if that is more.
+        norm is 1. "auto" chooses the smallest, 5 or more, whose AP on held-out examples is within a standard error
+        of the best (below 5 only if no other is), then fits all of them. Where too little can be held out (20
+        examples), and in `partial_fit`, it is 20, or 300 / examples a label if that is more.
     class_weight
         "balanced", or a weight for each label as it stands in `y` (1 for those not named).
     operating_point
@@ -138,6 +137,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     _momentum: list[State] | None
+    _seen: Floats
     C_: float
     operating_point_: OperatingPoint | None
 
@@ -210,20 +210,26 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = self._features(X, y, reset=True)
         self._take_tree(y)
         node = self._nodes(y)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         random = check_random_state(self.random_state)
-        learnt, calibration = self._held_out(X, node, sample_weight, clusters, random)
-        weight = self._weights(X, y, node, sample_weight, learnt)
-        rows, held_out = self._split(np.flatnonzero(weight), random)
+        learnt, calibration = self._held_out(node, weight, clusters, random)
+        weight = self._weights(y, node, weight * learnt)
+        rows, stopping = np.flatnonzero(weight), np.zeros(0, dtype=np.int64)
+        if self.early_stopping:
+            rows, stopping = held_out.for_stopping(rows, self.validation_fraction, random)
+        examples = _some(X, rows), node[rows], weight[rows]
+        self._start(*examples, random)
+        self._seen = self._seen + np.bincount(node[rows], weight[rows], minlength=len(self._seen))
         # What fits in one batch is cheap, and then worth double precision: weights act exactly like repetitions.
-        self._dtype = np.float64 if len(rows) <= self.batch_size else np.float32
-        self._start(X[rows], node[rows], weight[rows], random)
-        self._count(node[rows], weight[rows])
-        self._choose_penalty(X[rows], node[rows], weight[rows], random)
-        self._finish(
-            self._schedule(self.C_, self._seen.sum()),
-            self._examples(X, node, weight, rows),
+        fitting = self._fitting(np.float64 if len(rows) <= self.batch_size else np.float32)
+        self.C_, self.path_ = self._usual_penalty(), penalty.no_path()
+        if self.C == "auto":
+            self.C_, self.path_ = penalty.choose(fitting, self._layers(), *examples, random)
+        self._train(
+            fitting,
+            fitting.examples(*examples),
             Columns.of(self.method_, node[rows]),
-            self._examples(X, node, weight, held_out) if len(held_out) else None,
+            fitting.examples(X[stopping], node[stopping], weight[stopping]) if len(stopping) else None,
         )
         self._momentum = None  # what `fit` leaves behind is the end of its schedule
         self.operating_point_ = self._chosen_point(X, node, calibration, clusters)
@@ -254,17 +260,17 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise ParameterError("classes must be passed on the first call to partial_fit, or a hierarchy.")
             self._take_tree(classes)
         node = self._nodes(y)
-        weight = self._weights(X, y, node, sample_weight)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weight = self._weights(y, node, weight)
         rows = np.flatnonzero(weight)
+        examples = _some(X, rows), node[rows], weight[rows]
         if first:
-            self._start(X[rows], node[rows], weight[rows], check_random_state(self.random_state))
-        self._dtype = np.float32
-        self._count(node, weight)
+            self._start(*examples, check_random_state(self.random_state))
+        self._seen = self._seen + np.bincount(node, weight, minlength=len(self._seen))
         self.C_, self.path_ = self._usual_penalty(), penalty.no_path()
         size = min(self.batch_size, _STREAM_BATCH)
-        total = self._seen.sum()
-        schedule = self._schedule(self.C_, total, epochs=1, batch_size=size, anneal=False, least_steps=1)
-        self._finish(schedule, self._examples(X, node, weight, rows))
+        fitting = self._fitting(np.float32, epochs=1, batch_size=size, anneal=False, least_steps=1)
+        self._train(fitting, fitting.examples(*examples))
         return self
 
     def _check_parameters(self) -> None:
@@ -289,7 +295,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         numbers = [np.float64, np.float32]
         if reset and y is None:
             raise ParameterError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        X = validate_data(self, X, accept_sparse="csr", dtype=numbers, reset=reset)
+        X = validate_data(self, X, accept_sparse="csr", dtype=numbers, order="C", reset=reset)
         if y is not None:
             check_consistent_length(X, y)
         return X
@@ -310,38 +316,24 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return targets.nodes_of(self.hierarchy_, y)
 
     def _held_out(
-        self, X: Any, node: Indices, sample_weight: Any, clusters: Any, random: np.random.RandomState
-    ) -> tuple[NDArray[np.bool_] | None, Indices]:
+        self, node: Indices, weight: Floats, clusters: Any, random: np.random.RandomState
+    ) -> tuple[NDArray[np.bool_], Indices]:
         """Return a mask of the examples to learn from, and those held out to choose the operating point with."""
-        if self.target is None:
-            if clusters is not None:
-                raise ParameterError("clusters say what to hold out together for target; give a target, too.")
-            return None, np.zeros(0, dtype=np.int64)
-        # Refuses a bad target before a long training.
-        Order.of(self.hierarchy_, target=self.target, guarantee=self.guarantee)
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        usable = (weight > 0) & (node > 0)  # a label at the root says nothing
-        names = np.arange(len(node)) if clusters is None else np.asarray(clusters)
-        check_consistent_length(X, names)
-        distinct, member = np.unique(names.astype(str), return_inverse=True)
-        count = min(max(round(len(distinct) * self.calibration_fraction), 1), len(distinct) - 1)
-        if count < 1:
-            raise ParameterError(
-                "target needs at least two examples, or clusters: some to learn from, some held out."
-            )
-        chosen = np.isin(member, random.choice(len(distinct), count, replace=False))
-        return ~chosen, np.flatnonzero(chosen & usable)
+        if self.target is not None:
+            # Refuses a bad target before a long training.
+            Order.of(self.hierarchy_, target=self.target, guarantee=self.guarantee)
+            return held_out.for_point(node, weight, clusters, self.calibration_fraction, random)
+        if clusters is not None:
+            raise ParameterError("clusters say what to hold out together for target; give a target, too.")
+        return np.ones(len(node), dtype=bool), np.zeros(0, dtype=np.int64)
 
     def _chosen_point(self, X: Any, node: Indices, rows: Indices, clusters: Any) -> OperatingPoint | None:
         if self.target is None:
             return None
-        if not len(rows):
-            raise ParameterError("No example with a label below the root was held out: target cannot be met.")
         scale = self.method_.scale
-        q = self._each_block(X[rows], scale, lambda block: block)
         return select(
             self.hierarchy_,
-            q,
+            self._each_block(X[rows], scale, lambda block: block),
             node[rows],
             target=self.target,
             guarantee=self.guarantee,
@@ -350,13 +342,8 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             scale=scale,
         )
 
-    def _weights(
-        self, X: Any, y: Any, node: Indices, sample_weight: Any, learnt: NDArray[np.bool_] | None = None
-    ) -> Floats:
-        """Return the weights of the examples; 0 for those that are not learnt from."""
-        weight: Floats = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if learnt is not None:
-            weight = weight * learnt
+    def _weights(self, y: Any, node: Indices, weight: Floats) -> Floats:
+        """Return weights of examples times those of their classes; 0 for what is not learnt from."""
         if not weight.any():
             raise ParameterError("sample_weight is 0 for every example; some must count.")
         if self.class_weight is None:
@@ -371,14 +358,6 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         total = np.bincount(node, weight)
         balanced = weight.sum() / np.count_nonzero(total) / np.where(total > 0, total, 1)
         return np.asarray(weight * balanced[node])
-
-    def _split(self, rows: Indices, random: np.random.RandomState) -> tuple[Indices, Indices]:
-        """Return the examples to learn from and those held out for early stopping, if any."""
-        if not self.early_stopping or len(rows) < 2:
-            return rows, rows[:0]
-        count = min(max(round(len(rows) * self.validation_fraction), 1), len(rows) - 1)
-        held_out = np.sort(random.choice(rows, count, replace=False))
-        return np.setdiff1d(rows, held_out), held_out
 
     def _start(self, X: Any, node: Indices, weight: Floats, random: np.random.RandomState) -> None:
         """Measure the features, make the method and draw first weights."""
@@ -404,96 +383,38 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             params.setdefault("counts", np.bincount(node, weight, minlength=len(self.hierarchy_)))
         return methods.create(self.method, self.hierarchy_, **params)
 
-    def _count(self, node: Indices, weight: Floats) -> None:
-        self._seen = self._seen + np.bincount(node, weight, minlength=len(self._seen))
-
     def _usual_penalty(self) -> float:
-        return penalty.usual(self._examples_a_label()) if isinstance(self.C, str) else float(self.C)
+        if not isinstance(self.C, str):
+            return float(self.C)
+        return penalty.usual(float(self._seen.sum() / np.count_nonzero(self._seen)))
 
-    def _examples_a_label(self) -> float:
-        return float(self._seen.sum() / np.count_nonzero(self._seen))
-
-    def _choose_penalty(self, X: Any, node: Indices, weight: Floats, random: np.random.RandomState) -> None:
-        self.C_, self.path_ = self._usual_penalty(), penalty.no_path()
-        splits = penalty.folds(X, node, random) if self.C == "auto" else []
-        if not splits:
-            return
-        columns = Columns.of(self.method_, node)
-        networks = [self._network(columns) for _ in splits]
-        learnt = [self._examples(X, node, weight, rows) for rows, _ in splits]
-
-        first = penalty.FIRST / self._examples_a_label()
-
-        scale = self.method_.scale
-
-        def score(C: float) -> float:
-            curve = CurveBuilder(self.hierarchy_, scale=scale)
-            rate = self._rate() if first == C else _NEXT_RATE * self._rate()
-            pace = {"epochs": _PATH_EPOCHS, "learning_rate": rate}
-            for network, examples, (rows, held_out) in zip(networks, learnt, splits, strict=True):
-                self._train(network, self._schedule(C, weight[rows].sum(), **pace), examples, columns)
-                q = self._likelihood(X[held_out], scale, _layers(network, columns))
-                curve.update(q, node[held_out], classes=self.hierarchy_.names)
-            return curve.compute().summary()["AP"]
-
-        self.C_, self.path_ = penalty.relax(score, first, sum(len(held_out) for _, held_out in splits))
-
-    def _rate(self) -> float:
-        return self.learning_rate or (_HIDDEN_RATE if len(self.hidden) else _LINEAR_RATE)
-
-    def _schedule(self, C: float, total: float, **changed: Any) -> Schedule:
-        """Say how to go through examples whose weights add up to a total."""
-        usual = {"epochs": self.epochs, "batch_size": self.batch_size, "learning_rate": self._rate()}
+    def _fitting(self, dtype: Any, **changed: Any) -> Fitting:
+        rate = self.learning_rate or (_HIDDEN_RATE if len(self.hidden) else _LINEAR_RATE)
+        usual = {"epochs": self.epochs, "batch_size": self.batch_size, "learning_rate": rate}
         # Every piece of a stream is shuffled differently.
-        seed = self._seed + len(self.loss_curve_)
-        return Schedule(**usual | changed, penalty=1 / (C * total), seed=seed)
-
-    def _examples(self, X: Any, node: Indices, weight: Floats, rows: Indices) -> TrainingSet:
-        part = X if len(rows) == X.shape[0] else X[rows]
-        device = torch.device(self.device)
-        return TrainingSet.of(part, self._scaling, node[rows], weight[rows], device, self._dtype)
-
-    def _network(self, columns: Columns | None) -> Network:
-        """Return a network with the weights as they are, less those that several outputs share."""
-        layers = list(zip(self.coefs_, self.intercepts_, strict=True))
-        if columns is not None:
-            weight, bias = layers[-1]
-            kept = columns.kept.numpy()
-            layers[-1] = weight[:, kept], bias[kept]
-        return Network(layers, self._dtype).to(self.device)
+        schedule = Schedule(**usual | changed, seed=self._seed + len(self.loss_curve_))
+        return Fitting(self.method_, self._scaling, schedule, self.device, dtype)
 
     def _train(
         self,
-        network: Network,
-        schedule: Schedule,
+        fitting: Fitting,
         examples: TrainingSet,
         columns: Columns | None = None,
-        held_out: TrainingSet | None = None,
-        done: Callable[[float], None] = lambda _: None,
-    ) -> Solver:
-        solver = Solver(network, self.method_.to(self.device), schedule, columns, self._momentum)
-        try:
-            solver.run(examples, held_out, done)
-        finally:
-            self.method_.to("cpu")
-        return solver
-
-    def _finish(
-        self,
-        schedule: Schedule,
-        examples: TrainingSet,
-        columns: Columns | None = None,
-        held_out: TrainingSet | None = None,
+        stopping: TrainingSet | None = None,
     ) -> None:
         """Train the weights that are to stay."""
-        network = self._network(columns)
-        with _progress(schedule.epochs, self.verbose) as done:
-            solver = self._train(network, schedule, examples, columns, held_out, done)
-        self._keep(_layers(network, columns))
+        network = fitting.network(self._layers(), columns)
+        strength = 1 / (self.C_ * self._seen.sum())
+        with _progress(fitting.schedule.epochs, self.verbose) as done:
+            solver = fitting.train(network, examples, strength, held_out=stopping, state=self._momentum, done=done)
+        self._keep(network.layers())
         self.loss_curve_ = [*self.loss_curve_, *solver.losses]
-        if held_out is not None:
+        if stopping is not None:
             self.validation_loss_curve_ = solver.held_out_losses
         self._momentum = solver.state()
+
+    def _layers(self) -> list[Layer]:
+        return list(zip(self.coefs_, self.intercepts_, strict=True))
 
     def _keep(self, layers: Sequence[Layer]) -> None:
         self.coefs_, self.intercepts_ = map(list, zip(*layers, strict=True))
@@ -581,16 +502,8 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = self._features(X, reset=False)
         size = max(1, _BLOCK_ENTRIES // len(self.hierarchy_))
         blocks = [X[start : start + size] for start in range(0, X.shape[0], size)]
-        layers = list(zip(self.coefs_, self.intercepts_, strict=True))
-        return np.concatenate([function(self._likelihood(block, scale, layers)) for block in blocks])
-
-    def _likelihood(self, X: Any, scale: Scale, layers: Sequence[Layer]) -> Floats:
-        # In double precision, so that an answer does not depend on the other rows of its block.
-        theta = self._scaling.apply(X)
-        for i, (weight, bias) in enumerate(layers):
-            theta = (np.maximum(theta, 0) if i else theta) @ weight + bias
-        q: Floats = self.method_.link(self.hierarchy_, theta, scale=scale)
-        return q
+        model = self.method_, self._scaling, self._layers()
+        return np.concatenate([function(likelihood(*model, block, scale)) for block in blocks])
 
     def _named(self, node: Indices) -> NDArray[Any]:
         if not self._flat:
@@ -601,14 +514,9 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return labels[node]
 
 
-def _layers(network: Network, columns: Columns | None) -> list[Layer]:
-    """Return the weights of a network with a column for each output."""
-    layers = network.layers()
-    if columns is not None:
-        weight, bias = layers[-1]
-        place = columns.place.numpy()
-        layers[-1] = weight[:, place], bias[place]
-    return layers
+def _some(X: Any, rows: Indices) -> Any:
+    """Return some rows, in order; no copy if they are all."""
+    return X if len(rows) == X.shape[0] else X[rows]
 
 
 def _is_positive(value: Any) -> bool:

@@ -2,24 +2,29 @@
 
 The score is AP, which asks both for right answers and for specific ones. Of values that score alike, up to one
 standard error, the strongest penalty is chosen: it hedges more, also on classes that nobody has seen, and later
-values of a path have an advantage, since each goes on from what the one before learnt.
+values of a path have an advantage, since each goes on from what the one before learnt. But the standard error of
+few examples is large, and C below `LEAST` is seldom best: it is chosen only if it is better by more than that.
 """
 
 from __future__ import annotations
 
 import math
-import zlib
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
+
+from hedgerow.learn import held_out
+from hedgerow.learn.columns import Columns
+from hedgerow.learn.fitting import likelihood
+from hedgerow.measure import CurveBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from hedgerow.learn.fitting import Fitting
+    from hedgerow.learn.solver import Layer
     from hedgerow.tree import Indices
 
 Path = dict[str, list[float]]
@@ -29,16 +34,13 @@ FIRST = 60.0
 """C times the examples a label, where the path begins; the best value is seldom below it."""
 FACTOR = 4.0
 """From one value of C to the next."""
+LEAST = 5.0
+"""A smaller C is chosen only if all larger ones score worse, by more than a standard error."""
 _PATIENCE = 2  # values in a row that are no better than the best before them
 _LONGEST = 10  # values in all
 _ROUNDING = 1e-9
-_SHARE, _FOLDS = 0.2, 5  # held out at a time, and how often at most
-_FEWEST, _ENOUGH, _MOST = (
-    20,
-    1_000,
-    3_000,
-)  # held out in all folds: fewer say nothing, more than enough in one fold
-
+_EPOCHS = 3  # for each value; each goes on from the one before
+_NEXT_RATE = 0.7  # of the learning rate, after the first: full steps would shake what was learnt
 _USUAL, _FEW_SHOT = 20.0, 300.0
 
 
@@ -51,31 +53,42 @@ def usual(examples_a_label: float) -> float:
     return max(_USUAL, _FEW_SHOT / examples_a_label)
 
 
-def folds(features: Any, label: Indices, random: np.random.RandomState) -> list[tuple[Indices, Indices]]:
-    """Split examples into those to learn from and those held out, several times if there are few.
+def choose(
+    fitting: Fitting,
+    layers: Sequence[Layer],
+    X: Any,
+    label: Indices,
+    weight: NDArray[np.float64],
+    random: np.random.RandomState,
+) -> tuple[float, Path]:
+    """Choose C for a model that starts with these weights; the usual one if too little can be held out.
 
-    One example of each label is always learnt from. Equal examples stay together, and one of them is held out for
-    all: a copy among those learnt from would make it easy, and a weight then means the same as repetition. Labels
-    at the root are never held out. Too little to hold out is no folds.
+    Returns
+    -------
+    C, path
+        The choice, and what was tried.
     """
-    distinct, member = np.unique(_digests(features, label), return_inverse=True)
-    first = np.full(len(distinct), len(label))
-    np.minimum.at(first, member, np.arange(len(label)))
-    order = random.permutation(len(distinct))
-    _, kept = np.unique(label[first[order]], return_index=True)
-    spare = np.delete(order, kept)
-    spare = spare[label[first[spare]] > 0]
-    # Rare labels have fewer to spare; these are drawn sooner, so that each label gets its share of the whole.
-    size = np.bincount(label[first])[label[first[spare]]]
-    spare = spare[np.argsort(random.exponential(size=len(spare)) * (size - 1) / size)]
-    count = min(round(_SHARE * len(distinct)), _MOST, len(spare))
-    if count == 0:
-        return []
-    wanted = min(-(-_ENOUGH // count), _FOLDS, len(spare) // count)
-    if wanted * count < _FEWEST:
-        return []
-    groups = [spare[i * count : (i + 1) * count] for i in range(wanted)]
-    return [(np.flatnonzero(~np.isin(member, group)), first[group]) for group in groups]
+    examples_a_label = float(weight.sum() / len(np.unique(label)))
+    splits = held_out.folds(X, label, random)
+    if not splits:
+        return usual(examples_a_label), no_path()
+    method, columns = fitting.method, Columns.of(fitting.method, label)
+    networks = [fitting.network(layers, columns) for _ in splits]
+    learnt = [fitting.examples(X[rows], label[rows], weight[rows]) for rows, _ in splits]
+    first = FIRST / examples_a_label
+    full_rate = fitting.schedule.learning_rate
+
+    def score(C: float) -> float:
+        curve = CurveBuilder(method.hierarchy, scale=method.scale)
+        rate = full_rate if first == C else _NEXT_RATE * full_rate
+        for network, examples, (rows, others) in zip(networks, learnt, splits, strict=True):
+            strength = 1 / (C * weight[rows].sum())
+            fitting.train(network, examples, strength, epochs=_EPOCHS, learning_rate=rate)
+            q = likelihood(method, fitting.scaling, network.layers(), X[others], method.scale)
+            curve.update(q, label[others], classes=method.hierarchy.names)
+        return curve.compute().summary()["AP"]
+
+    return relax(score, first, sum(len(others) for _, others in splits))
 
 
 def no_path() -> Path:
@@ -98,31 +111,21 @@ def relax(score: Callable[[float], float], first: float, examples: int) -> tuple
     Returns
     -------
     C, path
-        The smallest value whose AP is within a standard error of the best, and what was tried.
+        The smallest value, `LEAST` or more, whose AP is within a standard error of the best, or else the largest
+        such value; and what was tried.
     """
     path = no_path()
     for i in range(_LONGEST):
         path["C"].append(first * FACTOR**i)
         path["AP"].append(score(path["C"][-1]))
-        if i - _first_within(_ROUNDING, path["AP"]) >= _PATIENCE:
+        if i - _within(_ROUNDING, path["AP"])[0] >= _PATIENCE:
             break
     best = max(path["AP"])
-    return path["C"][_first_within(math.sqrt(max(best * (1 - best), 0) / examples), path["AP"])], path
+    error = math.sqrt(max(best * (1 - best), 0) / examples)
+    close = [path["C"][i] for i in _within(error, path["AP"])]
+    return next((C for C in close if C >= LEAST), close[-1]), path
 
 
-def _first_within(margin: float, values: list[float]) -> int:
-    """Return the place of the first value that is at most so far below the greatest."""
-    return int(np.argmax(np.array(values) >= max(values) - margin))
-
-
-def _digests(features: Any, label: Indices) -> NDArray[np.int64]:
-    """Return a number for each example that depends on its features and label alone."""
-    if sparse.issparse(features):
-        data, indices = features.data, features.indices  # type: ignore[attr-defined]
-        rows = [
-            zlib.crc32(data[a:b].tobytes(), zlib.crc32(indices[a:b].tobytes()))
-            for a, b in pairwise(features.indptr)  # type: ignore[attr-defined]
-        ]
-    else:
-        rows = [zlib.crc32(row) for row in np.ascontiguousarray(features)]
-    return np.array(rows, dtype=np.int64) * (int(label.max(initial=0)) + 1) + label
+def _within(margin: float, values: list[float]) -> list[int]:
+    """Return the places of the values that are at most so far below the greatest."""
+    return [i for i, value in enumerate(values) if value >= max(values) - margin]

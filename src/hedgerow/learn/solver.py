@@ -28,10 +28,10 @@ from hedgerow.learn.momentum import move
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from hedgerow.learn.columns import Columns
     from hedgerow.learn.momentum import State
     from hedgerow.learn.scaling import Scaling
     from hedgerow.methods import Method
-    from hedgerow.tree import Hierarchy
 
     Work = Callable[[Tensor], list[Tensor]]
     Map = Callable[[Work, Tensor], list[list[Tensor]]]
@@ -45,8 +45,6 @@ STEPS = 30
 PATIENCE = 5
 """Epochs without a better loss on the held-out examples before training stops early."""
 _TWO_PARTS, _FOUR_PARTS = 1 << 25, 1 << 28  # multiplications a step from which its parts are worth a thread each
-_TRIED_LABELS = 256  # at least
-_MOST_TRIED, _ENTRIES = 1 << 26, 1 << 20  # labels times outputs: in all, and at a time
 _BLOCK = 1 << 14  # rows at a time, where a pass needs a temporary copy
 
 
@@ -91,10 +89,23 @@ class TrainingSet:
 
 
 class Network(nn.Module):
-    """Linear layers with ReLU between them; takes sparse features as well."""
+    """Linear layers with ReLU between them; takes sparse features as well.
 
-    def __init__(self, layers: Sequence[Layer], dtype: Any) -> None:
+    Its scores are those of `columns`, if some outputs share one; otherwise one for each output.
+    """
+
+    kept: Tensor
+    place: Tensor
+
+    def __init__(self, layers: Sequence[Layer], dtype: Any, columns: Columns | None = None) -> None:
         super().__init__()
+        *layers, (weight, bias) = layers
+        self.shared = columns is not None
+        if columns is not None:
+            weight, bias = weight[:, columns.kept], bias[columns.kept]
+            self.register_buffer("kept", torch.from_numpy(columns.kept))
+            self.register_buffer("place", torch.from_numpy(columns.place))
+        layers.append((weight, bias))
         # Chosen columns of an array lie column by column in memory, which makes every step several times slower.
         self.weights = nn.ParameterList(torch.from_numpy(w.astype(dtype, order="C")) for w, _ in layers)
         self.biases = nn.ParameterList(torch.from_numpy(b.astype(dtype)) for _, b in layers)
@@ -115,9 +126,21 @@ class Network(nn.Module):
             scores = functional.relu(scores) @ weight + bias
         return scores
 
+    def outputs(self, scores: Tensor) -> Tensor:
+        """Return θ: the score of each output."""
+        return scores[:, self.place] if self.shared else scores
+
+    def scores(self, theta: Tensor) -> Tensor:
+        """Return the columns of θ, or of its gradient, that stand for the scores."""
+        return theta[:, self.kept] if self.shared else theta
+
     def layers(self) -> list[Layer]:
-        """Return the weights as arrays."""
-        return [(_array(w), _array(b)) for w, b in zip(self.weights, self.biases, strict=True)]
+        """Return the weights as arrays, with a column for each output."""
+        *layers, (weight, bias) = [(_array(w), _array(b)) for w, b in zip(self.weights, self.biases, strict=True)]
+        if self.shared:
+            place = self.place.cpu().numpy()
+            weight, bias = weight[:, place], bias[place]
+        return [*layers, (weight, bias)]
 
 
 class _SparseProduct(torch.autograd.Function):
@@ -138,71 +161,6 @@ def _array(tensor: Tensor) -> Floats:
 
 
 @dataclass(frozen=True)
-class Columns:
-    """Scores that are learnt once for several outputs: those between which no label decides.
-
-    They start equal and no label tells them apart, so that their weights stay equal, and one column serves all.
-    Otherwise rounding errors would grow until one of them, by chance, had all the likelihood.
-    """
-
-    kept: Tensor
-    """The output that stands for each column."""
-    place: Tensor
-    """The column of each output."""
-
-    @staticmethod
-    def of(method: Method, label: NDArray[np.int64]) -> Columns | None:
-        """Find the columns for these labels; None where nothing can be shared."""
-        label = np.unique(label)
-        wide = len(label) * method.width <= _MOST_TRIED  # any label may decide between nodes of different depth
-        keys = [_siblings_without_examples(method.hierarchy, label)]
-        if wide:
-            keys.insert(0, _undecided(method.hierarchy, label))
-        for key in keys:
-            _, kept, place = np.unique(key[method.outputs], return_index=True, return_inverse=True)
-            columns = Columns(torch.from_numpy(kept), torch.from_numpy(place))
-            tried = torch.from_numpy(label if wide else label[:_TRIED_LABELS])
-            if len(kept) < len(place) and columns._hold(method, tried):
-                return columns
-        return None
-
-    def _hold(self, method: Method, label: Tensor) -> bool:
-        """Ask the loss itself, which may be anybody's, whether it treats these outputs alike."""
-        label = label.repeat(-(-_TRIED_LABELS // len(label)))  # some losses are random
-        with _seeded(0, torch.device("cpu")):
-            parts = label.tensor_split(-(-len(label) * method.width // _ENTRIES))
-            return all(self._alike(method, part) for part in parts)
-
-    def _alike(self, method: Method, label: Tensor) -> bool:
-        theta = torch.randn(len(label), len(self.kept))[:, self.place].requires_grad_()
-        (slope,) = torch.autograd.grad(method.loss(theta, label).sum(), theta)
-        return torch.allclose(slope, slope[:, self.kept][:, self.place], rtol=1e-4, atol=1e-7)
-
-    def to(self, device: torch.device) -> Columns:
-        """Return the same on a device."""
-        return Columns(self.kept.to(device), self.place.to(device))
-
-
-def _undecided(hierarchy: Hierarchy, label: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return a number for each node; equal if no label lies between: below a node, in subtrees without labels."""
-    before = np.append(0, np.cumsum(np.isin(np.arange(len(hierarchy)), label)))
-    inside, below = before[hierarchy.end] - before[:-1], before[hierarchy.end] - before[1:]
-    bare = inside == 0
-    tops = np.flatnonzero(bare & ~bare[hierarchy.parent])
-    anchor = np.arange(len(hierarchy))
-    anchor[bare] = hierarchy.parent[tops[np.searchsorted(tops, np.flatnonzero(bare), side="right") - 1]]
-    # A labelled node is like what lies below it, if all of that is bare.
-    return np.where(bare | (below == 0), -1 - anchor, anchor)
-
-
-def _siblings_without_examples(hierarchy: Hierarchy, label: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return a number for each node, equal for sibling leaves without examples."""
-    bare = hierarchy.is_leaf.copy()
-    bare[label] = False
-    return np.where(bare, -1 - hierarchy.parent, np.arange(len(hierarchy)))
-
-
-@dataclass(frozen=True)
 class Schedule:
     """How to go through the examples."""
 
@@ -210,7 +168,7 @@ class Schedule:
     batch_size: int
     learning_rate: float
     """Size of the first steps, for inputs of mean squared norm 1."""
-    penalty: float
+    penalty: float = 0.0
     """λ in mean loss + λ/2 |W|², W acting on inputs of mean squared norm 1."""
     anneal: bool = True
     """Whether steps fall to 0, along a cosine."""
@@ -226,14 +184,12 @@ class Solver:
         network: Network,
         method: Method,
         schedule: Schedule,
-        columns: Columns | None = None,
         state: Sequence[State] | None = None,
     ) -> None:
         self.network = network
         self.method = method
         self.schedule = schedule
         self.parameters = list(network.parameters())
-        self.columns = None if columns is None else columns.to(self.parameters[0].device)
         self._momentum: list[State] = [{} for _ in self.parameters]
         if state is not None:
             self._momentum = [_on(own, self.parameters[0].device) for own in state]
@@ -315,16 +271,10 @@ class Solver:
         """Return the loss of some of the `count` examples of a step, and its gradients."""
         x, label, weight = examples.batch(rows)
         scores = self.network(x)
-        theta = self._outputs(scores.detach()).requires_grad_()
+        theta = self.network.outputs(scores.detach()).requires_grad_()
         loss = (weight * self.method.loss(theta, label)).sum() / count
         (slope,) = torch.autograd.grad(loss, theta)
-        slope = slope if self.columns is None else slope[:, self.columns.kept]
-        return [loss.detach(), *torch.autograd.grad(scores, self.parameters, slope)]
-
-    def _outputs(self, scores: Tensor) -> Tensor:
-        if self.columns is not None:
-            scores = scores[:, self.columns.place]
-        return scores
+        return [loss.detach(), *torch.autograd.grad(scores, self.parameters, self.network.scores(slope))]
 
     @torch.no_grad()
     def _loss(self, examples: TrainingSet) -> float:
@@ -332,7 +282,7 @@ class Solver:
         every = torch.arange(len(examples), device=examples.label.device)
         for rows in every.split(self.schedule.batch_size):  # type: ignore[no-untyped-call]
             x, label, weight = examples.batch(rows)
-            total += float((weight * self.method.loss(self._outputs(self.network(x)), label)).sum())
+            total += float((weight * self.method.loss(self.network.outputs(self.network(x)), label)).sum())
         return total / len(examples)
 
 

@@ -225,6 +225,32 @@ def test_resuming_ends_where_an_unbroken_run_does(tmp_path: Path) -> None:
     assert whole.metrics() == short.metrics()
 
 
+def test_the_penalty_is_chosen_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left_open = recipe("optimiser.C=0", "optimiser.epochs=1")
+    run = train(left_open, tmp_path / "run", progress=False, splits=splits())
+    assert json.loads((run.path / "penalty.json").read_text()) == {"C": in_use(left_open, splits())}
+    assert run.recipe().optimiser.C == 0
+    (run.path / "metrics.json").unlink()
+    (run.path / "penalty.json").write_text('{"C": 17.5}')
+    used = []
+    monkeypatch.setattr(
+        "hedgerow.learn.training.module.build_optimiser",
+        lambda parameters, own, examples: used.append(own.C) or build_optimiser(parameters, own, examples),
+    )
+    train(left_open, run.path, resume=True, progress=False, splits=splits())
+    assert used == [17.5]
+    (run.path / "metrics.json").unlink()
+    (run.path / "penalty.json").write_text('{"C": -1}')
+    with pytest.raises(FileError, match=r"penalty.json.*it.C must be a number"):
+        train(left_open, run.path, resume=True, progress=False, splits=splits())
+
+
+def test_a_given_penalty_is_not_recorded_twice(tmp_path: Path) -> None:
+    run = train(recipe("optimiser.C=7"), tmp_path / "run", progress=False, splits=splits())
+    assert not (run.path / "penalty.json").exists()
+    assert run.recipe().optimiser.C == 7
+
+
 def test_a_finished_run_is_left_alone(tmp_path: Path) -> None:
     run = train(recipe(), tmp_path / "run", progress=False, splits=splits())
     before = (run.path / "model.safetensors").stat().st_mtime_ns

@@ -176,6 +176,10 @@ class Recipe:
             _apply(tables, change)
         return cls.from_tables(tables, name)
 
+    def with_penalty(self, strength: float) -> Self:
+        """Return the recipe with another optimiser.C."""
+        return dataclasses.replace(self, optimiser=dataclasses.replace(self.optimiser, C=strength))
+
     def tables(self) -> dict[str, dict[str, Any]]:
         """Return every section as a plain table."""
         sections = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}

@@ -23,7 +23,9 @@ from hedgerow import methods
 from hedgerow.errors import HedgerowError, ParameterError, counted
 from hedgerow.files import reading
 from hedgerow.learn import data, models, penalty
-from hedgerow.learn.classifier import HedgedClassifier
+from hedgerow.learn.fitting import Fitting
+from hedgerow.learn.scaling import Scaling
+from hedgerow.learn.solver import Network, Schedule
 from hedgerow.learn.training.batches import SplitBatches
 from hedgerow.learn.training.module import Classifier, TrainingModule
 from hedgerow.learn.training.printing import choosing_penalty, print_tree
@@ -93,7 +95,9 @@ def train(
     if run.is_finished:
         return run
     with without_noise(), _interrupts():
-        module, batches = _prepared(classifier, with_penalty(recipe, splits, classifier, progress), splits)
+        module, batches = _prepared(
+            classifier, _with_kept_penalty(recipe, splits, classifier, run, progress), splits
+        )
         trainer = Trainer(
             **_settings(recipe),
             callbacks=_callbacks(recipe, run, progress),
@@ -148,29 +152,40 @@ def _classifier(recipe: Recipe, splits: DataSplits) -> Classifier:
 
 
 def with_penalty(recipe: Recipe, splits: DataSplits, classifier: Classifier, progress: bool = False) -> Recipe:
-    """Choose optimiser.C if it is left open: with held-out training examples, if HedgedClassifier can do it."""
-    if recipe.optimiser.kind != "per-output" or recipe.optimiser.C > 0:
+    """Choose optimiser.C if it is left open: with held-out training examples, if the model is linear."""
+    optimiser = recipe.optimiser
+    if optimiser.kind != "per-output" or optimiser.C > 0:
         return recipe
-    labels, processes = splits.train.labels, recipe.run.devices * recipe.run.nodes
+    inputs, labels = splits.train.inputs, splits.train.labels
     scaled = isinstance(classifier.model, models.Linear) and isinstance(classifier.model.scaling, models.Scaled)
     # Examples that are not finite are named in training.
-    if scaled and np.isfinite(np.asarray(splits.train.inputs)).all():
-        like = HedgedClassifier(
-            splits.hierarchy,
-            method=recipe.method.name,
-            method_params=recipe.method.params,
-            epochs=1,  # only its choice is wanted
-            # Sums on a GPU have no fixed order, and every process must choose the same.
-            device="cuda" if accelerator(recipe.run) == "gpu" and processes == 1 else "cpu",
-            random_state=recipe.run.seed,
-        )
-        with choosing_penalty(progress) as chosen:
-            like.fit(splits.train.inputs, splits.hierarchy.names[labels])
-            chosen(like.C_)
-        strength = like.C_
-    else:
-        strength = penalty.usual(len(labels) / len(np.unique(labels)))
-    return dataclasses.replace(recipe, optimiser=dataclasses.replace(recipe.optimiser, C=strength))
+    if not (scaled and isinstance(inputs, np.ndarray) and np.isfinite(inputs).all()):
+        return recipe.with_penalty(penalty.usual(len(labels) / len(np.unique(labels))))
+    random, weight = np.random.RandomState(recipe.run.seed), np.ones(len(labels))
+    seed = int(random.randint(2**31 - 1))
+    schedule = Schedule(optimiser.epochs, optimiser.batch_size, optimiser.lr, seed=seed)
+    # Sums on a GPU have no fixed order, and every process must choose the same.
+    alone = recipe.run.devices * recipe.run.nodes == 1
+    device = "cuda" if alone and accelerator(recipe.run) == "gpu" else "cpu"
+    fitting = Fitting(classifier.method, Scaling.of(inputs, weight), schedule, device)
+    layers = Network.start([inputs.shape[1], classifier.method.width], random)
+    with choosing_penalty(progress) as chosen:
+        strength, _ = penalty.choose(fitting, layers, inputs, labels, weight, random)
+        chosen(strength)
+    return recipe.with_penalty(strength)
+
+
+def _with_kept_penalty(
+    recipe: Recipe, splits: DataSplits, classifier: Classifier, run: RunFolder, progress: bool
+) -> Recipe:
+    """Choose optimiser.C if it is left open, unless this run, or its first process, has done so before."""
+    kept = run.penalty()
+    if kept is not None:
+        return recipe.with_penalty(kept)
+    chosen = with_penalty(recipe, splits, classifier, progress)
+    if chosen is not recipe and _is_first_process():
+        run.save_penalty(chosen.optimiser.C)
+    return chosen
 
 
 def _prepared(classifier: Classifier, recipe: Recipe, splits: DataSplits) -> tuple[TrainingModule, SplitBatches]:

@@ -3,6 +3,7 @@
 ```
 recipe.toml         the recipe, with every field written out
 tree.json           the tree
+penalty.json        the optimiser.C that was chosen, if the recipe left it open
 model.safetensors   the best weights
 scores.npz          likelihoods of the test data, on the scale of the method
 digests.json        SHA-256 of the files above, which belong together
@@ -61,6 +62,7 @@ _BOUND = ("recipe.toml", "tree.json", "model.safetensors", "scores.npz")  # file
 _LARGEST_INPUT = 1 << 27  # numbers in one example
 _DIGESTS = schema.exactly({name: schema.text("[0-9a-f]{64}") for name in _BOUND})
 _INPUT_SHAPE = schema.listing(schema.whole(1, _LARGEST_INPUT), longest=3)
+_PENALTY = schema.exactly({"C": schema.number(1e-12, 1e12)})
 _METRICS = schema.mapping(schema.mapping(schema.number()), keys=schema.one_of("val", "test"))
 
 
@@ -186,6 +188,20 @@ class RunFolder:
         tables = read_toml(path, "the recipe of a training run")
         with _naming(path):
             return Recipe.from_tables(tables, str(path))
+
+    def penalty(self) -> float | None:
+        """Read the optimiser.C that was chosen for this run; None if none was."""
+        path = self.path / "penalty.json"
+        if not path.exists():
+            return None
+        with reading(path, "the penalty of a training run"):
+            kept = read_json(path, "the penalty of a training run")
+            _PENALTY(kept, "it")
+        return float(kept["C"])
+
+    def save_penalty(self, strength: float) -> None:
+        """Write the optimiser.C that was chosen for this run."""
+        self.write_text("penalty.json", json.dumps({"C": strength}) + "\n")
 
     def hierarchy(self) -> Hierarchy:
         """Read the tree."""
