@@ -101,7 +101,7 @@ def test_attributes() -> None:
 
 
 def test_predict_is_the_majority_rule() -> None:
-    clf = fitted()
+    clf = fitted(C=1)
     X, _ = sample(seed=1, noise=1.2)
     q = clf.predict_likelihood(X)
     assert clf.predict(X).tolist() == H.names[hr.infer.majority(H, q)].tolist()
