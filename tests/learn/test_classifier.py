@@ -517,8 +517,10 @@ def test_in_a_pipeline_and_a_search() -> None:
 def test_verbose_shows_progress(capsys: pytest.CaptureFixture[str]) -> None:
     fitted(epochs=2)
     assert capsys.readouterr().out == ""
-    fitted(epochs=2, verbose=True)
-    assert "training" in capsys.readouterr().out
+    clf = fitted(epochs=2, verbose=True)
+    shown = capsys.readouterr().out
+    assert f"choosing C, {clf.C_:.3g} chosen" in shown
+    assert f"training, loss {clf.loss_curve_[-1]:.4f}" in shown
 
 
 @pytest.mark.parametrize(

@@ -224,7 +224,9 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fitting = self._fitting(np.float64 if len(rows) <= self.batch_size else np.float32)
         self.C_, self.path_ = self._usual_penalty(), penalty.no_path()
         if self.C == "auto":
-            self.C_, self.path_ = penalty.choose(fitting, self._layers(), *examples, random)
+            with _progress("choosing C", penalty.LONGEST, self.verbose) as done:
+                self.C_, self.path_ = penalty.choose(fitting, self._layers(), *examples, random, done)
+                done(f"{self.C_:.3g} chosen")
         self._train(
             fitting,
             fitting.examples(*examples),
@@ -405,8 +407,15 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Train the weights that are to stay."""
         network = fitting.network(self._layers(), columns)
         strength = 1 / (self.C_ * self._seen.sum())
-        with _progress(fitting.schedule.epochs, self.verbose) as done:
-            solver = fitting.train(network, examples, strength, held_out=stopping, state=self._momentum, done=done)
+        with _progress("training", fitting.schedule.epochs, self.verbose) as done:
+            solver = fitting.train(
+                network,
+                examples,
+                strength,
+                held_out=stopping,
+                state=self._momentum,
+                done=lambda loss: done(f"loss {loss:.4f}"),
+            )
         self._keep(network.layers())
         self.loss_curve_ = [*self.loss_curve_, *solver.losses]
         if stopping is not None:
@@ -537,13 +546,14 @@ def _check_point(point: Any) -> None:
 
 
 @contextmanager
-def _progress(epochs: int, verbose: bool) -> Iterator[Callable[[float], None]]:
-    """Yield what is to be called with the loss after every epoch."""
+def _progress(task: str, steps: int, verbose: bool) -> Iterator[Callable[[str], None]]:
+    """Yield what is to be called after every step, with how it went; there may be fewer steps."""
     if not verbose:
         yield lambda _: None
         return
     from rich.progress import Progress
 
     with Progress() as bar:
-        task = bar.add_task("training", total=epochs)
-        yield lambda loss: bar.update(task, advance=1, description=f"training, loss {loss:.4f}")
+        number = bar.add_task(task, total=steps)
+        yield lambda news: bar.update(number, advance=1, description=f"{task}, {news}")
+        bar.update(number, completed=steps)

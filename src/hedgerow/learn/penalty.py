@@ -36,8 +36,9 @@ FACTOR = 4.0
 """From one value of C to the next."""
 LEAST = 5.0
 """A smaller C is chosen only if all larger ones score worse, by more than a standard error."""
+LONGEST = 10
+"""Values that are tried at most."""
 _PATIENCE = 2  # values in a row that are no better than the best before them
-_LONGEST = 10  # values in all
 _ROUNDING = 1e-9
 _EPOCHS = 3  # for each value; each goes on from the one before
 _NEXT_RATE = 0.7  # of the learning rate, after the first: full steps would shake what was learnt
@@ -60,8 +61,11 @@ def choose(
     label: Indices,
     weight: NDArray[np.float64],
     random: np.random.RandomState,
+    done: Callable[[str], None] = lambda _: None,
 ) -> tuple[float, Path]:
     """Choose C for a model that starts with these weights; the usual one if too little can be held out.
+
+    `done` is told of every value that was tried.
 
     Returns
     -------
@@ -86,7 +90,9 @@ def choose(
             fitting.train(network, examples, strength, epochs=_EPOCHS, learning_rate=rate)
             q = likelihood(method, fitting.scaling, network.layers(), X[others], method.scale)
             curve.update(q, label[others], classes=method.hierarchy.names)
-        return curve.compute().summary()["AP"]
+        ap = curve.compute().summary()["AP"]
+        done(f"C = {C:.3g}, AP {100 * ap:.1f} %")
+        return ap
 
     return relax(score, first, sum(len(others) for _, others in splits))
 
@@ -115,7 +121,7 @@ def relax(score: Callable[[float], float], first: float, examples: int) -> tuple
         such value; and what was tried.
     """
     path = no_path()
-    for i in range(_LONGEST):
+    for i in range(LONGEST):
         path["C"].append(first * FACTOR**i)
         path["AP"].append(score(path["C"][-1]))
         if i - _within(_ROUNDING, path["AP"])[0] >= _PATIENCE:
