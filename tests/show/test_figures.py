@@ -214,7 +214,7 @@ def test_what_is_no_classifier() -> None:
         OperatingCurveDisplay.from_estimator(object(), q, labels)
     with pytest.raises(ScoreError, match="one label per example"):
         OperatingCurveDisplay.from_estimator(Estimator(q), np.arange(20), [["bird", "wren"]] * 20)
-    with pytest.raises(HedgerowError, match="There is no 'dodo' in the tree"):
+    with pytest.raises(HedgerowError, match="not in the tree: 'dodo'"):
         OperatingCurveDisplay.from_estimator(Estimator(q), np.arange(20), ["dodo"] * 20)
 
 

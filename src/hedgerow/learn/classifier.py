@@ -106,7 +106,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     hierarchy_ : Hierarchy
         The tree.
     classes_ : array
-        The leaves, in node order: names, or the labels of `y` where the tree was made from them.
+        The leaves, sorted: names, or the labels of `y` where the tree was made from them.
     method_ : hedgerow.methods.Method
         The method.
     coefs_, intercepts_ : list of arrays
@@ -133,7 +133,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> clf.predict([[0, 0.02], [0, 0.5], [5, 0.3]]).tolist()
     ['robin', 'bird', 'fish']
     >>> clf.classes_.tolist()
-    ['robin', 'wren', 'fish']
+    ['fish', 'robin', 'wren']
     """
 
     _momentum: list[State] | None
@@ -309,7 +309,8 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.hierarchy_, self.classes_ = targets.flat_tree(targets.names_of(labels))
         else:
             self.hierarchy_ = targets.lineage_tree(labels) if self.hierarchy is None else self.hierarchy
-            self.classes_ = self.hierarchy_.names[self.hierarchy_.leaves]
+            # scikit-learn's scorers expect columns of probabilities in the order of sorted labels.
+            self.classes_ = np.sort(self.hierarchy_.names[self.hierarchy_.leaves])
 
     def _nodes(self, y: Any) -> Indices:
         if self._flat and not targets.is_lineages(y):
@@ -456,7 +457,8 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         For methods that rank by logits these are odds made to sum to 1, so that the order of the leaves is kept.
         """
         scale = self._ranking_scale()
-        return self._each_block(X, scale, lambda q: special.softmax(q[:, self.hierarchy_.leaves], axis=1))
+        leaves = self.hierarchy_.leaves if self._flat else self.hierarchy_.indices(self.classes_)
+        return self._each_block(X, scale, lambda q: special.softmax(q[:, leaves], axis=1))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean information F1 of `predict`; see `hedgerow.metrics`."""

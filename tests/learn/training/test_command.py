@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -14,7 +16,7 @@ from hedgerow.cli import app
 from hedgerow.errors import FileError, ParameterError
 from hedgerow.learn import data
 from hedgerow.learn.training.module import TrainingModule
-from tests.learn.training.toy import SIZES, TREE, write_files
+from tests.learn.training.toy import SIZES, TREE, examples, write_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,14 +51,29 @@ def test_train_evaluate_predict(tmp_path: Path) -> None:
         invoke("evaluate", folder, "--tree", tmp_path / "tree.csv")
     assert "0.0" in invoke("compare", folder, folder, "--bootstrap", 10)
 
-    invoke("evaluate", folder, "--data", tmp_path / "features.npz", "--json", tmp_path / "e.json")
-    assert json.loads((tmp_path / "e.json").read_text())["examples"] == sum(SIZES.values())
+    part = examples("test")
+    np.savez(tmp_path / "new.npz", features=part.inputs, labels=TREE.names[part.labels].astype(np.str_))
+    invoke("evaluate", folder, "--data", tmp_path / "new.npz", "--json", tmp_path / "new.json")
+    again = json.loads((tmp_path / "new.json").read_text())
+    assert again["summary"]["AP"] == pytest.approx(evaluated["summary"]["AP"])
 
     invoke("predict", folder, "--data", tmp_path / "features.npz", "--tau", 0.5, "-o", tmp_path / "a.csv")
     with (tmp_path / "a.csv").open(encoding="utf-8", newline="") as file:
         answers = list(csv.DictReader(file))
     assert answers[0]["id"] == "train-0"
     assert {answer["prediction"] for answer in answers} <= set(TREE.names)
+
+
+def test_training_data_are_not_measured_as_new(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    invoke("train", write_files(tmp_path, epochs=1), "-o", folder)
+    shutil.copy(tmp_path / "features.npz", tmp_path / "copy.npz")
+    point = ("--target", "correct=0.9", "-o", tmp_path / "point.json")
+    for verb, more in (("evaluate", ()), ("select", point)):
+        with pytest.raises(FileError, match="was trained with"):
+            invoke(verb, folder, "--data", tmp_path / "features.npz", *more)
+        with pytest.raises(FileError, match="splits 'train', 'val', 'test', which must not be mixed"):
+            invoke(verb, folder, "--data", tmp_path / "copy.npz", *more)
 
 
 def test_a_model_that_answers_with_the_root_only_is_told(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.errors import FileError, some
+from hedgerow.errors import FileError, counted, some
 from hedgerow.files import Archive, column_texts, open_parquet, reading, require_file
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ class FeatureFile:
         bad = np.flatnonzero(~np.isfinite(self.features).all(axis=1))
         if len(bad):
             raise FileError(
-                f"{self.path}: the features of row {bad[0]} (counted from 0; {len(bad):,} rows in all) are not "
-                f"finite numbers. Remove those rows, or compute their features again."
+                f"{self.path}: the features of row {bad[0]} (counted from 0) are not finite numbers, in "
+                f"{counted(len(bad), 'row', 'rows')} of {rows:,}. Remove them, or compute their features again."
             )
 
 

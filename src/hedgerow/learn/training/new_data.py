@@ -59,6 +59,8 @@ class RunScores:
         self.warnings: list[str] = []
         self.single_child: SingleChild = single_child
         self._labelled = labels
+        if labels:
+            _refuse_training_data(run, Path(path))
         self._classifier = run.classifier()
         shape = self._classifier.input_shape
         self._examples = (_images if Path(path).is_dir() else _features)(Path(path), self.hierarchy, shape, labels)
@@ -89,8 +91,24 @@ class RunScores:
             start += len(likelihoods)
 
 
+def _refuse_training_data(run: RunFolder, path: Path) -> None:
+    """Refuse the data of which the run took its training examples: figures would be too good, promises false."""
+    learnt_from = run.recipe().data.params.get("path")
+    if isinstance(learnt_from, str) and Path(learnt_from).resolve() == path.resolve():
+        raise FileError(
+            f"{path} holds what the model in {run.path} was trained with: figures would be too good, and promises "
+            f"false. Leave it out, to use the test part of that data, or give data that is new to the model."
+        )
+
+
 def _features(path: Path, hierarchy: Hierarchy, _: tuple[int, ...], labelled: bool) -> Examples:
     file = read_features(path)
+    splits = [] if file.split is None else list(dict.fromkeys(file.split.tolist()))
+    if labelled and len(splits) > 1:
+        raise FileError(
+            f"{path} holds the splits {some(splits)}, which must not be mixed. Save the examples of one of them "
+            f"in a file of their own."
+        )
     labels = label_nodes(file, hierarchy) if labelled else np.zeros(len(file.features), dtype=np.int64)
     return Examples(file.features, labels, file.ids)
 

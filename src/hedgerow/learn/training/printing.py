@@ -58,6 +58,7 @@ def print_run(run: RunFolder, console: Console) -> None:
     path = shlex.quote(str(run.path))
     steps = [f"see every operating point of the test data:\n  hedgerow evaluate {path} --figure curves.png"]
     given = "FILE" if recipe.data.name == "features" else "FOLDER"
+    given += "".join(f" --trust {name}" for name in (recipe.model.name, recipe.method.name) if ":" in name)
     steps.append(f"get answers for new data:\n  hedgerow predict {path} --data {given} --tau 0.8 -o answers.csv")
     steps.append(
         f"be right at least 95 % of the time on new data, with a promise:\n"

@@ -6,7 +6,7 @@ import inspect
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, cast, final
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -161,7 +161,7 @@ class OperatingCurveDisplay:
         Parameters
         ----------
         estimator
-            A fitted `HedgedClassifier`, or anything with its `hierarchy_`, `classes_` and `predict_likelihood`.
+            A fitted `HedgedClassifier`, or anything with its `hierarchy_` and `predict_likelihood`.
         X
             Features, as the estimator takes them.
         y
@@ -171,7 +171,7 @@ class OperatingCurveDisplay:
         information, below_label
             See `hedgerow.measure.evaluate`.
         """
-        missing = [a for a in ("hierarchy_", "classes_", "predict_likelihood") if not hasattr(estimator, a)]
+        missing = [a for a in ("hierarchy_", "predict_likelihood") if not hasattr(estimator, a)]
         if missing:
             raise ParameterError(
                 f"{type(estimator).__name__} has no {missing[0]}. Give a fitted HedgedClassifier (for a Pipeline, "
@@ -322,10 +322,8 @@ def _ranking_scale(estimator: Any) -> Scale | None:
 
 
 def _nodes(estimator: Any, y: ArrayLike) -> NDArray[np.int64]:
-    """Return the nodes of labels, which are classes of an estimator or names of nodes."""
+    """Return the nodes of labels, which are names of nodes; numbers, in a tree that was made from numbers."""
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise ScoreError(f"y must have one label per example, not shape {labels.shape}. Give names of nodes.")
-    hierarchy = estimator.hierarchy_
-    leaf = dict(zip(np.asarray(estimator.classes_).tolist(), hierarchy.leaves.tolist(), strict=True))
-    return np.array([leaf[y] if y in leaf else hierarchy.index(y) for y in labels.tolist()], dtype=np.int64)
+    return cast("NDArray[np.int64]", estimator.hierarchy_.indices([str(label) for label in labels.tolist()]))
