@@ -31,6 +31,24 @@ def test_a_thinned_line_stays_in_the_cells_of_the_curve(grid: int) -> None:
     assert cells == {(int(x * grid), int(y * grid)) for x, y in zip(line.x, line.y, strict=True)}
 
 
+def test_the_mean_of_seeds_that_differ_only_in_how_sure_they_are_is_their_curve() -> None:
+    sure, unsure = (hr.operating_curve(H, q**power, labels) for power in (0.2, 5) for q, labels in [sample(400)])
+    assert sure.at(0.5)["recall"] > unsure.at(0.5)["recall"] + 0.1
+    line = System("", (sure, unsure)).line("recall", "correct")
+    heights = [sure.correct[sure.recall >= x].max() for x in line.x[:-1]]
+    assert line.y[:-1] == pytest.approx(heights)
+    outline = System("", (sure, unsure)).band("recall", "correct")
+    assert outline is not None
+    assert outline[1] == pytest.approx(np.concatenate([line.y, line.y[::-1]]))
+
+
+def test_the_area_below_the_mean_of_seeds_is_their_mean_area() -> None:
+    seeds = tuple(hr.operating_curve(H, *sample(400, seed)) for seed in range(3))
+    line = System("", seeds).line("recall", "precision")
+    area = np.trapezoid(line.y, line.x)
+    assert area == pytest.approx(np.mean([seed.summary()["AP"] for seed in seeds]), abs=0.005)
+
+
 @pytest.mark.parametrize("lowest", np.linspace(-0.02, 0.98, 41).tolist())
 def test_ticks_are_few_and_reach_below(lowest: float) -> None:
     ticks = height_ticks(lowest)
