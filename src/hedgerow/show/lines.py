@@ -158,9 +158,8 @@ class System:
         """Return x, the mean and the standard deviation of the heights there, and the last index at τ >= 0.5.
 
         Heights are averaged at equal x. At equal thresholds, seeds that are equally good, but not equally sure,
-        are at different places of the same curve, and the mean of such places is below the curve. The height of a
-        curve at x is the largest at x or beyond, as in the integrals, so that the area below the mean is the mean
-        area. The last point is the mean of the ends.
+        are at different places of the same curve, and the mean of such places is below the curve. The last point
+        is the mean of the ends.
         """
         lowest = max(float(curve.threshold[-1]) for curve in self.curves)
         parts = []
@@ -170,27 +169,23 @@ class System:
         half = float(np.mean([curve.values[along][curve.index(self._lowest(0.5))] for curve in self.curves]))
         reach = min(float(x.max()) for x, _ in parts)
         x = np.unique(np.append(np.linspace(0, reach, _BAND_POINTS), min(half, reach)))
-        heights = np.stack([_highest_beyond(x, *part) for part in parts])
-        ends = np.array([(part_x[-1], part_y[-1]) for part_x, part_y in parts])
+        heights = np.stack([_heights(x, *part) for part in parts])
+        end_x, end_y = (np.array([values[-1] for values in metric]) for metric in zip(*parts, strict=True))
         return (
-            np.append(x, ends[:, 0].mean()),
-            np.append(heights.mean(axis=0), ends[:, 1].mean()),
-            np.append(heights.std(axis=0, ddof=1), ends[:, 1].std(ddof=1)),
-            len(x) if half >= reach else int(np.searchsorted(x, half)),
+            np.append(x, end_x.mean()),
+            np.append(heights.mean(axis=0), end_y.mean()),
+            np.append(heights.std(axis=0, ddof=1), end_y.std(ddof=1)),
+            len(x) if half >= end_x.mean() else int(np.searchsorted(x, min(half, reach))),
         )
 
 
-def _highest_beyond(
-    at: NDArray[np.float64], x: NDArray[np.float64], y: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return, for each place, the largest y of the points at this x or beyond.
+def _heights(at: NDArray[np.float64], x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the height of a curve at each place: that of the first point which is there or beyond.
 
-    >>> _highest_beyond(np.array([0, 0.3, 1]), np.array([0, 0.5, 1]), np.array([1, 0.6, 0.7])).tolist()
-    [1.0, 0.7, 0.7]
+    >>> _heights(np.array([0, 0.3, 1]), np.array([0, 0.5, 1]), np.array([1, 0.6, 0.7])).tolist()
+    [1.0, 0.6, 0.7]
     """
-    order = np.argsort(x, kind="stable")
-    highest: NDArray[np.float64] = np.maximum.accumulate(y[order][::-1])[::-1]
-    return highest[np.searchsorted(x[order], at)]
+    return y[np.searchsorted(np.maximum.accumulate(x), at)]
 
 
 def height_ticks(lowest: float) -> NDArray[np.float64]:
