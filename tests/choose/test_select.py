@@ -196,6 +196,8 @@ NAMES = ["robin", "wren"] * 20
     [
         ({"target": ("correct", 1.5)}, "The level of correct must lie between 0 and 1, not at 1.5"),
         ({"target": ("correct", 1)}, "No number of examples can promise certainty"),
+        ({"target": ("correct", 95)}, "not at 95. For 95 %, write 0.95."),
+        ({"per_rank": {"1": 99.9}}, "not at 99.9. For 99.9 %, write 0.999."),
         ({"target": ("correct", 0)}, "must lie between 0 and 1, not at 0"),
         ({"target": ("correct", "many")}, "The level of the target must be a number, not 'many'"),
         ({"target": ("corect", 0.9)}, "There is no metric 'corect'.* Did you mean 'correct'"),

@@ -112,6 +112,19 @@ def test_a_table_without_the_names_of_its_ranks(tree: str) -> None:
     assert "called like their rank: 'Aves' and 'Turdidae'" in words(diagnosis)
 
 
+def test_merged_cells_of_a_spreadsheet(tree: str) -> None:
+    filled, merged = (
+        "class,species\nbirds,robin\nbirds,\nbirds,wren\nfish,cod\n",
+        "class,species\nbirds,robin\n,wren\n",
+    )
+    Path(tree).write_text(filled)
+    assert not examine(tree, format="lineages").remarks
+    Path(tree).write_text(merged)
+    (remark,) = examine(tree, format="lineages").remarks
+    assert "several ranks are directly below the root: 'class' and 'species'" in remark
+    assert "merged cells" in remark
+
+
 def test_tables_separated_by_semicolons(tree: str) -> None:
     Path("table.csv").write_text("robin;wren;cod;worm;label\n1;0;0;0;wren\n")
     (problem,) = examine(tree, scores="table.csv").problems

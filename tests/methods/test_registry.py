@@ -172,7 +172,7 @@ def test_methods_of_ones_own_by_name_and_by_path(monkeypatch: pytest.MonkeyPatch
         methods.register("hxe", Halved)
     with pytest.raises(ParameterError, match="not a method"):
         methods.create("tests.methods.test_registry:torch", h)
-    with pytest.raises(ParameterError, match=r"cannot be imported.*package\.module:object"):
+    with pytest.raises(ParameterError, match=r"cannot be imported.*package\.module:object.*python -m hedgerow"):
         methods.create("tests.methods.nowhere:Halved", h)
 
 

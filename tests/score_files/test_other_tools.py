@@ -200,6 +200,15 @@ def test_contradictions(tmp_path: Path) -> None:
     assert "must be a list of names, not the text 'cod'" in refusal(path, class_columns="cod")
 
 
+def test_an_index_that_holds_ids(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    pd.DataFrame(probabilities(2), columns=LEAVES, index=["a", "b"]).assign(label="cod").to_csv(path)
+    assert "usually an index. If it holds the ids, say id_column=''; if not, write" in refusal(path)
+    (block,) = open_scores(path, H, id_column="")
+    assert block.ids is not None
+    assert block.ids.tolist() == ["a", "b"]
+
+
 # Separators ---------------------------------------------------------------------------------------------------
 
 

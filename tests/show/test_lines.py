@@ -31,6 +31,30 @@ def test_a_thinned_line_stays_in_the_cells_of_the_curve(grid: int) -> None:
     assert cells == {(int(x * grid), int(y * grid)) for x, y in zip(line.x, line.y, strict=True)}
 
 
+def test_the_mean_of_seeds_that_differ_only_in_how_sure_they_are_is_their_curve() -> None:
+    sure, unsure = (hr.operating_curve(H, q**power, labels) for power in (0.2, 5) for q, labels in [sample(400)])
+    assert sure.at(0.5)["recall"] > unsure.at(0.5)["recall"] + 0.1
+    line = System("", (sure, unsure)).line("recall", "correct")
+    heights = [sure.correct[sure.recall >= x][0] for x in line.x[:-1]]
+    assert line.y[:-1] == pytest.approx(heights)
+    outline = System("", (sure, unsure)).band("recall", "correct")
+    assert outline is not None
+    assert outline[1] == pytest.approx(np.concatenate([line.y, line.y[::-1]]))
+
+
+def test_the_mean_of_seeds_is_that_of_their_heights() -> None:
+    seeds = tuple(hr.operating_curve(H, *sample(400, seed)) for seed in range(3))
+    line = System("", seeds).line("recall", "precision")
+    assert (np.diff(line.x) >= 0).all()
+    for x, y in zip(line.x[:-1], line.y[:-1], strict=True):
+        assert y == pytest.approx(np.mean([seed.precision[seed.recall >= x][0] for seed in seeds]))
+    assert (line.x[-1], line.y[-1]) == pytest.approx(
+        (np.mean([seed.recall[-1] for seed in seeds]), np.mean([seed.precision[-1] for seed in seeds]))
+    )
+    half = np.mean([seed.at(0.5)["recall"] for seed in seeds])
+    assert line.x[line.half] == pytest.approx(min(half, *(seed.recall.max() for seed in seeds)))
+
+
 @pytest.mark.parametrize("lowest", np.linspace(-0.02, 0.98, 41).tolist())
 def test_ticks_are_few_and_reach_below(lowest: float) -> None:
     ticks = height_ticks(lowest)

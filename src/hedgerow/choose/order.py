@@ -49,7 +49,9 @@ class Target:
         target = cls(name, metric, limits, _exactly("The level of the target", given[1]))
         certain = target.alpha == 0 and guarantee != "empirical"
         if not 0 <= target.alpha < 1 or certain:
-            remedy = " No number of examples can promise certainty." if certain else ""
+            remedy = _of_per_cent(target.level) if limits == (0.0, 1.0) else ""
+            if certain:
+                remedy = " No number of examples can promise certainty."
             raise ParameterError(
                 f"The level of {name} must lie between {limits[0]:g} and {limits[1]:g}, not at "
                 f"{float(target.level):g}.{remedy}"
@@ -243,10 +245,16 @@ def _shares(
         if not 0 <= alpha < 1 or (alpha == 0 and guarantee != "empirical"):
             raise ParameterError(
                 f"{name}: the level of {rank!r} must lie between 0 and 1, not at {float(share):g}."
+                f"{_of_per_cent(share)}"
             )
         Ranks.of(hierarchy).nodes(str(rank))
         shares[str(rank)] = share
     return shares
+
+
+def _of_per_cent(level: Fraction) -> str:
+    """Say how to write what looks like a percentage."""
+    return f" For {float(level):g} %, write {float(level / 100):g}." if 1 < level <= 100 else ""
 
 
 def _clade_depth(hierarchy: Hierarchy, clades: int | str | None) -> int | None:

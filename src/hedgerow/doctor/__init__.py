@@ -144,7 +144,7 @@ def examine(
         shown,
         kind,
         found.problems,
-        remarks(facts),
+        remarks(facts, kind),
         facts,
         found.labels,
         found.scores,

@@ -153,8 +153,8 @@ def _groups(names: Sequence[str], key: Callable[[str], str]) -> list[list[str]]:
     return list(groups.values())
 
 
-def remarks(facts: TreeFacts) -> list[str]:
-    """Say what is allowed but often a mistake."""
+def remarks(facts: TreeFacts, kind: str) -> list[str]:
+    """Say what is allowed but often a mistake, in a tree that was read from a format of this name."""
     found = []
     if facts.twins:
         shown = "; ".join(" and ".join(map(ascii, group[:3])) for group in facts.twins[:5])
@@ -186,6 +186,11 @@ def remarks(facts: TreeFacts) -> list[str]:
         found.append(
             f"Some classes are called like their rank: {some(facts.called_like_rank)}. Ranks are read from the "
             f"first line of a table: is the line with their names missing?"
+        )
+    if kind == "lineages" and len(facts.levels) > 1 and len(tops := facts.levels[1].ranks) > 1:
+        found.append(
+            f"Classes of several ranks are directly below the root: {some(tops)}. A blank cell skips its rank. If "
+            f"blank cells mean 'the same as above', as merged cells of a spreadsheet do, fill them in."
         )
     if facts.with_prefix:
         found.append(

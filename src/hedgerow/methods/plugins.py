@@ -19,8 +19,8 @@ def import_object(path: str, what: str) -> Any:
         return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise ParameterError(
-            f"The {what} {path!r} cannot be imported: {error}. Write 'package.module:object', and make sure that "
-            f"Python finds the package."
+            f"The {what} {path!r} cannot be imported: {error}. Write 'package.module:object'. If the module is in "
+            f"the current folder, call the command as `python -m hedgerow`, or set PYTHONPATH=. before it."
         ) from None
 
 

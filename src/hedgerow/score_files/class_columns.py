@@ -21,10 +21,6 @@ ColumnKind = Literal["leaves", "nodes", "own"]
 """What columns are: the leaves, all nodes (their likelihoods), or classes at any depth (the mass of each)."""
 
 _COLUMNS_OF_LONG = 4  # at most, besides those about the examples
-_INDEX = (
-    " A column without a name is usually an index: write the table without it (pandas: index=False; R: "
-    "row.names = FALSE)."
-)
 
 
 @final
@@ -102,8 +98,13 @@ class ColumnFit:
         )
 
     def _advice(self, table: bool) -> str:
-        if any(not name or name.startswith(("Unnamed:", "__index_level")) for name in self.extra):
-            return _INDEX
+        unnamed = [name for name in self.extra if not name or name.startswith(("Unnamed:", "__index_level"))]
+        if unnamed:
+            return (
+                f" A column without a name is usually an index. If it holds the ids, say "
+                f"{argument('id_column', unnamed[0])}; if not, write the table without it (pandas: index=False; "
+                f"R: row.names = FALSE)."
+            )
         prefix = self._common_prefix()
         if table and prefix is not None:
             return f" If the class columns begin with {prefix!r}, say {argument('class_prefix', prefix)}."

@@ -95,7 +95,7 @@ def label_nodes(hierarchy: Hierarchy, path: str, labels: list[str], rows: Sequen
         if label not in known:
             first.setdefault(label, row)
     if "" in first:
-        raise ScoreError(f"{path}: {row_name(first[''])} has no label.")
+        raise ScoreError(f"{path}: {row_name(first[''])} has no label. Give it one, or remove the row.")
     shown = ", ".join(f"{name!r} (row {row:,})" for name, row in list(first.items())[:5])
     more = ", ..." if len(first) > 5 else ""
     raise UnknownNameError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 
@@ -100,45 +100,41 @@ class System:
         return cls(name, tuple(curves), means)
 
     def line(self, along: str, up: str, *, grid: int = _GRID) -> Line:
-        """Return the line to draw; for several curves, their mean at common thresholds.
+        """Return the line to draw; for several curves, their mean height (see `_mean`).
 
         Consecutive points of one curve in the same cell of the grid are drawn as one.
         """
-        half = self._lowest(0.5)
         if len(self.curves) > 1:
-            (x, _), (y, _), tau = self._spread(along, up)
-            return Line(x, y, int(np.searchsorted(-tau, -half)), stepped=False)
+            x, y, _, half = self._mean(along, up)
+            return Line(x, y, half, stepped=False)
         curve = self.curves[0]
-        last = curve.index(half)
+        last = curve.index(self._lowest(0.5))
         x, y = curve.values[along], curve.values[up]
         kept = _thinned(x, y, last, grid)
         return Line(x[kept], y[kept], int(np.searchsorted(kept, last)), stepped=True)
 
     def band(self, along: str, up: str) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Return the outline of two standard deviations to either side, on both axes; None for one curve.
-
-        A curve falls from left to right, so the boxes of two standard deviations around its points fill the area
-        between their lower left and their upper right corners.
-        """
+        """Return the outline of two standard deviations above and below the mean; None for one curve."""
         if len(self.curves) == 1:
             return None
-        (x, dx), (y, dy), _ = self._spread(along, up)
-        outline = (
-            np.concatenate([x - 2 * dx, (x + 2 * dx)[::-1]]),
-            np.concatenate([y - 2 * dy, (y + 2 * dy)[::-1]]),
-        )
-        return np.clip(outline[0], 0, 1), np.clip(outline[1], 0, 1)
+        x, y, deviation, _ = self._mean(along, up)
+        outline = np.concatenate([y - 2 * deviation, (y + 2 * deviation)[::-1]])
+        return np.concatenate([x, x[::-1]]), np.clip(outline, 0, 1)
 
     def at(self, tau: float, along: str, up: str) -> tuple[float, float] | None:
-        """Return the point, or the mean point, at a threshold; None if the curves end above it.
+        """Return the point of the line at a threshold; None if a curve ends above it.
 
-        `tau` is a probability, whatever the scale of the curves.
+        For several curves, it is where their mean x is. `tau` is a probability, whatever the scale of the curves.
         """
         threshold = float(from_probability(tau, self.curves[0].scale))
         if self._lowest(tau) > threshold:
             return None
         points = [curve.at(threshold) for curve in self.curves]
-        return float(np.mean([p[along] for p in points])), float(np.mean([p[up] for p in points]))
+        mean = float(np.mean([point[along] for point in points]))
+        if len(points) == 1:
+            return mean, points[0][up]
+        x, y, *_ = self._mean(along, up)
+        return mean, float(np.interp(mean, x, y))
 
     def extent(self, along: str, up: str, rules: Sequence[str]) -> tuple[float, float]:
         """Return the largest x and the smallest y of anything drawn for this system."""
@@ -156,21 +152,40 @@ class System:
             *(float(curve.threshold[-1]) for curve in self.curves),
         )
 
-    def _spread(
+    def _mean(
         self, along: str, up: str
-    ) -> tuple[tuple[NDArray[Any], NDArray[Any]], tuple[NDArray[Any], NDArray[Any]], NDArray[Any]]:
-        """Return the mean and standard deviation of both metrics at common thresholds; and those, descending."""
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], int]:
+        """Return x, the mean and the standard deviation of the heights there, and the last index at τ >= 0.5.
+
+        Heights are averaged at equal x. At equal thresholds, seeds that are equally good, but not equally sure,
+        are at different places of the same curve, and the mean of such places is below the curve. The last point
+        is the mean of the ends.
+        """
         lowest = max(float(curve.threshold[-1]) for curve in self.curves)
-        every = np.unique(np.concatenate([curve.threshold for curve in self.curves]))
-        every = every[every >= lowest]
-        place = np.unique(np.linspace(0, len(every) - 1, min(len(every), _BAND_POINTS)).round().astype(np.int64))
-        tau = np.unique(np.append(every[place], self._lowest(0.5)))[::-1]
-        at = [np.searchsorted(-curve.threshold, -tau) for curve in self.curves]
-        x, y = (
-            np.stack([curve.values[name][index] for curve, index in zip(self.curves, at, strict=True)])
-            for name in (along, up)
+        parts = []
+        for curve in self.curves:
+            end = curve.index(lowest) + 1
+            parts.append((curve.values[along][:end], curve.values[up][:end]))
+        half = float(np.mean([curve.values[along][curve.index(self._lowest(0.5))] for curve in self.curves]))
+        reach = min(float(x.max()) for x, _ in parts)
+        x = np.unique(np.append(np.linspace(0, reach, _BAND_POINTS), min(half, reach)))
+        heights = np.stack([_heights(x, *part) for part in parts])
+        end_x, end_y = (np.array([values[-1] for values in metric]) for metric in zip(*parts, strict=True))
+        return (
+            np.append(x, end_x.mean()),
+            np.append(heights.mean(axis=0), end_y.mean()),
+            np.append(heights.std(axis=0, ddof=1), end_y.std(ddof=1)),
+            len(x) if half >= end_x.mean() else int(np.searchsorted(x, min(half, reach))),
         )
-        return (x.mean(axis=0), x.std(axis=0, ddof=1)), (y.mean(axis=0), y.std(axis=0, ddof=1)), tau
+
+
+def _heights(at: NDArray[np.float64], x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the height of a curve at each place: that of the first point which is there or beyond.
+
+    >>> _heights(np.array([0, 0.3, 1]), np.array([0, 0.5, 1]), np.array([1, 0.6, 0.7])).tolist()
+    [1.0, 0.6, 0.7]
+    """
+    return y[np.searchsorted(np.maximum.accumulate(x), at)]
 
 
 def height_ticks(lowest: float) -> NDArray[np.float64]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from hedgerow.measure import OperatingCurve
 from hedgerow.show import write_report
 from hedgerow.study.scoring import curve_of
 
@@ -18,21 +15,19 @@ if TYPE_CHECKING:
 
 
 def write_curves(systems: Mapping[str, Results], title: str, path: Path) -> None:
-    """Write a page of systems: name -> results, one per seed. Curves and figures are means over the seeds."""
+    """Write a page of systems: name -> results, one per seed.
+
+    Of several seeds, the page shows the one with the median AP. A mean of curves at equal thresholds can be below
+    all of them, and no other mean has thresholds for a slider.
+    """
     from hedgerow.show.page import PageModel
 
-    models = [PageModel(name, _mean_curve(results), _mean_summary(results)) for name, results in systems.items()]
-    write_report(path, models, title=title)
+    shown = {name: _median(results) for name, results in systems.items()}
+    models = [PageModel(name, curve_of(result), result["summary"]) for name, result in shown.items()]
+    seeds = max(map(len, systems.values()))
+    write_report(path, models, title=f"{title} (of {seeds} seeds, that of median AP)" if seeds > 1 else title)
 
 
-def _mean_curve(results: Results) -> OperatingCurve:
-    first, *others = (curve_of(result) for result in results)
-    # Older records have other thresholds.
-    curves = [first, *(curve for curve in others if np.array_equal(curve.threshold, first.threshold))]
-    values = {name: np.mean([curve.values[name] for curve in curves], axis=0) for name in first.values}
-    return OperatingCurve(first.threshold, values, first.examples, first.scale)
-
-
-def _mean_summary(results: Results) -> dict[str, float]:
-    names = set.intersection(*(set(result["summary"]) for result in results))
-    return {name: float(np.mean([result["summary"][name] for result in results])) for name in names}
+def _median(results: Results) -> Mapping[str, Any]:
+    """Return the result of the seed with the median AP; of two in the middle, the lower."""
+    return sorted(results, key=lambda result: float(result["summary"]["AP"]))[(len(results) - 1) // 2]

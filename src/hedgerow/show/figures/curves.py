@@ -41,8 +41,8 @@ class OperatingCurveDisplay:
     Lines are exact steps: between two points, the height is that of the more specific one, as in the integrals.
     They are dashed where the threshold is below 0.5. A line hidden by others is drawn wider, so that it shows on
     both sides. Markers show what single rules achieve: the shape shows the system, the fill shows the rule.
-    Several curves of one system, such as seeds, are drawn as their mean with two standard deviations to either
-    side.
+    Several curves of one system, such as seeds, are drawn as their mean height at each place of the horizontal
+    axis, with two standard deviations above and below.
 
     The `from_` methods only collect what to draw; `plot`, `figure` and `save` draw it.
 
