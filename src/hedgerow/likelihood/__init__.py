@@ -26,6 +26,7 @@ from hedgerow.likelihood.scales import (
     check_scale,
     from_logit,
     from_probability,
+    threshold_probability,
     to_probability,
 )
 from hedgerow.likelihood.sparse import SparseLikelihoods
@@ -60,5 +61,6 @@ __all__ = [
     "restrict",
     "softmax_over_nodes",
     "tempered",
+    "threshold_probability",
     "to_probability",
 ]

@@ -44,6 +44,19 @@ def to_probability(x: Array, scale: Scale) -> Array:
     return np.exp(x) if scale == "log" else np.asarray(special.expit(x))
 
 
+def threshold_probability(threshold: ArrayLike, scale: Scale) -> NDArray[np.float64]:
+    """Convert thresholds to the smallest probabilities that let nothing more pass; 1 where there is none.
+
+    >>> threshold_probability([-np.inf, 0.0, 0.5], "log").tolist()
+    [0.0, 1.0, 1.0]
+    """
+    given = np.asarray(threshold, dtype=np.float64)
+    tau = np.minimum(to_probability(given, scale), 1.0)
+    while (lower := (from_probability(tau, scale) < given) & (tau < 1)).any():  # it was rounded down
+        tau = np.where(lower, np.nextafter(tau, 1), tau)
+    return np.asarray(tau)
+
+
 def from_logit(x: ArrayLike, scale: Scale) -> NDArray[np.float64]:
     """Convert thresholds from logits to another scale.
 

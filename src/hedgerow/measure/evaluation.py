@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 
 from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.likelihood import BOTTOM, from_probability, to_probability
+from hedgerow.likelihood import BOTTOM, CERTAIN, from_probability, threshold_probability
 from hedgerow.measure import metrics
 from hedgerow.measure.bins import fixed
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder
@@ -152,15 +152,13 @@ class Measured(ABC):
         return {}
 
     def _for_json(self, point: Mapping[str, float]) -> dict[str, float | None]:
-        """Return a point with `tau`, its threshold as a probability; null for infinity, or if it rounds to 1."""
+        """Return a point with `tau`, its threshold as a probability; null for infinity, or if none gives it."""
         threshold = point["threshold"]
-        tau = float(to_probability(np.float64(threshold), self.scale))
-        while from_probability(tau, self.scale) < threshold:  # rounded down: one more event would have happened
-            tau = math.nextafter(tau, 2)
+        tau = float(threshold_probability(threshold, self.scale))
         return {
             **point,
             "threshold": threshold if math.isfinite(threshold) else None,
-            "tau": tau if tau < 1 or threshold >= from_probability(1, self.scale) else None,
+            "tau": tau if tau < 1 or threshold == CERTAIN[self.scale] else None,
         }
 
 

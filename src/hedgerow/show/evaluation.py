@@ -5,11 +5,10 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING
 
-import numpy as np
 from rich.text import Text
 
 from hedgerow.errors import counted
-from hedgerow.likelihood import to_probability
+from hedgerow.likelihood import threshold_probability
 from hedgerow.measure import BinnedEvaluation
 from hedgerow.show.terminal import print_table, print_text
 
@@ -218,7 +217,7 @@ def _safe_threshold(evaluation: Measured) -> str | None:
         there = evaluation.at_probability(tau)
         return there["correct"] >= _SAFE and there["recall"] >= _NEARLY * point["recall"]
 
-    exact = float(to_probability(np.float64(point["threshold"]), evaluation.scale))
+    exact = float(threshold_probability(point["threshold"], evaluation.scale))
     for digits in range(17):
         # Rounded up, to be safe. Models can be so confident that thresholds differ only after many digits.
         rounded = Decimal(exact).quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)

@@ -14,11 +14,12 @@ import numpy as np
 from PIL import Image
 
 from hedgerow.errors import ParameterError, argument
+from hedgerow.likelihood import threshold_probability
 from hedgerow.measure import side_by_side
 from hedgerow.show.lines import KINDS, System
 from hedgerow.show.page.clades import Clades
 from hedgerow.show.page.counts import Track
-from hedgerow.show.page.positions import Positions, as_probability, slider_steps
+from hedgerow.show.page.positions import Positions, slider_steps
 from hedgerow.show.page.thumbnails import encoded
 from hedgerow.show.page.words import LEVEL
 from hedgerow.show.point import meaning, promises
@@ -88,9 +89,7 @@ class PagePoint:
     @property
     def tau(self) -> float | None:
         """The threshold as a probability: the smallest that does not pass more than the threshold does."""
-        if self.threshold is None:
-            return None
-        return min(1.0, float(as_probability(np.array([self.threshold]), self.scale)[0]))
+        return None if self.threshold is None else float(threshold_probability(self.threshold, self.scale))
 
 
 def aligned(models: Sequence[PageModel]) -> tuple[list[PageModel], list[str]]:
