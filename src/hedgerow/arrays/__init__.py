@@ -10,7 +10,7 @@ from hedgerow.arrays.interface import Array, Check, Indices, Tiers
 from hedgerow.arrays.layout import Layout, ancestor_slots
 from hedgerow.arrays.numpy_ops import UNIT, sum_rounding
 from hedgerow.arrays.operations import add_down, max_unrelated, pass_down, sum_ancestors, sum_children
-from hedgerow.arrays.rows import row_sums, running_max, sum_below, with_ancestors
+from hedgerow.arrays.rows import row_sums, running_max, sum_below, take_rows, with_ancestors
 from hedgerow.arrays.threads import at_most_threads, available_cores, map_row_blocks, row_blocks
 
 __all__ = [
@@ -41,5 +41,6 @@ __all__ = [
     "sum_below",
     "sum_children",
     "sum_rounding",
+    "take_rows",
     "with_ancestors",
 ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, final
 
 import numpy as np
 
-from hedgerow.arrays import as_numpy
+from hedgerow.arrays import as_numpy, take_rows
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood.scales import BOTTOM, CERTAIN, ROUNDING, check_scale, to_probability
 
@@ -184,17 +184,7 @@ class SparseLikelihoods:
 
     def __getitem__(self, rows: slice | NDArray[Any] | list[int]) -> SparseLikelihoods:
         """Return some of the examples: a slice, a mask or positions."""
-        if isinstance(rows, slice) and rows.step in (None, 1):
-            first, last, _ = rows.indices(len(self))
-            start = self.start[first : max(first, last) + 1]
-            entries = slice(int(start[0]), int(start[-1]))
-            return self.checked(
-                self.hierarchy, start - start[0], self.node[entries], self.value[entries], self.scale
-            )
-        chosen = np.arange(len(self))[rows]
-        count = self.count[chosen]
-        start = np.append(0, np.cumsum(count))
-        place = np.arange(start[-1]) + np.repeat(self.start[chosen] - start[:-1], count)
+        start, place = take_rows(self.start, rows)
         return self.checked(self.hierarchy, start, self.node[place], self.value[place], self.scale)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -262,7 +262,7 @@ class Evaluation(Measured):
         if np.asarray(mask).dtype != bool or np.shape(mask) != (len(self),):
             raise ScoreError(f"A mask needs one True or False per example, {len(self):,} in all.")
         mask = np.asarray(mask)
-        part = replace(self, events=self.events.subset(mask), answers=self.answers.taken(mask))
+        part = replace(self, events=self.events.taken(mask), answers=self.answers.taken(mask))
         return replace(part, curve=part.builder.compute(), intervals={}, replicates=0, warnings=())
 
     def _spread(self) -> dict[str, Any]:

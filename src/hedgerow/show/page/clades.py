@@ -133,10 +133,8 @@ class Clades:
         """The nodes in examples and confusions, and all of their ancestors."""
         nodes = [np.zeros(1, dtype=np.int64)]
         for tracks, rows in zip(self._sets, self._rows, strict=True):
-            mask = np.zeros(len(tracks[0].evaluation), dtype=bool)
-            mask[rows] = True
             for track in tracks:
-                events = track.evaluation.events.subset(mask)
+                events = track.evaluation.events.taken(rows)
                 nodes += [events.label.astype(np.int64), events.node.astype(np.int64)]
         for pairs in self._confusions:
             nodes += [pairs.truth, pairs.answer]
