@@ -14,11 +14,10 @@ import numpy as np
 
 from hedgerow.errors import FileError, HedgerowError, ParameterError, argument
 from hedgerow.files import (
-    Archive,
-    atomic_write,
     digest,
     member,
     printable,
+    read_arrays,
     read_json,
     reading,
     replacing,
@@ -26,6 +25,7 @@ from hedgerow.files import (
     schema,
     stem,
     try_folder,
+    write_arrays,
     write_json,
 )
 from hedgerow.measure.bootstrap import Interval
@@ -142,8 +142,7 @@ def _load(place: Path) -> Evaluation:
     if hierarchy.fingerprint != about["tree"]["fingerprint"]:
         raise FileError(f"{place}: {TREE} is not the tree that {JSON} was made with. {_AGAIN}")
     curve = OperatingCurve.load(_there(place, CURVE))
-    with Archive(_there(place, EXAMPLES)) as archive:
-        arrays = archive.all_arrays()
+    arrays = read_arrays(_there(place, EXAMPLES))
     with reading(member(place, EXAMPLES), "part of an evaluation", _AGAIN):
         events, answers = _events(arrays, len(hierarchy)), _answers(arrays, len(hierarchy))
         if len(events.label) != about["examples"] or curve.examples != about["examples"]:
@@ -271,8 +270,7 @@ def _save_examples(evaluation: Evaluation, path: Path) -> None:
     for key in _LONG:
         if (values := getattr(answers, key)) is not None:
             arrays |= packed(key, values)
-    with atomic_write(path, "wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+    write_arrays(path, arrays)
 
 
 def _events(arrays: dict[str, NDArray[Any]], nodes: int) -> Events:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.errors import FileError, HedgerowError, some
-from hedgerow.files import Archive, atomic_write
+from hedgerow.files import read_arrays, write_arrays
 from hedgerow.likelihood import BOTTOM
 from hedgerow.measure.bins import edges_of
 from hedgerow.measure.builder import STANDARD_METRICS
@@ -75,13 +75,11 @@ def _write(path: str | os.PathLike[str], state: State, hierarchy: Hierarchy) -> 
         if (values := getattr(hierarchy, key)) is not None:
             tree |= packed(f"tree_{key}", values)
     text = json.dumps(about, ensure_ascii=True).encode()
-    with atomic_write(path, "wb") as file:
-        members = {"about": np.frombuffer(text, dtype=np.uint8), **tree, **state.arrays}
-        np.savez_compressed(file, allow_pickle=False, **members)
+    write_arrays(path, {"about": np.frombuffer(text, dtype=np.uint8), **tree, **state.arrays})
 
 
 def _read(path: str | os.PathLike[str], kind: str) -> tuple[State, Hierarchy]:
-    arrays = _arrays(os.fspath(path))
+    arrays = read_arrays(path)
     about = _about(arrays.pop("about", np.empty(0)), kind)
     tree = {name: arrays.pop(name) for name in list(arrays) if name.startswith("tree_")}
     hierarchy = _tree(tree)
@@ -90,11 +88,6 @@ def _read(path: str | os.PathLike[str], kind: str) -> tuple[State, Hierarchy]:
     state = State({key: about[key] for key in about if key not in ("format", "version", "tree")}, arrays)
     _Checks(state, hierarchy).all()
     return state, hierarchy
-
-
-def _arrays(path: str) -> Arrays:
-    with Archive(path) as archive:
-        return archive.all_arrays()
 
 
 def _tree(arrays: Arrays) -> Hierarchy:
