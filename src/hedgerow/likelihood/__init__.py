@@ -6,7 +6,7 @@ on the scale that ranks them best, dense or sparse. Scores from files come throu
 
 from hedgerow.likelihood.columns import from_columns
 from hedgerow.likelihood.entries import from_lineages, from_top
-from hedgerow.likelihood.leaves import SUM_TOLERANCE, from_leaves
+from hedgerow.likelihood.leaves import SUM_TOLERANCE, from_leaves, sum_tolerance
 from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
 from hedgerow.likelihood.links import (
     conditional_sigmoid,
@@ -60,6 +60,7 @@ __all__ = [
     "ps_softmax",
     "restrict",
     "softmax_over_nodes",
+    "sum_tolerance",
     "tempered",
     "threshold_probability",
     "to_probability",

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from hedgerow.tree import Hierarchy
 
-SUM_TOLERANCE = {"float16": 2e-2, "bfloat16": 2e-2}
-"""How far the sum of a row of probabilities may be from 1, by type; 1e-3 for all others."""
+SUM_TOLERANCE = 1e-3
+"""How far the sum of a row of probabilities may be from 1 because they were rounded."""
+_OF_HALF = 2e-2  # the same in half precision
 
 _IF_LOGITS = "If these are logits, use likelihood.flat_softmax, which takes their softmax first."
 
@@ -59,7 +60,7 @@ def from_leaves(
     if column is not None:
         ops = ops_of(p)
         p = namespace(p).take(p, ops.constant(column, ops.device_of(p)), axis=-1)
-    total = _checked_sums(hierarchy, p, None if renormalise else sum_tolerance(values))
+    total = _checked_sums(hierarchy, p, None if renormalise else sum_tolerance(getattr(values, "dtype", None)))
     if renormalise:
         p = namespace(p).astype(p / total, p.dtype)
     return operations.leaf_shares(hierarchy, p)
@@ -78,9 +79,9 @@ def column_names(table: Any, classes: ArrayLike | None) -> tuple[Any, list[str] 
     return values, given
 
 
-def sum_tolerance(values: Any) -> float:
-    """Return how far the sums of rows may be from 1, by the precision of the values."""
-    return SUM_TOLERANCE.get(str(getattr(values, "dtype", "float64")).removeprefix("torch."), 1e-3)
+def sum_tolerance(dtype: Any) -> float:
+    """Return how far the sums of rows of this type may be from 1."""
+    return _OF_HALF if "float16" in str(dtype) else SUM_TOLERANCE  # bfloat16 is half precision, too
 
 
 def _checked_sums(hierarchy: Hierarchy, p: Array, tolerance: float | None) -> Array:

@@ -16,6 +16,7 @@ from scipy import optimize
 
 from hedgerow.arrays import Layout, as_numpy, namespace
 from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.likelihood.leaves import SUM_TOLERANCE
 from hedgerow.likelihood.likelihoods import Likelihoods
 from hedgerow.likelihood.links import flat_softmax
 
@@ -34,7 +35,6 @@ _LOWEST, _HIGHEST, _COARSE = math.log(0.05), math.log(1000.0), 12
 _TINY = 1e-30
 _HOTTEST = 1e6
 _LEAST_LOG = -50.0
-_SUM = 1e-3  # how far from 1 leaf probabilities may sum
 
 
 @final
@@ -180,7 +180,7 @@ def _scores_behind(q: AnyLikelihoods) -> NDArray[np.float64]:
         return values
     leaves = values[:, q.hierarchy.leaves]
     total = np.exp(leaves).sum(axis=1) if q.scale == "log" else leaves.sum(axis=1)
-    off = np.flatnonzero(~(np.abs(total - 1) <= _SUM))
+    off = np.flatnonzero(~(np.abs(total - 1) <= SUM_TOLERANCE))
     if len(off):
         raise ScoreError(
             f"A temperature is for models whose leaf probabilities sum to 1; those of example {off[0]:,} (counted "
