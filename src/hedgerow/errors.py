@@ -14,7 +14,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 __all__ = [
     "FileError",
@@ -74,7 +74,7 @@ def some(names: Iterable[str], limit: int = 5) -> str:
     return f"{head} and {last}" if head else last
 
 
-def itemised(*kinds: tuple[Collection[str], str]) -> str:
+def itemised(*kinds: tuple[list[str], str]) -> str:
     """Say how many names there are of each kind, and quote some of them; kinds without names are left out.
 
     >>> itemised((["robin"], "repeated"), ([], "missing"), (["a", "b"], "not in the tree"))

@@ -6,7 +6,7 @@ on the scale that ranks them best, dense or sparse. Scores from files come throu
 
 from hedgerow.likelihood.columns import from_columns
 from hedgerow.likelihood.entries import from_lineages, from_top
-from hedgerow.likelihood.leaves import SUM_TOLERANCE, from_leaves, sum_tolerance
+from hedgerow.likelihood.leaves import from_leaves
 from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
 from hedgerow.likelihood.links import (
     conditional_sigmoid,
@@ -22,10 +22,12 @@ from hedgerow.likelihood.scales import (
     BOTTOM,
     CERTAIN,
     ROUNDING,
+    SUM_TOLERANCE,
     Scale,
     check_scale,
     from_logit,
     from_probability,
+    sum_tolerance,
     threshold_probability,
     to_probability,
 )

@@ -9,7 +9,8 @@ import numpy as np
 
 from hedgerow.arrays import Array, as_scores, namespace, operations, ops_of
 from hedgerow.errors import ScoreError, UnknownNameError, argument, closest, counted, itemised
-from hedgerow.likelihood.leaves import column_names, sum_tolerance
+from hedgerow.likelihood.leaves import column_names
+from hedgerow.likelihood.scales import sum_tolerance
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -8,7 +8,7 @@ import numpy as np
 
 from hedgerow.arrays import UNIT, as_numpy, map_row_blocks, row_sums, sum_below, sum_rounding, with_ancestors
 from hedgerow.errors import ScoreError, UnknownNameError, a_number, argument, closest, counted, some
-from hedgerow.likelihood.leaves import SUM_TOLERANCE
+from hedgerow.likelihood.scales import SUM_TOLERANCE
 from hedgerow.likelihood.sparse import SparseLikelihoods
 
 if TYPE_CHECKING:

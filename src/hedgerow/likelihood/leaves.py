@@ -9,15 +9,12 @@ import numpy as np
 from hedgerow.arrays import Array, as_scores, namespace, operations, ops_of
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood.named_columns import places, split_names
+from hedgerow.likelihood.scales import sum_tolerance
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from hedgerow.tree import Hierarchy
-
-SUM_TOLERANCE = 1e-3
-"""How far the sum of a row of probabilities may be from 1 because they were rounded."""
-_OF_HALF = 2e-2  # the same in half precision
 
 _IF_LOGITS = "If these are logits, use likelihood.flat_softmax, which takes their softmax first."
 
@@ -77,11 +74,6 @@ def column_names(table: Any, classes: ArrayLike | None) -> tuple[Any, list[str] 
             "The column names of the table differ from classes: leave out classes, or pass a plain array."
         )
     return values, given
-
-
-def sum_tolerance(dtype: Any) -> float:
-    """Return how far the sums of rows of this type may be from 1."""
-    return _OF_HALF if "float16" in str(dtype) else SUM_TOLERANCE  # bfloat16 is half precision, too
 
 
 def _checked_sums(hierarchy: Hierarchy, p: Array, tolerance: float | None) -> Array:

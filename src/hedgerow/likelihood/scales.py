@@ -23,6 +23,14 @@ CERTAIN: dict[Scale, float] = {"probability": 1.0, "log": 0.0, "logit": np.inf}
 """The likelihood 1 on each scale."""
 ROUNDING = 1e-5
 """How far above 1 a likelihood may be because of sums in single precision; it then counts as 1."""
+SUM_TOLERANCE = 1e-3
+"""How far the sum of a row of probabilities may be from 1 because they were rounded."""
+_OF_HALF = 2e-2  # the same in half precision
+
+
+def sum_tolerance(dtype: Any) -> float:
+    """Return how far the sums of rows of this type may be from 1."""
+    return _OF_HALF if "float16" in str(dtype) else SUM_TOLERANCE  # bfloat16 is half precision, too
 
 
 def check_scale(scale: Any) -> None:

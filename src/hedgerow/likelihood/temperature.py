@@ -16,9 +16,9 @@ from scipy import optimize
 
 from hedgerow.arrays import Layout, as_numpy, namespace
 from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.likelihood.leaves import SUM_TOLERANCE
 from hedgerow.likelihood.likelihoods import Likelihoods
 from hedgerow.likelihood.links import flat_softmax
+from hedgerow.likelihood.scales import SUM_TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
