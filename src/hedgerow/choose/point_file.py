@@ -58,8 +58,10 @@ def digest(content: Mapping[str, Any]) -> str:
 def read_content(path: str | os.PathLike[str]) -> Any:
     """Read a JSON file."""
     text = read_text(path)
-    with reading(path, "a point", AGAIN):
+    try:
         return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FileError(f"{path} is not a point: it is not valid JSON ({error}). {AGAIN}") from None
 
 
 def checked_fields(content: Any, shown: str) -> dict[str, Any]:

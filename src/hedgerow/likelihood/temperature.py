@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 Judge = Literal["label", "nodes"]
 
-_LOWEST, _HIGHEST, _COARSE = math.log(0.05), math.log(1000.0), 12
-_TINY = 1e-30
-_HOTTEST = 1e6
-_LEAST_LOG = -50.0
+_COARSE = np.linspace(math.log(0.05), math.log(1000.0), 12)  # logarithms of temperatures that are tried first
+_TINY = 1e-30  # a log-likelihood is at least so far below 0
+_HOTTEST = 1e6  # the largest temperature; its inverse is the smallest
+_LEAST_LOG = -50.0  # of a leaf
 
 
 @final
@@ -109,9 +109,8 @@ def fit_temperature(
             total += _loss(hierarchy, log_q, nodes[block], judge)
         return total / len(nodes)
 
-    coarse = np.linspace(_LOWEST, _HIGHEST, _COARSE)
-    best = int(np.argmin([loss(point) for point in coarse]))
-    around = (coarse[max(0, best - 1)], coarse[min(_COARSE - 1, best + 1)])
+    best = int(np.argmin([loss(point) for point in _COARSE]))
+    around = (_COARSE[max(0, best - 1)], _COARSE[min(len(_COARSE) - 1, best + 1)])
     found = optimize.minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": 1e-3})
     before, after = loss(0.0), float(found.fun)
     if not (math.isfinite(before) and math.isfinite(after)):

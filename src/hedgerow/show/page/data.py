@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from hedgerow.choose import OperatingPoint
     from hedgerow.likelihood import Scale
     from hedgerow.measure import Evaluation, Interval, OperatingCurve
+    from hedgerow.show.page.positions import Mode
 
 _GRID = 600  # cells per unit of either axis of a drawn curve
 _METRICS = ("correct", "exact", "precision", "recall", "f1")
@@ -134,7 +135,7 @@ class PageData:
     """Turns the name of an image file into a data URL."""
 
     @cached_property
-    def steps(self) -> dict[Any, list[float]]:
+    def steps(self) -> dict[Mode, list[float]]:
         """The values of the slider, by mode."""
         return slider_steps([model.curve for model in self.models], None if self.point is None else self.point.tau)
 
