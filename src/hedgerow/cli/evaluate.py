@@ -42,10 +42,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.files import write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hedgerow.measure import Evaluation, EvaluationBuilder
-    from hedgerow.score_files import Scores
 
 
 @app.command(
@@ -109,8 +106,8 @@ def evaluate(
     scheduler: SchedulerOption = None,
 ) -> None:
     """Measure a model's scores at every trade-off between being right and being specific."""
-    from hedgerow.measure import MEMBERS, BinnedEvaluation, evaluate, measured, try_evaluation_folder
-    from hedgerow.show import print_evaluation
+    from hedgerow.measure import MEMBERS, BinnedEvaluation, Reliability, evaluate, measured, try_evaluation_folder
+    from hedgerow.show import print_evaluation, print_reliability
 
     many = is_many(scores) or any(given is not None for given in (state, bins, workers, scheduler))
     inputs = (*local(scores), tree, data, *reading.files, *named_file(temperature))
@@ -126,7 +123,7 @@ def evaluate(
     draw = drawing(figure, rules)
     tree_file = tree_reading.file(tree)
     settings: dict[str, Any] = {"information": information.value, "below_label": below_label.value}
-    more: dict[str, Any] = {}
+    calibration: dict[str, Reliability] = {}
     divided_by = 1.0
     found: Evaluation | BinnedEvaluation
     if many:
@@ -147,10 +144,15 @@ def evaluate(
             opened.hierarchy, opened, name=name_of(path), replicates=bootstrap, progress=bar, **settings
         )
         if temperature is not None or reliability is not None:
-            compared = {"as given": as_given}
-            if temperature is not None:
-                compared[f"divided by {divided_by:g}"] = opened
-            more["calibration"] = _calibration(compared, reliability)
+            calibration["as given"] = Reliability.of(as_given.hierarchy, as_given)
+        if temperature is not None:
+            calibration[f"divided by {divided_by:g}"] = Reliability.of(opened.hierarchy, opened)
+    if calibration:
+        print_reliability(calibration, Output())
+    if reliability is not None:
+        from hedgerow.show.figures import reliability_figure, save_figure
+
+        save_figure(reliability_figure(calibration), reliability)
     tree_given = [] if tree_file is None else tree_file.arguments
     specificity = [] if information is Information.leaves else ["--information", information.value]
     divided = [] if temperature is None else ["--temperature", f"{divided_by:g}"]
@@ -171,26 +173,13 @@ def evaluate(
             found.save(output)
         typer.echo(f"The evaluation is in {output}.", err=True)
     if json_file is not None:
-        write_json(json_file, found.to_dict() | more)
+        more = {name: each.to_dict() for name, each in calibration.items()}
+        write_json(json_file, found.to_dict() | ({"calibration": more} if more else {}))
     draw([found])
     if html is not None and not isinstance(found, BinnedEvaluation):
         with bar("Making the page", None):
             found.to_html(html, images=images, command=command_line())
         typer.echo(f"The page is in {html}: open it in a browser.", err=True)
-
-
-def _calibration(scores: Mapping[str, Scores], figure: Path | None) -> dict[str, Any]:
-    """Print how far confidence is from accuracy, draw it if asked to, and return it, ready for JSON."""
-    from hedgerow.measure import Reliability
-    from hedgerow.show import print_reliability
-
-    found = {name: Reliability.of(given.hierarchy, given) for name, given in scores.items()}
-    print_reliability(found, Output())
-    if figure is not None:
-        from hedgerow.show.figures import reliability_figure, save_figure
-
-        save_figure(reliability_figure(found), figure)
-    return {name: each.to_dict() for name, each in found.items()}
 
 
 def _builder(
