@@ -143,6 +143,16 @@ class Measured(ABC):
             "warnings": list(self.warnings),
         }
 
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write `evaluation.json`, `curve.npz`, `tree.json` and, without bins, `examples.npz` into a folder.
+
+        The folder is created if it does not exist. An evaluation in it is replaced, but other files with these
+        names are not. `evaluation.json` is written last, so a folder that contains it is complete.
+        """
+        from hedgerow.measure.folder import save
+
+        save(self, folder)
+
     @abstractmethod
     def _spread(self) -> dict[str, Any]:
         """Return what is known about the uncertainty of the figures, ready for JSON."""
@@ -271,16 +281,6 @@ class Evaluation(Measured):
             "replicates": self.replicates,
             "intervals": {name: asdict(interval) for name, interval in self.intervals.items()},
         }
-
-    def save(self, folder: str | PathLike[str]) -> None:
-        """Write `evaluation.json`, `curve.npz`, `examples.npz` and `tree.json` into a folder; see `load`.
-
-        The folder is created if it does not exist. An evaluation in it is replaced, but other files with these
-        names are not. `evaluation.json` is written last, so a folder that contains it is complete.
-        """
-        from hedgerow.measure.folder import save
-
-        save(self, folder)
 
     @staticmethod
     def load(folder: str | PathLike[str]) -> Evaluation:

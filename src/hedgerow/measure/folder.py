@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.measure.binned_evaluation import BinnedEvaluation
+    from hedgerow.measure.evaluation import Measured
     from hedgerow.tree import Names
 
 MEMBERS = JSON, CURVE, EXAMPLES, TREE = "evaluation.json", "curve.npz", "examples.npz", "tree.json"
@@ -75,7 +75,7 @@ _SHORT = ("ids", "groups", "clusters")  # saved as arrays of text
 _LONG = ("texts", "images")  # of any length: saved as UTF-8, concatenated
 
 
-def save(evaluation: Evaluation | BinnedEvaluation, folder: str | os.PathLike[str]) -> None:
+def save(evaluation: Measured, folder: str | os.PathLike[str]) -> None:
     """Write an evaluation into a folder, in place of another that is there; see `hedgerow.files.replacing`.
 
     A binned evaluation has no examples to write.
