@@ -7,7 +7,7 @@ kind. The tensor part is loaded only when a tensor arrives. The next room is `tr
 from hedgerow.arrays import operations
 from hedgerow.arrays.conversions import as_numpy, as_rows, as_scores, namespace, ops_of, rounded_down
 from hedgerow.arrays.interface import Array, Check, Indices, Tiers
-from hedgerow.arrays.layout import Layout, ancestor_slots
+from hedgerow.arrays.layout import Derives, Layout, ancestor_slots
 from hedgerow.arrays.numpy_ops import UNIT, sum_rounding
 from hedgerow.arrays.operations import add_down, max_unrelated, pass_down, sum_ancestors, sum_children
 from hedgerow.arrays.rows import row_sums, running_max, sum_below, take_rows, with_ancestors
@@ -17,6 +17,7 @@ __all__ = [
     "UNIT",
     "Array",
     "Check",
+    "Derives",
     "Indices",
     "Layout",
     "Tiers",

@@ -7,16 +7,16 @@ number of listed nodes, not with the size of the tree.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, cast, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.arrays import as_numpy, take_rows
+from hedgerow.arrays import Derives, as_numpy, take_rows
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood.scales import BOTTOM, CERTAIN, ROUNDING, check_scale, to_probability
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -24,11 +24,9 @@ if TYPE_CHECKING:
     from hedgerow.likelihood.scales import Scale
     from hedgerow.tree import Hierarchy, Indices
 
-T = TypeVar("T")
-
 
 @final
-class SparseLikelihoods:
+class SparseLikelihoods(Derives):
     """Likelihoods of a few nodes for each of some examples, with their scale.
 
     A node that is not listed has likelihood 0; the root, which is never listed, has 1. `likelihood.from_top` and
@@ -95,7 +93,6 @@ class SparseLikelihoods:
         """[entries] The listed nodes, ascending within each example; never the root."""
         self.value = value
         """[entries] Their likelihoods, float64; never 0."""
-        self._derived: dict[Hashable, Any] = {}
 
     @classmethod
     def join(cls, parts: Sequence[SparseLikelihoods]) -> SparseLikelihoods:
@@ -172,12 +169,6 @@ class SparseLikelihoods:
         values[:, 0] = CERTAIN[self.scale]
         values[self.row, self.node] = self.value
         return Likelihoods.checked(self.hierarchy, values, self.scale)
-
-    def derived(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the result of `make`, called once per key."""
-        if key not in self._derived:
-            self._derived[key] = make()
-        return cast("T", self._derived[key])
 
     def __len__(self) -> int:
         return len(self.start) - 1
