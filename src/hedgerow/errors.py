@@ -29,6 +29,7 @@ __all__ = [
     "check_kinds",
     "closest",
     "counted",
+    "itemised",
     "nearest",
     "no_such",
     "options",
@@ -71,6 +72,15 @@ def some(names: Iterable[str], limit: int = 5) -> str:
         return f"{shown} and {len(listed) - limit:,} more"
     head, _, last = shown.rpartition(", ") if len(listed) == 2 else ("", "", shown)
     return f"{head} and {last}" if head else last
+
+
+def itemised(*kinds: tuple[list[str], str]) -> str:
+    """Say how many names there are of each kind, and quote some of them; kinds without names are left out.
+
+    >>> itemised((["robin"], "repeated"), ([], "missing"), (["a", "b"], "not in the tree"))
+    "1 repeated ('robin'); 2 not in the tree ('a' and 'b')"
+    """
+    return "; ".join(f"{len(names):,} {kind} ({some(names)})" for names, kind in kinds if names)
 
 
 def counted(count: int, one: str, many: str) -> str:

@@ -95,7 +95,7 @@ class Draws:
             self.pool.labels[mask],
             self.pool.scale,
             1.0,
-            events=self.pool.events.subset(mask),
+            events=self.pool.events.taken(mask),
             clusters=names,
         )
         return choose(self.order, part)

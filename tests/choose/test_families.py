@@ -18,6 +18,8 @@ from tests.tree_strategies import parent_lists, plain_names
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hedgerow.tree import SingleChild
+
 
 @st.composite
 def examples(draw: st.DrawFn) -> tuple[hr.Hierarchy, NDArray[np.float64]]:
@@ -38,6 +40,20 @@ def test_climbing(case: tuple[hr.Hierarchy, NDArray[np.float64]], tau: float) ->
     events = events_of("climbing", Likelihoods.of(h, q), np.zeros(len(q), int), Candidates.of(h, "leaves", "skip"))
     for t in (tau, 0.0, *events.score):
         assert events.answers_above(t).tolist() == hr.infer.climbing(h, q, t).tolist()
+
+
+@pytest.mark.parametrize("single_child", ["skip", "answer"])
+@given(case=examples(), tau=st.floats(0, 1), share=st.floats(0, 1))
+def test_climbing_among_listed_classes(
+    single_child: SingleChild, case: tuple[hr.Hierarchy, NDArray[np.float64]], tau: float, share: float
+) -> None:
+    h, values = case
+    row, node = np.nonzero(np.random.default_rng(0).random(values.shape) < share)  # leaves are often missing
+    q = hr.likelihood.from_lineages(h, row, node, values[row, node], rows=len(values))
+    events = events_of("climbing", q, np.zeros(len(q), int), Candidates.of(h, "leaves", single_child))
+    for t in (tau, 0.0, *events.score):
+        answers = hr.infer.climbing(h, q, t, single_child=single_child)
+        assert events.answers_above(t).tolist() == answers.tolist()
 
 
 @given(case=examples(), lam=st.floats(0, 50))

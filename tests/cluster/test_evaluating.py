@@ -254,6 +254,7 @@ def pretend(version: str) -> str:
 
 
 def test_a_worker_with_another_version_is_refused(client: Any) -> None:
+    client.wait_for_workers(1)  # an earlier test may have killed them
     worker = sorted(client.scheduler_info()["workers"])[0]
     before = client.run(pretend, "0.0.9", workers=[worker])[worker]
     try:

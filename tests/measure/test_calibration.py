@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import hedgerow as hr
 from hedgerow.errors import ScoreError
-from hedgerow.measure.calibration import calibration_error
+from hedgerow.measure import example_blocks
+from hedgerow.measure.calibration import Reliability, calibration_error
 
 
 def test_calibration_error() -> None:
@@ -47,3 +49,18 @@ def test_the_definition() -> None:
 def test_bad_input_is_told(sure: Any, right: Any, said: str) -> None:
     with pytest.raises(ScoreError, match=said):
         calibration_error(sure, right)
+
+
+def test_listed_classes_are_measured_like_all_classes() -> None:
+    h = hr.Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    rng = np.random.default_rng(0)
+    row, scores = np.repeat(np.arange(50), 2), rng.random(100) / 2
+    names = np.array([rng.choice(["pet", "wolf", "cat", "dog"], 2, replace=False) for _ in range(50)]).ravel()
+    q, labels = hr.likelihood.from_top(h, row, names, scores, rows=50), rng.choice(h.names[1:], 50)
+    listed, dense = (Reliability.of(h, example_blocks(h, given, labels)) for given in (q, q.dense()))
+    assert listed.to_dict() == dense.to_dict()
+    values, nodes = q.dense().values, h.indices(labels.tolist())
+    deep = [i for i in range(50) if h.depth[nodes[i]] > 1]
+    right = [values[i, 2:4].max() > 0 and nodes[i] == 2 + np.argmax(values[i, 2:4]) for i in deep]
+    assert listed.right[1].sum() == sum(right)
+    assert listed.confidence[1].sum() == pytest.approx(sum(values[i, 2:4].max() for i in deep))

@@ -599,6 +599,13 @@ def test_the_threshold_of_a_point_as_a_probability_gives_that_point(scale: Any) 
                 assert found.at_probability(point["tau"])["correct"] == point["correct"]
 
 
+def test_a_threshold_above_every_probability_has_none() -> None:
+    logs = [[3.0, 2.5, 2.0, -1.0, 0.3]] * 3  # not normalised, as they need not be
+    tree = hr.Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    found = evaluate(tree, logs, ["dog"] * 3, scale="log").to_dict()["points"]["R@95C"]
+    assert (found["threshold"], found["tau"], found["correct"]) == (2.0, None, 1.0)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_kill_at_any_operation_leaves_one_of_two_evaluations(tmp_path: Path) -> None:

@@ -125,8 +125,11 @@ def test_dashes_on_another_scale() -> None:
         logit = np.log(q) - np.log1p(-q)
     plain = OperatingCurveDisplay.from_predictions(H, q, labels).plot().ax_
     mapped = OperatingCurveDisplay.from_predictions(H, logit, labels, scale="logit").plot().ax_
-    for a, b in zip(lines(plain), lines(mapped), strict=True):
+    own = hr.likelihood.Likelihoods.of(H, logit, "logit")  # which know their scale
+    carried = OperatingCurveDisplay.from_predictions(H, own, labels).plot().ax_
+    for a, b, c in zip(lines(plain), lines(mapped), lines(carried), strict=True):
         np.testing.assert_allclose(np.asarray(a.get_xdata(), float), np.asarray(b.get_xdata(), float))
+        np.testing.assert_array_equal(np.asarray(b.get_xdata(), float), np.asarray(c.get_xdata(), float))
 
 
 def test_rules_are_marked() -> None:

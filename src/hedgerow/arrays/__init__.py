@@ -7,16 +7,17 @@ kind. The tensor part is loaded only when a tensor arrives. The next room is `tr
 from hedgerow.arrays import operations
 from hedgerow.arrays.conversions import as_numpy, as_rows, as_scores, namespace, ops_of, rounded_down
 from hedgerow.arrays.interface import Array, Check, Indices, Tiers
-from hedgerow.arrays.layout import Layout, ancestor_slots
+from hedgerow.arrays.layout import Derives, Layout, ancestor_slots
 from hedgerow.arrays.numpy_ops import UNIT, sum_rounding
 from hedgerow.arrays.operations import add_down, max_unrelated, pass_down, sum_ancestors, sum_children
-from hedgerow.arrays.rows import row_sums, running_max, sum_below, with_ancestors
+from hedgerow.arrays.rows import row_sums, running_max, sum_below, take_rows, with_ancestors
 from hedgerow.arrays.threads import at_most_threads, available_cores, map_row_blocks, row_blocks
 
 __all__ = [
     "UNIT",
     "Array",
     "Check",
+    "Derives",
     "Indices",
     "Layout",
     "Tiers",
@@ -41,5 +42,6 @@ __all__ = [
     "sum_below",
     "sum_children",
     "sum_rounding",
+    "take_rows",
     "with_ancestors",
 ]

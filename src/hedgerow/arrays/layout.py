@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, TypeVar, cast, final
 
 import numpy as np
 
@@ -11,11 +11,27 @@ from hedgerow.arrays.conversions import ops_of
 from hedgerow.arrays.interface import Intervals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from numpy.typing import NDArray
 
     from hedgerow.arrays.interface import Array, Indices, TreeArrays
+
+T = TypeVar("T")
+
+
+class Derives:
+    """Something from which other modules derive values that are needed again: trees, likelihoods."""
+
+    def derived(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the result of `make`, called once per key."""
+        if key not in self._derived:
+            self._derived[key] = make()
+        return cast("T", self._derived[key])
+
+    @cached_property
+    def _derived(self) -> dict[Hashable, Any]:
+        return {}
 
 
 @final

@@ -74,6 +74,23 @@ def sum_below(tree: TreeArrays, node: Indices, x: NDArray[Any], rows: Ancestors)
     return result
 
 
+def take_rows(start: Indices, rows: slice | NDArray[Any] | list[int]) -> tuple[Indices, Indices | slice]:
+    """Return some of the rows: where each starts among their entries, and the places of these among all entries.
+
+    The rows are given as a slice, as a mask or by their numbers.
+
+    >>> [np.asarray(each).tolist() for each in take_rows(np.array([0, 2, 3, 5]), [2, 0])]
+    [[0, 2, 4], [3, 4, 0, 1]]
+    """
+    if isinstance(rows, slice) and rows.step in (None, 1):
+        first, last, _ = rows.indices(len(start) - 1)
+        part = start[first : max(first, last) + 1]
+        return part - part[0], slice(int(part[0]), int(part[-1]))
+    count = np.diff(start)[rows]
+    new = np.append(0, np.cumsum(count))
+    return new, np.arange(new[-1]) + np.repeat(start[:-1][rows] - new[:-1], count)
+
+
 def row_sums(x: NDArray[Any], start: Indices) -> NDArray[Any]:
     """Return the sum of each row; rows may be empty."""
     total = np.zeros(len(start) - 1, dtype=x.dtype)

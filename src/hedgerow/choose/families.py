@@ -68,6 +68,8 @@ def map_dense_rows(work: Callable[[NDArray[Any], slice], T], q: AnyLikelihoods) 
 
 def _climbing(q: AnyLikelihoods, labels: Indices, candidates: Candidates) -> Events:
     """Return the nodes above the most likely leaf, coarsest first, that are more likely than all below them."""
+    if isinstance(q, SparseLikelihoods):
+        return _climbing_listed(q, labels, candidates)
     hierarchy, bottom = q.hierarchy, BOTTOM[q.scale]
     paths = _paths(hierarchy, candidates)
 
@@ -84,6 +86,29 @@ def _climbing(q: AnyLikelihoods, labels: Indices, candidates: Candidates) -> Eve
         return Events.none()
     count, node, score = (np.concatenate(arrays) for arrays in zip(*map_dense_rows(block, q), strict=True))
     return Events.of_arrays(labels, count, node, score)
+
+
+def _climbing_listed(q: SparseLikelihoods, labels: Indices, candidates: Candidates) -> Events:
+    """Return the same for listed nodes; those without listed descendants take the place of the leaves."""
+    possible = candidates.tier[q.node] >= 0
+    start = np.append(0, np.cumsum(possible))[q.start]
+    listed = SparseLikelihoods.checked(q.hierarchy, start, q.node[possible], q.value[possible], q.scale)
+    value, above, filled = listed.value, listed.above, np.flatnonzero(listed.count)
+    if not len(value):
+        return Events.of_arrays(labels, listed.count, (), ())
+    lowest = np.ones(len(value), dtype=bool)
+    lowest[above[above >= 0]] = False
+    largest = np.maximum.reduceat(np.where(lowest, value, -np.inf), start[filled])
+    likeliest = np.flatnonzero(lowest & (value == np.repeat(largest, listed.count[filled])))
+    here = likeliest[np.diff(listed.row[likeliest], prepend=-1) > 0]  # the first of equals
+    best, found = np.full(len(here), -np.inf), []
+    while len(here):
+        found.append(here[value[here] > best])
+        best, here = np.maximum(best, value[here]), above[here]
+        best, here = best[here >= 0], here[here >= 0]
+    chosen = np.sort(np.concatenate(found))  # the entries of an example are in depth-first order
+    count = np.bincount(listed.row[chosen], minlength=len(q))
+    return Events.of_arrays(labels, count, listed.node[chosen], value[chosen] + 0.0)  # -0.0 becomes 0.0
 
 
 def _paths(hierarchy: Hierarchy, candidates: Candidates) -> Indices:

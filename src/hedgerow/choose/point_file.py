@@ -12,14 +12,14 @@ import numpy as np
 from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.errors import FileError, HedgerowError
-from hedgerow.files import read_text
+from hedgerow.files import read_text, reading, schema
 from hedgerow.likelihood import BOTTOM
 from hedgerow.measure import Ranks, metrics
 from hedgerow.tree import Hierarchy
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from hedgerow.choose.point import OperatingPoint
 
@@ -57,16 +57,11 @@ def digest(content: Mapping[str, Any]) -> str:
 
 def read_content(path: str | os.PathLike[str]) -> Any:
     """Read a JSON file."""
+    text = read_text(path)
     try:
-        return json.loads(read_text(path), parse_constant=_refuse)
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
-        if isinstance(error, HedgerowError):
-            raise
         raise FileError(f"{path} is not a point: it is not valid JSON ({error}). {AGAIN}") from None
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"it holds {constant}")
 
 
 def checked_fields(content: Any, shown: str) -> dict[str, Any]:
@@ -76,15 +71,8 @@ def checked_fields(content: Any, shown: str) -> dict[str, Any]:
     if content.get("schema") != _VERSION:
         raise FileError(f"{shown} was written by another version of hedgerow. {AGAIN}")
     given = {"at_most": _is_cost(content)} | content  # version 0.2.0 did not write it
-    for name, possible in _FIELDS.items():
-        if name not in given:
-            raise FileError(f"{shown} has no field {name!r}: it was edited or is damaged. {AGAIN}")
-        try:
-            good = possible(given[name])
-        except (TypeError, OverflowError):
-            good = False
-        if not good:
-            raise FileError(f"{shown}: the field {name!r} cannot be {_short(given[name])}. {AGAIN}")
+    with reading(shown, "a point", AGAIN):
+        schema.fields(_FIELDS)(given, "it")
     tree = content.get("tree")
     if not isinstance(tree, dict) or not _is_texts(tree.get("names")) or not isinstance(tree.get("parents"), list):
         raise FileError(f"{shown}: the field 'tree' has no names and parents. {AGAIN}")
@@ -99,7 +87,7 @@ def checked_fields(content: Any, shown: str) -> dict[str, Any]:
     fields: dict[str, Any] = {"hierarchy": hierarchy} | {name: given[name] for name in _FIELDS}
     fields["thresholds"] = {name: float(tau) for name, tau in content["thresholds"].items()}
     fields["notes"] = tuple(content["notes"])
-    if not _thresholds_fit(hierarchy, fields):
+    if not fields["thresholds"] or not _thresholds_fit(hierarchy, fields):
         raise FileError(f"{shown}: its thresholds do not fit the rest of it. {AGAIN}")
     return fields
 
@@ -142,56 +130,40 @@ def _thresholds_fit(hierarchy: Hierarchy, fields: Mapping[str, Any]) -> bool:
     return set(fields["thresholds"]) <= known and (by == "rank") == (fields["rule"] == "ranks")
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 # What the fields can be ----------------------------------------------------------------------------------------
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+def _threshold(value: Any, where: str) -> None:
+    """Require a finite number, or infinity as text: JSON has none."""
+    if value not in ("inf", "-inf"):
+        schema.between()(value, where)
 
 
-def _is_threshold(value: object) -> bool:
-    return _is_number(value) or value in ("inf", "-inf")
-
-
-def _is_levels(value: object) -> bool:
-    return isinstance(value, dict) and all(_is_number(level) for level in value.values())
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(text, str) for text in value)
-
-
-_FIELDS: dict[str, Callable[[Any], bool]] = {
-    "target": _is_levels,
-    "overclassification": _is_levels,
-    "guarantee": lambda value: value in GUARANTEES,
-    "delta": lambda value: value is None or (_is_number(value) and 0 < value < 1),
-    "rule": lambda value: value in (*FAMILIES, "ranks"),
-    "by": lambda value: value in ("all", "group", "clade", "rank"),
-    "thresholds": lambda value: (
-        isinstance(value, dict) and len(value) > 0 and all(map(_is_threshold, value.values()))
-    ),
-    "scale": lambda value: isinstance(value, str) and value in BOTTOM,
-    "at_most": lambda value: isinstance(value, bool),
-    "root_is_safe": lambda value: isinstance(value, bool),
-    "clade_depth": lambda value: value is None or (_is_count(value) and value > 0),
-    "information": lambda value: value in ("leaves", "depth"),
-    "single_child": lambda value: value in ("skip", "answer"),
-    "below_label": lambda value: value in ("label", "wrong"),
-    "temperature": lambda value: _is_number(value) and value > 0,
-    "examples": _is_count,
-    "clusters": lambda value: value is None or _is_count(value),
-    "notes": _is_texts,
-    "created": lambda value: isinstance(value, str),
-    "version": lambda value: isinstance(value, str),
+_COUNT = schema.whole(0, 1 << 60)
+_LEVELS = schema.mapping(schema.between())
+_FIELDS: dict[str, schema.Rule] = {
+    "target": _LEVELS,
+    "overclassification": _LEVELS,
+    "guarantee": schema.one_of(*GUARANTEES),
+    "delta": schema.maybe(schema.between(0, 1)),
+    "rule": schema.one_of(*FAMILIES, "ranks"),
+    "by": schema.one_of("all", "group", "clade", "rank"),
+    "thresholds": schema.mapping(_threshold),
+    "scale": schema.one_of(*BOTTOM),
+    "at_most": schema.flag,
+    "root_is_safe": schema.flag,
+    "clade_depth": schema.maybe(schema.whole(1, 1 << 60)),
+    "information": schema.one_of("leaves", "depth"),
+    "single_child": schema.one_of("skip", "answer"),
+    "below_label": schema.one_of("label", "wrong"),
+    "temperature": schema.between(0),
+    "examples": _COUNT,
+    "clusters": schema.maybe(_COUNT),
+    "notes": schema.listing(schema.text()),
+    "created": schema.text(),
+    "version": schema.text(),
 }
-"""The fields of a file, and whether a value is possible."""

@@ -28,7 +28,7 @@ from hedgerow.cli.parts import (
     parts_bar,
 )
 from hedgerow.cli.reading import ScoreReading, TreeReading, grouped_options
-from hedgerow.cli.scores import any_evaluation
+from hedgerow.cli.scores import any_evaluation, given_settings
 from hedgerow.errors import ParameterError
 from hedgerow.files import is_pattern, write_json
 
@@ -86,9 +86,7 @@ def compare(
     draw = drawing(figure, rules)
     tree_file = tree_reading.file(tree)
     hierarchy = None if tree_file is None else tree_file.read()
-    # Pass on only what was given: a folder must agree with it, and a score file has defaults for the rest.
-    given = {"information": information, "below_label": below_label, "single_child": reading.single_child}
-    options: dict[str, Any] = {name: option.value for name, option in given.items() if option is not None}
+    options: dict[str, Any] = given_settings(information, below_label, reading)
 
     def evaluation(system: str, client: Any) -> Evaluation:
         if not is_many([system]):

@@ -19,6 +19,8 @@ from hedgerow.files import is_special, try_file, try_folder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from rich.progress import Progress
+
 _INTERRUPTED = 130  # as shells count it
 
 
@@ -135,10 +137,17 @@ def bar(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
 
     progress = live_bar(Console(stderr=True))
     task = progress.add_task(what, total=total)
+    with after_a_second(progress):
+        yield lambda steps: progress.advance(task, steps)
+
+
+@contextmanager
+def after_a_second(progress: Progress) -> Iterator[None]:
+    """Show a bar in this block, if it takes longer than a second."""
     waiting = threading.Timer(1, progress.start)
     waiting.start()
     try:
-        yield lambda steps: progress.advance(task, steps)
+        yield
     finally:
         waiting.cancel()
         waiting.join()

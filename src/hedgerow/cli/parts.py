@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from contextlib import contextmanager
 from os.path import commonprefix
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from rich.console import Console
 
+from hedgerow.cli.outputs import after_a_second
 from hedgerow.errors import ParameterError
 from hedgerow.files import is_pattern, is_remote, stem
 
@@ -106,8 +106,6 @@ def parts_bar(total: int) -> Iterator[Callable[[int], None]]:
 
     progress = live_bar(Console(stderr=True), counted=True, rate="examples/s")
     task = progress.add_task("Parts", total=total, done=0)
-    waiting = threading.Timer(1, progress.start)
-    waiting.start()
     examples = 0
 
     def advance(number: int) -> None:
@@ -115,12 +113,8 @@ def parts_bar(total: int) -> Iterator[Callable[[int], None]]:
         examples += number
         progress.update(task, advance=1, done=examples)
 
-    try:
+    with after_a_second(progress):
         yield advance
-    finally:
-        waiting.cancel()
-        waiting.join()
-        progress.stop()
 
 
 def end_with_failures(error: PartsError, kept: str) -> NoReturn:

@@ -12,7 +12,7 @@ from hedgerow.cli.app import app
 from hedgerow.cli.options import BelowLabelOfFilesOption, ImagesOption, InformationOfFilesOption, JsonOption
 from hedgerow.cli.outputs import bar, check_outputs, check_page, command_line
 from hedgerow.cli.reading import ScoreReading, TreeReading, grouped_options
-from hedgerow.cli.scores import any_evaluation, is_run
+from hedgerow.cli.scores import any_evaluation, given_settings, is_run
 from hedgerow.errors import ParameterError
 from hedgerow.files import is_pattern, write_json
 
@@ -78,8 +78,7 @@ def report(
     chosen = None if point is None else OperatingPoint.load(point)
     tree_file = tree_reading.file(tree)
     hierarchy = None if tree_file is None else tree_file.read()
-    given = {"information": information, "below_label": below_label, "single_child": reading.single_child}
-    options: dict[str, Any] = {name: option.value for name, option in given.items() if option is not None}
+    options = given_settings(information, below_label, reading)
     models = [
         replace(PageModel.of(any_evaluation(path, hierarchy, reading, options)), **_of_run(path, reading))
         for path in systems

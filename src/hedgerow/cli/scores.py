@@ -18,6 +18,7 @@ from hedgerow.score_files import FORMATS, WIDE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from hedgerow.cli.options import BelowLabel, Information
     from hedgerow.measure import Evaluation
     from hedgerow.score_files import Block, Scores
     from hedgerow.tree import Hierarchy
@@ -87,6 +88,14 @@ def any_evaluation(
         return read_or_evaluate(path, hierarchy, reading=reading.keywords, progress=bar, **options)
     opened = open_any_scores(path, None, None, ScoreReading(trust=reading.trust), labels=True)
     return evaluate(opened.hierarchy, opened, name=name_of(path), progress=bar, **options)
+
+
+def given_settings(
+    information: Information | None, below_label: BelowLabel | None, reading: ScoreReading
+) -> dict[str, str]:
+    """Return the settings that were given: folders must agree with them, and files have defaults for the rest."""
+    settings = {"information": information, "below_label": below_label, "single_child": reading.single_child}
+    return {name: setting.value for name, setting in settings.items() if setting is not None}
 
 
 def named_file(given: str | None) -> list[Path]:

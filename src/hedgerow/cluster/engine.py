@@ -6,8 +6,9 @@ import math
 import secrets
 import time
 from abc import ABC, abstractmethod
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from hedgerow import __version__
@@ -156,9 +157,22 @@ def merge(job: Job, hierarchy: Hierarchy, outcomes: Sequence[Outcome]) -> Outcom
 def _as_tasks(
     job: Job, hierarchy: Hierarchy, sources: Sequence[Source], client: Any, advance: Callable[[int], None]
 ) -> Outcome:
-    from distributed import as_completed
-
     topic = f"hedgerow-{secrets.token_hex(8)}"
+    with _telling(client, topic, advance):
+        # A task and not scattered: it can be made again if all processes that hold it die.
+        tree = client.submit(same, hierarchy, key=f"{topic}-tree")
+        common = {"job": job, "hierarchy": tree, "pure": False}
+        work = partial(_work_task, topic=topic, version=__version__)
+        found, failed = _merged_as_done(client, client.map(work, range(len(sources)), sources, **common), common)
+        for number in failed:
+            result, why = alone(client, client.submit(work, number, sources[number], **common))
+            found.append(Outcome(failures=(Failure(sources[number].name, why),)) if why else result)
+        return merge(job, hierarchy, found)
+
+
+@contextmanager
+def _telling(client: Any, topic: str, advance: Callable[[int], None]) -> Iterator[None]:
+    """Call `advance` with the examples of each part that a worker has done, once."""
     told: set[int] = set()
 
     def hear(event: Any) -> None:
@@ -169,52 +183,55 @@ def _as_tasks(
 
     client.subscribe_topic(topic, hear)
     try:
-        # A task and not scattered: it can be made again if all processes that hold it die.
-        tree = client.submit(same, hierarchy, key=f"{topic}-tree")
-        common = {"job": job, "hierarchy": tree}
-        parts = client.map(
-            _work_task, range(len(sources)), sources, topic=topic, version=__version__, pure=False, **common
-        )
-        numbers = {future.key: number for number, future in enumerate(parts)}
-        done = as_completed(parts)
-        del parts
-        waiting: list[Any] = []
-        failed: list[int] = []
-        merging: dict[str, list[Any]] = {}  # what a merge was made from, by its key
-        for future in finished(client, done):
-            if future.key not in merging:
-                if future.status == "error":
-                    failed.append(numbers[future.key])
-                else:
-                    waiting.append(future)
-            elif future.status != "error":
-                merging.pop(future.key)
-                waiting.append(future)
-            elif not _was_killed(future.exception()):
-                future.result()  # raises its error
-            else:  # once more, with what is still there
-                given = merging.pop(future.key)
-                failed += [numbers[one.key] for one in given if one.status == "error"]
-                waiting += [one for one in given if one.status != "error"]
-            # Merges come before parts, so that few results wait on the workers.
-            if len(waiting) >= _AT_ONCE or (len(waiting) > 1 and done.is_empty()):
-                merged = client.submit(_merge_task, waiting, pure=False, priority=1, **common)
-                merging[merged.key] = waiting
-                done.add(merged)
-                waiting = []
-        found = [future.result() for future in waiting]
-        # When a process dies, Dask blames all that was to be done there. Alone, only the culprit fails again.
-        for number in failed:
-            again = client.submit(
-                _work_task, number, sources[number], topic=topic, version=__version__, pure=False, **common
-            )
-            for future in finished(client, as_completed([again])):
-                error = future.exception()
-                failure = error and Failure(sources[number].name, reason(error))
-                found.append(Outcome(failures=(failure,)) if failure else future.result())
-        return merge(job, hierarchy, found)
+        yield
     finally:
         client.unsubscribe_topic(topic)
+
+
+def _merged_as_done(client: Any, parts: list[Any], common: dict[str, Any]) -> tuple[list[Outcome], list[int]]:
+    """Merge the outcomes of parts as they are done; return what is left in the end, and which parts failed."""
+    from distributed import as_completed
+
+    numbers = {future.key: number for number, future in enumerate(parts)}
+    done = as_completed(parts)
+    parts.clear()  # a result that nobody holds is freed
+    waiting: list[Any] = []
+    failed: list[int] = []
+    merging: dict[str, list[Any]] = {}  # what a merge was made from, by its key
+    for future in finished(client, done):
+        if future.key not in merging:
+            if future.status == "error":
+                failed.append(numbers[future.key])
+            else:
+                waiting.append(future)
+        elif future.status != "error":
+            merging.pop(future.key)
+            waiting.append(future)
+        elif not _was_killed(future.exception()):
+            future.result()  # raises its error
+        else:  # once more, with what is still there
+            given = merging.pop(future.key)
+            failed += [numbers[one.key] for one in given if one.status == "error"]
+            waiting += [one for one in given if one.status != "error"]
+        # Merges come before parts, so that few results wait on the workers.
+        if len(waiting) >= _AT_ONCE or (len(waiting) > 1 and done.is_empty()):
+            merged = client.submit(_merge_task, waiting, priority=1, **common)
+            merging[merged.key] = waiting
+            done.add(merged)
+            waiting = []
+    return [future.result() for future in waiting], failed
+
+
+def alone(client: Any, future: Any, end: float = math.inf) -> tuple[Any, str | None]:
+    """Wait for a task that failed among others and is done again; return its result, or why it failed again.
+
+    When a process dies, Dask blames all that was to be done there. Alone, only the culprit fails again.
+    """
+    from distributed import as_completed
+
+    (done,) = finished(client, as_completed([future]), end)
+    error = done.exception()
+    return (None, reason(error)) if error else (done.result(), None)
 
 
 def finished(client: Any, futures: Any, end: float = math.inf) -> Iterator[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from hedgerow.cluster.engine import Job, PartsError, run, unseen
 from hedgerow.cluster.sources import as_sources, divided
 from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.files import digest
 from hedgerow.measure import EvaluationBuilder, State, evaluation_of, evaluation_state, measured
 from hedgerow.score_files import LabelFile
 
@@ -46,9 +46,8 @@ class _Evaluating(Job):
             examples += number
 
         with source.opened(hierarchy, labels=True) as scores:
-            usual: dict[str, Any] = {
-                "single_child": getattr(scores, "single_child", "skip")
-            }  # as its format means
+            # As the format of the file means, unless the settings say it.
+            usual: dict[str, Any] = {"single_child": getattr(scores, "single_child", "skip")}
             builder = EvaluationBuilder(hierarchy, part=source.name, **(usual | self.settings))
             builder.add(scores, advance=count)
         return evaluation_state(builder), examples
@@ -200,15 +199,14 @@ def merge(
     """
     if not paths:
         raise ParameterError("There are no states to merge.")
-    seen: dict[bytes, str] = {}
+    seen: dict[str, str] = {}
     whole: EvaluationBuilder | None = None
     for path in [os.fspath(given) for given in paths]:
         builder = EvaluationBuilder.load(path)
-        with Path(path).open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").digest()
-        if digest in seen:
-            raise ParameterError(f"{seen[digest]} and {path} are the same state, which would count twice.")
-        seen[digest] = path
+        content = digest(path)
+        if content in seen:
+            raise ParameterError(f"{seen[content]} and {path} are the same state, which would count twice.")
+        seen[content] = path
         if whole is None:
             whole = builder
         else:

@@ -7,7 +7,7 @@ import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.cluster.engine import finished, reason, same
+from hedgerow.cluster.engine import alone, finished, same
 from hedgerow.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -60,13 +60,9 @@ def run_tasks(
                 failed.append(number[future.key])
             else:
                 yield number[future.key], future.result(), None
-        # When a process dies, Dask blames all that was to be done there. Alone, only the culprit fails again.
         for i in failed:
-            again = client.submit(work, items[i], shared=data, pure=False)
-            futures.append(again)
-            for future in finished(client, as_completed([again]), end):
-                error = future.exception()
-                yield i, None if error else future.result(), reason(error) if error else None
+            futures.append(client.submit(work, items[i], shared=data, pure=False))
+            yield i, *alone(client, futures[-1], end)
     except TimeoutError:
         return
     finally:

@@ -11,7 +11,7 @@ import os
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from hedgerow.doctor.data import LabelFacts, Listing, ScoreFacts, examine_data
+from hedgerow.doctor.data import LabelFacts, Reading, ScoreFacts, examine_data
 from hedgerow.doctor.tree import Level, TreeFacts, remarks, tree_facts
 from hedgerow.errors import HedgerowError, ParameterError, counted
 from hedgerow.score_files import ColumnNames
@@ -138,8 +138,8 @@ def examine(
         hierarchy = hierarchy.with_titles(read_titles(titles))
     facts = tree_facts(hierarchy)
     names = ColumnNames(label_column, id_column, class_columns, class_prefix)
-    listing = Listing(scores_format, columns, tuple(outside), votes)
-    found = examine_data(hierarchy, _shown(scores), _shown(labels), names, delimiter, listing)
+    of_data = Reading(names, delimiter, scores_format, columns, tuple(outside), votes)
+    found = examine_data(hierarchy, _shown(scores), _shown(labels), of_data)
     return Diagnosis(
         shown,
         kind,

@@ -87,23 +87,19 @@ class DataFindings:
 
 
 @dataclass(frozen=True)
-class Listing:
-    """How a score file is to be read beyond its columns: arguments of `open_scores`."""
+class Reading:
+    """How scores and labels are to be read: arguments of `open_scores`."""
 
+    names: ColumnNames
+    """What the columns are called, where that is not as usual."""
+    delimiter: str | None = None
     scores_format: str = "auto"
     columns: Literal["own"] | None = None
     outside: tuple[str, ...] = ()
     votes: bool = False
 
 
-def examine_data(
-    hierarchy: Hierarchy,
-    scores: str | None,
-    labels: str | None,
-    names: ColumnNames,
-    delimiter: str | None,
-    listing: Listing,
-) -> DataFindings:
+def examine_data(hierarchy: Hierarchy, scores: str | None, labels: str | None, reading: Reading) -> DataFindings:
     """Compare the columns of a score file, and labels, with a tree.
 
     Parameters
@@ -112,80 +108,68 @@ def examine_data(
         The tree.
     scores, labels
         A score file and a file of labels, if there are any; without the latter, the labels of the former count.
-    names, delimiter
-        What the columns are called, and what separates them, where that is not as usual.
-    listing
-        How else the scores are to be read.
+    reading
+        How to read them.
     """
     problems: list[Problem] = []
     score_facts, listed, found = None, None, WIDE
-    if labels is not None and names.id_column in column_names(labels, own_delimiter(labels, delimiter)):
-        names = replace(names, elsewhere=frozenset({"ids"}))
+    id_column = reading.names.id_column
+    if labels is not None and id_column in column_names(labels, own_delimiter(labels, reading.delimiter)):
+        reading = replace(reading, names=replace(reading.names, elsewhere=frozenset({"ids"})))
     if scores is not None:
         require_file(scores)
         with _noting("unreadable scores", problems):
-            found = find_format(scores, listing.scores_format, delimiter)
+            found = find_format(scores, reading.scores_format, reading.delimiter)
             if found == WIDE:
-                score_facts = _column_facts(hierarchy, scores, names, delimiter, listing, problems)
+                score_facts = _column_facts(hierarchy, scores, reading, problems)
             else:
-                examples, listed = _listed(hierarchy, scores, found, names, delimiter, listing)
+                examples, listed = _listed(hierarchy, scores, found, reading)
                 score_facts = ScoreFacts(scores, examples, found, [], [], [])
     if labels is not None:
         require_file(labels)
         with _noting("unreadable labels", problems):
             if score_facts is None or found == WIDE or extension(labels) not in TABLES:
-                listed = _labels_of_file(hierarchy, labels, names, delimiter, listing, joined=scores is not None)
+                listed = _labels_of_file(hierarchy, labels, reading, joined=scores is not None)
             else:
-                _, listed = _listed(hierarchy, score_facts.source, found, names, delimiter, listing, labels)
+                _, listed = _listed(hierarchy, score_facts.source, found, reading, labels)
     elif score_facts is not None and found == WIDE:
         with _noting("unreadable labels", problems):
-            listed = _labels_of_scores(score_facts.source, names, delimiter)
+            listed = _labels_of_scores(score_facts.source, reading)
     label_facts = None if listed is None else _label_facts(hierarchy, labels or scores or "", listed)
     return DataFindings(label_facts, score_facts, problems + _label_problems(label_facts))
 
 
-def _column_facts(
-    hierarchy: Hierarchy,
-    path: str,
-    names: ColumnNames,
-    delimiter: str | None,
-    listing: Listing,
-    problems: list[Problem],
-) -> ScoreFacts:
+def _column_facts(hierarchy: Hierarchy, path: str, reading: Reading, problems: list[Problem]) -> ScoreFacts:
     """Compare the columns of a wide file with a tree; only the names are read."""
-    reader = open_reader(path, names, delimiter=delimiter, labels=False)
+    reader = open_reader(path, reading.names, delimiter=reading.delimiter, labels=False)
     check_clash(hierarchy, reader)
-    fit = ColumnFit.of(hierarchy, reader, own=listing.columns == "own", outside=listing.outside)
+    fit = ColumnFit.of(hierarchy, reader, own=reading.columns == "own", outside=reading.outside)
     if fit.kind is None:
         problems.append(Problem("score columns", fit.misfit(hierarchy, reader), _FITTING))
     return ScoreFacts(path, fit.columns, fit.kind, fit.repeated, fit.missing, fit.extra)
 
 
 def _listed(
-    hierarchy: Hierarchy,
-    path: str,
-    found: str,
-    names: ColumnNames,
-    delimiter: str | None,
-    listing: Listing,
-    labels_file: str | None = None,
+    hierarchy: Hierarchy, path: str, found: str, reading: Reading, labels_file: str | None = None
 ) -> tuple[int, list[str] | None]:
     """Read a file that lists classes as `evaluate` does; return the number of examples, and their labels if any.
 
     An error says what does not fit the tree.
     """
-    labelled = labels_file is not None or "labels" in FORMATS[found].open(path, names, delimiter).has
+    labelled = labels_file is not None
+    if labels_file is None:
+        labelled = "labels" in FORMATS[found].open(path, reading.names, reading.delimiter).has
     opened = open_scores(
         path,
         hierarchy,
         scores_format=found,
-        votes=listing.votes,
-        outside=listing.outside,
+        votes=reading.votes,
+        outside=reading.outside,
         labels=labelled,
         labels_file=labels_file,
-        label_column=names.label_column,
-        id_column=names.id_column,
-        delimiter=delimiter,
+        label_column=reading.names.label_column,
+        id_column=reading.names.id_column,
+        delimiter=reading.delimiter,
     )
     examples, labels = 0, list[str]()
     for block in opened:
@@ -195,24 +179,18 @@ def _listed(
     return examples, labels if labelled else None
 
 
-def _labels_of_file(
-    hierarchy: Hierarchy,
-    path: str,
-    names: ColumnNames,
-    delimiter: str | None,
-    listing: Listing,
-    *,
-    joined: bool,
-) -> list[str]:
+def _labels_of_file(hierarchy: Hierarchy, path: str, reading: Reading, *, joined: bool) -> list[str]:
     """Return the labels of a file as `evaluate` joins them, if all are in the tree; otherwise as they stand there.
 
     A table that is not to be joined need not have ids.
     """
+    columns: dict[str, Any] = {"label_column": reading.names.label_column, "delimiter": reading.delimiter}
     refusal: UnknownNameError | None = None
     if extension(path) in TABLES:
-        columns: dict[str, Any] = {"label_column": names.label_column, "id_column": names.id_column}
         try:
-            file = LabelFile(path, hierarchy, **columns, delimiter=delimiter, outside=listing.outside)
+            file = LabelFile(
+                path, hierarchy, **columns, id_column=reading.names.id_column, outside=reading.outside
+            )
             return list(hierarchy.names[file.nodes].tolist())
         except UnknownNameError as error:
             refusal = error
@@ -220,7 +198,7 @@ def _labels_of_file(
             if joined:
                 raise
     try:
-        listed = read_labels(path, label_column=names.label_column, delimiter=delimiter)
+        listed = read_labels(path, **columns)
     except FileError as error:
         raise refusal or error from None
     if refusal is not None and any(";" in label for label in listed):  # some of these paths are in the tree
@@ -239,12 +217,12 @@ def _noting(kind: str, problems: list[Problem]) -> Iterator[None]:
         problems.append(Problem(kind, str(error), ""))
 
 
-def _labels_of_scores(path: str, names: ColumnNames, delimiter: str | None) -> list[str] | None:
+def _labels_of_scores(path: str, reading: Reading) -> list[str] | None:
     """Return the labels in a score file; None if it has none, and none were asked for by name."""
-    reader = open_reader(path, names, delimiter=delimiter)
+    reader = open_reader(path, reading.names, delimiter=reading.delimiter)
     if "labels" in reader.has:
         return reader.labels()
-    if names.label_column is not None:
+    if reading.names.label_column is not None:
         raise ScoreError(f"{path} has no labels. {reader.missing_labels}")
     return None
 

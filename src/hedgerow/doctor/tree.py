@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy, Indices
 
 _EXAMPLES = 4
+_SHOWN = 5
 _PREFIX = re.compile(r"[dkpcofgs]__\S")
 SAME_CHARACTERS = (
     "Write names the same way in tree, labels and scores: compose accents, in Python with "
@@ -157,25 +158,21 @@ def remarks(facts: TreeFacts, kind: str) -> list[str]:
     """Say what is allowed but often a mistake, in a tree that was read from a format of this name."""
     found = []
     if facts.twins:
-        shown = "; ".join(" and ".join(map(ascii, group[:3])) for group in facts.twins[:5])
-        more = f"; and {len(facts.twins) - 5:,} more" if len(facts.twins) > 5 else ""
         found.append(
-            f"Some names look the same, but are written with different characters: {shown}{more}. They are "
-            f"different classes here. {SAME_CHARACTERS}"
+            f"Some names look the same, but are written with different characters: {_some(facts.twins, ascii)}. "
+            f"They are different classes here. {SAME_CHARACTERS}"
         )
     if facts.invisible:
-        shown = ", ".join(map(ascii, facts.invisible[:5]))
-        more = f" and {len(facts.invisible) - 5:,} more" if len(facts.invisible) > 5 else ""
+        shown = ", ".join(map(ascii, facts.invisible[:_SHOWN]))
+        more = f" and {len(facts.invisible) - _SHOWN:,} more" if len(facts.invisible) > _SHOWN else ""
         found.append(
             f"Some names contain characters that cannot be seen, or accents as characters of their own: "
             f"{shown}{more}. {SAME_CHARACTERS}"
         )
     if facts.lookalikes:
-        shown = "; ".join(" and ".join(map(repr, group[:3])) for group in facts.lookalikes[:5])
-        more = f"; and {len(facts.lookalikes) - 5:,} more" if len(facts.lookalikes) > 5 else ""
         found.append(
-            f"Some names differ only by case or blanks: {shown}{more}. They are different classes here; make sure "
-            f"that they should be."
+            f"Some names differ only by case or blanks: {_some(facts.lookalikes, repr)}. They are different "
+            f"classes here; make sure that they should be."
         )
     if facts.padded:
         found.append(
@@ -198,3 +195,9 @@ def remarks(facts: TreeFacts, kind: str) -> list[str]:
             f"they would have ranks: {argument('format', 'prefixed')}."
         )
     return found
+
+
+def _some(groups: Sequence[Sequence[str]], written: Callable[[str], str]) -> str:
+    """Write the first few groups of names, and how many more there are."""
+    shown = "; ".join(" and ".join(map(written, group[:3])) for group in groups[:_SHOWN])
+    return shown + (f"; and {len(groups) - _SHOWN:,} more" if len(groups) > _SHOWN else "")

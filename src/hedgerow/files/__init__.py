@@ -5,7 +5,7 @@ checked, and files that are never half-written. Nothing here knows what the file
 """
 
 from hedgerow.files import schema
-from hedgerow.files.archive import Archive, Member, Rows
+from hedgerow.files.archive import Archive, Member, Rows, read_arrays, write_arrays
 from hedgerow.files.atomic import (
     atomic_write,
     clear_leftovers,
@@ -62,6 +62,7 @@ __all__ = [
     "open_parquet",
     "open_text",
     "printable",
+    "read_arrays",
     "read_bytes",
     "read_header",
     "read_json",
@@ -77,5 +78,6 @@ __all__ = [
     "temporary",
     "try_file",
     "try_folder",
+    "write_arrays",
     "write_json",
 ]

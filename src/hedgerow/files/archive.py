@@ -20,11 +20,12 @@ from typing import IO, TYPE_CHECKING, Any, Self, final
 import numpy as np
 
 from hedgerow.errors import FileError
+from hedgerow.files.atomic import atomic_write
 from hedgerow.files.reading import reading
 from hedgerow.files.text import most_bytes, most_rows, require_file, require_unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from types import TracebackType
 
     from numpy.typing import NDArray
@@ -36,6 +37,18 @@ _DEFLATE_AT_BEST = 1100  # deflate shrinks nothing more than about 1,032 times
 _AT_ONCE = 1 << 20
 _KINDS = "biufUS"
 _SUFFIX = ".npy"
+
+
+def read_arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
+    """Read every array of an `.npz` file."""
+    with Archive(path) as archive:
+        return archive.all_arrays()
+
+
+def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays to an `.npz` file with `atomic_write`, compressed; nothing is pickled."""
+    with atomic_write(path, "wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
 @final

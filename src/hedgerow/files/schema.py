@@ -57,6 +57,33 @@ def number(low: float = -math.inf, high: float = math.inf) -> Rule:
     return rule
 
 
+def between(low: float = -math.inf, high: float = math.inf) -> Rule:
+    """Require a finite number between two others, both ends excluded."""
+
+    def rule(value: Any, where: str) -> None:
+        if type(value) not in (int, float) or not low < float(value) < high:
+            ends = [f"{word} {end:g}" for word, end in (("above", low), ("below", high)) if math.isfinite(end)]
+            raise _wrong(where, " ".join(["a finite number", " and ".join(ends)]).rstrip(), value)
+
+    return rule
+
+
+def flag(value: Any, where: str) -> None:
+    """Require true or false."""
+    if not isinstance(value, bool):
+        raise _wrong(where, "true or false", value)
+
+
+def maybe(other: Rule) -> Rule:
+    """Require nothing of null, and another rule of anything else."""
+
+    def rule(value: Any, where: str) -> None:
+        if value is not None:
+            other(value, where)
+
+    return rule
+
+
 def listing(each: Rule, *, longest: int = 1_000_000) -> Rule:
     """Require a list in which a rule holds for every entry."""
 

@@ -6,7 +6,7 @@ on the scale that ranks them best, dense or sparse. Scores from files come throu
 
 from hedgerow.likelihood.columns import from_columns
 from hedgerow.likelihood.entries import from_lineages, from_top
-from hedgerow.likelihood.leaves import SUM_TOLERANCE, from_leaves
+from hedgerow.likelihood.leaves import from_leaves
 from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
 from hedgerow.likelihood.links import (
     conditional_sigmoid,
@@ -22,10 +22,13 @@ from hedgerow.likelihood.scales import (
     BOTTOM,
     CERTAIN,
     ROUNDING,
+    SUM_TOLERANCE,
     Scale,
     check_scale,
     from_logit,
     from_probability,
+    sum_tolerance,
+    threshold_probability,
     to_probability,
 )
 from hedgerow.likelihood.sparse import SparseLikelihoods
@@ -59,6 +62,8 @@ __all__ = [
     "ps_softmax",
     "restrict",
     "softmax_over_nodes",
+    "sum_tolerance",
     "tempered",
+    "threshold_probability",
     "to_probability",
 ]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.arrays import Array, as_scores, namespace, operations, ops_of
-from hedgerow.errors import ScoreError, UnknownNameError, argument, closest, counted, some
-from hedgerow.likelihood.leaves import column_names, sum_tolerance
+from hedgerow.errors import ScoreError, UnknownNameError, argument, closest, counted, itemised
+from hedgerow.likelihood.leaves import column_names
+from hedgerow.likelihood.scales import sum_tolerance
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -58,7 +59,7 @@ def from_columns(
     p = as_scores(values, len(names), "class")
     xp, ops = namespace(p), ops_of(p)
     place = ops.constant(_places(hierarchy, names, outside), ops.device_of(p))
-    total = _checked_sums(p, names, sum_tolerance(values))
+    total = _checked_sums(p, names, sum_tolerance(getattr(values, "dtype", None)))
     # Nodes without a column take theirs from a last one, of zeros.
     own = xp.take(xp.concat([p, xp.zeros_like(p[..., :1])], axis=-1), place, axis=-1)
     rest = xp.clip(xp.clip(total, min=1.0) - xp.sum(own, axis=-1, dtype=xp.float64, keepdims=True), min=0.0)
@@ -73,12 +74,9 @@ def _places(hierarchy: Hierarchy, names: list[str], outside: Collection[str]) ->
     unknown = [name for name in names if name not in hierarchy and name not in elsewhere]
     inside = [name for name in sorted(elsewhere) if name in hierarchy]
     if twice or unknown or inside:
-        problems = (
-            (twice, "repeated"),
-            (unknown, "not in the tree"),
-            (inside, "declared outside, but in the tree"),
+        said = itemised(
+            (twice, "repeated"), (unknown, "not in the tree"), (inside, "declared outside, but in the tree")
         )
-        said = "; ".join(f"{len(which):,} {trouble} ({some(which)})" for which, trouble in problems if which)
         advice = (
             f"{closest(unknown[:5], hierarchy)} If a class lies outside the tree, say so: "
             f"{argument('outside', tuple(unknown[:1]))}."

@@ -8,6 +8,7 @@ import numpy as np
 
 from hedgerow.arrays import UNIT, as_numpy, map_row_blocks, row_sums, sum_below, sum_rounding, with_ancestors
 from hedgerow.errors import ScoreError, UnknownNameError, a_number, argument, closest, counted, some
+from hedgerow.likelihood.scales import SUM_TOLERANCE
 from hedgerow.likelihood.sparse import SparseLikelihoods
 
 if TYPE_CHECKING:
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
 
     from hedgerow.likelihood.scales import Scale
     from hedgerow.tree import Hierarchy, Indices
-
-TOP_TOLERANCE = 1e-3
-"""How far the scores of an example may sum above 1 because they were rounded; they are then divided by the sum."""
 
 _ENTRY_BYTES = 32  # of one array of nodes, about: large blocks, as threads wait for each other at each operation
 
@@ -253,10 +251,10 @@ def _shares(hierarchy: Hierarchy, entries: _Entries, *, renormalise: bool) -> ND
 
 def _check_sums(total: NDArray[np.float64]) -> None:
     """Raise an error for examples whose scores sum above 1."""
-    above = np.flatnonzero(total > 1 + TOP_TOLERANCE)
+    above = np.flatnonzero(total > 1 + SUM_TOLERANCE)
     if len(above):
         raise ScoreError(
-            f"The scores of an example must sum to at most 1, within {TOP_TOLERANCE:g}; those of example "
+            f"The scores of an example must sum to at most 1, within {SUM_TOLERANCE:g}; those of example "
             f"{above[0]} sum to {total[above[0]]:.6g} ({counted(len(above), 'example', 'examples')} in all). If "
             f"they are votes or percentages, say renormalise=True."
         )

@@ -9,14 +9,12 @@ import numpy as np
 from hedgerow.arrays import Array, as_scores, namespace, operations, ops_of
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood.named_columns import places, split_names
+from hedgerow.likelihood.scales import sum_tolerance
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from hedgerow.tree import Hierarchy
-
-SUM_TOLERANCE = {"float16": 2e-2, "bfloat16": 2e-2}
-"""How far the sum of a row of probabilities may be from 1, by type; 1e-3 for all others."""
 
 _IF_LOGITS = "If these are logits, use likelihood.flat_softmax, which takes their softmax first."
 
@@ -59,7 +57,7 @@ def from_leaves(
     if column is not None:
         ops = ops_of(p)
         p = namespace(p).take(p, ops.constant(column, ops.device_of(p)), axis=-1)
-    total = _checked_sums(hierarchy, p, None if renormalise else sum_tolerance(values))
+    total = _checked_sums(hierarchy, p, None if renormalise else sum_tolerance(getattr(values, "dtype", None)))
     if renormalise:
         p = namespace(p).astype(p / total, p.dtype)
     return operations.leaf_shares(hierarchy, p)
@@ -76,11 +74,6 @@ def column_names(table: Any, classes: ArrayLike | None) -> tuple[Any, list[str] 
             "The column names of the table differ from classes: leave out classes, or pass a plain array."
         )
     return values, given
-
-
-def sum_tolerance(values: Any) -> float:
-    """Return how far the sums of rows may be from 1, by the precision of the values."""
-    return SUM_TOLERANCE.get(str(getattr(values, "dtype", "float64")).removeprefix("torch."), 1e-3)
 
 
 def _checked_sums(hierarchy: Hierarchy, p: Array, tolerance: float | None) -> Array:

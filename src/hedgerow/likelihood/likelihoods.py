@@ -6,11 +6,11 @@ logits distinguish values that round to the same probability: in single precisio
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, cast, final, overload
+from typing import TYPE_CHECKING, Any, TypeVar, final, overload
 
 import numpy as np
 
-from hedgerow.arrays import Array, as_rows, as_scores, namespace, ops_of, rounded_down
+from hedgerow.arrays import Array, Derives, as_rows, as_scores, namespace, ops_of, rounded_down
 from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.likelihood.named_columns import places, split_names
 from hedgerow.likelihood.scales import CERTAIN, ROUNDING, check_scale, to_probability
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 @final
-class Likelihoods:
+class Likelihoods(Derives):
     """Likelihoods of all nodes for some examples, with their scale.
 
     Use `Likelihoods.of`. Every function that takes likelihoods accepts these, or plain arrays on the scale named
@@ -52,7 +52,6 @@ class Likelihoods:
         self.scale: Scale = scale
         self._values = values
         self._checked = False
-        self._derived: dict[Hashable, Any] = {}
 
     @overload
     @staticmethod
@@ -134,12 +133,6 @@ class Likelihoods:
             self._values = _at_most_1(self._values)
         self._checked = self._checked or result is not None
         return result
-
-    def derived(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the result of `make`, called once per key."""
-        if key not in self._derived:
-            self._derived[key] = make()
-        return cast("T", self._derived[key])
 
     def has(self, key: Hashable) -> bool:
         """Return whether something has been derived under a key."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from array_api_compat import is_array_api_obj
 
-from hedgerow.errors import ParameterError, UnknownNameError, closest, some
+from hedgerow.errors import ParameterError, UnknownNameError, closest, itemised
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,12 +93,11 @@ def places(hierarchy: Hierarchy, names: list[str], nodes: Indices, what: str) ->
         return np.fromiter(map(column.__getitem__, wanted), dtype=np.int64, count=len(wanted))
     known = set(wanted)
     unknown = [name for name in column if name not in known]
-    problems = (
+    said = itemised(
         ([name for name, count in Counter(names).items() if count > 1], "repeated"),
         ([name for name in wanted if name not in column], "missing"),
         (unknown, f"not {what} of the tree"),
     )
-    said = "; ".join(f"{len(which):,} {trouble} ({some(which)})" for which, trouble in problems if which)
     raise UnknownNameError(
         f"Columns must be the {len(wanted):,} {what}, each once: {said}."
         f"{_advice(hierarchy, names, nodes) or closest(unknown[:3], wanted)}"

@@ -74,12 +74,11 @@ def _kept(hierarchy: Hierarchy, nodes: ArrayLike) -> NDArray[np.bool_]:
     chosen = np.atleast_1d(hierarchy.nodes(nodes)).ravel()
     if not len(chosen):
         raise ParameterError("There is nothing to restrict likelihoods to: give at least one node.")
-    covered = np.zeros(len(hierarchy) + 1, dtype=np.int64)
-    np.add.at(covered, chosen, 1)
-    np.add.at(covered, hierarchy.end[chosen], -1)
-    kept = np.cumsum(covered)[:-1] > 0
-    before = np.append(0, np.cumsum(kept))
-    return kept | (before[hierarchy.end] > before[:-1])
+    given = np.zeros(len(hierarchy))
+    given[chosen] = 1
+    before = np.append(0, np.cumsum(given))
+    above = before[hierarchy.end] > before[:-1]
+    return np.asarray(above | (operations.sum_ancestors(hierarchy, given) > 0))
 
 
 def _restrict_dense(

@@ -23,6 +23,14 @@ CERTAIN: dict[Scale, float] = {"probability": 1.0, "log": 0.0, "logit": np.inf}
 """The likelihood 1 on each scale."""
 ROUNDING = 1e-5
 """How far above 1 a likelihood may be because of sums in single precision; it then counts as 1."""
+SUM_TOLERANCE = 1e-3
+"""How far the sum of a row of probabilities may be from 1 because they were rounded."""
+_OF_HALF = 2e-2  # the same in half precision
+
+
+def sum_tolerance(dtype: Any) -> float:
+    """Return how far the sums of rows of this type may be from 1."""
+    return _OF_HALF if "float16" in str(dtype) else SUM_TOLERANCE  # bfloat16 is half precision, too
 
 
 def check_scale(scale: Any) -> None:
@@ -42,6 +50,19 @@ def to_probability(x: Array, scale: Scale) -> Array:
     if array_api_compat.is_torch_array(x):
         return x.exp() if scale == "log" else x.sigmoid()
     return np.exp(x) if scale == "log" else np.asarray(special.expit(x))
+
+
+def threshold_probability(threshold: ArrayLike, scale: Scale) -> NDArray[np.float64]:
+    """Convert thresholds to the smallest probabilities that let nothing more pass; 1 where there is none.
+
+    >>> threshold_probability([-np.inf, 0.0, 0.5], "log").tolist()
+    [0.0, 1.0, 1.0]
+    """
+    given = np.asarray(threshold, dtype=np.float64)
+    tau = np.minimum(to_probability(given, scale), 1.0)
+    while (lower := (from_probability(tau, scale) < given) & (tau < 1)).any():  # it was rounded down
+        tau = np.where(lower, np.nextafter(tau, 1), tau)
+    return np.asarray(tau)
 
 
 def from_logit(x: ArrayLike, scale: Scale) -> NDArray[np.float64]:

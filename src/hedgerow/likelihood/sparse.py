@@ -7,16 +7,16 @@ number of listed nodes, not with the size of the tree.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, cast, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.arrays import as_numpy
+from hedgerow.arrays import Derives, as_numpy, take_rows
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood.scales import BOTTOM, CERTAIN, ROUNDING, check_scale, to_probability
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -24,11 +24,9 @@ if TYPE_CHECKING:
     from hedgerow.likelihood.scales import Scale
     from hedgerow.tree import Hierarchy, Indices
 
-T = TypeVar("T")
-
 
 @final
-class SparseLikelihoods:
+class SparseLikelihoods(Derives):
     """Likelihoods of a few nodes for each of some examples, with their scale.
 
     A node that is not listed has likelihood 0; the root, which is never listed, has 1. `likelihood.from_top` and
@@ -95,7 +93,6 @@ class SparseLikelihoods:
         """[entries] The listed nodes, ascending within each example; never the root."""
         self.value = value
         """[entries] Their likelihoods, float64; never 0."""
-        self._derived: dict[Hashable, Any] = {}
 
     @classmethod
     def join(cls, parts: Sequence[SparseLikelihoods]) -> SparseLikelihoods:
@@ -173,28 +170,12 @@ class SparseLikelihoods:
         values[self.row, self.node] = self.value
         return Likelihoods.checked(self.hierarchy, values, self.scale)
 
-    def derived(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the result of `make`, called once per key."""
-        if key not in self._derived:
-            self._derived[key] = make()
-        return cast("T", self._derived[key])
-
     def __len__(self) -> int:
         return len(self.start) - 1
 
     def __getitem__(self, rows: slice | NDArray[Any] | list[int]) -> SparseLikelihoods:
         """Return some of the examples: a slice, a mask or positions."""
-        if isinstance(rows, slice) and rows.step in (None, 1):
-            first, last, _ = rows.indices(len(self))
-            start = self.start[first : max(first, last) + 1]
-            entries = slice(int(start[0]), int(start[-1]))
-            return self.checked(
-                self.hierarchy, start - start[0], self.node[entries], self.value[entries], self.scale
-            )
-        chosen = np.arange(len(self))[rows]
-        count = self.count[chosen]
-        start = np.append(0, np.cumsum(count))
-        place = np.arange(start[-1]) + np.repeat(self.start[chosen] - start[:-1], count)
+        start, place = take_rows(self.start, rows)
         return self.checked(self.hierarchy, start, self.node[place], self.value[place], self.scale)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -18,6 +18,7 @@ from hedgerow.arrays import Layout, as_numpy, namespace
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood.likelihoods import Likelihoods
 from hedgerow.likelihood.links import flat_softmax
+from hedgerow.likelihood.scales import SUM_TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,11 +31,10 @@ if TYPE_CHECKING:
 
 Judge = Literal["label", "nodes"]
 
-_LOWEST, _HIGHEST, _COARSE = math.log(0.05), math.log(1000.0), 12
-_TINY = 1e-30
-_HOTTEST = 1e6
-_LEAST_LOG = -50.0
-_SUM = 1e-3  # how far from 1 leaf probabilities may sum
+_COARSE = np.linspace(math.log(0.05), math.log(1000.0), 12)  # logarithms of temperatures that are tried first
+_TINY = 1e-30  # a log-likelihood is at least so far below 0
+_HOTTEST = 1e6  # the largest temperature; its inverse is the smallest
+_LEAST_LOG = -50.0  # of a leaf
 
 
 @final
@@ -109,9 +109,8 @@ def fit_temperature(
             total += _loss(hierarchy, log_q, nodes[block], judge)
         return total / len(nodes)
 
-    coarse = np.linspace(_LOWEST, _HIGHEST, _COARSE)
-    best = int(np.argmin([loss(point) for point in coarse]))
-    around = (coarse[max(0, best - 1)], coarse[min(_COARSE - 1, best + 1)])
+    best = int(np.argmin([loss(point) for point in _COARSE]))
+    around = (_COARSE[max(0, best - 1)], _COARSE[min(len(_COARSE) - 1, best + 1)])
     found = optimize.minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": 1e-3})
     before, after = loss(0.0), float(found.fun)
     if not (math.isfinite(before) and math.isfinite(after)):
@@ -180,7 +179,7 @@ def _scores_behind(q: AnyLikelihoods) -> NDArray[np.float64]:
         return values
     leaves = values[:, q.hierarchy.leaves]
     total = np.exp(leaves).sum(axis=1) if q.scale == "log" else leaves.sum(axis=1)
-    off = np.flatnonzero(~(np.abs(total - 1) <= _SUM))
+    off = np.flatnonzero(~(np.abs(total - 1) <= SUM_TOLERANCE))
     if len(off):
         raise ScoreError(
             f"A temperature is for models whose leaf probabilities sum to 1; those of example {off[0]:,} (counted "

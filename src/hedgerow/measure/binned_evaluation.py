@@ -12,7 +12,6 @@ from hedgerow.measure.evaluation import RULE_FIGURES, Measured, Pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from os import PathLike
 
     import numpy as np
     from numpy.typing import NDArray
@@ -50,12 +49,6 @@ class BinnedEvaluation(Measured):
 
     def _spread(self) -> dict[str, Any]:
         return {"bins": self.bins, "brackets": {name: list(pair) for name, pair in self.brackets.items()}}
-
-    def save(self, folder: str | PathLike[str]) -> None:
-        """Write `evaluation.json`, `curve.npz` and `tree.json` into a folder, as `Evaluation.save` does."""
-        from hedgerow.measure.folder import save
-
-        save(self, folder)
 
     def __repr__(self) -> str:
         low, high = self.brackets["AP"]

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.arrays import as_numpy
+from hedgerow.arrays import as_numpy, row_blocks
 from hedgerow.errors import ScoreError
-from hedgerow.likelihood import to_probability
+from hedgerow.likelihood import SparseLikelihoods, to_probability
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.score_files import Block
-    from hedgerow.tree import Hierarchy
+    from hedgerow.tree import Hierarchy, Indices
 
 _BINS = 15
 _LEAST = 1e-50  # a label with the likelihood 0 has a large loss, not an infinite one
@@ -84,11 +84,7 @@ class Reliability:
         depths = int(hierarchy.depth.max())
         sums = np.zeros((3, depths, bins))
         loss, examples = 0.0, 0
-        for block in blocks:
-            if block.labels is None:
-                raise ScoreError("Calibration needs labels; these blocks have none.")
-            q = to_probability(as_numpy(block.likelihoods).astype(np.float64), block.scale)
-            labels = block.labels
+        for q, labels in _dense(blocks):
             with np.errstate(divide="ignore"):
                 loss -= float(np.log(np.maximum(q[np.arange(len(q)), labels], _LEAST)).sum())
             examples += len(q)
@@ -97,7 +93,7 @@ class Reliability:
                 part = q[rows][:, nodes]
                 best = np.argmax(part, axis=1)
                 sure = np.clip(part[np.arange(len(part)), best], 0, 1)
-                true = hierarchy.is_ancestor(nodes[best], labels[rows])
+                true = (sure > 0) & hierarchy.is_ancestor(nodes[best], labels[rows])
                 place = _bin_of(sure, bins)
                 for total, weight in zip(sums, (np.ones(len(sure)), sure, true), strict=True):
                     total[depth] += np.bincount(place, weight, minlength=bins)
@@ -114,3 +110,16 @@ class Reliability:
         """Return the figures, ready for JSON: `log_loss`, and `ECE` by depth."""
         errors = {str(depth + 1): error for depth, error in enumerate(self.errors)}
         return {"log_loss": self.log_loss, "ECE": errors}
+
+
+def _dense(blocks: Iterable[Block]) -> Iterator[tuple[NDArray[np.float64], Indices]]:
+    """Yield the probabilities of all nodes, of some examples at a time, and their labels."""
+    for block in blocks:
+        if block.labels is None:
+            raise ScoreError("Calibration needs labels; these blocks have none.")
+        given = block.likelihoods
+        if not isinstance(given, SparseLikelihoods):
+            yield to_probability(as_numpy(given).astype(np.float64), block.scale), block.labels
+            continue
+        for rows in row_blocks(len(given), 8 * len(given.hierarchy)):
+            yield given[rows].dense().probabilities(), block.labels[rows]

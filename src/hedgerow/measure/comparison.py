@@ -10,7 +10,6 @@ import numpy as np
 
 from hedgerow.errors import ParameterError, some
 from hedgerow.measure import bootstrap
-from hedgerow.measure.events import Events
 from hedgerow.score_files import Progress, silent
 
 if TYPE_CHECKING:
@@ -217,13 +216,11 @@ def _in_order_of(base: Evaluation, other: Evaluation) -> Evaluation:
     if same_nodes and np.array_equal(order, np.arange(len(order))):
         return other
     node = base.hierarchy.indices(other.hierarchy.names).astype(np.int32)
-    events = other.events
-    start = np.cumsum(events.count) - events.count
-    count = events.count[order]
-    # The events of each example are moved together.
-    shift = np.repeat(start[order] - (np.cumsum(count) - count), count)
-    taken = np.arange(len(events.node)) + shift
-    answers = other.answers.taken(order)
-    answers = replace(answers, predictions={rule: node[found] for rule, found in answers.predictions.items()})
-    moved = Events(node[events.label[order]], count, node[events.node[taken]], events.score[taken])
-    return replace(other, hierarchy=base.hierarchy, events=moved, answers=answers, information=base.information)
+    events, answers = other.events.taken(order), other.answers.taken(order)
+    return replace(
+        other,
+        hierarchy=base.hierarchy,
+        events=replace(events, label=node[events.label], node=node[events.node]),
+        answers=replace(answers, predictions={rule: node[found] for rule, found in answers.predictions.items()}),
+        information=base.information,
+    )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 import numpy as np
 
 from hedgerow.errors import ParameterError, ScoreError, a_number
-from hedgerow.files import Archive, atomic_write, reading
+from hedgerow.files import read_arrays, reading, write_arrays
 from hedgerow.likelihood import BOTTOM
 
 if TYPE_CHECKING:
@@ -126,21 +126,13 @@ class OperatingCurve:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the curve to an `.npz` file; see `load`."""
         values = {f"value:{name}": value for name, value in self.values.items()}
-        with atomic_write(path, "wb") as file:
-            np.savez_compressed(
-                file,
-                allow_pickle=False,
-                threshold=self.threshold,
-                examples=np.array(self.examples),
-                scale=np.array(self.scale),
-                **values,
-            )
+        about = {"examples": np.array(self.examples), "scale": np.array(self.scale)}
+        write_arrays(path, {"threshold": self.threshold, **about, **values})
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a curve written by `save`."""
-        with Archive(path) as archive:
-            arrays = archive.all_arrays()
+        arrays = read_arrays(path)
         with reading(path, "a curve saved by hedgerow"):
             threshold = np.asarray(arrays["threshold"], dtype=np.float64)
             values = {key.removeprefix("value:"): arrays[key] for key in arrays if key.startswith("value:")}

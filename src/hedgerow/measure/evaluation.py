@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 
 from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.likelihood import BOTTOM, from_probability, to_probability
+from hedgerow.likelihood import BOTTOM, CERTAIN, from_probability, threshold_probability
 from hedgerow.measure import metrics
 from hedgerow.measure.bins import fixed
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder
@@ -143,6 +143,16 @@ class Measured(ABC):
             "warnings": list(self.warnings),
         }
 
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write `evaluation.json`, `curve.npz`, `tree.json` and, without bins, `examples.npz` into a folder.
+
+        The folder is created if it does not exist. An evaluation in it is replaced, but other files with these
+        names are not. `evaluation.json` is written last, so a folder that contains it is complete.
+        """
+        from hedgerow.measure.folder import save
+
+        save(self, folder)
+
     @abstractmethod
     def _spread(self) -> dict[str, Any]:
         """Return what is known about the uncertainty of the figures, ready for JSON."""
@@ -152,15 +162,13 @@ class Measured(ABC):
         return {}
 
     def _for_json(self, point: Mapping[str, float]) -> dict[str, float | None]:
-        """Return a point with `tau`, its threshold as a probability; null for infinity, or if it rounds to 1."""
+        """Return a point with `tau`, its threshold as a probability; null for infinity, or if none gives it."""
         threshold = point["threshold"]
-        tau = float(to_probability(np.float64(threshold), self.scale))
-        while from_probability(tau, self.scale) < threshold:  # rounded down: one more event would have happened
-            tau = math.nextafter(tau, 2)
+        tau = float(threshold_probability(threshold, self.scale))
         return {
             **point,
             "threshold": threshold if math.isfinite(threshold) else None,
-            "tau": tau if tau < 1 or threshold >= from_probability(1, self.scale) else None,
+            "tau": tau if tau < 1 or threshold == CERTAIN[self.scale] else None,
         }
 
 
@@ -264,7 +272,7 @@ class Evaluation(Measured):
         if np.asarray(mask).dtype != bool or np.shape(mask) != (len(self),):
             raise ScoreError(f"A mask needs one True or False per example, {len(self):,} in all.")
         mask = np.asarray(mask)
-        part = replace(self, events=self.events.subset(mask), answers=self.answers.taken(mask))
+        part = replace(self, events=self.events.taken(mask), answers=self.answers.taken(mask))
         return replace(part, curve=part.builder.compute(), intervals={}, replicates=0, warnings=())
 
     def _spread(self) -> dict[str, Any]:
@@ -273,16 +281,6 @@ class Evaluation(Measured):
             "replicates": self.replicates,
             "intervals": {name: asdict(interval) for name, interval in self.intervals.items()},
         }
-
-    def save(self, folder: str | PathLike[str]) -> None:
-        """Write `evaluation.json`, `curve.npz`, `examples.npz` and `tree.json` into a folder; see `load`.
-
-        The folder is created if it does not exist. An evaluation in it is replaced, but other files with these
-        names are not. `evaluation.json` is written last, so a folder that contains it is complete.
-        """
-        from hedgerow.measure.folder import save
-
-        save(self, folder)
 
     @staticmethod
     def load(folder: str | PathLike[str]) -> Evaluation:

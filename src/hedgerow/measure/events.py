@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.arrays import map_row_blocks
+from hedgerow.arrays import map_row_blocks, take_rows
 from hedgerow.errors import ScoreError
 from hedgerow.likelihood import BOTTOM
 
@@ -74,10 +74,10 @@ class Events:
         """Return the events of no examples."""
         return cls.of_arrays((), (), (), ())
 
-    def subset(self, mask: NDArray[np.bool_]) -> Events:
-        """Return the events of the examples in a mask."""
-        kept = np.repeat(mask, self.count)
-        return Events(self.label[mask], self.count[mask], self.node[kept], self.score[kept])
+    def taken(self, rows: NDArray[Any] | slice) -> Events:
+        """Return the events of some examples, given by a mask, by positions or as a slice."""
+        _, events = take_rows(np.append(0, np.cumsum(self.count, dtype=np.int64)), rows)
+        return Events(self.label[rows], self.count[rows], self.node[events], self.score[events])
 
     def answers_above(self, threshold: float | NDArray[np.float64]) -> NDArray[np.int32]:
         """Return each example's answer at a threshold, or at its own, as `infer.threshold` does.

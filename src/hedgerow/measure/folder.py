@@ -14,11 +14,10 @@ import numpy as np
 
 from hedgerow.errors import FileError, HedgerowError, ParameterError, argument
 from hedgerow.files import (
-    Archive,
-    atomic_write,
     digest,
     member,
     printable,
+    read_arrays,
     read_json,
     reading,
     replacing,
@@ -26,6 +25,7 @@ from hedgerow.files import (
     schema,
     stem,
     try_folder,
+    write_arrays,
     write_json,
 )
 from hedgerow.measure.bootstrap import Interval
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.measure.binned_evaluation import BinnedEvaluation
+    from hedgerow.measure.evaluation import Measured
     from hedgerow.tree import Names
 
 MEMBERS = JSON, CURVE, EXAMPLES, TREE = "evaluation.json", "curve.npz", "examples.npz", "tree.json"
@@ -75,7 +75,7 @@ _SHORT = ("ids", "groups", "clusters")  # saved as arrays of text
 _LONG = ("texts", "images")  # of any length: saved as UTF-8, concatenated
 
 
-def save(evaluation: Evaluation | BinnedEvaluation, folder: str | os.PathLike[str]) -> None:
+def save(evaluation: Measured, folder: str | os.PathLike[str]) -> None:
     """Write an evaluation into a folder, in place of another that is there; see `hedgerow.files.replacing`.
 
     A binned evaluation has no examples to write.
@@ -142,8 +142,7 @@ def _load(place: Path) -> Evaluation:
     if hierarchy.fingerprint != about["tree"]["fingerprint"]:
         raise FileError(f"{place}: {TREE} is not the tree that {JSON} was made with. {_AGAIN}")
     curve = OperatingCurve.load(_there(place, CURVE))
-    with Archive(_there(place, EXAMPLES)) as archive:
-        arrays = archive.all_arrays()
+    arrays = read_arrays(_there(place, EXAMPLES))
     with reading(member(place, EXAMPLES), "part of an evaluation", _AGAIN):
         events, answers = _events(arrays, len(hierarchy)), _answers(arrays, len(hierarchy))
         if len(events.label) != about["examples"] or curve.examples != about["examples"]:
@@ -271,8 +270,7 @@ def _save_examples(evaluation: Evaluation, path: Path) -> None:
     for key in _LONG:
         if (values := getattr(answers, key)) is not None:
             arrays |= packed(key, values)
-    with atomic_write(path, "wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+    write_arrays(path, arrays)
 
 
 def _events(arrays: dict[str, NDArray[Any]], nodes: int) -> Events:

@@ -162,9 +162,6 @@ def _parts(state: State) -> Iterator[Part]:
     texts: dict[str, Any] = {key: unpacked(key, arrays) for key in ABOUT if f"{key}_end" in arrays}
     answers = Answers(predictions, confidence, **texts)
     end = 0
-    moved = np.append(0, np.cumsum(events.count, dtype=np.int64))
     for name, count in state.about["parts"]:
         rows = slice(end, end := end + count)
-        moves = slice(moved[rows.start], moved[rows.stop])
-        mine = Events(events.label[rows], events.count[rows], events.node[moves], events.score[moves])
-        yield Part(name, mine, answers.taken(rows))
+        yield Part(name, events.taken(rows), answers.taken(rows))

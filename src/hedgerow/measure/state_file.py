@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.errors import FileError, HedgerowError, some
-from hedgerow.files import Archive, atomic_write
+from hedgerow.files import read_arrays, reading, schema, write_arrays
 from hedgerow.likelihood import BOTTOM
 from hedgerow.measure.bins import edges_of
 from hedgerow.measure.builder import STANDARD_METRICS
@@ -25,7 +25,7 @@ from hedgerow.measure.state import EVENTS, State, curve_of, curve_state, evaluat
 from hedgerow.tree import Hierarchy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -75,26 +75,19 @@ def _write(path: str | os.PathLike[str], state: State, hierarchy: Hierarchy) -> 
         if (values := getattr(hierarchy, key)) is not None:
             tree |= packed(f"tree_{key}", values)
     text = json.dumps(about, ensure_ascii=True).encode()
-    with atomic_write(path, "wb") as file:
-        members = {"about": np.frombuffer(text, dtype=np.uint8), **tree, **state.arrays}
-        np.savez_compressed(file, allow_pickle=False, **members)
+    write_arrays(path, {"about": np.frombuffer(text, dtype=np.uint8), **tree, **state.arrays})
 
 
 def _read(path: str | os.PathLike[str], kind: str) -> tuple[State, Hierarchy]:
-    arrays = _arrays(os.fspath(path))
+    arrays = read_arrays(path)
     about = _about(arrays.pop("about", np.empty(0)), kind)
     tree = {name: arrays.pop(name) for name in list(arrays) if name.startswith("tree_")}
     hierarchy = _tree(tree)
     if hierarchy.fingerprint != about["tree"]:
-        raise _StateError("its tree is not the one that its description names")
+        raise ValueError("its tree is not the one that its description names")
     state = State({key: about[key] for key in about if key not in ("format", "version", "tree")}, arrays)
     _Checks(state, hierarchy).all()
     return state, hierarchy
-
-
-def _arrays(path: str) -> Arrays:
-    with Archive(path) as archive:
-        return archive.all_arrays()
 
 
 def _tree(arrays: Arrays) -> Hierarchy:
@@ -106,21 +99,16 @@ def _tree(arrays: Arrays) -> Hierarchy:
             texts[key] = unpacked(name, arrays)
     parent = arrays.get("tree_parent", np.empty(0))
     if "names" not in texts or parent.dtype != np.int64 or parent.ndim != 1:
-        raise _StateError("it contains no tree")
+        raise ValueError("it contains no tree")
     return Hierarchy(texts["names"], parent, texts.get("rank"), texts.get("title"))
-
-
-class _StateError(Exception):
-    """What is wrong with a state, in words that follow "because"."""
 
 
 @contextmanager
 def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
     """Name the file in every error about what is in it."""
     try:
-        yield
-    except _StateError as error:
-        raise FileError(f"{os.fspath(path)} cannot be read as a state: {error}. Make it again.") from None
+        with reading(path, "a state", "Make it again."):
+            yield
     except FileError:
         raise  # it names the file
     except HedgerowError as error:
@@ -137,63 +125,58 @@ def _about(data: NDArray[Any], kind: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         about = None
     if not isinstance(about, dict) or about.get("format") != _FORMAT:
-        raise _StateError("hedgerow did not write it")
+        raise ValueError("hedgerow did not write it")
     if about.get("version") != VERSION:
-        raise _StateError(
+        raise ValueError(
             f"its layout has version {about.get('version')!r:.20}, and this hedgerow reads version {VERSION}"
         )
     if about.get("kind") != kind:
-        raise _StateError(f"it holds {about.get('kind')!r:.20}, not {kind!r}")
-    checks = _COMMON | (_OF_EVALUATIONS if kind == "evaluation" else {})
-    if set(about) != {"format", "version", "kind", *checks}:
-        raise _StateError("its description has other entries than expected")
-    for key, allows in checks.items():
-        if not allows(about[key]):
-            raise _StateError(f"its {key!r} is {json.dumps(about[key])[:40]}")
+        raise ValueError(f"it holds {about.get('kind')!r:.20}, not {kind!r}")
+    _ABOUT[kind](about, "it")
     return about
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _SIGNED.max
+def _metrics(value: Any, where: str) -> None:
+    schema.listing(schema.text())(value, where)
+    if value[: len(STANDARD_METRICS)] != [metric.name for metric in STANDARD_METRICS]:
+        raise ValueError(f"{where} must begin with the metrics that every curve has")
 
 
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+def _sums(value: Any, where: str) -> None:
+    schema.listing(schema.whole(0, 2**100))(value, where)
+    if len(value) not in (0, len(STANDARD_METRICS)):  # without bins, there are no sums
+        raise ValueError(f"{where} must be a sum for each of {len(STANDARD_METRICS)} metrics")
 
 
-def _are_sums(value: Any) -> bool:
-    sizes = (0, len(STANDARD_METRICS))  # without bins, there are no sums
-    return isinstance(value, dict) and all(
-        isinstance(sums, list) and len(sums) in sizes and all(map(_is_total, sums)) for sums in value.values()
-    )
+def _part(value: Any, where: str) -> None:
+    if not isinstance(value, list) or len(value) != 2:
+        raise ValueError(f"{where} must be a name and a number of examples")
+    schema.text()(value[0], where)
+    schema.whole(0, _SIGNED.max)(value[1], where)
 
 
-def _is_total(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**100
-
-
-def _are_parts(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(part, list) and len(part) == 2 and isinstance(part[0], str) and _is_count(part[1])
-        for part in value
-    )
-
-
-_COMMON: dict[str, Callable[[Any], bool]] = {
-    "tree": lambda value: isinstance(value, str),
-    "metrics": lambda value: (
-        _are_texts(value) and value[: len(STANDARD_METRICS)] == [metric.name for metric in STANDARD_METRICS]
-    ),
-    "information": lambda value: value in ("leaves", "depth", "custom"),
-    "single_child": lambda value: value in ("skip", "answer"),
-    "below_label": lambda value: value in ("label", "wrong"),
-    "scale": lambda value: value in list(BOTTOM),
-    "bins": lambda value: value is None or (_is_count(value) and 2 <= value <= _MOST_EDGES),
+_COMMON: dict[str, schema.Rule] = {
+    "format": schema.anything,
+    "version": schema.anything,
+    "kind": schema.anything,
+    "tree": schema.text(),
+    "metrics": _metrics,
+    "information": schema.one_of("leaves", "depth", "custom"),
+    "single_child": schema.one_of("skip", "answer"),
+    "below_label": schema.one_of("label", "wrong"),
+    "scale": schema.one_of(*BOTTOM),
+    "bins": schema.maybe(schema.whole(2, _MOST_EDGES)),
 }
-_OF_EVALUATIONS: dict[str, Callable[[Any], bool]] = {
-    "rules": _are_sums,
-    "parts": _are_parts,
-    "warnings": _are_texts,
+_ABOUT = {
+    "curve": schema.exactly(_COMMON),
+    "evaluation": schema.exactly(
+        _COMMON
+        | {
+            "rules": schema.mapping(_sums),
+            "parts": schema.listing(_part),
+            "warnings": schema.listing(schema.text()),
+        }
+    ),
 }
 
 
@@ -218,7 +201,7 @@ class _Checks:
         if about["kind"] == "evaluation" and about["bins"] is None:
             expected |= self._answers()
         if set(arrays) != expected:
-            raise _StateError(f"it contains {some(sorted(set(arrays) - expected))}, which no state has")
+            raise ValueError(f"it contains {some(sorted(set(arrays) - expected))}, which no state has")
 
     def _events(self) -> set[str]:
         nodes, scale = len(self.hierarchy), self.state.about["scale"]
@@ -230,7 +213,7 @@ class _Checks:
         starts = np.zeros(len(score), dtype=bool)
         starts[(np.cumsum(count, dtype=np.int64) - count)[count > 0]] = True
         if np.any(score == BOTTOM[scale]) or np.any((score[1:] >= score[:-1]) & ~starts[1:]):
-            raise _StateError("the scores of an example do not fall")
+            raise ValueError("the scores of an example do not fall")
         return set(EVENTS)
 
     def _bins(self) -> set[str]:
@@ -244,16 +227,16 @@ class _Checks:
         self._array("rise", np.int64, (metrics, edges), _SIGNED.min, most)
         self._array("moves", np.int64, (edges,), 0, most)
         if about["kind"] == "evaluation" and not all(about["rules"].values()):
-            raise _StateError("it has bins, but no sums of the rules")
+            raise ValueError("it has bins, but no sums of the rules")
         if about["kind"] == "evaluation" and about["parts"]:
-            raise _StateError("it has bins, but lists parts")
+            raise ValueError("it has bins, but lists parts")
         return {"examples", "bound", "at_root", "change", "rise", "moves"}
 
     def _answers(self) -> set[str]:
         about, arrays = self.state.about, self.state.arrays
         rows = arrays["label"].shape
         if sum(count for _, count in about["parts"]) != rows[0]:
-            raise _StateError("the numbers of examples of its parts do not add up")
+            raise ValueError("the numbers of examples of its parts do not add up")
         found: set[str] = set()
         for rule in about["rules"]:
             self._array(f"prediction:{rule}", np.int32, rows, 0, len(self.hierarchy) - 1)
@@ -270,24 +253,24 @@ class _Checks:
     ) -> NDArray[Any]:
         array: NDArray[Any] | None = self.state.arrays.get(name)
         if array is None:
-            raise _StateError(f"{name!r} is missing")
+            raise ValueError(f"{name!r} is missing")
         fits = array.ndim == 1 if shape is None else array.shape == shape
         if array.dtype != dtype or not fits:
-            raise _StateError(f"{name!r} is {array.dtype} of shape {array.shape}")
+            raise ValueError(f"{name!r} is {array.dtype} of shape {array.shape}")
         if not np.all((array >= low) & (array <= high)):  # also for NaN
-            raise _StateError(f"{name!r} has values outside {low} to {high}")
+            raise ValueError(f"{name!r} has values outside {low} to {high}")
         return array
 
 
 def _check_texts(name: str, arrays: Arrays, count: int | None) -> None:
     data, ends = arrays.get(f"{name}_utf8"), arrays[f"{name}_end"]
     if data is None or data.dtype != np.uint8 or data.ndim != 1 or ends.dtype != np.int64 or ends.ndim != 1:
-        raise _StateError(f"{name!r} is not text")
+        raise ValueError(f"{name!r} is not text")
     steps = np.diff(ends, prepend=0, append=len(data))
     if np.any(steps < 0) or (len(ends) and steps[-1]) or (count is not None and len(ends) != count):
-        raise _StateError(f"{name!r} does not have one text for each of its entries")
+        raise ValueError(f"{name!r} does not have one text for each of its entries")
     try:
         data.tobytes().decode("utf-8", "surrogatepass")
         unpacked(name, arrays)
     except UnicodeDecodeError:
-        raise _StateError(f"{name!r} is not text") from None
+        raise ValueError(f"{name!r} is not text") from None

@@ -7,12 +7,12 @@ file, counted from 0, and the class. The next room is `infer`.
 
 from hedgerow.score_files.binding import bare_name
 from hedgerow.score_files.chained import ChainedScores
-from hedgerow.score_files.class_columns import ColumnFit, ColumnKind
+from hedgerow.score_files.class_columns import ColumnFit
 from hedgerow.score_files.derived import DerivedScores, TemperedScores
-from hedgerow.score_files.formats import FORMATS, WIDE, ScoreFormat, column_names, find_format
+from hedgerow.score_files.formats import FORMATS, WIDE, column_names, find_format
 from hedgerow.score_files.label_file import LabelFile
 from hedgerow.score_files.labels import read_labels
-from hedgerow.score_files.layouts import LAYOUTS, check_layout
+from hedgerow.score_files.layouts import check_layout
 from hedgerow.score_files.predictions import Written, prediction_writer, write_predictions
 from hedgerow.score_files.progress import Progress, silent
 from hedgerow.score_files.score_file import ScoreFile, Scores, open_reader, open_scores
@@ -22,19 +22,16 @@ from hedgerow.score_files.tables import TABLES, own_delimiter
 
 __all__ = [
     "FORMATS",
-    "LAYOUTS",
     "TABLES",
     "WIDE",
     "Block",
     "ChainedScores",
     "ColumnFit",
-    "ColumnKind",
     "ColumnNames",
     "DerivedScores",
     "LabelFile",
     "Progress",
     "ScoreFile",
-    "ScoreFormat",
     "Scores",
     "TemperedScores",
     "Written",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 
-from hedgerow.errors import argument, closest, counted, some
+from hedgerow.errors import argument, closest, counted, itemised
 from hedgerow.score_files.score_tables import class_columns_argument
 
 if TYPE_CHECKING:
@@ -77,23 +77,19 @@ class ColumnFit:
 
     def misfit(self, hierarchy: Hierarchy, reader: Reader) -> str:
         """Say why the columns of a file are neither the leaves nor all nodes."""
-        parts = [
-            f"{len(which):,} {what} ({some(which)})"
-            for which, what in ((self.repeated, "repeated"), (self.missing, "missing"), (self.extra, "extra"))
-            if which
-        ]
+        said = itemised((self.repeated, "repeated"), (self.missing, "missing"), (self.extra, "extra"))
         if self.taken_as == "own":
             declare = f" If a class lies outside the tree, say {argument('outside', tuple(self.extra[:1]))}."
             near = closest(self.extra[:3], hierarchy.names.tolist())
             return (
                 f"The {counted(self.columns, 'class column', 'class columns')} of {reader.path} must be nodes of "
-                f"the tree, each once: {'; '.join(parts)}.{near}{declare if self.extra else ''}"
+                f"the tree, each once: {said}.{near}{declare if self.extra else ''}"
             )
         expected = "all nodes (the root is optional)" if self.taken_as == "nodes" else "the leaves"
         return (
             f"The {counted(self.columns, 'class column', 'class columns')} of {reader.path} "
             f"{'is' if self.columns == 1 else 'are'} neither the {len(hierarchy.leaves):,} leaves nor all "
-            f"{len(hierarchy):,} nodes of the tree. Taken as {expected}: {'; '.join(parts)}."
+            f"{len(hierarchy):,} nodes of the tree. Taken as {expected}: {said}."
             f"{self._advice(reader.is_table)}"
         )
 

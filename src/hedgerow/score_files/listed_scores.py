@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy, Indices
 
 _BLOCK_ROWS = 1 << 17
-_MOST = 1 + 1e-3  # what the scores of an example may sum to, because they were rounded
+_MOST = 1 + likelihood.SUM_TOLERANCE  # what the scores of an example may sum to, because they were rounded
 
 
 @final

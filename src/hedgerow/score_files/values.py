@@ -11,7 +11,7 @@ from scipy.special import softmax
 from hedgerow import likelihood
 from hedgerow.arrays import operations
 from hedgerow.errors import ParameterError, ScoreError, argument
-from hedgerow.likelihood import ROUNDING, SUM_TOLERANCE, Likelihoods, from_probability
+from hedgerow.likelihood import ROUNDING, SUM_TOLERANCE, Likelihoods, from_probability, sum_tolerance
 from hedgerow.score_files.reader import row_name
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Values:
     @property
     def tolerance(self) -> float:
         """How far from 1 a row of leaf probabilities may sum."""
-        return SUM_TOLERANCE.get(self.reader.dtype.name, 1e-3)
+        return sum_tolerance(self.reader.dtype)
 
     def likelihoods(self, scores: NDArray[Any], start: int) -> Likelihoods:
         """Return the likelihoods of some rows, the first of which is row `start` of the file."""
@@ -193,7 +193,7 @@ class Values:
         if self.reader.scale != "probability":
             lowest, highest, rule, advice = -np.inf, np.inf, "Likelihoods must be numbers", _AGAIN
         else:
-            tolerance = self.tolerance if self.tolerance in SUM_TOLERANCE.values() else ROUNDING
+            tolerance = self.tolerance if self.tolerance > SUM_TOLERANCE else ROUNDING
             lowest, highest, rule = 0.0, 1 + tolerance, "Likelihoods of nodes lie between 0 and 1"
             advice = f"If they are logits ({argument('logits', True)} is for leaves): {_NODE_LOGITS}"
         good = (scores.min(axis=1) >= lowest) & (scores.max(axis=1) <= highest)  # NaN fails both

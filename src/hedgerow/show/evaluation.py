@@ -5,11 +5,10 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING
 
-import numpy as np
 from rich.text import Text
 
 from hedgerow.errors import counted
-from hedgerow.likelihood import to_probability
+from hedgerow.likelihood import threshold_probability
 from hedgerow.measure import BinnedEvaluation
 from hedgerow.show.terminal import print_table, print_text
 
@@ -133,7 +132,7 @@ def print_written(written: Written, output: str, console: Console, *, single_chi
     said = f"{answers} written to {output}"
     if written.mean_confidence is not None:
         below = "; those below the root have" if written.by_depth[0] else ", with"
-        said += f"{below} a mean confidence of {_percent(written.mean_confidence)} %"
+        said += f"{below} a mean confidence of {percent(written.mean_confidence)} %"
     print_text(console, f"{said}.\n", "bold")
     if single_child == "answer":
         print_text(console, f"{_SINGLE_CHILD}\n")
@@ -143,24 +142,31 @@ def print_written(written: Written, output: str, console: Console, *, single_chi
     else:
         rows += [(rank or "no rank", number) for rank, number in written.by_rank.items()]
     head = ["depth" if written.by_rank is None else "rank", "answers", "%"]
-    cells = [[named, f"{number:,}", _percent(number / written.examples)] for named, number in rows]
+    cells = [[named, f"{number:,}", percent(number / written.examples)] for named, number in rows]
     print_table(console, head, cells)
     for warning in written.warnings:
         print_text(console, f"Warning: {warning}", "yellow")
 
 
 def _print_summary(evaluation: Evaluation | BinnedEvaluation, console: Console) -> None:
-    heading, ranges = _ranges(evaluation)
-    rows = []
-    for name, value in evaluation.summary.items():
-        spread = [_range(*ranges[name]) if name in ranges else ""] if ranges else []
-        rows.append([name, _percent(value), *spread, MEANINGS.get(name, "")])
-    print_table(console, ["figure", "%", *([heading] if ranges else []), "what it means"], rows, prose=True)
+    head, *rows = summary_table(evaluation.summary, *figure_ranges(evaluation))
+    print_table(console, head, rows, prose=True)
     console.print()
 
 
-def _ranges(evaluation: Evaluation | BinnedEvaluation) -> tuple[str, Mapping[str, tuple[float, float]]]:
-    """Return the ranges of the figures, and what they are called."""
+def summary_table(
+    summary: Mapping[str, float], heading: str = "", ranges: Mapping[str, tuple[float, float]] | None = None
+) -> list[list[str]]:
+    """Return summary figures with their meaning and, if there are any, their ranges: headings, then rows."""
+    spread = {name: percent_range(low, high) for name, (low, high) in (ranges or {}).items()}
+    rows = [["figure", "%", heading, "what it means"]]
+    for name, value in summary.items():
+        rows.append([name, percent(value), spread.get(name, ""), MEANINGS.get(name, "")])
+    return rows if spread else [[name, value, meaning] for name, value, _, meaning in rows]
+
+
+def figure_ranges(evaluation: Evaluation | BinnedEvaluation) -> tuple[str, Mapping[str, tuple[float, float]]]:
+    """Return what the ranges of the figures are called, and the ranges, as far as there are any."""
     if isinstance(evaluation, BinnedEvaluation):
         return "exact value lies in", evaluation.brackets
     intervals = {name: (found.low, found.high) for name, found in evaluation.intervals.items()}
@@ -169,7 +175,7 @@ def _ranges(evaluation: Evaluation | BinnedEvaluation) -> tuple[str, Mapping[str
 
 def _print_rules(evaluation: Measured, console: Console) -> None:
     rows = [
-        [rule.replace("_", " "), *(_percent(values[column]) for column in _RULE_COLUMNS)]
+        [rule.replace("_", " "), *(percent(values[column]) for column in _RULE_COLUMNS)]
         for rule, values in evaluation.rules.items()
     ]
     print_table(console, ["single rule (%)", *_RULE_COLUMNS], rows)
@@ -181,7 +187,7 @@ def print_reliability(found: Mapping[str, Reliability], console: Console) -> Non
     errors = {name: each.errors for name, each in found.items()}
     depths = len(next(iter(errors.values())))
     rows = [
-        [f"depth {i + 1}", *("" if (error := each[i]) is None else _percent(error) for each in errors.values())]
+        [f"depth {i + 1}", *("" if (error := each[i]) is None else percent(error) for each in errors.values())]
         for i in range(depths)
     ]
     losses = [each.log_loss for each in found.values()]
@@ -200,7 +206,7 @@ def _print_ranks(evaluation: Evaluation, console: Console) -> None:
     if any(each["unknown"] for each in figures.values()):
         shown.append("overclassified")
     rows = [
-        [rank, *("" if (value := each[name]) is None else _percent(value) for name in shown)]
+        [rank, *("" if (value := each[name]) is None else percent(value) for name in shown)]
         for rank, each in figures.items()
     ]
     print_table(console, [f"majority, by {kind} (%)", *shown], rows)
@@ -218,7 +224,7 @@ def _safe_threshold(evaluation: Measured) -> str | None:
         there = evaluation.at_probability(tau)
         return there["correct"] >= _SAFE and there["recall"] >= _NEARLY * point["recall"]
 
-    exact = float(to_probability(np.float64(point["threshold"]), evaluation.scale))
+    exact = float(threshold_probability(point["threshold"], evaluation.scale))
     for digits in range(17):
         # Rounded up, to be safe. Models can be so confident that thresholds differ only after many digits.
         rounded = Decimal(exact).quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
@@ -235,7 +241,7 @@ def _print_figures(comparison: SystemComparison, console: Console) -> None:
         for figure in _COMPARED:
             value = evaluation.summary[figure]
             sign, style = _VERDICTS[comparison.verdict(i, figure)]
-            cell = Text(_percent(value), style="bold" if value == best[figure] else "")
+            cell = Text(percent(value), style="bold" if value == best[figure] else "")
             row.append(cell.append(f" {sign}", style))
         rows.append(row)
     print_table(console, ["system (%)", *_COMPARED], rows)
@@ -256,9 +262,11 @@ def _signed(difference: Difference) -> str:
     return f"{100 * difference.low:+.2f} to {100 * difference.high:+.2f}"
 
 
-def _percent(value: float) -> str:
-    return f"{100 * value:.1f}"
+def percent(share: float) -> str:
+    """Write a share as a percentage, without the sign."""
+    return f"{100 * share:.1f}"
 
 
-def _range(low: float, high: float) -> str:
-    return f"{100 * low:.1f} – {100 * high:.1f}"
+def percent_range(low: float, high: float) -> str:
+    """Write two shares as a range of percentages, without the sign."""
+    return f"{percent(low)} – {percent(high)}"

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from hedgerow.errors import counted
-from hedgerow.show.evaluation import MEANINGS, print_comparison
+from hedgerow.show.evaluation import figure_ranges, print_comparison, summary_table
 from hedgerow.show.lines import AXIS_NAMES, KINDS, System, height_ticks
 from hedgerow.show.point import meaning, promises
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -35,24 +35,20 @@ _ALONG_TICKS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 def curve_html(self: OperatingCurve) -> str:
     """Return the summary figures of a curve, and a drawing of it."""
     title = f"Operating curve: {counted(self.examples, 'example', 'examples')}, {len(self):,} points"
-    return _page(title, self.summary(), {}, self)
+    return _page(title, summary_table(self.summary()), self)
 
 
 def evaluation_html(self: Evaluation) -> str:
     """Return the summary figures of an evaluation with their intervals, and a drawing of its curve."""
     nodes = counted(len(self.hierarchy), "node", "nodes")
     title = f"{self.name}: {counted(len(self), 'example', 'examples')}, a tree of {nodes}"
-    intervals = {
-        name: f"{100 * interval.low:.1f} – {100 * interval.high:.1f}" for name, interval in self.intervals.items()
-    }
-    return _page(title, self.summary, intervals, self.curve, spread=f"{100 * self.confidence:.0f} % interval")
+    return _page(title, summary_table(self.summary, *figure_ranges(self)), self.curve)
 
 
 def binned_html(self: BinnedEvaluation) -> str:
     """Return the summary figures of a binned evaluation with their brackets, and a drawing of its curve."""
     title = f"{self.name}: {counted(len(self), 'example', 'examples')}, {self.bins:,} bins"
-    brackets = {name: f"{100 * low:.1f} – {100 * high:.1f}" for name, (low, high) in self.brackets.items()}
-    return _page(title, self.summary, brackets, self.curve, spread="exact value lies in")
+    return _page(title, summary_table(self.summary, *figure_ranges(self)), self.curve)
 
 
 def comparison_html(self: SystemComparison) -> str:
@@ -74,22 +70,15 @@ def point_html(self: OperatingPoint) -> str:
     return f"<div><p>{escape(repr(self))}</p><p>{said}{escape(meaning(self))}</p></div>"
 
 
-def _page(
-    title: str, summary: Mapping[str, float], intervals: Mapping[str, str], curve: OperatingCurve, spread: str = ""
-) -> str:
-    head = ["figure", "%", *([spread] if intervals else []), "what it means"]
-    rows = [
-        [name, f"{100 * value:.1f}", *([intervals.get(name, "")] if intervals else []), MEANINGS.get(name, "")]
-        for name, value in summary.items()
-    ]
+def _page(title: str, table: Sequence[Sequence[str]], curve: OperatingCurve) -> str:
     return (
         f"<div><strong>{escape(title)}</strong>"
         '<div style="display:flex;flex-wrap:wrap;align-items:flex-start;gap:1.5em;margin-top:0.5em">'
-        f"{_table(head, rows)}{_drawing(curve)}</div></div>"
+        f"{_table(*table)}{_drawing(curve)}</div></div>"
     )
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _table(head: Sequence[str], *rows: Sequence[str]) -> str:
     def cell(tag: str, place: int, text: str) -> str:
         side = "left" if place in (0, len(head) - 1) else "right"
         wrap = "normal" if place == len(head) - 1 else "nowrap"

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from hedgerow.errors import counted
 from hedgerow.likelihood import to_probability
+from hedgerow.show.evaluation import percent
 from hedgerow.show.terminal import print_table, print_text
 
 if TYPE_CHECKING:
@@ -54,18 +55,18 @@ def promises(point: OperatingPoint) -> list[str]:
     """Return what a point promises, one sentence per target."""
     if point.rule == "ranks":
         lines = [
-            f"At most {_percent(1 - level)} of answers reach {rank} and are wrong there."
+            f"At most {_with_sign(1 - level)} of answers reach {rank} and are wrong there."
             for rank, level in point.target.items()
         ]
         return lines + [
-            f"At most {_percent(share)} of examples of an unknown {rank} are given one."
+            f"At most {_with_sign(share)} of examples of an unknown {rank} are given one."
             for rank, share in point.overclassification.items()
         ]
     (name, level), *_ = point.target.items()
     each = "" if point.by == "all" else f", in every {point.by}"
     if name not in _WORDS:
         return [f"A mean {name} of at {'most' if point.at_most else 'least'} {level:g}{each}."]
-    return [_WORDS[name].format(_percent(level)) + f"{each}."]
+    return [_WORDS[name].format(_with_sign(level)) + f"{each}."]
 
 
 def meaning(point: OperatingPoint) -> str:
@@ -81,7 +82,7 @@ def meaning(point: OperatingPoint) -> str:
         )
     if point.guarantee == "pac":
         return (
-            f"With a confidence of {_percent(1 - (point.delta or 0))}, this holds for {unit} like these (pac, "
+            f"With a confidence of {_with_sign(1 - (point.delta or 0))}, this holds for {unit} like these (pac, "
             f"from {number})."
         )
     return f"This holds for these {number}. Nothing is promised for new ones (empirical)."
@@ -89,14 +90,14 @@ def meaning(point: OperatingPoint) -> str:
 
 def _print_answers(explanation: Explanation, console: Console) -> None:
     means = explanation.metrics
-    found = [f"{name} {_percent(means[name])}" for name in _SHOWN]
+    found = [f"{name} {_with_sign(means[name])}" for name in _SHOWN]
     found += [f"{name} {means[name]:.4g} on average" for name in _own_metric(explanation)]
     print_text(console, f"On these {counted(explanation.examples, 'example', 'examples')}: {', '.join(found)}.\n")
     rows = [
         [
             level.name or "the root: no answer",
-            _share(level.share),
-            "" if level.correct is None else _share(level.correct),
+            percent(level.share),
+            "" if level.correct is None else percent(level.correct),
         ]
         for level in explanation.levels
     ]
@@ -144,7 +145,7 @@ def _print_alternatives(explanation: Explanation, console: Console) -> None:
         root = explanation.levels[0].share if other is None else other.root
         said = f"{asked:g} ({what})" if what else f"{asked:g}"
         found = [f"{means[metric]:.4g}" for metric in own]
-        rows.append([said, _share(means["correct"]), _share(means["recall"]), _share(root), *found])
+        rows.append([said, percent(means["correct"]), percent(means["recall"]), percent(root), *found])
     head = [f"target: {name}", "% right", "% recall", "% at the root", *(f"mean {metric}" for metric in own)]
     print_table(console, head, rows)
     console.print()
@@ -154,16 +155,12 @@ def _print_shortened(explanation: Explanation, console: Console) -> None:
     if not explanation.shortened:
         return
     rows = [
-        [each.name, f"{each.higher:,} of {each.examples:,}", _share(each.higher / each.examples)]
+        [each.name, f"{each.higher:,} of {each.examples:,}", percent(each.higher / each.examples)]
         for each in explanation.shortened
     ]
     print_table(console, ["labels most often answered higher up", "examples", "%"], rows)
     console.print()
 
 
-def _percent(value: float) -> str:
+def _with_sign(value: float) -> str:
     return f"{round(100 * value, 1):g} %"
-
-
-def _share(value: float) -> str:
-    return f"{100 * value:.1f}"

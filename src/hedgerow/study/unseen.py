@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hedgerow.arrays import sum_ancestors
 from hedgerow.errors import ParameterError
 from hedgerow.learn.data import DataSplits
 from hedgerow.study.experiment import Experiment, Findings, by_method, column_table
@@ -39,10 +40,9 @@ def without(splits: DataSplits, removed: NDArray[np.int64]) -> tuple[DataSplits,
     All test examples are kept, with projected labels; training and validation examples of removed nodes are not.
     """
     hierarchy = splits.hierarchy
-    inside = np.zeros(len(hierarchy) + 1, dtype=np.int64)  # a removed node opens at itself and closes at its end
-    np.add.at(inside, removed, 1)
-    np.add.at(inside, hierarchy.end[removed], -1)
-    gone = np.cumsum(inside)[hierarchy.leaves] > 0
+    chosen = np.zeros(len(hierarchy))
+    chosen[removed] = 1
+    gone = sum_ancestors(hierarchy, chosen)[hierarchy.leaves] > 0
     if gone.all():
         raise ParameterError("Nothing would be left to train on: every leaf of the tree would be removed.")
     tree, projection = hierarchy.subtree(hierarchy.leaves[~gone])

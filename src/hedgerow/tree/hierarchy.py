@@ -18,11 +18,11 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 
-from hedgerow.arrays import map_row_blocks
+from hedgerow.arrays import Derives, map_row_blocks
 from hedgerow.errors import ParameterError, ScoreError, TreeError, UnknownNameError, a_number
 from hedgerow.tree import parts
 from hedgerow.tree.conversions import Conversions
@@ -43,11 +43,10 @@ from hedgerow.tree.names import Aliases, Names, as_names, as_texts, check_names,
 from hedgerow.tree.node import Node
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-T = TypeVar("T")
 OneNode = str | int | np.integer[Any]
 """A node as users give it: by name or by index."""
 
@@ -56,7 +55,7 @@ _LCA_ROW_BYTES = 32  # working memory for one pair
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Hierarchy(Conversions):
+class Hierarchy(Conversions, Derives):
     """An immutable tree of named classes, with its nodes in depth-first order.
 
     Build one with `from_edges`, `from_lineages`, `from_paths`, `from_json`, `from_newick`, `from_networkx` or
@@ -470,16 +469,6 @@ class Hierarchy(Conversions):
             # Lengths make the encoding unambiguous, whatever characters the names contain.
             digest.update(f"{len(child)}:{child}{len(parent)}:{parent}".encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
-
-    def derived(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the result of `make`, called once per tree and key: for arrays that other modules derive."""
-        if key not in self._derived:
-            self._derived[key] = make()
-        return cast("T", self._derived[key])
-
-    @cached_property
-    def _derived(self) -> dict[Hashable, Any]:
-        return {}
 
     def __reduce__(self) -> tuple[type[Hierarchy], tuple[Any, ...]]:
         return Hierarchy, (self.names, self.parent, self.rank, self.title, self.aliases)

@@ -125,7 +125,7 @@ class OperatingCurveDisplay:
         name: str = "",
         information: InformationKind | ArrayLike = "leaves",
         below_label: BelowLabel = "label",
-        scale: Scale = "probability",
+        scale: Scale | None = None,
     ) -> OperatingCurveDisplay:
         """Show likelihoods: their curve, and the points of single rules.
 
@@ -134,7 +134,7 @@ class OperatingCurveDisplay:
         hierarchy
             The tree.
         q
-            [examples, nodes] likelihoods, an array or a tensor.
+            [examples, nodes] likelihoods, as `hedgerow.evaluate` takes them.
         labels
             Names or indices of nodes, one per example.
         name
@@ -187,7 +187,7 @@ class OperatingCurveDisplay:
             name=type(estimator).__name__ if name is None else name,
             information=information,
             below_label=below_label,
-            scale=scale or "probability",
+            scale=scale,
         )
 
     def plot(

@@ -18,7 +18,7 @@ from plotly.offline import get_plotlyjs
 from hedgerow.errors import ParameterError
 from hedgerow.files import atomic_write
 from hedgerow.measure import Evaluation
-from hedgerow.show.evaluation import MEANINGS
+from hedgerow.show.evaluation import MEANINGS, percent, percent_range
 from hedgerow.show.page import words
 from hedgerow.show.page.data import PageData, PageModel, aligned
 from hedgerow.show.page.thumbnails import check_folder, thumbnail
@@ -176,8 +176,8 @@ def _summary_table(models: Sequence[PageModel]) -> dict[str, Any]:
         cells = []
         for name in names:
             value, interval = model.summary[name], model.intervals.get(name)
-            spread = None if interval is None else f"{100 * interval.low:.1f} – {100 * interval.high:.1f}"
-            cells.append({"value": value, "shown": f"{100 * value:.1f}", "spread": spread})
+            spread = None if interval is None else percent_range(interval.low, interval.high)
+            cells.append({"value": value, "shown": percent(value), "spread": spread})
         rows.append({"name": model.name, "cells": cells})
     return {"names": names, "rows": rows}
 

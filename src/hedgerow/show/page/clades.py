@@ -10,6 +10,7 @@ import numpy as np
 
 from hedgerow.show.page.counts import Levels, nearest_kept
 from hedgerow.show.page.sample import chosen_examples, described, events_of
+from hedgerow.show.page.words import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -133,10 +134,8 @@ class Clades:
         """The nodes in examples and confusions, and all of their ancestors."""
         nodes = [np.zeros(1, dtype=np.int64)]
         for tracks, rows in zip(self._sets, self._rows, strict=True):
-            mask = np.zeros(len(tracks[0].evaluation), dtype=bool)
-            mask[rows] = True
             for track in tracks:
-                events = track.evaluation.events.subset(mask)
+                events = track.evaluation.events.taken(rows)
                 nodes += [events.label.astype(np.int64), events.node.astype(np.int64)]
         for pairs in self._confusions:
             nodes += [pairs.truth, pairs.answer]
@@ -190,8 +189,8 @@ class Clades:
         hierarchy, kept = self.hierarchy, self.kept
         titles = None if hierarchy.title is None else hierarchy.title[kept].tolist()
         return {
-            "name": [_short(name) for name in hierarchy.names[kept].tolist()],
-            "title": None if titles is None else [_short(title) for title in titles],
+            "name": [shortened(name, _LONGEST_NAME) for name in hierarchy.names[kept].tolist()],
+            "title": None if titles is None else [shortened(title, _LONGEST_NAME) for title in titles],
             "parent": np.where(kept > 0, self._local[hierarchy.parent[kept]], -1).tolist(),
             "leaf": (hierarchy.is_leaf[kept] * 1).tolist(),
         }
@@ -202,9 +201,5 @@ class Clades:
         total[self.kept] = 0
         most = np.argsort(-total, kind="stable")[:_SEARCHED]
         most = np.sort(most[total[most] > 0])
-        names = [_short(self.hierarchy.display_name(node)) for node in most.tolist()]
+        names = [shortened(self.hierarchy.display_name(node), _LONGEST_NAME) for node in most.tolist()]
         return {"name": names, "inside": nearest_kept(self.hierarchy, self.kept, most).tolist()}
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"

@@ -14,11 +14,12 @@ import numpy as np
 from PIL import Image
 
 from hedgerow.errors import ParameterError, argument
+from hedgerow.likelihood import threshold_probability
 from hedgerow.measure import side_by_side
 from hedgerow.show.lines import KINDS, System
 from hedgerow.show.page.clades import Clades
 from hedgerow.show.page.counts import Track
-from hedgerow.show.page.positions import Positions, as_probability, slider_steps
+from hedgerow.show.page.positions import Positions, slider_steps
 from hedgerow.show.page.thumbnails import encoded
 from hedgerow.show.page.words import LEVEL
 from hedgerow.show.point import meaning, promises
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from hedgerow.choose import OperatingPoint
     from hedgerow.likelihood import Scale
     from hedgerow.measure import Evaluation, Interval, OperatingCurve
+    from hedgerow.show.page.positions import Mode
 
 _GRID = 600  # cells per unit of either axis of a drawn curve
 _METRICS = ("correct", "exact", "precision", "recall", "f1")
@@ -88,9 +90,7 @@ class PagePoint:
     @property
     def tau(self) -> float | None:
         """The threshold as a probability: the smallest that does not pass more than the threshold does."""
-        if self.threshold is None:
-            return None
-        return min(1.0, float(as_probability(np.array([self.threshold]), self.scale)[0]))
+        return None if self.threshold is None else float(threshold_probability(self.threshold, self.scale))
 
 
 def aligned(models: Sequence[PageModel]) -> tuple[list[PageModel], list[str]]:
@@ -135,7 +135,7 @@ class PageData:
     """Turns the name of an image file into a data URL."""
 
     @cached_property
-    def steps(self) -> dict[Any, list[float]]:
+    def steps(self) -> dict[Mode, list[float]]:
         """The values of the slider, by mode."""
         return slider_steps([model.curve for model in self.models], None if self.point is None else self.point.tau)
 

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 
-from hedgerow.likelihood import from_probability, to_probability
+from hedgerow.likelihood import from_probability, threshold_probability
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from hedgerow.likelihood import Scale
     from hedgerow.measure import OperatingCurve
     from hedgerow.tree import Indices
 
@@ -99,7 +98,7 @@ class Positions:
         kept = np.unique(np.concatenate([[0, len(curve) - 1], *points.values()]))
         return cls(
             curve.threshold[kept],
-            as_probability(curve.threshold[kept], curve.scale),
+            threshold_probability(curve.threshold[kept], curve.scale),
             {name: value[kept] for name, value in curve.values.items()},
             {mode: np.searchsorted(kept, found) for mode, found in points.items()},
         )
@@ -116,13 +115,3 @@ def _best(of: NDArray[np.float64], where: NDArray[np.float64], least: float) -> 
     """Return the point of the largest `of` where `where` is at least `least`, else of the largest `where`."""
     allowed = where >= least
     return int(np.argmax(np.where(allowed, of, -1.0) if allowed.any() else where))
-
-
-def as_probability(threshold: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
-    """Return thresholds as probabilities, rounded up where needed so that they give the same points."""
-    tau = np.asarray(to_probability(threshold, scale), dtype=np.float64)
-    while True:
-        short = (from_probability(tau, scale) < threshold) & (tau < 1)
-        if not short.any():
-            return tau
-        tau = np.where(short, np.nextafter(tau, 2), tau)

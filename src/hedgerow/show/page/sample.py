@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.likelihood import to_probability
+from hedgerow.show.page.words import shortened
 
 if TYPE_CHECKING:
     from hedgerow.measure import Evaluation
@@ -62,10 +63,10 @@ def described(evaluation: Evaluation, rows: Indices) -> list[dict[str, Any]]:
     answers = evaluation.answers
     shown = []
     for row in rows.tolist():
-        about: dict[str, Any] = {"label": int(evaluation.labels[row])}
-        about["id"] = f"Example {row:,}" if answers.ids is None else _shortened(answers.ids[row])
+        name = f"Example {row:,}" if answers.ids is None else str(answers.ids[row])
+        about: dict[str, Any] = {"label": int(evaluation.labels[row]), "id": shortened(name, _LONGEST_TEXT)}
         if answers.texts is not None and answers.texts[row].strip():
-            about["text"] = _shortened(answers.texts[row])
+            about["text"] = shortened(answers.texts[row], _LONGEST_TEXT)
         shown.append(about)
     return shown
 
@@ -81,8 +82,3 @@ def events_of(track: Track, rows: Indices) -> list[list[tuple[int, int, float]]]
         columns = (events.node[these], track.when[these], likelihood)
         listed.append(list(zip(*(column.tolist() for column in columns), strict=True)))
     return listed
-
-
-def _shortened(text: str) -> str:
-    text = str(text)
-    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"

@@ -55,6 +55,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f}{_PERCENT}"
 
 
+def shortened(text: str, longest: int) -> str:
+    """Return text of at most so many characters; the last one shows that something is missing."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
 def facts(evaluations: Sequence[Evaluation], models: int, thing: str) -> str:
     """Say what was evaluated: models, examples, tree."""
     said = [counted(models, "model", "models")]

@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow.errors import FileError, HedgerowError, counted, some
 from hedgerow.files import open_binary
-from hedgerow.tree.formats.edges import cycles
+from hedgerow.tree.formats.edge_problems import cycles
 from hedgerow.tree.formats.node_table import NodeTable
 from hedgerow.tree.formats.problems import (
     Origin,
