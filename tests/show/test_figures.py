@@ -320,7 +320,7 @@ def test_several_seeds_are_a_mean_with_a_band() -> None:
     x = np.mean([e.curve.at(0.5)["recall"] for e in seeds])
     heights = [e.curve.correct[e.curve.recall >= x][0] for e in seeds]
     y, dy = np.mean(heights), 2 * np.std(heights, ddof=1)
-    assert np.asarray(solid.get_xydata())[-1].tolist() == pytest.approx([x, y])
+    assert np.asarray(solid.get_xydata())[-1].tolist() == pytest.approx([x, y], abs=5e-3)  # within a step
     assert np.asarray(dashed.get_xydata())[-1].tolist() == pytest.approx(
         [
             np.mean([values[-1] for values in (e.curve.recall for e in seeds)]),

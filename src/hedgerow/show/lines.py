@@ -180,12 +180,13 @@ class System:
 
 
 def _heights(at: NDArray[np.float64], x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the height of a curve at each place: that of the first point which is there or beyond.
+    """Return the height of a curve at each place, interpolated: studies record curves at some points only.
 
-    >>> _heights(np.array([0, 0.3, 1]), np.array([0, 0.5, 1]), np.array([1, 0.6, 0.7])).tolist()
-    [1.0, 0.6, 0.7]
+    >>> _heights(np.array([0, 0.3, 1]), np.array([0, 0, 0.5, 1]), np.array([1, 0.8, 0.6, 0.7])).round(2).tolist()
+    [1.0, 0.76, 0.7]
     """
-    return y[np.searchsorted(np.maximum.accumulate(x), at)]
+    place, first = np.unique(np.maximum.accumulate(x), return_index=True)
+    return np.interp(at, place, y[first])
 
 
 def height_ticks(lowest: float) -> NDArray[np.float64]:
