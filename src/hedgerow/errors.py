@@ -223,15 +223,21 @@ def argument(name: str, value: Value, *, python: str | None = None) -> str:
     python
         What to write in Python instead, if another function helps there.
 
-    >>> argument("root", "NAME"), argument("disambiguate", True), argument("na", ("NA", "n/a"))
-    ("root='NAME'", 'disambiguate=True', "na=('NA', 'n/a')")
+    >>> argument("root", "NAME"), argument("disambiguate", True), argument("na", ("NA", "-"))
+    ("root='NAME'", 'disambiguate=True', "na=('NA', '-')")
     >>> with as_options():
-    ...     argument("root", "NAME"), argument("disambiguate", True), argument("na", ("NA", "n/a"))
-    ('--root NAME', '--disambiguate', '--na NA --na n/a')
+    ...     argument("root", "NAME"), argument("disambiguate", True), argument("na", ("NA", "-"))
+    ('--root NAME', '--disambiguate', "--na NA --na '-'")
     """
     if _in_command.get():
-        return shlex.join(_option(name, value))
+        return " ".join(map(_quoted, _option(name, value)))
     return f"{name}={value!r}" if python is None else python
+
+
+def _quoted(word: str) -> str:
+    """Quote a word for a shell, and one without letters or digits so that it is not read as punctuation."""
+    safe = shlex.quote(word)
+    return safe if safe != word or any(map(str.isalnum, word)) else f"'{word}'"
 
 
 def _option(name: str, value: Value) -> list[str]:
