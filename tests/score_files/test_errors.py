@@ -361,6 +361,7 @@ def test_compression_that_numpy_does_not_write(tmp_path: Path) -> None:
     ("text", "error", "said"),
     [
         ("", FileError, "is empty"),
+        ("sep=,\nrobin,wren,cod,eel,label\n1,0,0,0,cod\n", FileError, "line 1 is 'sep=,', which only Excel"),
         (
             "robin,wren,cod,eel,label\n1,0,0,0,cod\n1,0,zero,0,cod\n",
             ScoreError,
