@@ -7,6 +7,7 @@ traceback. Every other room raises these. The next room is `files`.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import SequenceMatcher, get_close_matches
@@ -14,7 +15,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
 __all__ = [
     "FileError",
@@ -26,6 +27,7 @@ __all__ = [
     "a_number",
     "argument",
     "as_options",
+    "as_settings",
     "check_kinds",
     "closest",
     "counted",
@@ -204,6 +206,7 @@ Value = str | bool | tuple[str, ...]
 """The value of an option: a string, a flag, or several strings (the option is repeated)."""
 
 _in_command = ContextVar("_in_command", default=False)
+_settings = ContextVar[Mapping[str, str] | None]("_settings", default=None)
 _OPTIONS = {
     "format": "--tree-format",
     "labels_file": "--labels",
@@ -223,6 +226,26 @@ def as_options() -> Iterator[None]:
         _in_command.reset(token)
 
 
+@contextmanager
+def as_settings(keys: Mapping[str, str]) -> Iterator[None]:
+    """Within this block, arguments for reading a tree are settings of a recipe; those without one are for `tree`.
+
+    Parameters
+    ----------
+    keys
+        The key that an argument has in a recipe.
+
+    >>> with as_settings({"format": "data.tree_format"}), as_options():
+    ...     argument("format", "lineages"), argument("na", "NA")
+    ('--set data.tree_format=lineages', '--na NA (of `hedgerow tree`, whose output can be data.tree)')
+    """
+    token = _settings.set(keys)
+    try:
+        yield
+    finally:
+        _settings.reset(token)
+
+
 def argument(name: str, value: Value, *, python: str | None = None) -> str:
     """Write an argument the way the reader of the message would type it, in Python or on the command line.
 
@@ -233,15 +256,33 @@ def argument(name: str, value: Value, *, python: str | None = None) -> str:
     python
         What to write in Python instead, if another function helps there.
 
-    >>> argument("root", "NAME"), argument("disambiguate", True), argument("na", ("NA", "n/a"))
-    ("root='NAME'", 'disambiguate=True', "na=('NA', 'n/a')")
+    >>> argument("root", "NAME"), argument("disambiguate", True), argument("na", ("NA", "-"))
+    ("root='NAME'", 'disambiguate=True', "na=('NA', '-')")
     >>> with as_options():
-    ...     argument("root", "NAME"), argument("disambiguate", True), argument("na", ("NA", "n/a"))
-    ('--root NAME', '--disambiguate', '--na NA --na n/a')
+    ...     argument("root", "NAME"), argument("disambiguate", True), argument("na", ("NA", "-"))
+    ('--root NAME', '--disambiguate', "--na NA --na '-'")
     """
+    keys = _settings.get()
+    if keys is not None and name in keys:
+        return _setting(keys[name], value)
+    option = " ".join(map(_quoted, _option(name, value)))
+    if keys is not None:
+        return f"{option} (of `hedgerow tree`, whose output can be data.tree)"
     if _in_command.get():
-        return shlex.join(_option(name, value))
+        return option
     return f"{name}={value!r}" if python is None else python
+
+
+def _setting(key: str, value: Value) -> str:
+    if _in_command.get():
+        return f"--set {_quoted(f'{key}={value}')}"
+    return f"{key.rpartition('.')[2]}={value!r}"
+
+
+def _quoted(word: str) -> str:
+    """Quote a word for a shell, and one without letters or digits so that it is not read as punctuation."""
+    safe = shlex.quote(word)
+    return safe if safe != word or any(map(str.isalnum, word)) else f"'{word}'"
 
 
 def _option(name: str, value: Value) -> list[str]:

@@ -138,6 +138,12 @@ def test_interruption_is_status_130(tree: str, monkeypatch: pytest.MonkeyPatch) 
     assert call(monkeypatch, "doctor", tree) == 130
 
 
+@pytest.mark.parametrize("arguments", ["--help", "evaluate --help", "train glyphs-quick --show"])
+def test_nobody_reads_the_help(arguments: str) -> None:
+    command = f"set -o pipefail; {sys.executable} -m hedgerow {arguments} 2>&1 | true"
+    subprocess.run(["bash", "-c", command], check=True, timeout=60)  # noqa: S607
+
+
 def test_a_closed_pipe_is_quiet(tree: str) -> None:
     lines = "".join(f"root,a name that is long enough to fill a pipe {i}\n" for i in range(10))
     Path(tree).write_text(lines)

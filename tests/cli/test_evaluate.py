@@ -461,16 +461,17 @@ def test_any_encoding_of_the_output_will_do(encoding: str, place: Path) -> None:
     assert ("日本" if encoding == "utf-8" else "??") in printed("doctor", "names.csv")
 
 
-def test_files_are_written_though_nobody_reads_on(place: Path) -> None:
+@pytest.mark.parametrize("pipe", ["|", "2>&1 |"])
+def test_files_are_written_though_nobody_reads_on(pipe: str, place: Path) -> None:
     command = f"{sys.executable} -m hedgerow evaluate a.npz --tree tree.csv -o out --json e.json"
     done = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {command} | true"],  # noqa: S607
+        ["bash", "-c", f"set -o pipefail; {command} {pipe} true"],  # noqa: S607
         capture_output=True,
         text=True,
         check=True,
         timeout=60,
     )
-    assert done.stderr == "The evaluation is in out.\n"
+    assert done.stderr == ("The evaluation is in out.\n" if pipe == "|" else "")
     assert json.loads(Path("e.json").read_text(encoding="utf-8"))["examples"] == 80
     assert len(Evaluation.load("out")) == 80
 

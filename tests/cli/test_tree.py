@@ -80,7 +80,7 @@ def test_codes_need_their_prefixes(place: Path, capsys: Capture) -> None:
     hedgerow(capsys, "tree", "hs.csv", "--tree-format", "codes", "--prefixes", "2,4", "-o", "hs.json")
     assert Hierarchy.read("hs.json").display_name("0102") == "0102 (Cattle)"
     _, err = hedgerow(capsys, "tree", "hs.csv", "--tree-format", "codes", "-o", "hs.json", status=2)
-    assert "--prefixes 2,4,6, or --prefixes dots" in err
+    assert "or 'dots' if each dot begins a level, and not None: --prefixes 2,4,6." in err
     out, _ = hedgerow(capsys, "doctor", "hs.csv", "--tree-format", "codes", "--prefixes", "2,4")
     assert "hedgerow doctor hs.csv --tree-format codes --prefixes 2,4 --labels FILE" in out
 

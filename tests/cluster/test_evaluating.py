@@ -283,9 +283,18 @@ def test_patterns(folder: Path) -> None:
         cluster.expand([f"{folder}/none-*.npz"])
 
 
-def test_the_same_part_twice(parts: list[Path]) -> None:
+def test_the_same_part_twice(parts: list[Path], tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"part-3\.npz is given twice"):
         cluster.evaluate([*parts, parts[0]], H)
+    link = tmp_path / "link.npz"
+    link.symlink_to(parts[0])
+    for other in (f"{parts[0].parent}/./{parts[0].name}", str(link), os.path.relpath(parts[0])):
+        with pytest.raises(ParameterError, match=r"part-3\.npz is given twice"):
+            cluster.evaluate([parts[0], other], H)
+        with pytest.raises(ParameterError, match=r"part-3\.npz is given twice"):
+            cluster.expand([str(parts[0]), other])
+    (tmp_path / "other.npz").symlink_to(parts[0])
+    assert cluster.expand([f"{tmp_path}/*.npz"]) == [str(link)]  # a pattern matches every file once
     with pytest.raises(ParameterError, match="no parts"):
         cluster.evaluate([], H)
 

@@ -28,6 +28,15 @@ def test_a_lineage_tells_apart_classes_that_share_a_name() -> None:
     assert single.names[nodes_of(single, [("a",), ("a", "a")])].tolist() == ["a", "a/a"]
 
 
+def test_a_class_within_another_of_the_same_name() -> None:
+    rows = [("A", "A", "a1"), ("A", "A", "a2"), ("B", "A", "b1"), ("A", "", ""), ("A", "A", ""), ("B", "A", "")]
+    h = Hierarchy.from_lineages(rows, ranks=None, disambiguate=True)
+    assert h.names[nodes_of(h, rows)].tolist() == ["a1", "a2", "b1", "root/A", "root/A/A", "B/A"]
+    frame = pd.DataFrame(rows)
+    clf = HedgedClassifier(h, C=1).fit(np.eye(6), frame)
+    assert clf.classes_.tolist() == ["a1", "a2", "b1"]
+
+
 def test_lineages_may_stand_in_one_column() -> None:
     h = Hierarchy.from_json({"animal": {"bird": ["robin", "wren"], "fish": {}}})
     paths = pd.Series(["bird/robin", "fish", "bird/wren"])

@@ -95,6 +95,16 @@ def test_a_class_within_a_phylum_of_the_same_name() -> None:
     assert bound("Bacteria,Actinobacteria,Actinobacteria", RANKED) == names[:3]
 
 
+def test_a_name_that_follows_another_is_its_child() -> None:
+    rows = [["A", "A", "a1"], ["A", "A", "a2"], ["B", "A", "b1"]]
+    tree = hr.Hierarchy.from_lineages(rows, ranks=None, disambiguate=True)
+    assert [bound(",".join(row), tree)[-1] for row in rows] == ["a1", "a2", "b1"]
+    assert bound("A,", tree) == ["root/A", None]
+    assert bound("A,A", tree) == ["root/A", "root/A/A"]
+    assert reason("A", tree).startswith("'A' stands for several nodes there: root > root/A;")
+    assert reason("X,A", tree).startswith("'A' stands for several nodes there")
+
+
 def test_ranks_that_the_tree_lacks_are_skipped() -> None:
     assert bound("d:Bacteria,p:Firmicutes,c:Bacilli,o:Bacillales,f:Bacillaceae") == [
         "Bacteria",

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, UnknownNameError
+from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, UnknownNameError, as_options
 from hedgerow.score_files import open_scores
 from tests.make_scores import LEAVES, H, every_format, probabilities, read, save, save_npz, save_table
 
@@ -232,6 +232,11 @@ def test_an_unknown_extension(tmp_path: Path) -> None:
         open_scores(tmp_path / "s.npz", H, block_rows=0)
 
 
+def test_labels_are_needed_or_not(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"True or False, not 'l\.csv'\. A file of labels is labels_file="):
+        open_scores(tmp_path / "s.npz", H, labels="l.csv")  # type: ignore[arg-type]
+
+
 @every_format
 def test_a_file_that_is_not_there(suffix: str, tmp_path: Path) -> None:
     with pytest.raises(FileError, match=f"none.{suffix}"):
@@ -356,6 +361,7 @@ def test_compression_that_numpy_does_not_write(tmp_path: Path) -> None:
     ("text", "error", "said"),
     [
         ("", FileError, "is empty"),
+        ("sep=,\nrobin,wren,cod,eel,label\n1,0,0,0,cod\n", FileError, "line 1 is 'sep=,', which only Excel"),
         (
             "robin,wren,cod,eel,label\n1,0,0,0,cod\n1,0,zero,0,cod\n",
             ScoreError,
@@ -380,6 +386,8 @@ def test_a_delimiter_that_the_file_does_not_have(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     path.write_text("robin,wren,cod,eel,label\n1,0,0,0,cod\n", encoding="utf-8")
     refused(FileError, "separated by commas: say delimiter=','", path=path, delimiter=";")
+    with as_options():
+        refused(FileError, "separated by commas: say --delimiter ','.", path=path, delimiter=";")
     paths = "animal;bird;robin,animal;bird;wren,animal;fish;cod,animal;fish;eel,label\n1,0,0,0,cod\n"
     path.write_text(paths, encoding="utf-8")
     refused(UnknownNameError, "4 extra ('animal;bird;robin'", path=path)  # semicolons in names are allowed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -262,6 +263,22 @@ def test_labels_may_be_lineages(columns: str, rows: list[str], tree: hr.Hierarch
     labels = written(tmp_path / "labels.csv", "\n".join([columns, *rows]) + "\n")
     scores = written(tmp_path / "s.txt", "".join(f"{name}\td:Bacteria(1.00)\t+\n" for name in "abc"))
     assert joined(scores, labels, tree)[0] == {"a": "c__Bacilli", "b": "d__Bacteria", "c": "p__Firmicutes"}
+
+
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        ("fish;cod;dog", "'fish > cod > dog' (1 example): the tree has no 'dog' below 'cod'."),
+        ("fish;cod;eel", "'fish > cod > eel' (1 example): the tree's own lineage of 'eel' is animal >"),
+        ("cod;dog", "'cod > dog' (1 example): the tree has no 'dog' below 'cod'."),
+    ],
+)
+def test_names_after_a_leaf_need_a_rank(label: str, said: str, tmp_path: Path) -> None:
+    scores = written(tmp_path / "long.csv", LONG)
+    with pytest.raises(UnknownNameError, match=re.escape(said)):
+        joined(scores, written(tmp_path / "labels.csv", f"id,label\na,{label}\n"))
+    found, _ = joined(scores, written(tmp_path / "labels.csv", "id,label\na,fish;g:cod;s:minor\n"))
+    assert found == {"a": "cod"}
 
 
 def test_labels_of_taxonomy_tables(tmp_path: Path) -> None:

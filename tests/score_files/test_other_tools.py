@@ -232,9 +232,10 @@ def test_separators_that_cannot_be(tmp_path: Path) -> None:
 def test_decimal_commas(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     path.write_text("robin;wren;cod;eel;label\n0,5;0,5;0;0;cod\n", encoding="utf-8")
-    assert "has '0,5' for 'robin', which is not a number. Write decimals with a point." in refusal(
-        path, delimiter=";"
-    )
+    remedy = "which is not a number. Write decimals with a point, and thousands without commas."
+    assert f"has '0,5' for 'robin', {remedy}" in refusal(path, delimiter=";")
+    path.write_text('robin,wren,cod,eel,label\n"1,000.5",0,0,0,cod\n', encoding="utf-8")
+    assert f"has '1,000.5' for 'robin', {remedy}" in refusal(path)
 
 
 def test_signs_of_per_cent(tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def test_votes_become_shares(tmp_path: Path) -> None:
     path = written(tmp_path / "long.csv", "id,class,score\na,robin,6\na,wren,1\na,blank,1\nb,cod,3\n")
     found = listed(path, H, votes=True, outside=["blank"])
     assert found == {"a": {"bird": 0.875, "robin": 0.75, "wren": 0.125}, "b": {"fish": 1, "cod": 1}}
-    refused(ScoreError, path, H, "'a' (row 0 (counted from 0)) has 6 for 'robin'", outside=["blank"])
+    refused(ScoreError, path, H, "'a' in row 0 (counted from 0) has 6 for 'robin'", outside=["blank"])
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -404,12 +404,12 @@ def test_a_lineage_that_contradicts_the_tree(tmp_path: Path) -> None:
 
 def test_the_same_class_twice(tmp_path: Path) -> None:
     path = written(tmp_path / "long.csv", "id,class,score\na,robin,0.5\na,cod,0.1\na,robin,0.25\n")
-    refused(ScoreError, path, H, "'a' (row 0 (counted from 0)) lists 'robin' twice")
+    refused(ScoreError, path, H, "'a' in row 0 (counted from 0) lists 'robin' twice")
 
 
 def test_scores_that_sum_above_1(tmp_path: Path) -> None:
     path = written(tmp_path / "long.csv", "id,class,score\na,robin,0.5\nb,cod,0.75\nb,eel,0.5\n")
-    refused(ScoreError, path, H, "'b' (row 1 (counted from 0)) has scores that sum to 1.25", "votes=True")
+    refused(ScoreError, path, H, "'b' in row 1 (counted from 0) has scores that sum to 1.25", "votes=True")
     rounded = written(tmp_path / "r.csv", "id,class,score\nb,cod,0.5005\nb,eel,0.5\n")
     assert listed(rounded, H)["b"]["fish"] == 1
 
@@ -419,13 +419,13 @@ def test_scores_that_sum_above_1(tmp_path: Path) -> None:
 )
 def test_impossible_numbers(number: str, said: str, tmp_path: Path) -> None:
     long = written(tmp_path / "long.csv", f"id,class,score\na,robin,0.5\nb,cod,{number}\n")
-    refused(ScoreError, long, H, f"'b' (row 1 (counted from 0)) has {said} for 'cod'")
+    refused(ScoreError, long, H, f"'b' in row 1 (counted from 0) has {said} for 'cod'")
     text = f"id,class,class_confidence\na,bird,0.5\nb,fish,{number}\n"
     refused(
-        ScoreError, written(tmp_path / "l.csv", text), H, f"'b' (row 1 (counted from 0)) has {said} for 'fish'"
+        ScoreError, written(tmp_path / "l.csv", text), H, f"'b' in row 1 (counted from 0) has {said} for 'fish'"
     )
     sintax = written(tmp_path / "s.txt", f"a\td:Bacteria(1.00)\t+\nb\td:Bacteria({number})\t+\n")
-    refused(ScoreError, sintax, BACTERIA, f"'b' (line 2) has {said} for 'Bacteria'", scores_format="sintax")
+    refused(ScoreError, sintax, BACTERIA, f"'b' in line 2 has {said} for 'Bacteria'", scores_format="sintax")
 
 
 def test_text_in_place_of_numbers(tmp_path: Path) -> None:

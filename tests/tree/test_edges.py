@@ -89,6 +89,12 @@ def test_bad_edges(folder: Path, content: str, parts: list[str]) -> None:
     refused(lambda: Hierarchy.read("tree.csv"), *parts)
 
 
+@pytest.mark.parametrize("line", ["sep=;", "SEP=,\r"])
+def test_a_line_for_excel(folder: Path, line: str) -> None:
+    path = write("a.csv", f"{line}\nanimal,bird\nanimal,fish\n")
+    refused(lambda: Hierarchy.read(path), f"a.csv, line 1 is {line.strip()!r}, which only Excel", error=FileError)
+
+
 def test_an_unclosed_quote_does_not_swallow_the_file(folder: Path) -> None:
     write("tree.csv", 'r,a\nr,"b\nr,c\n')
     refused(lambda: Hierarchy.from_edges("tree.csv"), "tree.csv, line 2", "quote", error=FileError)

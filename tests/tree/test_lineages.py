@@ -187,7 +187,8 @@ def test_missing_values_do_not_become_classes(folder: Path, text: str) -> None:
     assert error is not None
     assert [flaw.kind for flaw in error.problems] == ["missing value"]
     with as_options():
-        refused(lambda: Hierarchy.read("table.csv", "lineages"), f"give --na {text},")
+        word = "'-'" if text == "-" else text
+        refused(lambda: Hierarchy.read("table.csv", "lineages"), f"give --na {word},")
     for na in (text, [text], ("x", text)):
         h = Hierarchy.read("table.csv", "lineages", na=na)
         assert h.names.tolist() == ["root", "birds", "Turdus", "merula", "wren", "fish"]
@@ -242,6 +243,20 @@ def test_paths(folder: Path, content: str) -> None:
 def test_paths_with_another_separator_and_root() -> None:
     h = Hierarchy.from_paths(["a/1 > b", "c > d;e"], separator=">", root="all")
     assert h.names.tolist() == ["all", "a/1", "b", "c", "d;e"]
+
+
+@pytest.mark.parametrize("sign", [" > ", ",", "\t", "|", "::"])
+def test_paths_with_a_separator_that_was_not_named(folder: Path, sign: str) -> None:
+    path = write("a.txt", f"animal{sign}bird\nanimal{sign}fish\n")
+    seen = repr(sign.strip(" ")[0])
+    said = f"neither '/' nor ';' on any line, but {seen} on all of them. If it separates names, say separator="
+    refused(lambda: Hierarchy.read(path), said, "if it is part of them, separator='/'", error=FileError)
+    assert len(Hierarchy.read(path, separator=sign)) == 3
+    flat = Hierarchy.read(path, separator="/")
+    assert flat.names[1:].tolist() == [f"animal{sign}bird", f"animal{sign}fish"]
+    refused(lambda: flat.write("b.txt"), f"{seen} in every name cannot be part of a path", error=FileError)
+    other = write("c.txt", f"one{sign}a\nother{sign}a\n")  # it groups nothing
+    assert len(Hierarchy.read(other)) == 3
 
 
 def test_bad_paths(folder: Path) -> None:

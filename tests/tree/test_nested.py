@@ -69,6 +69,30 @@ def test_bad_json(folder: Path, content: str, error: type[HedgerowError], parts:
     refused(lambda: Hierarchy.from_json("tree.json"), *parts, error=error)
 
 
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ([{"name": "bird", "parts": [{"name": "robin"}]}, "fish"], "'bird' has nodes under 'parts'"),
+        (
+            [{"name": "bird", "parent": None}, {"name": "robin", "parent": "bird"}],
+            "'robin' names its parent, 'bird', under 'parent'",
+        ),
+        (
+            [{"id": 1, "name": "robin", "supercategory": "bird"}, {"id": 2, "name": "cod"}],
+            "'robin' names its parent, 'bird', under 'supercategory'",
+        ),
+    ],
+)
+def test_json_of_another_shape(data: Any, said: str) -> None:
+    refused(lambda: Hierarchy.from_json(data), f"a tree of another shape: {said}. Put the children of a node in")
+
+
+def test_nodes_may_name_the_parent_that_they_are_in() -> None:
+    below = [{"name": "bird", "parent": "animal", "colours": ["red"]}, {"name": "fish", "parent": "animal"}]
+    h = Hierarchy.from_json({"name": "animal", "parent": "null", "children": below})
+    assert h.names.tolist() == ["animal", "bird", "fish"]
+
+
 def test_json_that_is_nested_too_deeply_names_a_remedy(folder: Path) -> None:
     write("tree.json", 100_000 * '{"a":' + "{}" + 100_000 * "}")
     refused(

@@ -224,6 +224,7 @@ def test_codes_with_dots() -> None:
         ("01,a\n01,b\n", "2", "line 2 gives the code '01' the title 'b', but it already has 'a'"),
         (".".join("a" * 100), "dots", "more than 64 levels"),
         ("code\n", "dots", "is empty"),
+        ("code,title\nA01,a\nA02,b.c\n", "dots", "has no code with a dot, so that all codes would be children"),
     ],
 )
 def test_codes_that_are_wrong(folder: Path, content: str, prefixes: str, part: str) -> None:

@@ -8,7 +8,7 @@ import io
 import os
 import sys
 from contextlib import suppress
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 from rich.console import Console
@@ -74,6 +74,7 @@ def main() -> None:
     codecs.register_error("hedgerow.plain", _plain)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="hedgerow.plain")
+    sys.stdout, sys.stderr = _patient(sys.stdout), _patient(sys.stderr)
     try:
         app()
     except HedgerowError as error:
@@ -87,6 +88,31 @@ def main() -> None:
         if error.name is None or error.name.partition(".")[0] not in _OF_TRAINING:
             raise
         _end(f"This needs {error.name}, which is not installed: pip install 'hedgerow[train]'")
+
+
+class _Pipe(io.FileIO):
+    """A stream whose reader may go away, as `head` does: the rest is discarded, and files are still written."""
+
+    def write(self, data: Any) -> int:
+        """Write to the reader, if there is one."""
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            return len(data)
+
+
+def _patient(stream: TextIO) -> TextIO:
+    """Return a stream that does not fail when its reader goes away, unless it has been replaced, as in tests."""
+    if type(stream) is not io.TextIOWrapper:
+        return stream
+    stream.flush()
+    return io.TextIOWrapper(
+        io.BufferedWriter(_Pipe(stream.fileno(), "wb", closefd=False)),
+        stream.encoding,
+        stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
@@ -16,7 +17,7 @@ from hedgerow.cli.options import (
     JsonOption,
     RulesOption,
 )
-from hedgerow.cli.outputs import Output, bar, check_outputs, drawing
+from hedgerow.cli.outputs import bar, check_outputs, drawing
 from hedgerow.cli.parts import (
     SchedulerOption,
     WorkersOption,
@@ -108,7 +109,7 @@ def compare(
         replicates=bootstrap,
         progress=bar,
     )
-    print_comparison(found, Output())
+    print_comparison(found, Console())
     if json_file is not None:
         write_json(json_file, found.to_dict())
     draw(found.evaluations)

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import JsonOption
-from hedgerow.cli.outputs import Output, check_outputs
+from hedgerow.cli.outputs import check_outputs
 from hedgerow.cli.reading import ScoreReading, TreeReading, grouped_options
 from hedgerow.errors import as_options
 from hedgerow.files import write_json
@@ -70,7 +71,7 @@ def doctor(
             **{name: value for name, value in tree_reading.keywords.items() if name != "format"},
             **{name: value for name, value in reading.keywords.items() if name not in _NOT_TAKEN},
         )
-    diagnosis.print(Output())
+    diagnosis.print(Console())
     if json_file is not None:
         write_json(json_file, diagnosis.to_dict())
     raise typer.Exit(0 if diagnosis.ok else 1)

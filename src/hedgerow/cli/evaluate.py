@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
@@ -23,7 +24,7 @@ from hedgerow.cli.options import (
     TemperatureOption,
     TreeOption,
 )
-from hedgerow.cli.outputs import Output, bar, check_outputs, check_page, command_line, drawing
+from hedgerow.cli.outputs import bar, check_outputs, check_page, command_line, drawing
 from hedgerow.cli.parts import (
     SchedulerOption,
     WorkersOption,
@@ -148,7 +149,7 @@ def evaluate(
         if temperature is not None:
             calibration[f"divided by {divided_by:g}"] = Reliability.of(opened.hierarchy, opened)
     if calibration:
-        print_reliability(calibration, Output())
+        print_reliability(calibration, Console())
     if reliability is not None:
         from hedgerow.show.figures import reliability_figure, save_figure
 
@@ -162,7 +163,7 @@ def evaluate(
     again = [*tree_given, *reading.arguments, *specificity]
     print_evaluation(
         found,
-        Output(),
+        Console(),
         predict=shlex.join([*examples, *tree_given, *unlabelled.arguments, *specificity, *divided]),
         select=shlex.join([*examples, *again, *divided, *judged]),
         answers="'answers/*.csv'" if is_many(scores) else "answers.csv",

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import FigureOption, JsonOption, RulesOption
-from hedgerow.cli.outputs import Output, bar, check_outputs, drawing
+from hedgerow.cli.outputs import bar, check_outputs, drawing
 from hedgerow.files import write_json
 
 
@@ -61,7 +62,7 @@ def merge(
         builder = cluster.merge(paths, done=lambda: advance(1))
     title = name or (output.resolve().name if output is not None else "merged")
     found = measured(builder, name=title, replicates=bootstrap, progress=bar)
-    print_evaluation(found, Output(), compare="THIS OTHER" if output is None else f"{output} OTHER")
+    print_evaluation(found, Console(), compare="THIS OTHER" if output is None else f"{output} OTHER")
     if state is not None:
         builder.save(state)
         typer.echo(f"The state of all parts is in {state}.", err=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 import threading
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -22,16 +21,6 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 _INTERRUPTED = 130  # as shells count it
-
-
-@final
-class Output(Console):
-    """Where findings are printed. If the reader stops early, as with `| head`, files are still written."""
-
-    def on_broken_pipe(self) -> None:
-        """Discard the rest of the output."""
-        self.quiet = True
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def check_page(path: Path) -> None:

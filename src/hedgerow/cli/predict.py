@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
@@ -18,7 +19,7 @@ from hedgerow.cli.options import (
     TemperatureOption,
     TreeOption,
 )
-from hedgerow.cli.outputs import Output, bar, check_outputs
+from hedgerow.cli.outputs import bar, check_outputs
 from hedgerow.cli.parts import (
     SchedulerOption,
     WorkersOption,
@@ -169,7 +170,7 @@ def predict(
             answers = PointAnswers(chosen, file)
             written = write_predictions(output, answers, answers.rule, progress=bar, **written_as)
         answered = chosen.single_child if chosen else file.single_child
-    print_written(written, str(output), Output(), single_child=answered)
+    print_written(written, str(output), Console(), single_child=answered)
     if json_file is not None:
         write_json(
             json_file,

@@ -23,7 +23,7 @@ from hedgerow.cli.options import (
     TemperatureOption,
     TreeOption,
 )
-from hedgerow.cli.outputs import Output, bar, check_outputs
+from hedgerow.cli.outputs import bar, check_outputs
 from hedgerow.cli.parts import check_parts, is_many, local
 from hedgerow.cli.reading import ScoreReading, TreeReading, grouped_options
 from hedgerow.cli.scores import is_run, named_file, open_any_scores, with_temperature
@@ -187,7 +187,7 @@ def select(
         [scores[0], "--data", "NEW"] if is_run(files[0]) else [f"{'NEW/*' if many else 'NEW'}{_endings(files[0])}"]
     )
     answered = ["--point", str(output), "-o", "answers/*.csv" if many else "answers.csv"]
-    print_point(explanation, Output(), then=shlex.join(["hedgerow", "predict", *new, *again, *answered]))
+    print_point(explanation, Console(), then=shlex.join(["hedgerow", "predict", *new, *again, *answered]))
     for warning in opened.warnings:
         print_text(Console(stderr=True), f"Warning: {warning}", "yellow")
     typer.echo(f"The point is in {output}.", err=True)

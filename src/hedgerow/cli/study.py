@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import JsonOption
-from hedgerow.cli.outputs import Output, check_outputs, explaining_interrupts
+from hedgerow.cli.outputs import check_outputs, explaining_interrupts
 from hedgerow.cli.parts import connected
 from hedgerow.errors import ParameterError
 from hedgerow.files import write_json
@@ -116,7 +117,7 @@ def study(
             progress=study_bar,
             client=client,
         )
-    print_report(report, Output())
+    print_report(report, Console())
     if json_file is not None:
         write_json(json_file, report.to_dict())
     if pack is not None:

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import JsonOption
-from hedgerow.cli.outputs import Output, check_outputs, explaining_interrupts
+from hedgerow.cli.outputs import check_outputs, explaining_interrupts
 from hedgerow.files import write_json
 
 
@@ -61,6 +62,6 @@ def train(
     check_outputs(json_file, folder=folder, inputs=(Path(recipe),))
     with explaining_interrupts("Finished epochs are kept: run the same command with --resume to continue."):
         run = train(chosen, folder, resume=resume)
-    print_run(run, Output())
+    print_run(run, Console())
     if json_file is not None:
         write_json(json_file, run.metrics())

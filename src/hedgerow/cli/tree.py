@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.text import Text
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import JsonOption
-from hedgerow.cli.outputs import Output, check_outputs
+from hedgerow.cli.outputs import check_outputs
 from hedgerow.cli.reading import TreeFile, TreeReading, grouped_options
 from hedgerow.errors import counted, options
 from hedgerow.files import is_special, write_json
@@ -94,7 +95,7 @@ def tree(
     lost = [what for what in ("rank", "title", "aliases") if what not in target.keeps and _has(part, what)]
     part.write(output, target.name)
 
-    console = Output(stderr=is_special(output))
+    console = Console(stderr=is_special(output))
     done = [f"{source}: {_size(whole)}."]
     if names is not None:
         done.append(f"Kept {counted(len(names), 'name', 'names')} of {keep}, and their ancestors.")

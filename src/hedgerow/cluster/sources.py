@@ -6,6 +6,7 @@ import glob
 import os
 import tempfile
 from abc import ABC, abstractmethod
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -110,15 +111,26 @@ class MadeSource(Source):
 
 
 def as_sources(parts: Iterable[str | os.PathLike[str] | Source], reading: Mapping[str, Any]) -> list[Source]:
-    """Return parts as sources, in the order of their names; a name that comes twice is an error."""
+    """Return parts as sources, in the order of their names; one that comes twice is an error."""
     sources = [part if isinstance(part, Source) else FileSource(os.fspath(part), reading) for part in parts]
     if not sources:
         raise ParameterError("There are no parts.")
-    sources.sort(key=lambda source: natural(source.name))
-    for one, other in pairwise(sources):
-        if one.name == other.name:
-            raise ParameterError(f"The part {one.name} is given twice. Give it once: it would count twice.")
-    return sources
+    _refuse_repeated(
+        (replace(source, path=_real(source.path)).name if isinstance(source, FileSource) else source.name)
+        for source in sources
+    )
+    return sorted(sources, key=lambda source: natural(source.name))
+
+
+def _real(path: str) -> str:
+    """Return the same for every way to write the path of a local file."""
+    return path if is_remote(path) else os.path.realpath(path)
+
+
+def _refuse_repeated(names: Iterable[str]) -> None:
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ParameterError(f"{name} is given twice. Give it once: it would count twice.")
 
 
 def divided(sources: Iterable[Source], part_bytes: int = _PART_BYTES) -> list[Source]:
@@ -145,7 +157,9 @@ def _row_group_bytes(path: str) -> list[int]:
 
 
 def expand(patterns: Sequence[str]) -> list[str]:
-    """Return the files that paths and patterns name, each once, in natural order.
+    """Return the files that paths and patterns name, in natural order.
+
+    A file that several patterns match comes once. A path that is given twice is an error.
 
     Parameters
     ----------
@@ -153,13 +167,15 @@ def expand(patterns: Sequence[str]) -> list[str]:
         Paths, patterns such as `scores/*.parquet` or `scores/**/*.npz`, or the same with a protocol in front, such
         as `s3://bucket/*.npz`, which need fsspec.
     """
-    found: dict[str, None] = {}
+    _refuse_repeated(_real(pattern) for pattern in patterns if not is_pattern(pattern))
+    found: dict[str, str] = {}
     for pattern in patterns:
         matches = _matches(pattern)
         if not matches:
             raise FileError(f"No file matches {pattern}. Check the pattern and the folder.")
-        found |= dict.fromkeys(sorted(matches, key=natural))
-    return sorted(found, key=natural)
+        for path in sorted(matches, key=natural):
+            found.setdefault(_real(path), path)
+    return sorted(found.values(), key=natural)
 
 
 def _matches(pattern: str) -> list[str]:

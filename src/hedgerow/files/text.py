@@ -109,6 +109,13 @@ def require_file(path: str | os.PathLike[str]) -> None:
         read_bytes(path)
 
 
+def refuse_sep_line(text: str, path: str) -> None:
+    """Raise an error if a table begins with a line such as `sep=;`, which is meant for Excel."""
+    line = text[:16].splitlines()[0].strip() if text else ""
+    if line.lower().startswith("sep=") and len(line) <= len("sep=;"):
+        raise FileError(f"{path}, line 1 is {line!r}, which only Excel understands. Remove this line.")
+
+
 def line_of(text: str, position: int) -> int:
     """Return the number of the line that contains a position."""
     return text.count("\n", 0, position) + 1
@@ -126,6 +133,7 @@ def read_header(path: str | os.PathLike[str], delimiter: str) -> list[str]:
     try:
         with open_text(path, newline="") as file:
             first = list(islice(file, 2))
+            refuse_sep_line("".join(first[:1]), shown)
             columns = next(csv.reader(chain(first, file), delimiter=delimiter), [])
     except UnicodeDecodeError:
         read_text(path)  # raises an error that says where, and what to do

@@ -69,13 +69,19 @@ def _last_node(hierarchy: Hierarchy, path: list[str], shared: dict[str, list[int
 
 
 def _next_node(hierarchy: Hierarchy, here: int, name: str, shared: dict[str, list[int]]) -> int:
-    """Return the node that a lineage names next; of several that share the name, the one below `here`."""
+    """Return the node that a lineage names next; of several that share the name, the one below `here`.
+
+    If there are several of these too, it is the child of `here`.
+    """
     end = hierarchy.end
     if name in hierarchy and here < hierarchy.index(name) < end[here]:
         return hierarchy.index(name)
     below = [node for node in shared.get(name, ()) if here < node < end[here]]
     if below and below[-1] < end[below[0]]:  # one node, or a node and others within it
         return below[0]
+    children = [node for node in below if hierarchy.parent[node] == here]
+    if len(children) == 1:
+        return children[0]
     node = int(hierarchy.indices([name])[0])
     if not hierarchy.is_ancestor(here, node):
         lineage = " > ".join(hierarchy.names[hierarchy.lineage(node)])

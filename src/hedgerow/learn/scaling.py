@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from hedgerow.errors import ScoreError
+
 Floats = NDArray[np.float64]
 
 RELATIVE_SPREAD = (0.3, 3.0)
@@ -32,6 +34,7 @@ class Scaling:
     @staticmethod
     def of(X: Any, weight: Floats) -> Scaling:
         """Measure features: their scale, and their mean unless they are sparse."""
+        _check_range(X)
         share = weight / weight.sum()
         if _is_sparse(X):
             square = np.asarray(X.multiply(X).T @ share).ravel()
@@ -52,6 +55,20 @@ class Scaling:
                 return X.multiply(1 / self.scale).tocsr()
             X = X.toarray()
         return X / self.scale if self.mean is None else (X - self.mean) / self.scale
+
+
+def _check_range(X: Any) -> None:
+    """Raise an error if squares of the features overflow, or vanish, so that they have no scale."""
+    kind = X.dtype.type if _is_sparse(X) else np.float64
+    largest = max(float(X.max()), -float(X.min()))
+    with np.errstate(over="ignore"):
+        square = kind(2 * largest) ** 2  # more than that of any difference from a mean
+    if 0 < largest < np.inf and not 0 < square < np.inf:
+        size = "large" if largest > 1 else "small"
+        raise ScoreError(
+            f"The features are too {size} to be squared: the largest is {largest:.3g}. Divide them by it, if they "
+            f"are meant to be so {size}; otherwise look for wrong values."
+        )
 
 
 def _is_sparse(X: Any) -> bool:

@@ -170,6 +170,9 @@ class Binder:
     outside
         Names of classes that are not in the tree and need not be: a lineage ends above them. "*" stands for
         whatever cannot be bound.
+    finer
+        Whether names without a rank may follow a leaf, as finer than the tree. In labels they may be mistakes,
+        such as two labels in one cell.
 
     Examples
     --------
@@ -182,13 +185,14 @@ class Binder:
     "the tree has no 'Bacili'"
     """
 
-    def __init__(self, hierarchy: Hierarchy, outside: Iterable[str] = ()) -> None:
+    def __init__(self, hierarchy: Hierarchy, outside: Iterable[str] = (), *, finer: bool = True) -> None:
         self._hierarchy = hierarchy
+        self._finer = finer
         named = set(outside)
         self._anything = ANYTHING in named
         self._outside = {folded(name) for name in named - {ANYTHING}}
         self._end: list[int] = hierarchy.end.tolist()
-        self._found: dict[tuple[int, Step], int | str | None] = {}
+        self._found: dict[tuple[int, Step, bool], int | str | None] = {}
         self._aliases: Mapping[str, int] = hierarchy.aliases
 
     @cached_property
@@ -238,10 +242,10 @@ class Binder:
                 break
             found: int | str | None = NO_NODE
             if step.names[0]:
-                key = (here, step)
+                key = (here, step, len(lineage) > 1 and not skipped)
                 found = self._found.get(key, NO_NODE)
                 if found == NO_NODE:  # lineages share their beginnings
-                    found = self._found[key] = self._find(step, here)
+                    found = self._found[key] = self._find(*key)
             if isinstance(found, str):
                 problem, stop = found, number
                 break
@@ -276,8 +280,11 @@ class Binder:
         more = f" And {len(counts) - _SHOWN:,} more." if len(counts) > _SHOWN else ""
         return " ".join(said) + more
 
-    def _find(self, step: Step, here: int) -> int | str | None:
-        """Return the node that a step names at or below another; None if there is none, and why if several."""
+    def _find(self, here: int, step: Step, follows: bool) -> int | str | None:
+        """Return the node that a step names at or below another; None if there is none, and why if several.
+
+        If it follows the other in a lineage, with nothing between them, a child is meant rather than others.
+        """
         for name in step.names:
             below = self._within(self._alike(name, step.rank), here)
             if len(below) > 1 and below[0] == here:
@@ -286,6 +293,9 @@ class Binder:
                 continue
             if below[-1] < self._end[below[0]]:  # one, or all of them below the first
                 return below[0]
+            children = [node for node in below if self._hierarchy.parent[node] == here]
+            if follows and len(children) == 1:
+                return children[0]
             exact = [node for node in below if self._names[node] == name]
             if len(exact) == 1:
                 return exact[0]
@@ -329,7 +339,7 @@ class Binder:
         for number in skipped:
             step = lineage[number]
             # After a leaf, names are finer than the tree; but two leaves alone are two labels, not a lineage.
-            if ends and (number > 1 or step.rank or not self._alike(step.names[0], "")):
+            if ends and (step.rank or (self._finer and (number > 1 or not self._alike(step.names[0], "")))):
                 continue
             if step.rank and self._at_rank and not self._has_rank_below(here, step.rank):
                 continue

@@ -93,7 +93,7 @@ class LabelFile:
         self.nodes: Indices | None = None
         """The node of each label; None if labels are not needed."""
         if labels:
-            binder = Binder(hierarchy, [name for name in outside if name != ANYTHING])
+            binder = Binder(hierarchy, [name for name in outside if name != ANYTHING], finer=False)
             self._bind([texts[place] for place in cells], ranks, hierarchy, binder)
 
     def __len__(self) -> int:

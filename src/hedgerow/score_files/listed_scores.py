@@ -129,7 +129,7 @@ class ListedScores(Source):
     def _refuse(self, entries: Entries, entry: int, problem: str) -> NoReturn:
         example = int(entries.row[entry])
         name, where = entries.texts["ids"][example].as_py(), self._reader.where(int(entries.place[example]))
-        raise ScoreError(f"{self.path}: {name!r} ({where}) {problem}")
+        raise ScoreError(f"{self.path}: {name!r} in {where} {problem}")
 
     def _class(self, entries: Entries, entry: int) -> str:
         steps = self._reader.lineages.steps[entries.lineage[entry]]

@@ -224,6 +224,11 @@ def open_scores(
     """
     if block_rows is not None and block_rows < 1:
         raise ParameterError(f"block_rows must be 1 or more, not {block_rows}.")
+    if not isinstance(labels, bool):
+        raise ParameterError(
+            f"labels says whether labels are needed, True or False, not {labels!r}. A file of labels is "
+            f"labels_file=..., a column of the scores label_column=...."
+        )
     if isinstance(outside, str):
         raise ParameterError(f"outside must be a list of names, not the text {outside!r}.")
     label_file: LabelFile | None = None

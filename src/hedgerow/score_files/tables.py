@@ -174,7 +174,8 @@ class CsvTable(Table):
             )
         for place, (name, cell) in enumerate(zip(self.columns, cells, strict=True)):
             if place in numbers and cell and not _is_number(cell):
-                remedy = " Write decimals with a point." if _is_number(cell.replace(",", ".")) else ""
+                numeric = _is_number(cell.replace(",", ""))
+                remedy = " Write decimals with a point, and thousands without commas." if numeric else ""
                 if _is_number(cell.rstrip("% ")):
                     remedy = f" Take the % off, and say {argument('renormalise', True)}."
                 raise ScoreError(

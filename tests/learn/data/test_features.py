@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from hedgerow import Hierarchy
-from hedgerow.errors import FileError, TreeError, UnknownNameError
+from hedgerow.errors import FileError, TreeError, UnknownNameError, as_options
 from hedgerow.learn import data
 from hedgerow.learn.data.feature_files import read_features
 from hedgerow.learn.data.features import label_nodes
@@ -190,9 +190,15 @@ def test_ranks_that_do_not_fit_the_tree_are_refused(tmp_path: Path, tree: Path) 
         data.load("features", path=path, tree=tree)
 
 
-def test_a_flawed_tree_names_the_verb_that_mends_it(tmp_path: Path) -> None:
+def test_a_flawed_tree_names_settings_of_a_recipe(tmp_path: Path) -> None:
     path = save(tmp_path / "f.npz", features=some_features(2), labels=np.array(["robin", "wren"]))
     tree = tmp_path / "lineages.csv"
-    tree.write_text("class,genus,species\nbird,Turdus,robin\nbird,Troglodytes,wren\n")
-    with pytest.raises(TreeError, match="`hedgerow tree`"):
+    tree.write_text("class,genus,species\nbird,Turdus,robin\nbird,NA,wren\n")
+    with pytest.raises(TreeError, match="tree_format='lineages'"):
         data.load("features", path=path, tree=tree)
+    with as_options(), pytest.raises(TreeError, match=r"--set data\.tree_format=lineages"):
+        data.load("features", path=path, tree=tree)
+    with as_options(), pytest.raises(TreeError, match=r"--na NA \(of `hedgerow tree`, whose output"):
+        data.load("features", path=path, tree=tree, tree_format="lineages")
+    with as_options(), pytest.raises(FileError, match=r"--set data\.tree_format=edges"):
+        data.load("features", path=path, tree=tree.with_suffix(".xyz"))

@@ -1,19 +1,29 @@
 from __future__ import annotations
 
 import itertools
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
-from hedgerow.learn.training.batches import MemoryBatches, Order
+from hedgerow.learn.data import Examples, ImageFiles
+from hedgerow.learn.training.batches import MemoryBatches, Order, batches
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def numbers_of(order: Order) -> list[list[int]]:
+    return [[number for number, _ in batch] for batch in order]
 
 
 def test_order_is_a_function_of_seed_and_epoch() -> None:
     def drawn(seed: int, epoch: int) -> list[list[int]]:
         order = Order(20, 4, seed)
         order.set_epoch(epoch)
-        return list(order)
+        return numbers_of(order)
 
     assert drawn(1, 2) == drawn(1, 2)
     assert drawn(1, 2) != drawn(1, 3)
@@ -24,9 +34,8 @@ def test_order_is_a_function_of_seed_and_epoch() -> None:
 @pytest.mark.parametrize("examples", [1, 2, 7, 20, 23])
 @pytest.mark.parametrize("world", [1, 2, 3])
 def test_in_order_every_example_goes_to_exactly_one_process(examples: int, world: int) -> None:
-    dealt = [
-        number for rank in range(world) for batch in Order(examples, 4, None, rank, world) for number in batch
-    ]
+    orders = [Order(examples, 4, None, rank, world) for rank in range(world)]
+    dealt = [number for order in orders for batch in numbers_of(order) for number in batch]
     assert sorted(dealt) == list(range(examples))
 
 
@@ -34,7 +43,7 @@ def test_in_order_every_example_goes_to_exactly_one_process(examples: int, world
 @pytest.mark.parametrize("world", [1, 2])
 def test_shuffled_every_process_gets_equally_many_batches_of_nearly_one_size(examples: int, world: int) -> None:
     orders = [Order(examples, 4, 0, rank, world) for rank in range(world)]
-    parts = [list(order) for order in orders]
+    parts = [numbers_of(order) for order in orders]
     assert {len(part) for part in parts} == {len(order) for order in orders} == {-(-(examples // world) // 4)}
     sizes = [len(batch) for part in parts for batch in part]
     assert max(sizes) <= 4
@@ -53,6 +62,24 @@ def test_an_epoch_of_several_passes(world: int) -> None:
     for each in passed:
         assert len(np.unique(each)) == each.size == 11 // world * world
     assert passed[0].tolist() != passed[1].tolist() != passed[2].tolist()
+    for order, part in zip(orders, parts, strict=True):
+        drawn = [pair for batch in part for pair in batch]
+        assert [number for number, _ in drawn] == order.numbers().tolist()
+        assert [of_pass for _, of_pass in drawn] == sorted([0, 1, 2] * (11 // world))
+        assert len(set(drawn)) == len(drawn)
+
+
+def test_every_pass_changes_images_in_its_own_way(tmp_path: Path) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (40, 40, 3), dtype=np.uint8)
+    for name in ("a.png", "b.png"):
+        Image.fromarray(pixels).save(tmp_path / name)
+    examples = Examples(ImageFiles.of(["a.png", "b.png"], tmp_path, 8), [0, 1])
+    order = Order(2, 1, 0, passes=3)
+    read = list(batches(examples, order, torch.device("cpu"), augment=True))
+    assert sorted(int(number) for _, _, number in read) == [0, 0, 0, 1, 1, 1]
+    assert len({image.numpy().tobytes() for image, _, _ in read}) == 6
+    once = list(batches(examples, Order(2, 1, 0), torch.device("cpu"), augment=True))
+    assert torch.equal(read[0][0], once[0][0])
 
 
 def test_a_set_smaller_than_a_batch_is_used_whole() -> None:

@@ -278,8 +278,26 @@ def test_a_loss_that_is_not_finite_names_step_and_examples(tmp_path: Path) -> No
     broken = DataSplits(
         "toy", TREE, type(data.train)(inputs, data.train.labels, data.train.ids), data.val, data.test
     )
-    with pytest.raises(TrainingError, match=r"not finite at epoch 0, step \d+.*optimiser.lr=0.03"):
+    with pytest.raises(TrainingError, match=r"not finite at epoch 0, step \d+.*optimiser.lr=0.03") as caught:
         train(recipe("optimiser.batch_size=2"), tmp_path / "run", progress=False, splits=broken)
+    assert str(caught.value).endswith("Then begin again, in a new folder.")
+    assert "checkpoint" not in str(caught.value)
+
+
+def test_a_loss_that_is_not_finite_later_keeps_a_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def poisoned(module: TrainingModule) -> None:
+        begin(module)
+        if module.current_epoch == 1:
+            with torch.no_grad():
+                next(module.parameters()).fill_(float("nan"))
+
+    begin = TrainingModule.on_train_epoch_start
+    monkeypatch.setattr(TrainingModule, "on_train_epoch_start", poisoned)
+    with pytest.raises(TrainingError, match=r"not finite at epoch 1, .*The last good checkpoint is kept: if"):
+        train(recipe("optimiser.epochs=3"), tmp_path / "run", progress=False, splits=splits())
+    assert RunFolder(tmp_path / "run").last.exists()
 
 
 def test_scores_that_are_not_finite_are_named(tmp_path: Path) -> None:

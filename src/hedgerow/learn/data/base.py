@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.errors import ParameterError, ScoreError, TreeError
+from hedgerow.errors import ParameterError, ScoreError, as_settings
 from hedgerow.learn.data.image_files import ImageFiles
-from hedgerow.tree import FlawedTreeError, Hierarchy
 
 if TYPE_CHECKING:
-    from os import PathLike
+    from contextlib import AbstractContextManager
 
     import torch
 
     from hedgerow.learn.data.torch_dataset import TorchDataset
+    from hedgerow.tree import Hierarchy
 
 Inputs = NDArray[np.float32] | NDArray[np.uint8] | ImageFiles
 Split = Literal["train", "val", "test"]
@@ -194,12 +194,6 @@ class DataSplits:
         return examples
 
 
-def read_tree(tree: str | PathLike[str], tree_format: str | None, root: str) -> Hierarchy:
-    """Read the tree file of a data set; if it is flawed, say where the options that the message names belong."""
-    try:
-        return Hierarchy.read(tree, tree_format, root=root)
-    except FlawedTreeError as error:
-        raise TreeError(
-            f"{error} Options for reading a tree are those of `hedgerow tree`: write the tree with it, as JSON, "
-            f"and give that file as the tree of the data."
-        ) from None
+def tree_settings() -> AbstractContextManager[None]:
+    """Let messages about a tree name the settings of a recipe, instead of options for reading it."""
+    return as_settings({"format": "data.tree_format", "root": "data.root"})

@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow.errors import FileError, some
 from hedgerow.learn.data import SPLITS, DataSplits, Examples
-from hedgerow.learn.data.base import read_tree
+from hedgerow.learn.data.base import tree_settings
 from hedgerow.learn.data.feature_files import FeatureFile, read_features
 from hedgerow.learn.data.held_out import hold_out
 from hedgerow.learn.lineages import lineage_nodes
@@ -57,7 +57,8 @@ def load_features(
             f"{file.path} holds no labels. Save names as 'labels' (.npz), or name the column that holds them: "
             f"label='...' (.parquet)."
         )
-    hierarchy = _tree(file, root) if tree is None else read_tree(tree, tree_format, root)
+    with tree_settings():
+        hierarchy = _tree(file, root) if tree is None else Hierarchy.read(tree, tree_format, root=root)
     examples = Examples(file.features, label_nodes(file, hierarchy), file.ids)
     return _split(PurePath(file.path).stem, hierarchy, examples, file, (val_share, test_share), seed)
 

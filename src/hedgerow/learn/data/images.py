@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hedgerow.errors import FileError, UnknownNameError
 from hedgerow.learn.data import DataSplits, Examples, ImageFiles
-from hedgerow.learn.data.base import read_tree
+from hedgerow.learn.data.base import tree_settings
 from hedgerow.learn.data.held_out import hold_out
 from hedgerow.learn.data.image_files import EXTENSIONS
 from hedgerow.tree import Hierarchy
@@ -55,7 +55,8 @@ def load_images(
                 f"folder per class."
             )
     found = {split: list_images(folder, split) for split in ("train", "val", "test") if (folder / split).is_dir()}
-    hierarchy = _folder_tree(found, root) if tree is None else read_tree(tree, tree_format, root)
+    with tree_settings():
+        hierarchy = _folder_tree(found, root) if tree is None else Hierarchy.read(tree, tree_format, root=root)
     parts = {split: folder_examples(hierarchy, folder, names, image_size) for split, names in found.items()}
     if "val" not in parts:
         parts["train"], parts["val"] = hold_out(parts["train"], val_share, seed)

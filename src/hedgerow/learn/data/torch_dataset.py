@@ -67,11 +67,13 @@ class TorchDataset(Dataset[tuple[torch.Tensor, int, int]]):
     def __len__(self) -> int:
         return len(self.examples)
 
-    def __getitem__(self, index: int) -> tuple[torch.Tensor, int, int]:
-        index = int(index)
+    def __getitem__(self, index: int | tuple[int, int]) -> tuple[torch.Tensor, int, int]:
+        """Read an example; of a pair (index, pass), as it is changed in a later pass of the same epoch."""
+        index, of_pass = index if isinstance(index, tuple) else (int(index), 0)
         inputs = self.examples.inputs
         if isinstance(inputs, ImageFiles):
-            rng = np.random.default_rng([self.seed, int(self._epoch), index]) if self.augment else None
+            seeds = [self.seed, int(self._epoch), index, of_pass]
+            rng = np.random.default_rng(seeds) if self.augment else None
             item = inputs.read(index, rng)
         else:
             item = inputs[index]

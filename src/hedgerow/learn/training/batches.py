@@ -29,8 +29,8 @@ EVALUATION_BATCH = 512
 
 
 @final
-class Order(Sampler[list[int]]):
-    """The batches of one process: lists of example numbers.
+class Order(Sampler[list[tuple[int, int]]]):
+    """The batches of one process: lists of (number of an example, number of the pass).
 
     Parameters
     ----------
@@ -89,9 +89,12 @@ class Order(Sampler[list[int]]):
         own = self._examples if self._seed is None else self._examples // self._world * self._world
         return self._passes * -(-len(range(self._rank, own, self._world)) // self._batch_size)
 
-    def __iter__(self) -> Iterator[list[int]]:
+    def __iter__(self) -> Iterator[list[tuple[int, int]]]:
         if batches := len(self):
-            yield from (batch.tolist() for batch in np.array_split(self.numbers(), batches))
+            numbers = self.numbers()
+            passes = np.arange(len(numbers)) * self._passes // len(numbers)
+            for batch in np.array_split(np.stack([numbers, passes], axis=1), batches):
+                yield [(number, of_pass) for number, of_pass in batch.tolist()]
 
 
 @final

@@ -139,8 +139,8 @@ class TrainingModule(LightningModule):
                 raise TrainingError(self._what_happened(first_bad))
 
     def _what_happened(self, step: int) -> str:
-        numbers = list(self.trainer.train_dataloader.batch_sampler)[step]  # type: ignore[union-attr]
-        ids = [str(self._examples.ids[number]) for number in numbers]
+        batch = list(self.trainer.train_dataloader.batch_sampler)[step]  # type: ignore[union-attr]
+        ids = [str(self._examples.ids[number]) for number, _ in batch]
         shown = ", ".join(ids[:5]) + (f", ... ({len(ids)} in all)" if len(ids) > 5 else "")
         return (
             f"The loss is not finite at epoch {self.current_epoch}, step {step}. The batch holds the examples "
@@ -152,8 +152,15 @@ class TrainingModule(LightningModule):
             f"Try a smaller learning rate "
             f"({_setting(f'optimiser.lr={self._recipe.optimiser.lr / 10:g}')}), a limit on the gradient "
             f"({_setting('optimiser.clip=1')}), or full precision ({_setting('run.precision=32')}), and look for "
-            f"inputs that are not finite. The last good checkpoint is kept: {argument('resume', True)} continues "
-            f"from it."
+            f"inputs that are not finite. {self._way_on()}"
+        )
+
+    def _way_on(self) -> str:
+        if self.current_epoch == 0:
+            return "Then begin again, in a new folder."
+        return (
+            f"Other settings need a new folder. The last good checkpoint is kept: if the inputs were at fault, "
+            f"{argument('resume', True)} continues from it."
         )
 
     def validation_step(self, batch: tuple[Tensor, Tensor, Tensor]) -> None:

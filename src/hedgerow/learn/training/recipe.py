@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _LARGEST_SEED = 2**32 - 1
 _MOST = 2**31 - 1
+_MOST_PROCESSES = 1_000  # on one machine
+_MOST_MACHINES = 100_000
 _LARGEST = 1e6  # with larger steps or penalties, weights soon exceed what a float can hold
 
 
@@ -118,9 +120,13 @@ class Run:
 
     def __post_init__(self) -> None:
         _require(0 <= self.seed <= _LARGEST_SEED, "run.seed", f"from 0 to {_LARGEST_SEED}", self.seed)
-        _require(self.devices >= 1, "run.devices", "1 or more", self.devices)
-        _require(self.nodes >= 1, "run.nodes", "1 or more", self.nodes)
-        _require(self.workers >= 0, "run.workers", "0 or more", self.workers)
+        for name, least, most in (
+            ("devices", 1, _MOST_PROCESSES),
+            ("nodes", 1, _MOST_MACHINES),
+            ("workers", 0, _MOST_PROCESSES),
+        ):
+            value = getattr(self, name)
+            _require(least <= value <= most, f"run.{name}", f"a whole number from {least} to {most}", value)
         _one_of("run.monitor", self.monitor, ("AP", "AC", "AC_exact", "R@90C", "R@95C", "majority_F1"))
         _one_of("run.accelerator", self.accelerator, ("auto", "cpu", "gpu"))
         _one_of("run.strategy", self.strategy, ("auto", "ddp", "fsdp"))

@@ -54,8 +54,17 @@ def read_codes(
         origin = Origin(None, "code")
         rows = ((i, [str(code)]) for i, code in enumerate(source, 1))  # type: ignore[arg-type]
     forest = Forest(origin)
-    for line, row in rows:
-        _add(forest, [cell.strip() for cell in row], line, lengths)
+    codes = [(line, [cell.strip() for cell in row]) for line, row in rows]
+    for line, row in codes:
+        _add(forest, row, line, lengths)
+    if lengths is None and codes and not any("." in row[0] for _, row in codes):
+        forest.problems.append(
+            Problem(
+                "code",
+                f"{origin.subject} has no code with a dot, so that all codes would be children of the root.",
+                f"If beginnings of the codes are levels, give their lengths: {argument('prefixes', '2,4,6')}.",
+            )
+        )
     return forest.table(root, disambiguate=False)
 
 
@@ -74,10 +83,8 @@ def _lengths(prefixes: Any) -> tuple[int, ...] | None:
         lengths = ()
     if not lengths or lengths[0] < 1 or any(a >= b for a, b in pairwise(lengths)):
         raise ParameterError(
-            f"Which prefixes of a code are its ancestors? Give their lengths, ascending, such as "
-            f"{argument('prefixes', '2,4,6')}, or {argument('prefixes', _DOTS)} if each dot begins a level; not "
-            f"{prefixes!r}. To use such a tree elsewhere, write it first: hedgerow tree FILE --tree-format codes "
-            f"--prefixes 2,4,6 -o tree.json"
+            f"Which prefixes of a code are its ancestors? Give their lengths, ascending, or {_DOTS!r} if each dot "
+            f"begins a level, and not {prefixes!r}: {argument('prefixes', '2,4,6')}."
         )
     return lengths
 

@@ -32,15 +32,18 @@ if TYPE_CHECKING:
 _FORMAT = "hedgerow tree"
 _VERSION = 1
 _EXTRAS = ("rank", "title")
+_PARENTS = ("parent", "parent_id", "parentId", "supercategory")  # of tables, in which nodes are not nested
+_NO_PARENT = (None, "", "null")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def read_json(source: str | PathLike[str] | dict[str, Any] | list[Any], root: str = "root") -> NodeTable:
     """Read nested JSON from a file, or from lists and dicts of the same structure.
 
-    A node is ``{"name": "bird", "children": [...]}``, optionally with "rank" and "title" (other keys are
-    ignored); or an entry of an object, ``{"bird": children}``; or a string, which is a leaf. Children are an
-    object, a list, or null for none. Several top nodes are put under a root named `root`.
+    A node is ``{"name": "bird", "children": [...]}``, optionally with "rank" and "title" (other keys are ignored,
+    unless they hold nodes, or the parent of a top node); or an entry of an object, ``{"bird": children}``; or a
+    string, which is a leaf. Children are an object, a list, or null for none. Several top nodes are put under a
+    root named `root`.
     """
     check_root(root)
     text = None
@@ -76,6 +79,10 @@ def parse_json(text: str, origin: Origin) -> Any:
     except _RepeatedKeyError as error:
         name = error.args[0]
         refuse([_duplicate(name, _places({name}, text).get(name, []), origin)], origin)
+
+
+def _is_named(item: Any) -> bool:
+    return isinstance(item, dict) and "name" in item
 
 
 class _RepeatedKeyError(Exception):
@@ -186,6 +193,7 @@ class _Walk:
             item = stack.pop()
             if isinstance(item, dict):
                 if "name" in item and not isinstance(item["name"], dict | list):
+                    self._check_keys(item, above)
                     nodes.append((item["name"], item.get("children"), item))
                 else:
                     nodes += [(name, below, {}) for name, below in item.items()]
@@ -196,6 +204,23 @@ class _Walk:
             elif item is not None:
                 self._not_a_node(item, above)
         return nodes
+
+    def _check_keys(self, item: dict[str, Any], above: str | None) -> None:
+        """Note that a node names its parent or its children in another way than by nesting, or 'children'."""
+        for key, value in item.items():
+            if above is None and key in _PARENTS and value not in _NO_PARENT:
+                what = f"names its parent, {value!r}, under {key!r}"
+            elif key != "children" and isinstance(value, list) and any(map(_is_named, value)):
+                what = f"has nodes under {key!r}"
+            else:
+                continue
+            self.problems.append(
+                Problem(
+                    "another shape",
+                    f"{self.origin.subject} is a tree of another shape: {item['name']!r} {what}.",
+                    "Put the children of a node in its list 'children'; or write an edge list, parent,child.",
+                )
+            )
 
     def _not_a_node(self, data: Any, above: str | None) -> None:
         self.problems.append(

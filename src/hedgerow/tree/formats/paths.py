@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 ADDED_ROOT = "root"
 """The root that readers of paths and lineages add above several tops, and that writers therefore leave out."""
 _SEPARATORS = "/;"
+_OTHER_SEPARATORS = (">", "|", "\t", "\\", ",", ":")
 _BYTE_ORDER_MARK = "\ufeff"  # readers drop it at the start of a file
 _SPECIESNET = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22};")
 
@@ -41,7 +42,8 @@ def read_paths(
     source
         A text file, or strings.
     separator
-        What separates names; by default "/" or ";", as found on the first line that has either.
+        What separates names; by default "/" or ";", as found on the first line that has either. It must be named
+        if every line has another sign that may separate names, such as ">".
     """
     check_root(root)
     if is_path(source):
@@ -87,7 +89,22 @@ def _found_separator(lines: list[tuple[int, str]], origin: Origin) -> str:
             )
         if found:
             return found[0]
+    if sign := _other_separator(path for _, path in lines):
+        raise FileError(
+            f"{origin.subject} has neither '/' nor ';' on any line, but {sign!r} on all of them. If it separates "
+            f"names, say {argument('separator', sign)}; if it is part of them, {argument('separator', '/')}."
+        )
     return _SEPARATORS[0]
+
+
+def _other_separator(paths: Iterable[str]) -> str:
+    """Return a sign that divides every path, and puts some into one group; '' if there is none."""
+    listed = list(paths)
+    for sign in _OTHER_SEPARATORS:
+        tops = [path.partition(sign)[0] for path in listed if sign in path]
+        if len(tops) == len(listed) > len(set(tops)):
+            return sign
+    return ""
 
 
 def write_paths(path: str | PathLike[str], table: NodeTable) -> None:
@@ -98,9 +115,14 @@ def write_paths(path: str | PathLike[str], table: NodeTable) -> None:
                 f"The name {name!r} cannot be part of a path: it contains '/', ';', a line end or a byte-order "
                 f"mark, or has spaces around it. Write another format, such as {argument('to', 'edges')}."
             )
+    lines = ["/".join(table.names[node] for node in lineage) for lineage in leaf_lineages(table)]
+    if not any("/" in line for line in lines) and (sign := _other_separator(lines)):
+        raise FileError(
+            f"{sign!r} in every name cannot be part of a path: it would look like the separator. Write another "
+            f"format, such as {argument('to', 'edges')}."
+        )
     with atomic_write(path) as file:
-        for lineage in leaf_lineages(table):
-            file.write("/".join(table.names[node] for node in lineage) + "\n")
+        file.writelines(f"{line}\n" for line in lines)
 
 
 def leaf_lineages(table: NodeTable) -> Iterator[list[int]]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import FileError, ParameterError, some
+from hedgerow.files import refuse_sep_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +25,7 @@ def numbered_rows(
     text: str, delimiter: str, origin: Origin, *, skip: Callable[[Sequence[str]], bool] | None = None
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the line on which each row of a table starts, and its cells; `skip` decides on the first row."""
+    refuse_sep_line(text, str(origin.name))
     # In strict mode, a quote that is never closed is an error; otherwise it would swallow the rest of the file.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     line = 1
