@@ -52,7 +52,9 @@ def test_train_evaluate_predict(tmp_path: Path) -> None:
     assert "0.0" in invoke("compare", folder, folder, "--bootstrap", 10)
 
     part = examples("test")
-    np.savez(tmp_path / "new.npz", features=part.inputs, labels=TREE.names[part.labels].astype(np.str_))
+    np.savez(
+        tmp_path / "new.npz", features=np.asarray(part.inputs), labels=TREE.names[part.labels].astype(np.str_)
+    )
     invoke("evaluate", folder, "--data", tmp_path / "new.npz", "--json", tmp_path / "new.json")
     again = json.loads((tmp_path / "new.json").read_text())
     assert again["summary"]["AP"] == pytest.approx(evaluated["summary"]["AP"])

@@ -26,6 +26,8 @@ from tests.learn.training.toy import TREE, recipe, splits
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from hedgerow.learn.training.recipe import Optimiser
+
 
 @pytest.mark.parametrize("method", methods.available())
 def test_every_method_learns(method: str, tmp_path: Path) -> None:
@@ -233,10 +235,12 @@ def test_the_penalty_is_chosen_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (run.path / "metrics.json").unlink()
     (run.path / "penalty.json").write_text('{"C": 17.5}')
     used = []
-    monkeypatch.setattr(
-        "hedgerow.learn.training.module.build_optimiser",
-        lambda parameters, own, examples: used.append(own.C) or build_optimiser(parameters, own, examples),
-    )
+
+    def build(parameters: Any, own: Optimiser, examples: int) -> torch.optim.Optimizer:
+        used.append(own.C)
+        return build_optimiser(parameters, own, examples)
+
+    monkeypatch.setattr("hedgerow.learn.training.module.build_optimiser", build)
     train(left_open, run.path, resume=True, progress=False, splits=splits())
     assert used == [17.5]
     (run.path / "metrics.json").unlink()
