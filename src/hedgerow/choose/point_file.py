@@ -61,7 +61,7 @@ def read_content(path: str | os.PathLike[str]) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise FileError(f"{path} is not a point: it is not valid JSON ({error}). {AGAIN}") from None
+        raise FileError(f"{path} is not a point: it is not valid JSON: {error}. {AGAIN}") from None
 
 
 def checked_fields(content: Any, shown: str) -> dict[str, Any]:

@@ -54,7 +54,10 @@ def example_blocks(
     q = Likelihoods.of(hierarchy, scores, scale)
     given = np.atleast_1d(as_numpy(labels))
     if given.ndim > 1:
-        raise ScoreError(f"One label per example is needed; got labels of shape {given.shape}.")
+        raise ScoreError(
+            f"One label per example is needed; got labels of shape {given.shape}. Of a lineage, give the last "
+            f"name that is filled in."
+        )
     nodes = hierarchy.nodes(given, classes)
     if classes is None and given.dtype.kind in "iu":
         warn_of_class_numbers(hierarchy, np.bincount(nodes, minlength=len(hierarchy)) > 0)
