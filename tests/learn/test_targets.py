@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import cross_val_predict
 
 from hedgerow import Hierarchy
 from hedgerow.errors import TreeError, UnknownNameError
@@ -57,3 +58,12 @@ def test_lineages_that_span_no_tree() -> None:
     for rows in ([("plants", "Morus"), ("birds", "Morus")], [("root", "a"), ("b", "c")]):
         with pytest.raises(TreeError, match=r"build it first, with Hierarchy\.from_lineages"):
             HedgedClassifier().fit(X, rows)
+
+
+def test_scikit_learn_replaces_names_by_numbers() -> None:
+    h = hr.Hierarchy.from_edges([("animal", "bird"), ("animal", "fish")])
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), ["bird", "fish"] * 20
+    with pytest.raises(UnknownNameError, match="numbers before they fit: fit in a loop"):
+        cross_val_predict(HedgedClassifier(h, C=1), X, y, method="predict_proba")
+    with pytest.raises(UnknownNameError, match=r"'0'.$"):
+        nodes_of(h, ["0"])

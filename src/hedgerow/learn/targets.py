@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
-from hedgerow.errors import TreeError
+from hedgerow.errors import TreeError, UnknownNameError
 from hedgerow.learn.lineages import lineage_nodes
 from hedgerow.tree import FlawedTreeError, Hierarchy
 
@@ -94,6 +94,16 @@ def _is_blank(value: Any) -> bool:
 
 def nodes_of(hierarchy: Hierarchy, y: Any) -> Indices:
     """Return the node of each label: of its name, or of the last name of its lineage (the root if it has none)."""
-    if not is_lineages(y):
-        return hierarchy.indices([str(name) for name in names_of(y).tolist()])
-    return lineage_nodes(hierarchy, lineage_rows(y))
+    if is_lineages(y):
+        return lineage_nodes(hierarchy, lineage_rows(y))
+    labels = names_of(y)
+    try:
+        return hierarchy.indices([str(name) for name in labels.tolist()])
+    except UnknownNameError as error:
+        if labels.dtype.kind not in "iu":
+            raise
+        raise UnknownNameError(
+            f"{error} These labels are numbers: give names of classes. scikit-learn's cross_val_predict with "
+            f"predict_proba, VotingClassifier and StackingClassifier replace names by numbers before they fit: fit "
+            f"in a loop over the folds instead."
+        ) from None
