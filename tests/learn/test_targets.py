@@ -61,7 +61,7 @@ def test_lineages_that_span_no_tree() -> None:
 
 
 def test_scikit_learn_replaces_names_by_numbers() -> None:
-    h = hr.Hierarchy.from_edges([("animal", "bird"), ("animal", "fish")])
+    h = Hierarchy.from_edges([("animal", "bird"), ("animal", "fish")])
     X, y = np.random.default_rng(0).normal(size=(40, 2)), ["bird", "fish"] * 20
     with pytest.raises(UnknownNameError, match="numbers before they fit: fit in a loop"):
         cross_val_predict(HedgedClassifier(h, C=1), X, y, method="predict_proba")

@@ -104,6 +104,6 @@ def nodes_of(hierarchy: Hierarchy, y: Any) -> Indices:
             raise
         raise UnknownNameError(
             f"{error} These labels are numbers: give names of classes. scikit-learn's cross_val_predict with "
-            f"predict_proba, VotingClassifier and StackingClassifier replace names by numbers before they fit: fit "
-            f"in a loop over the folds instead."
+            f"predict_proba, VotingClassifier and StackingClassifier replace names by numbers before they fit: "
+            f"fit in a loop over the folds instead."
         ) from None
