@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -132,3 +133,11 @@ def test_what_does_not_go_together() -> None:
         classifier().fit(X, y, clusters=np.arange(20))
     with pytest.raises(hr.HedgerowError, match="partial_fit learns from every example"):
         classifier(target=("correct", 0.9)).partial_fit(X, y)
+
+
+def test_names_of_features_are_kept() -> None:
+    X, y = data(60)
+    frame = pd.DataFrame(X, columns=[f"feature {i}" for i in range(X.shape[1])])
+    clf = classifier(target=("correct", 0.9)).fit(frame, y)  # warnings are errors
+    assert clf.operating_point_ is not None
+    assert clf.predict(frame).tolist() == classifier(target=("correct", 0.9)).fit(X, y).predict(X).tolist()

@@ -55,3 +55,9 @@ def test_a_very_strong_penalty_must_be_clearly_better(examples: int, chosen: int
     best, path = penalty.relax(lambda _: next(values), 0.5, examples)
     assert len(path["C"]) == 4
     assert best == 0.5 * 4.0**chosen
+
+
+def test_a_usual_penalty_is_always_tried() -> None:
+    best, path = penalty.relax(lambda _: 0.9, 0.06, examples=10_000)
+    assert path["C"][-1] >= penalty.LEAST > path["C"][-2]
+    assert best == path["C"][-1]

@@ -268,17 +268,17 @@ def test_labels_may_be_lineages(columns: str, rows: list[str], tree: hr.Hierarch
 @pytest.mark.parametrize(
     ("label", "said"),
     [
-        ("fish;cod;dog", "'fish > cod > dog' (1 example): the tree has no 'dog' below 'cod'."),
         ("fish;cod;eel", "'fish > cod > eel' (1 example): the tree's own lineage of 'eel' is animal >"),
-        ("cod;dog", "'cod > dog' (1 example): the tree has no 'dog' below 'cod'."),
+        ("cod;eel", "'cod > eel' (1 example): the tree's own lineage of 'eel' is animal > fish > eel."),
     ],
 )
-def test_names_after_a_leaf_need_a_rank(label: str, said: str, tmp_path: Path) -> None:
+def test_classes_of_the_tree_after_a_leaf_need_a_rank(label: str, said: str, tmp_path: Path) -> None:
     scores = written(tmp_path / "long.csv", LONG)
     with pytest.raises(UnknownNameError, match=re.escape(said)):
         joined(scores, written(tmp_path / "labels.csv", f"id,label\na,{label}\n"))
-    found, _ = joined(scores, written(tmp_path / "labels.csv", "id,label\na,fish;g:cod;s:minor\n"))
-    assert found == {"a": "cod"}
+    for finer in ("fish;g:cod;s:minor", "fish;g:cod;s:eel", "fish;cod;minor", "cod;minor"):
+        found, _ = joined(scores, written(tmp_path / "labels.csv", f"id,label\na,{finer}\n"))
+        assert found == {"a": "cod"}
 
 
 def test_labels_of_taxonomy_tables(tmp_path: Path) -> None:

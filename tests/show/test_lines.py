@@ -77,3 +77,14 @@ def test_which_lines_are_hidden() -> None:
     assert hidden_levels([longer, arc]) == [0, 0]
     assert hidden_levels([arc, longer]) == [1, 0]
     assert hidden_levels([arc[::150], arc]) == [0, 0]
+
+
+def test_the_mean_of_seeds_that_turn_back() -> None:
+    seeds = tuple(hr.operating_curve(H, *sample(400, seed), below_label="wrong") for seed in range(3))
+    system = System("", seeds)
+    line = system.line("exact", "correct")
+    assert (np.diff(line.x) > 0).all()
+    assert 0 < line.half < len(line.x)
+    outline = system.band("exact", "correct")
+    assert outline is not None
+    assert len(outline[0]) == 2 * len(line.x)

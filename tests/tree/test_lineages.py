@@ -249,12 +249,14 @@ def test_paths_with_another_separator_and_root() -> None:
 def test_paths_with_a_separator_that_was_not_named(folder: Path, sign: str) -> None:
     path = write("a.txt", f"animal{sign}bird\nanimal{sign}fish\n")
     seen = repr(sign.strip(" ")[0])
-    said = f"neither '/' nor ';' on any line, but {seen} on all of them. If it separates names, say separator="
+    said = f"neither '/' nor ';' on any line, but {seen}. If it separates names, say separator="
     refused(lambda: Hierarchy.read(path), said, "if it is part of them, separator='/'", error=FileError)
     assert len(Hierarchy.read(path, separator=sign)) == 3
     flat = Hierarchy.read(path, separator="/")
     assert flat.names[1:].tolist() == [f"animal{sign}bird", f"animal{sign}fish"]
-    refused(lambda: flat.write("b.txt"), f"{seen} in every name cannot be part of a path", error=FileError)
+    refused(lambda: flat.write("b.txt"), f"{seen} in these names would look like the separator", error=FileError)
+    steps = write("d.txt", f"animal\nanimal{sign}bird\nanimal{sign}bird{sign}robin\n")
+    refused(lambda: Hierarchy.read(steps), said, error=FileError)
     other = write("c.txt", f"one{sign}a\nother{sign}a\n")  # it groups nothing
     assert len(Hierarchy.read(other)) == 3
 

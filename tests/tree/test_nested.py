@@ -154,3 +154,15 @@ def test_newick_names() -> None:
 def test_bad_newick(folder: Path, text: str, error: type[HedgerowError], parts: list[str]) -> None:
     write("tree.nwk", text)
     refused(lambda: Hierarchy.from_newick(Path("tree.nwk")), *parts, error=error)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"name": "bird", "parent_id": 48460, "ancestors": [{"name": "life"}], "children": ["robin", "wren"]},
+        {"name": "bird", "parent": "#", "children": [{"name": "robin", "parent": "bird"}, {"name": "wren"}]},
+        {"name": "bird", "children": [{"name": "robin", "vernacularNames": [{"name": "redbreast"}]}, "wren"]},
+    ],
+)
+def test_other_keys_of_a_nested_tree_are_ignored(data: Any) -> None:
+    assert Hierarchy.from_json(data).names.tolist() == ["bird", "robin", "wren"]

@@ -336,7 +336,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scale = self.method_.scale
         return select(
             self.hierarchy_,
-            self._each_block(X[rows], scale, lambda block: block),
+            self._each_valid_block(X[rows], scale, lambda block: block),
             node[rows],
             target=self.target,
             guarantee=self.guarantee,
@@ -351,16 +351,21 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ParameterError("sample_weight is 0 for every example; some must count.")
         if self.class_weight is None:
             return weight
-        labels = self.hierarchy_.names[node] if targets.is_lineages(y) else targets.names_of(y)
-        if not isinstance(self.class_weight, str):
-            self._nodes(np.array(list(self.class_weight)))  # refuses a label that is not in the tree
-            given = [self.class_weight.get(label, 1.0) for label in labels.tolist()]
-            return weight * np.array(given, dtype=np.float64)
-        if self.class_weight != "balanced":
+        if self.class_weight == "balanced":
+            total = np.bincount(node, weight)
+            balanced = weight.sum() / np.count_nonzero(total) / np.where(total > 0, total, 1)
+            return np.asarray(weight * balanced[node])
+        if isinstance(self.class_weight, str):
             raise ParameterError(f"class_weight must be 'balanced', a dict or None, not {self.class_weight!r}.")
-        total = np.bincount(node, weight)
-        balanced = weight.sum() / np.count_nonzero(total) / np.where(total > 0, total, 1)
-        return np.asarray(weight * balanced[node])
+        for label, value in self.class_weight.items():
+            if not (_is_positive(value) or value == 0):
+                raise ParameterError(f"class_weight of {label!r} must be a number, 0 or more, not {value!r}.")
+        labels = self.hierarchy_.names[node] if targets.is_lineages(y) else targets.names_of(y)
+        self._nodes(np.array(list(self.class_weight)))  # refuses a label that is not in the tree
+        weight = weight * np.array([self.class_weight.get(label, 1.0) for label in labels.tolist()])
+        if not weight.any():
+            raise ParameterError("class_weight is 0 for every example that counts; some must count.")
+        return weight
 
     def _start(self, X: Any, node: Indices, weight: Floats, random: np.random.RandomState) -> None:
         """Measure the features, make the method and draw first weights."""
@@ -510,7 +515,9 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _each_block(self, X: Any, scale: Scale, function: Callable[[Floats], NDArray[Any]]) -> NDArray[Any]:
         """Apply a function to the likelihoods of some rows at a time."""
         check_is_fitted(self)
-        X = self._features(X, reset=False)
+        return self._each_valid_block(self._features(X, reset=False), scale, function)
+
+    def _each_valid_block(self, X: Any, scale: Scale, function: Callable[[Floats], NDArray[Any]]) -> NDArray[Any]:
         size = max(1, _BLOCK_ENTRIES // len(self.hierarchy_))
         blocks = [X[start : start + size] for start in range(0, X.shape[0], size)]
         model = self.method_, self._scaling, self._layers()

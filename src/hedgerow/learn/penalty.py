@@ -35,7 +35,7 @@ FIRST = 60.0
 FACTOR = 4.0
 """From one value of C to the next."""
 LEAST = 5.0
-"""A smaller C is chosen only if all larger ones score worse, by more than a standard error."""
+"""A smaller C is chosen only if all larger ones are worse by more than a standard error; then the largest such."""
 LONGEST = 10
 """Values that are tried at most."""
 _PATIENCE = 2  # values in a row that are no better than the best before them
@@ -124,7 +124,7 @@ def relax(score: Callable[[float], float], first: float, examples: int) -> tuple
     for i in range(LONGEST):
         path["C"].append(first * FACTOR**i)
         path["AP"].append(score(path["C"][-1]))
-        if i - _within(_ROUNDING, path["AP"])[0] >= _PATIENCE:
+        if path["C"][-1] >= LEAST and i - _within(_ROUNDING, path["AP"])[0] >= _PATIENCE:
             break
     best = max(path["AP"])
     error = math.sqrt(max(best * (1 - best), 0) / examples)

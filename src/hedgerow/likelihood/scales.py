@@ -53,7 +53,7 @@ def to_probability(x: Array, scale: Scale) -> Array:
 
 
 def threshold_probability(threshold: ArrayLike, scale: Scale) -> NDArray[np.float64]:
-    """Convert thresholds to the smallest probabilities that let nothing more pass; 1 where there is none.
+    """Convert thresholds to probabilities, rounded so that these let nothing more pass; 1 where none does.
 
     >>> threshold_probability([-np.inf, 0.0, 0.5], "log").tolist()
     [0.0, 1.0, 1.0]

@@ -171,8 +171,8 @@ class Binder:
         Names of classes that are not in the tree and need not be: a lineage ends above them. "*" stands for
         whatever cannot be bound.
     finer
-        Whether names without a rank may follow a leaf, as finer than the tree. In labels they may be mistakes,
-        such as two labels in one cell.
+        Whether names that stand elsewhere in the tree may follow a leaf in a lineage, without a rank. In labels
+        they are mistakes, such as two labels in one cell.
 
     Examples
     --------
@@ -339,7 +339,7 @@ class Binder:
         for number in skipped:
             step = lineage[number]
             # After a leaf, names are finer than the tree; but two leaves alone are two labels, not a lineage.
-            if ends and (step.rank or (self._finer and (number > 1 or not self._alike(step.names[0], "")))):
+            if ends and (step.rank or (self._finer and number > 1) or not self._alike(step.names[0], "")):
                 continue
             if step.rank and self._at_rank and not self._has_rank_below(here, step.rank):
                 continue

@@ -159,7 +159,7 @@ class System:
 
         Heights are averaged at equal x. At equal thresholds, seeds that are equally good, but not equally sure,
         are at different places of the same curve, and the mean of such places is below the curve. The last point
-        is the mean of the ends.
+        is the mean of the ends, unless a curve turns back before.
         """
         lowest = max(float(curve.threshold[-1]) for curve in self.curves)
         parts = []
@@ -170,13 +170,12 @@ class System:
         reach = min(float(x.max()) for x, _ in parts)
         x = np.unique(np.append(np.linspace(0, reach, _BAND_POINTS), min(half, reach)))
         heights = np.stack([_heights(x, *part) for part in parts])
+        last = int(np.searchsorted(x, min(half, reach)))
         end_x, end_y = (np.array([values[-1] for values in metric]) for metric in zip(*parts, strict=True))
-        return (
-            np.append(x, end_x.mean()),
-            np.append(heights.mean(axis=0), end_y.mean()),
-            np.append(heights.std(axis=0, ddof=1), end_y.std(ddof=1)),
-            len(x) if half >= end_x.mean() else int(np.searchsorted(x, min(half, reach))),
-        )
+        if end_x.mean() > reach:
+            last = len(x) if half >= end_x.mean() else last
+            x, heights = np.append(x, end_x.mean()), np.column_stack([heights, end_y])
+        return x, heights.mean(axis=0), heights.std(axis=0, ddof=1), last
 
 
 def _heights(at: NDArray[np.float64], x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:

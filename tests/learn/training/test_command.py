@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,6 @@ from tests.learn.training.toy import SIZES, TREE, examples, write_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 run = CliRunner()
 
@@ -66,16 +66,25 @@ def test_train_evaluate_predict(tmp_path: Path) -> None:
     assert {answer["prediction"] for answer in answers} <= set(TREE.names)
 
 
-def test_training_data_are_not_measured_as_new(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    invoke("train", write_files(tmp_path, epochs=1), "-o", folder)
-    shutil.copy(tmp_path / "features.npz", tmp_path / "copy.npz")
+def test_training_data_are_not_measured_as_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_files(tmp_path, epochs=1)
+    invoke("train", "toy.toml", "--set", "data.path=features.npz", "-o", "run")
+    shutil.copy("features.npz", "copy.npz")
+    monkeypatch.chdir(Path("/"))
     point = ("--target", "correct=0.9", "-o", tmp_path / "point.json")
     for verb, more in (("evaluate", ()), ("select", point)):
         with pytest.raises(FileError, match="was trained with"):
-            invoke(verb, folder, "--data", tmp_path / "features.npz", *more)
-        with pytest.raises(FileError, match="splits 'train', 'val', 'test', which must not be mixed"):
-            invoke(verb, folder, "--data", tmp_path / "copy.npz", *more)
+            invoke(verb, tmp_path / "run", "--data", tmp_path / "features.npz", *more)
+        with pytest.raises(FileError, match=f"holds {SIZES['train']} training examples"):
+            invoke(verb, tmp_path / "run", "--data", tmp_path / "copy.npz", *more)
+    other = tmp_path / "other"
+    other.mkdir()
+    part = examples("test")
+    names, site = TREE.names[part.labels].astype(np.str_), np.repeat(["a", "b"], len(part) // 2)
+    np.savez(other / "features.npz", features=np.asarray(part.inputs), labels=names, split=site)
+    monkeypatch.chdir(other)  # where a file of the same name holds other examples
+    invoke("evaluate", "../run", "--data", "features.npz")
 
 
 def test_a_model_that_answers_with_the_root_only_is_told(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 import torch
 
-from hedgerow.errors import FileError, ScoreError, argument, some
+from hedgerow.errors import FileError, ScoreError, argument, counted, some
 from hedgerow.learn.data import Examples, ImageFiles
 from hedgerow.learn.data.feature_files import read_features
 from hedgerow.learn.data.features import label_nodes
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy
 
 
-_SPLITS = ("train", "training", "val", "valid", "validation", "test", "testing")
+_TRAINING = ("train", "training")
+_SPLITS = (*_TRAINING, "val", "valid", "validation", "test", "testing")
 
 
 @final
@@ -94,7 +95,10 @@ class RunScores:
 def _refuse_training_data(run: RunFolder, path: Path) -> None:
     """Refuse the data of which the run took its training examples: figures would be too good, promises false."""
     learnt_from = run.recipe().data.params.get("path")
-    if isinstance(learnt_from, str) and Path(learnt_from).resolve() == path.resolve():
+    if not isinstance(learnt_from, str):
+        return
+    source, given = Path(learnt_from).resolve(), path.resolve()
+    if given == source or any(given.is_relative_to(source / part) for part in _TRAINING):
         raise FileError(
             f"{path} holds what the model in {run.path} was trained with: figures would be too good, and promises "
             f"false. Leave it out, to use the test part of that data, or give data that is new to the model."
@@ -103,11 +107,11 @@ def _refuse_training_data(run: RunFolder, path: Path) -> None:
 
 def _features(path: Path, hierarchy: Hierarchy, _: tuple[int, ...], labelled: bool) -> Examples:
     file = read_features(path)
-    splits = [] if file.split is None else list(dict.fromkeys(file.split.tolist()))
-    if labelled and len(splits) > 1:
+    learnt = 0 if file.split is None else int(np.isin(file.split, _TRAINING).sum())
+    if labelled and learnt:
         raise FileError(
-            f"{path} holds the splits {some(splits)}, which must not be mixed. Save the examples of one of them "
-            f"in a file of their own."
+            f"{path} holds {counted(learnt, 'training example', 'training examples')} ('split'): figures would be "
+            f"too good, and promises false. Save the others in a file of their own."
         )
     labels = label_nodes(file, hierarchy) if labelled else np.zeros(len(file.features), dtype=np.int64)
     return Examples(file.features, labels, file.ids)

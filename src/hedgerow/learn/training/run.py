@@ -75,6 +75,7 @@ def train(
     of_recipe = splits is None
     if splits is None:
         splits = data.load(recipe.data.name, **recipe.data.params)
+        recipe = _with_whole_path(recipe)
     else:
         recipe = dataclasses.replace(recipe, data=Choice(splits.name))
     processes = recipe.run.devices * recipe.run.nodes
@@ -116,6 +117,15 @@ def train(
         _finish(run, classifier, splits, module.device)
     trainer.strategy.barrier()
     return run
+
+
+def _with_whole_path(recipe: Recipe) -> Recipe:
+    """Write out where the data lies, which a run is asked about in other folders, too."""
+    path = recipe.data.params.get("path")
+    if not isinstance(path, str):
+        return recipe
+    whole = {**recipe.data.params, "path": str(Path(path).absolute())}
+    return dataclasses.replace(recipe, data=Choice(recipe.data.name, whole))
 
 
 def _is_first_process() -> bool:

@@ -3,10 +3,10 @@
 ```
 recipe.toml         the recipe, with every field written out
 tree.json           the tree
-penalty.json        the optimiser.C that was chosen, if the recipe left it open
 model.safetensors   the best weights
 scores.npz          likelihoods of the test data, on the scale of the method
 digests.json        SHA-256 of the files above, which belong together
+penalty.json        the optimiser.C that was chosen, if the recipe left it open
 metrics.json        summary figures on the validation and test data
 checkpoints/        best.ckpt and last.ckpt, each complete or absent
 logs/               TensorBoard and CSV
@@ -62,7 +62,7 @@ _BOUND = ("recipe.toml", "tree.json", "model.safetensors", "scores.npz")  # file
 _LARGEST_INPUT = 1 << 27  # numbers in one example
 _DIGESTS = schema.exactly({name: schema.text("[0-9a-f]{64}") for name in _BOUND})
 _INPUT_SHAPE = schema.listing(schema.whole(1, _LARGEST_INPUT), longest=3)
-_PENALTY = schema.exactly({"C": schema.number(1e-12, 1e12)})
+_PENALTY = schema.exactly({"C": schema.number(1e-6, 1e12)})
 _METRICS = schema.mapping(schema.mapping(schema.number()), keys=schema.one_of("val", "test"))
 
 
@@ -194,7 +194,7 @@ class RunFolder:
         path = self.path / "penalty.json"
         if not path.exists():
             return None
-        with reading(path, "the penalty of a training run"):
+        with reading(path, "the penalty of a training run", "Delete it: it is then chosen again."):
             kept = read_json(path, "the penalty of a training run")
             _PENALTY(kept, "it")
         return float(kept["C"])

@@ -326,4 +326,6 @@ def _nodes(estimator: Any, y: ArrayLike) -> NDArray[np.int64]:
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise ScoreError(f"y must have one label per example, not shape {labels.shape}. Give names of nodes.")
-    return cast("NDArray[np.int64]", estimator.hierarchy_.indices([str(label) for label in labels.tolist()]))
+    names = {label: str(label) for label in np.asarray(getattr(estimator, "classes_", ())).tolist()}  # 2 is 2.0
+    found = estimator.hierarchy_.indices([names.get(label, str(label)) for label in labels.tolist()])
+    return cast("NDArray[np.int64]", found)

@@ -137,6 +137,9 @@ class _Walk:
 
     def table(self, data: Any) -> NodeTable:
         tops = self._nodes_in(data)
+        if not any(below for _, below, _ in tops):  # then other keys may say what is below what
+            for _, _, item in tops:
+                self._check_keys(item)
         above = -1
         if len(tops) > 1:
             self._add(self.root, above, {})
@@ -193,7 +196,6 @@ class _Walk:
             item = stack.pop()
             if isinstance(item, dict):
                 if "name" in item and not isinstance(item["name"], dict | list):
-                    self._check_keys(item, above)
                     nodes.append((item["name"], item.get("children"), item))
                 else:
                     nodes += [(name, below, {}) for name, below in item.items()]
@@ -205,12 +207,12 @@ class _Walk:
                 self._not_a_node(item, above)
         return nodes
 
-    def _check_keys(self, item: dict[str, Any], above: str | None) -> None:
-        """Note that a node names its parent or its children in another way than by nesting, or 'children'."""
+    def _check_keys(self, item: dict[str, Any]) -> None:
+        """Note that a node names its parent, or has nodes under another key than 'children'."""
         for key, value in item.items():
-            if above is None and key in _PARENTS and value not in _NO_PARENT:
+            if key in _PARENTS and value not in _NO_PARENT:
                 what = f"names its parent, {value!r}, under {key!r}"
-            elif key != "children" and isinstance(value, list) and any(map(_is_named, value)):
+            elif isinstance(value, list) and any(map(_is_named, value)):
                 what = f"has nodes under {key!r}"
             else:
                 continue

@@ -91,18 +91,20 @@ def _found_separator(lines: list[tuple[int, str]], origin: Origin) -> str:
             return found[0]
     if sign := _other_separator(path for _, path in lines):
         raise FileError(
-            f"{origin.subject} has neither '/' nor ';' on any line, but {sign!r} on all of them. If it separates "
-            f"names, say {argument('separator', sign)}; if it is part of them, {argument('separator', '/')}."
+            f"{origin.subject} has neither '/' nor ';' on any line, but {sign!r}. If it separates names, say "
+            f"{argument('separator', sign)}; if it is part of them, {argument('separator', '/')}."
         )
     return _SEPARATORS[0]
 
 
 def _other_separator(paths: Iterable[str]) -> str:
-    """Return a sign that divides every path, and puts some into one group; '' if there is none."""
-    listed = list(paths)
+    """Return a sign that seems to separate names: it divides every path, or paths from others; '' if none does."""
+    listed = [path.strip() for path in paths]
     for sign in _OTHER_SEPARATORS:
-        tops = [path.partition(sign)[0] for path in listed if sign in path]
-        if len(tops) == len(listed) > len(set(tops)):
+        divided = [path for path in listed if sign in path]
+        tops = {path.partition(sign)[0].strip() for path in divided}
+        above = {path.rpartition(sign)[0].rstrip(f"{sign} ") for path in divided}
+        if divided and (len(divided) == len(listed) > len(tops) or above <= set(listed)):
             return sign
     return ""
 
@@ -118,8 +120,8 @@ def write_paths(path: str | PathLike[str], table: NodeTable) -> None:
     lines = ["/".join(table.names[node] for node in lineage) for lineage in leaf_lineages(table)]
     if not any("/" in line for line in lines) and (sign := _other_separator(lines)):
         raise FileError(
-            f"{sign!r} in every name cannot be part of a path: it would look like the separator. Write another "
-            f"format, such as {argument('to', 'edges')}."
+            f"{sign!r} in these names would look like the separator of paths. Write another format, such as "
+            f"{argument('to', 'edges')}."
         )
     with atomic_write(path) as file:
         file.writelines(f"{line}\n" for line in lines)
