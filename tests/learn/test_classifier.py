@@ -333,7 +333,8 @@ def test_class_weights() -> None:
         HedgedClassifier(H, class_weight={"dragon": 2}).fit(X, y)
     with pytest.raises(ParameterError, match="class_weight"):
         HedgedClassifier(H, class_weight="fair").fit(X, y)
-    for bad in (-1, np.nan, "2"):
+    unsuited: list[Any] = [-1, np.nan, "2"]
+    for bad in unsuited:
         with pytest.raises(ParameterError, match="class_weight of 'cod' must be a number, 0 or more"):
             HedgedClassifier(H, class_weight={"cod": bad}).fit(X, y)
     with pytest.raises(ParameterError, match="class_weight is 0 for every example"):
