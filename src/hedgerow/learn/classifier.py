@@ -222,15 +222,16 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._seen = self._seen + np.bincount(node[rows], weight[rows], minlength=len(self._seen))
         # What fits in one batch is cheap, and then worth double precision: weights act exactly like repetitions.
         fitting = self._fitting(np.float64 if len(rows) <= self.batch_size else np.float32)
+        columns = Columns.of(self.method_, node[rows])
         self.C_, self.path_ = self._usual_penalty(), penalty.no_path()
         if self.C == "auto":
             with _progress("choosing C", penalty.LONGEST, self.verbose) as done:
-                self.C_, self.path_ = penalty.choose(fitting, self._layers(), *examples, random, done)
+                self.C_, self.path_ = penalty.choose(fitting, self._layers(), columns, *examples, random, done)
                 done(f"{self.C_:.3g} chosen")
         self._train(
             fitting,
             fitting.examples(*examples),
-            Columns.of(self.method_, node[rows]),
+            columns,
             fitting.examples(X[stopping], node[stopping], weight[stopping]) if len(stopping) else None,
         )
         self._momentum = None  # what `fit` leaves behind is the end of its schedule

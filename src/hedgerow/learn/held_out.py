@@ -42,7 +42,7 @@ def for_point(
 
 
 def for_stopping(rows: Indices, share: float, random: np.random.RandomState) -> tuple[Indices, Indices]:
-    """Return the examples to learn from, and those whose loss says when to stop; none of one."""
+    """Return the examples to learn from, and those whose loss says when to stop, if there are two or more."""
     if len(rows) < 2:
         return rows, rows[:0]
     count = min(max(round(len(rows) * share), 1), len(rows) - 1)
@@ -55,7 +55,7 @@ def folds(features: Any, label: Indices, random: np.random.RandomState) -> list[
 
     One example of each label is always learnt from. Equal examples stay together, and one of them is held out for
     all: a copy among those learnt from would make it easy, and a weight then means the same as repetition. Labels
-    at the root are never held out. Too little to hold out is no folds.
+    at the root are never held out. Where too little can be held out, there are no folds.
     """
     distinct, member = np.unique(_digests(features, label), return_inverse=True)
     first = np.full(len(distinct), len(label))

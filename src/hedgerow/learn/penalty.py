@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.learn import held_out
-from hedgerow.learn.columns import Columns
 from hedgerow.learn.fitting import likelihood
 from hedgerow.measure import CurveBuilder
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hedgerow.learn.columns import Columns
     from hedgerow.learn.fitting import Fitting
     from hedgerow.learn.solver import Layer
     from hedgerow.tree import Indices
@@ -57,6 +57,7 @@ def usual(examples_a_label: float) -> float:
 def choose(
     fitting: Fitting,
     layers: Sequence[Layer],
+    columns: Columns | None,
     X: Any,
     label: Indices,
     weight: NDArray[np.float64],
@@ -76,7 +77,7 @@ def choose(
     splits = held_out.folds(X, label, random)
     if not splits:
         return usual(examples_a_label), no_path()
-    method, columns = fitting.method, Columns.of(fitting.method, label)
+    method = fitting.method
     networks = [fitting.network(layers, columns) for _ in splits]
     learnt = [fitting.examples(X[rows], label[rows], weight[rows]) for rows, _ in splits]
     first = FIRST / examples_a_label

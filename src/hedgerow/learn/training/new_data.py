@@ -110,8 +110,8 @@ def _features(path: Path, hierarchy: Hierarchy, _: tuple[int, ...], labelled: bo
     learnt = 0 if file.split is None else int(np.isin(file.split, _TRAINING).sum())
     if labelled and learnt:
         raise FileError(
-            f"{path} holds {counted(learnt, 'training example', 'training examples')} ('split'): figures would be "
-            f"too good, and promises false. Save the others in a file of their own."
+            f"{path} holds {counted(learnt, 'training example', 'training examples')}, says its 'split': figures "
+            f"would be too good, and promises false. Save the others in a file of their own."
         )
     labels = label_nodes(file, hierarchy) if labelled else np.zeros(len(file.features), dtype=np.int64)
     return Examples(file.features, labels, file.ids)

@@ -23,6 +23,7 @@ from hedgerow import methods
 from hedgerow.errors import HedgerowError, ParameterError, counted
 from hedgerow.files import reading
 from hedgerow.learn import data, models, penalty
+from hedgerow.learn.columns import Columns
 from hedgerow.learn.fitting import Fitting
 from hedgerow.learn.scaling import Scaling
 from hedgerow.learn.solver import Network, Schedule
@@ -180,7 +181,8 @@ def with_penalty(recipe: Recipe, splits: DataSplits, classifier: Classifier, pro
     fitting = Fitting(classifier.method, Scaling.of(inputs, weight), schedule, device)
     layers = Network.start([inputs.shape[1], classifier.method.width], random)
     with choosing_penalty(progress) as chosen:
-        strength, _ = penalty.choose(fitting, layers, inputs, labels, weight, random)
+        columns = Columns.of(classifier.method, labels)
+        strength, _ = penalty.choose(fitting, layers, columns, inputs, labels, weight, random)
         chosen(strength)
     return recipe.with_penalty(strength)
 
