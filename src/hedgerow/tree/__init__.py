@@ -19,13 +19,14 @@ from hedgerow.tree.formats import (
     writable,
 )
 from hedgerow.tree.hierarchy import Hierarchy
-from hedgerow.tree.information import InformationKind, SingleChild
 from hedgerow.tree.layout import Indices
 from hedgerow.tree.names import Names
 from hedgerow.tree.node import Node
+from hedgerow.tree.settings import BelowLabel, InformationKind, Settings, SingleChild
 
 __all__ = [
     "FORMATS",
+    "BelowLabel",
     "FlawedTreeError",
     "Hierarchy",
     "Indices",
@@ -35,6 +36,7 @@ __all__ = [
     "NodeTable",
     "Origin",
     "Problem",
+    "Settings",
     "SingleChild",
     "TreeFormat",
     "cut_down",

@@ -28,7 +28,7 @@ from hedgerow.tree import parts
 from hedgerow.tree.conversions import Conversions
 from hedgerow.tree.drawing import as_html, as_text
 from hedgerow.tree.formats import NodeTable
-from hedgerow.tree.information import InformationKind, measure_information
+from hedgerow.tree.information import measure_information
 from hedgerow.tree.layout import (
     CommonAncestors,
     DepthFirst,
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
+
+    from hedgerow.tree.settings import InformationKind
 
 OneNode = str | int | np.integer[Any]
 """A node as users give it: by name or by index."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,10 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.tree.hierarchy import Hierarchy
-
-InformationKind = Literal["leaves", "depth"]
-SingleChild = Literal["skip", "answer"]
-"""Whether nodes with one child are answers of their own."""
+    from hedgerow.tree.settings import InformationKind
 
 
 def measure_information(

@@ -1,0 +1,78 @@
+"""Named things of one kind: those of the package, those a program registers, those of installed packages.
+
+In come a name and an entry; out goes the entry of a name, or an error that lists the names there are. Methods, rules,
+metrics, tree formats, score formats, data sets and experiments are each one `Registry`.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, TypeVar, final
+
+from hedgerow.errors import ParameterError, no_such
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+Entry = TypeVar("Entry")
+
+
+@final
+class Registry(dict[str, Entry]):
+    """Entries by name.
+
+    Parameters
+    ----------
+    kind
+        What an entry is called in messages, such as "tree format".
+    entries
+        The entries of the package.
+    group
+        The group of entry points through which installed packages offer entries; they are loaded when asked for.
+    check
+        Called with a name and an entry from outside the package; returns the entry, or raises an error.
+
+    Examples
+    --------
+    >>> colours = Registry("colour", {"red": 1})
+    >>> colours.register("blue", 2)
+    >>> colours.find("blue"), colours.names()
+    (2, ['red', 'blue'])
+    >>> colours.find("bleu")
+    Traceback (most recent call last):
+    hedgerow.errors.ParameterError: There is no colour 'bleu'. There are red, blue. Did you mean 'blue'?
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        entries: Mapping[str, Entry] | None = None,
+        *,
+        group: str | None = None,
+        check: Callable[[str, Any], Entry] | None = None,
+    ) -> None:
+        super().__init__(entries or {})
+        self.kind = kind
+        self._group = group
+        self._check = check
+
+    def register(self, name: str, entry: Entry) -> None:
+        """Add an entry under a name that no other has."""
+        if name in self:
+            raise ParameterError(f"A {self.kind} named {name!r} already exists. Choose another name.")
+        self[name] = entry if self._check is None else self._check(name, entry)
+
+    def find(self, name: str) -> Entry:
+        """Return the entry with this name."""
+        if name not in self and self._group is not None:
+            for point in entry_points(group=self._group, name=name):
+                self.register(name, point.load())
+                break
+        if name not in self:
+            raise ParameterError(no_such(self.kind, name, self.names()))
+        return self[name]
+
+    def names(self) -> list[str]:
+        """Return all names, including those that installed packages offer."""
+        offered = [] if self._group is None else [point.name for point in entry_points(group=self._group)]
+        return list(dict.fromkeys([*self, *offered]))

@@ -1,0 +1,78 @@
+"""What counts as specific, and what counts as right: one object that crosses all layers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, final, get_args
+
+import numpy as np
+
+from hedgerow.errors import ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+InformationKind = Literal["leaves", "depth"]
+"""Named measures of how specific a node is: see `Hierarchy.information`."""
+SingleChild = Literal["skip", "answer"]
+"""Whether a node with exactly one child is left out, or is an answer of its own."""
+BelowLabel = Literal["label", "wrong"]
+"""What an answer below its label counts as."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """What answers count as. Public functions take the fields as keywords and make one of these.
+
+    Examples
+    --------
+    >>> Settings("depth") == Settings(information="depth"), Settings("depth") == Settings()
+    (True, False)
+    >>> Settings(single_child="answer").differences(Settings())
+    "single_child ('answer' and 'skip')"
+    >>> Settings(single_child="maybe")
+    Traceback (most recent call last):
+    hedgerow.errors.ParameterError: single_child must be 'skip' or 'answer', not 'maybe'.
+    """
+
+    information: InformationKind | NDArray[np.float64] = "leaves"
+    """How specific nodes are: a named measure, or one value per node."""
+    single_child: SingleChild = "skip"
+    """Whether nodes with one child may be answers ("answer") or not ("skip")."""
+    below_label: BelowLabel = "label"
+    """How an answer below its label counts: as the "label" itself, or as "wrong"."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a choice."""
+        for name, choices in (("single_child", SingleChild), ("below_label", BelowLabel)):
+            allowed = get_args(choices)
+            if getattr(self, name) not in allowed:
+                raise ParameterError(
+                    f"{name} must be {' or '.join(map(repr, allowed))}, not {getattr(self, name)!r}."
+                )
+        if not isinstance(self.information, str):
+            object.__setattr__(self, "information", np.asarray(self.information, dtype=np.float64))
+        elif self.information not in get_args(InformationKind):
+            raise ParameterError(
+                f"information must be 'leaves', 'depth' or one value per node, not {self.information!r}."
+            )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Settings) and not self.differences(other)
+
+    def __hash__(self) -> int:
+        return hash((self.single_child, self.below_label))
+
+    def differences(self, other: Settings) -> str:
+        """Name the fields that differ, with both values; '' if there are none."""
+        return ", ".join(
+            f"{name} ({ours!r} and {theirs!r})"
+            for (name, ours), (_, theirs) in zip(self.to_dict().items(), other.to_dict().items(), strict=True)
+            if not np.array_equal(getattr(self, name), getattr(other, name))
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON; values of information that have no name are "custom"."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return given | {"information": self.information if isinstance(self.information, str) else "custom"}
