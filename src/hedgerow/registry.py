@@ -1,7 +1,7 @@
 """Named things of one kind: those of the package, those a program registers, those of installed packages.
 
-In come a name and an entry; out goes the entry of a name, or an error that lists the names there are. Methods, rules,
-metrics, tree formats, score formats, data sets and experiments are each one `Registry`.
+In come a name and an entry; out goes the entry of a name, or an error that lists the names there are. Methods,
+rules, metrics, tree formats, score formats, data sets and experiments are each one `Registry`.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ if not (torch.cuda.is_available() or os.environ.get("TRITON_INTERPRET") == "1"):
     pytest.skip("there is no GPU", allow_module_level=True)
 
 from hedgerow.arrays import triton_ops
+from hedgerow.tree import Settings
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
@@ -56,7 +57,7 @@ def test_the_kernel_finds_what_numpy_finds(name: str, information: str, dtype: t
     elif kind == "nothing":
         scores[:, ::2] = -np.inf
         scores[1] = -np.inf
-    candidates = Candidates.of(h, information)
+    candidates = Candidates.of(h, Settings(information))
     q = torch.tensor(scores, dtype=dtype)
     leaders = candidates.leaders(Likelihoods.of(h, q.numpy(), "logit"))
     kernel = triton_ops.RecordKernel(candidates.nodes, candidates.start, len(h), DEVICE)

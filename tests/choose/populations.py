@@ -9,8 +9,8 @@ import numpy as np
 
 import hedgerow as hr
 from hedgerow.choose.examples import Examples, gather
-from hedgerow.choose.order import Order
 from hedgerow.choose.select import choose
+from hedgerow.choose.spec import SelectionSpec
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,7 +80,7 @@ class Draws:
     """Calibration sets drawn from a population, and the truth about the points chosen with them."""
 
     def __init__(self, people: Population, **asked: Any) -> None:
-        self.order = Order.of(people.hierarchy, **asked)
+        self.order = SelectionSpec.of(people.hierarchy, **asked)
         self.people = people
         self.pool: Examples = gather(self.order, people.q, people.hierarchy.names[people.labels])
         self.by_cluster = np.split(

@@ -13,6 +13,7 @@ import hedgerow as hr
 from hedgerow.choose.families import FAMILIES, bottom_of, events_of
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import Likelihoods, Scale, from_probability
+from hedgerow.tree import Settings
 from tests.tree_strategies import parent_lists, plain_names
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def examples(draw: st.DrawFn) -> tuple[hr.Hierarchy, NDArray[np.float64]]:
 @given(case=examples(), tau=st.floats(0, 1))
 def test_climbing(case: tuple[hr.Hierarchy, NDArray[np.float64]], tau: float) -> None:
     h, q = case
-    events = events_of("climbing", Likelihoods.of(h, q), np.zeros(len(q), int), Candidates.of(h, "leaves", "skip"))
+    events = events_of("climbing", Likelihoods.of(h, q), np.zeros(len(q), int), Candidates.of(h))
     for t in (tau, 0.0, *events.score):
         assert events.answers_above(t).tolist() == hr.infer.climbing(h, q, t).tolist()
 
@@ -50,7 +51,7 @@ def test_climbing_among_listed_classes(
     h, values = case
     row, node = np.nonzero(np.random.default_rng(0).random(values.shape) < share)  # leaves are often missing
     q = hr.likelihood.from_lineages(h, row, node, values[row, node], rows=len(values))
-    events = events_of("climbing", q, np.zeros(len(q), int), Candidates.of(h, "leaves", single_child))
+    events = events_of("climbing", q, np.zeros(len(q), int), Candidates.of(h, Settings(single_child=single_child)))
     for t in (tau, 0.0, *events.score):
         answers = hr.infer.climbing(h, q, t, single_child=single_child)
         assert events.answers_above(t).tolist() == answers.tolist()
@@ -59,7 +60,7 @@ def test_climbing_among_listed_classes(
 @given(case=examples(), lam=st.floats(0, 50))
 def test_expected_information(case: tuple[hr.Hierarchy, NDArray[np.float64]], lam: float) -> None:
     h, q = case
-    candidates = Candidates.of(h, "leaves", "skip")
+    candidates = Candidates.of(h)
     events = events_of("expected_information", Likelihoods.of(h, q), np.zeros(len(q), int), candidates)
     answers = events.answers_above(lam)
     expected = hr.infer.expected_information(h, q, lam)
@@ -81,7 +82,7 @@ def test_other_scales(scale: Scale) -> None:
     q = np.random.default_rng(0).dirichlet(np.ones(3), size=50)
     q = np.asarray(hr.likelihood.from_leaves(h, q))
     other = Likelihoods.of(h, from_probability(q, scale), scale)
-    candidates = Candidates.of(h, "leaves", "skip")
+    candidates = Candidates.of(h)
     nowhere = np.zeros(50, dtype=int)
     for family in FAMILIES:
         plain = events_of(family, Likelihoods.of(h, q), nowhere, candidates)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hedgerow import Hierarchy, ordered_pareto_sets
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.infer.pareto import Candidates
+from hedgerow.tree import Settings
 from tests import oracle
 from tests.backends import BACKENDS, make, values_of
 from tests.strategies import QUICK, information_kinds, likelihoods, trees, trees_and_likelihoods
@@ -89,10 +90,10 @@ def test_large_rungs_and_many_rows() -> None:
 
 def test_candidates_may_be_prepared() -> None:
     h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
-    prepared = Candidates.of(h, np.array([0, 1, 2, 2, 1.0]))
+    prepared = Candidates.of(h, Settings(np.array([0, 1, 2, 2, 1.0])))
     found = ordered_pareto_sets(h, [[1, 0.5, 0.25, 0.25, 0.5]], information=prepared)
     assert found.node.tolist() == [0, 1, 2]
-    assert Candidates.of(h) is Candidates.of(h, "leaves")
+    assert Candidates.of(h) is Candidates.of(h, Settings("leaves"))
 
 
 def test_no_examples() -> None:

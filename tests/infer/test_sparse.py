@@ -15,6 +15,7 @@ from hedgerow import Hierarchy, infer, likelihood, metrics, ordered_pareto_sets
 from hedgerow.errors import HedgerowError, ParameterError
 from hedgerow.infer.pareto import Candidates
 from hedgerow.likelihood import SparseLikelihoods, from_probability
+from hedgerow.tree import Settings
 from tests import oracle
 from tests.sparse_strategies import SCALES, sparse_likelihoods, sparse_of
 from tests.strategies import QUICK, information_kinds, likelihoods, trees
@@ -102,7 +103,7 @@ def test_pareto_sets(data: st.DataObject) -> None:
     minimum = data.draw(st.sampled_from([bottom, -1.0, 0.25, 0.5]))
     found = ordered_pareto_sets(h, q, information=kind, minimum=max(bottom, minimum), single_child=single)
     dense = ordered_pareto_sets(h, q.dense(), information=kind, minimum=max(bottom, minimum), single_child=single)
-    candidates = Candidates.of(h, kind, single)
+    candidates = Candidates.of(h, Settings(kind, single))
     pairs = [(found, dense), (candidates.fetch_sets(q, bottom), candidates.fetch_sets(q.dense(), bottom))]
     for mine, theirs in pairs:
         assert mine.count.tolist() == theirs.count.tolist()

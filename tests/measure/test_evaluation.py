@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hedgerow.measure.folder import read_or_evaluate
 from scipy import special
 
 import hedgerow as hr
@@ -22,7 +23,6 @@ from hedgerow.measure import folder
 from hedgerow.measure.comparison import compare
 from hedgerow.measure.evaluation import ABOUT, Evaluation
 from hedgerow.measure.evaluation_builder import evaluate
-from hedgerow.measure.folder import read_or_evaluate
 from hedgerow.score_files import Block, open_scores
 from tests.files.test_bundle import killed_at
 from tests.make_scores import LEAVES, H, probabilities, save_npz
@@ -494,12 +494,8 @@ def test_folders_and_score_files_are_read_alike(tmp_path: Path) -> None:
 
 def test_rules_by_threshold_or_name() -> None:
     q, _ = sample()
-    np.testing.assert_array_equal(
-        answering_rule(0.3, None, "leaves")(H, Likelihoods.of(H, q)), infer.threshold(H, q, 0.3)
-    )
-    np.testing.assert_array_equal(
-        answering_rule(None, "leaf", "leaves")(H, Likelihoods.of(H, q)), infer.leaf(H, q)
-    )
+    np.testing.assert_array_equal(answering_rule(0.3, None)(H, Likelihoods.of(H, q)), infer.threshold(H, q, 0.3))
+    np.testing.assert_array_equal(answering_rule(None, "leaf")(H, Likelihoods.of(H, q)), infer.leaf(H, q))
     for tau, rule, said in (
         (None, None, "either"),
         (0.5, "leaf", "either"),
@@ -507,7 +503,7 @@ def test_rules_by_threshold_or_name() -> None:
         (None, "x", "'x'"),
     ):
         with pytest.raises(ParameterError, match=said):
-            answering_rule(tau, rule, "leaves")
+            answering_rule(tau, rule)
 
 
 def test_representation() -> None:

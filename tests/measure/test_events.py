@@ -20,6 +20,7 @@ from hedgerow.errors import ScoreError
 from hedgerow.infer.pareto import Candidates
 from hedgerow.likelihood import BOTTOM, Likelihoods
 from hedgerow.measure.events import Events
+from hedgerow.tree import Settings
 from tests import oracle, oracle_curve
 from tests.backends import BACKENDS, Backend, make
 from tests.curve_strategies import Problem, in_parts, problems
@@ -32,7 +33,7 @@ PETS = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), 
 
 
 def events_of(problem: Problem, q: Any, rows: Any = slice(None)) -> Events:
-    candidates = Candidates.of(problem.h, problem.options["information"])
+    candidates = Candidates.of(problem.h, Settings(problem.options["information"]))
     return Events.of(Likelihoods.of(problem.h, q[rows]), problem.labels[rows], candidates)
 
 

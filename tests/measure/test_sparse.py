@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hedgerow.measure.folder import read_or_evaluate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +17,7 @@ from hedgerow import Hierarchy, infer, likelihood, metrics
 from hedgerow.errors import HedgerowError, ParameterError
 from hedgerow.likelihood import Likelihoods
 from hedgerow.measure import Evaluation, EvaluationBuilder, bootstrap
-from hedgerow.measure.folder import read_or_evaluate
+from hedgerow.tree import Settings
 from tests import oracle
 from tests.make_scores import H, probabilities
 from tests.sparse_strategies import sparse_likelihoods, sparse_of
@@ -178,8 +179,8 @@ def test_a_rule_by_name_knows_the_setting() -> None:
     for how, expected in (("skip", "bird"), ("answer", "wren")):
         single: Any = how
         for rule in (
-            infer.answering_rule(0.5, None, "leaves", single),
-            infer.answering_rule(None, "majority", "leaves", single),
+            infer.answering_rule(0.5, None, Settings(single_child=single)),
+            infer.answering_rule(None, "majority", Settings(single_child=single)),
         ):
             assert LONE.names[rule(LONE, q)].item() == expected
 

@@ -10,9 +10,9 @@ from hedgerow.choose.examples import gather
 from hedgerow.choose.explain import Explanation, describe, explain
 from hedgerow.choose.families import FAMILIES, Family
 from hedgerow.choose.guarantees import GUARANTEES, Guarantee
-from hedgerow.choose.order import Order
 from hedgerow.choose.point import OperatingPoint
 from hedgerow.choose.select import choose, select
+from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import CannotPromiseError
 
 __all__ = [
@@ -23,8 +23,8 @@ __all__ = [
     "Family",
     "Guarantee",
     "OperatingPoint",
-    "Order",
     "PointAnswers",
+    "SelectionSpec",
     "answers_of",
     "choose",
     "describe",

@@ -53,7 +53,7 @@ class PointAnswers(DerivedScores):
     def __init__(self, point: OperatingPoint, scores: Scores) -> None:
         point.check_tree(scores.hierarchy)
         super().__init__(scores if point.temperature == 1 else TemperedScores(scores, point.temperature))
-        self.single_child = point.single_child
+        self.single_child = point.settings.single_child
         self._point = point
         self._groups: NDArray[np.object_] | None = None
 

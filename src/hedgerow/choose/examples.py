@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.choose.order import Order
+    from hedgerow.choose.spec import SelectionSpec
     from hedgerow.likelihood import Scale
-    from hedgerow.measure import BelowLabel
     from hedgerow.score_files import Block
-    from hedgerow.tree import Hierarchy, Indices
+    from hedgerow.tree import BelowLabel, Hierarchy, Indices
 
     Texts = NDArray[np.object_]
 
@@ -54,7 +53,7 @@ class Examples:
 
 
 def gather(
-    order: Order,
+    spec: SelectionSpec,
     scores: Any,
     labels: ArrayLike | None,
     *,
@@ -64,11 +63,11 @@ def gather(
     scale: Scale | None = None,
     progress: Progress = silent,
 ) -> Examples:
-    """Read what an order needs to know of examples; the other parameters are those of `select`."""
+    """Read what choosing a point needs of the examples; the other parameters are those of `select`."""
     parts = []
     with progress("Reading scores", getattr(scores, "rows", None)) as advance:
-        for block in example_blocks(order.hierarchy, scores, labels, classes, None, scale):
-            parts.append(_of_block(order, block))
+        for block in example_blocks(spec.hierarchy, scores, labels, classes, None, scale):
+            parts.append(_of_block(spec, block))
             advance(len(block))
     count = sum(map(len, parts))
     if not count:
@@ -78,12 +77,12 @@ def gather(
     ids = [part.ids for part in parts if part.ids is not None]
     clades = [part.clades for part in parts if part.clades is not None]
     return Examples(
-        order.hierarchy,
+        spec.hierarchy,
         np.concatenate([part.labels for part in parts]),
         parts[0].scale,
         parts[0].temperature,
-        events=None if order.ranks else Events.join(part.events for part in parts if part.events is not None),
-        wrong_at={key: np.concatenate([part.wrong_at[key] for part in parts]) for key in order.ranks},
+        events=None if spec.ranks else Events.join(part.events for part in parts if part.events is not None),
+        wrong_at={key: np.concatenate([part.wrong_at[key] for part in parts]) for key in spec.ranks},
         ids=np.concatenate(ids) if ids else None,
         groups=_texts("groups", groups, [part.groups for part in parts], count),
         clusters=_texts("clusters", clusters, [part.clusters for part in parts], count),
@@ -92,26 +91,26 @@ def gather(
     )
 
 
-def _of_block(order: Order, block: Block) -> Examples:
+def _of_block(spec: SelectionSpec, block: Block) -> Examples:
     """Return the examples of a block, with all groups and clusters that it has."""
     if block.labels is None:
         raise ScoreError("Choosing a point needs labels; these blocks have none.")
-    q, labels, ranks = block.likelihoods, block.labels, Ranks.of(order.hierarchy)
-    candidates = Candidates.of(q.hierarchy, order.information, order.single_child)
+    q, labels, ranks = block.likelihoods, block.labels, Ranks.of(spec.hierarchy)
+    candidates = Candidates.of(q.hierarchy, spec.settings)
     return Examples(
-        order.hierarchy,
+        spec.hierarchy,
         labels,
         block.scale,
         getattr(q, "temperature", 1.0),
-        events=None if order.ranks else events_of(order.rule, q, labels, candidates),
+        events=None if spec.ranks else events_of(spec.rule, q, labels, candidates),
         wrong_at={
             (rank, below_label): largest_wrong(q, labels, ranks.nodes(rank), below_label, candidates)
-            for rank, below_label in order.ranks
+            for rank, below_label in spec.ranks
         },
         ids=block.ids,
         groups=block.groups,
         clusters=block.clusters,
-        clades=None if order.clade_depth is None else clades_of(q, order.clade_depth),
+        clades=None if spec.clade_depth is None else clades_of(q, spec.clade_depth),
     )
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from hedgerow.choose.answers import answers_of, predictions
 from hedgerow.choose.examples import Examples, gather
-from hedgerow.choose.order import Order
 from hedgerow.choose.select import choose
+from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import CannotPromiseError
 from hedgerow.measure import STANDARD_METRICS, Measures, Ranks, example_blocks, metrics
 
@@ -122,22 +122,24 @@ def explain(
     """
     hierarchy = getattr(scores, "hierarchy", point.hierarchy)
     point.check_tree(hierarchy)
-    order = _order(point, hierarchy)
+    spec = _spec(point, hierarchy)
     about: dict[str, Any] = {"classes": classes, "groups": groups, "clusters": clusters}
-    examples = gather(order, scores, labels, **about, scale=point.scale)
+    examples = gather(spec, scores, labels, **about, scale=point.scale)
     answers = answers_of(point, examples)
     if answers is None:
         answers = predictions(point, example_blocks(hierarchy, scores, labels, classes, None, point.scale))
-    found = describe(order, examples, point, answers)
-    if order.target is not None and order.target.name not in point.target:
+    found = describe(spec, examples, point, answers)
+    if spec.target is not None and spec.target.name not in point.target:
         return replace(found, stricter=None, looser=None)  # these would be of another metric
     return found
 
 
-def describe(order: Order, examples: Examples, point: OperatingPoint, answers: NDArray[np.int64]) -> Explanation:
+def describe(
+    spec: SelectionSpec, examples: Examples, point: OperatingPoint, answers: NDArray[np.int64]
+) -> Explanation:
     """Explain a point by its answers to some examples."""
     hierarchy, labels = examples.hierarchy, examples.labels
-    right = metrics.correct(hierarchy, labels, answers, below_label=order.below_label) > 0
+    right = metrics.correct(hierarchy, labels, answers, below_label=spec.settings.below_label) > 0
     ranks = Ranks.of(hierarchy)
     # A node without a rank counts with the rank above it.
     level = np.zeros(len(hierarchy), dtype=np.int64)
@@ -153,17 +155,17 @@ def describe(order: Order, examples: Examples, point: OperatingPoint, answers: N
     return Explanation(
         point,
         len(examples),
-        _means(order, labels, answers),
+        _means(spec, labels, answers),
         levels,
         ranks.kind,
         _shortened(hierarchy, labels, answers),
-        *_alternatives(order, examples),
+        *_alternatives(spec, examples),
     )
 
 
-def _means(order: Order, labels: NDArray[Any], answers: NDArray[Any]) -> dict[str, float]:
-    measured = [*STANDARD_METRICS, *([] if order.target is None else [order.target.metric])]
-    measures = Measures.of(order.hierarchy, dict.fromkeys(measured), order.information, order.below_label)
+def _means(spec: SelectionSpec, labels: NDArray[Any], answers: NDArray[Any]) -> dict[str, float]:
+    measured = [*STANDARD_METRICS, *([] if spec.target is None else [spec.target.metric])]
+    measures = Measures.of(spec.hierarchy, dict.fromkeys(measured), spec.settings)
     values = measures.values(labels, answers)
     return {name: float(value.mean()) for name, value in zip(measures.metrics, values, strict=True)}
 
@@ -180,40 +182,38 @@ def _shortened(
     )
 
 
-def _alternatives(order: Order, examples: Examples) -> tuple[Alternative | None, Alternative | None]:
+def _alternatives(spec: SelectionSpec, examples: Examples) -> tuple[Alternative | None, Alternative | None]:
     """Return what the next stricter and the next looser level would give."""
-    if order.target is None:
+    if spec.target is None:
         return None, None
-    loss = order.target.alpha
+    loss = spec.target.alpha
     smaller, larger = (loss / 2, loss * 2) if loss <= _SMALL else (loss - _LITTLE, loss + _LITTLE)
-    stricter, looser = (replace(order, target=order.target.at_loss(other)) for other in (smaller, larger))
+    stricter, looser = (replace(spec, target=spec.target.at_loss(other)) for other in (smaller, larger))
     return _alternative(stricter, examples), _alternative(looser, examples) if larger < 1 else None
 
 
-def _alternative(order: Order, examples: Examples) -> Alternative | None:
-    assert order.target is not None  # noqa: S101
-    level = float(order.target.level)
+def _alternative(spec: SelectionSpec, examples: Examples) -> Alternative | None:
+    assert spec.target is not None  # noqa: S101
+    level = float(spec.target.level)
     try:
-        point = choose(order, examples)
+        point = choose(spec, examples)
     except CannotPromiseError:
         return Alternative(level, None)
     answers = answers_of(point, examples)
     if answers is None:
         return None
-    return Alternative(level, _means(order, examples.labels, answers), float((answers == 0).mean()))
+    return Alternative(level, _means(spec, examples.labels, answers), float((answers == 0).mean()))
 
 
-def _order(point: OperatingPoint, hierarchy: Hierarchy) -> Order:
-    """Return the order that a point was chosen by; a metric that is not known any more is left out."""
+def _spec(point: OperatingPoint, hierarchy: Hierarchy) -> SelectionSpec:
+    """Return what a point was chosen by; a metric that is no longer registered is left out."""
     common: dict[str, Any] = {
         "guarantee": point.guarantee,
         "delta": 0.05 if point.delta is None else point.delta,
-        "information": point.information,
-        "below_label": point.below_label,
-        "single_child": point.single_child,
+        "settings": point.settings,
     }
     if point.rule == "ranks":
-        return Order.of(
+        return SelectionSpec.of(
             hierarchy,
             target=None,
             per_rank=point.target,
@@ -222,7 +222,7 @@ def _order(point: OperatingPoint, hierarchy: Hierarchy) -> Order:
         )
     (name, level), *_ = point.target.items()
     known = name in metrics.METRICS and metrics.METRICS[name].is_fraction
-    return Order.of(
+    return SelectionSpec.of(
         hierarchy,
         target=(name, level) if known else ("correct", 0.5),
         clades=point.clade_depth,

@@ -19,18 +19,20 @@ Levels are the decimals that the user wrote, and sums of ranks are exact: in flo
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, final, get_args
+from typing import TYPE_CHECKING, ClassVar, final
 
-from scipy import optimize, stats
+from scipy import special
 
-from hedgerow.errors import ParameterError, argument, no_such
+from hedgerow.errors import ParameterError, argument
+from hedgerow.registry import Registry
 
-Guarantee = Literal["conformal", "pac", "empirical"]
-GUARANTEES: tuple[Guarantee, ...] = get_args(Guarantee)
+if TYPE_CHECKING:
+    from hedgerow.choose.losses import Steps
 
-_EXACT = 2_000  # up to so many examples, ties with δ are decided in whole numbers
+_EXACT = 2_000  # up to this many examples, ties with δ are decided in whole numbers
 _MOST = 1 << 50  # more examples than this are never asked for
 
 
@@ -41,6 +43,89 @@ def exactly(number: object) -> Fraction:
     (Fraction(1, 10), False)
     """
     return number if isinstance(number, Fraction) else Fraction(str(number))
+
+
+class Guarantee(ABC):
+    """How surely a level is reached: the loss budget, the search for a threshold, and what it means in words."""
+
+    help: ClassVar[str]
+    """What it means, in a few words."""
+    promises: ClassVar[bool] = True
+    """Whether something is promised for new examples; then no level can be promised with certainty."""
+    uses_delta: ClassVar[bool] = False
+
+    @abstractmethod
+    def budget(self, units: int, promise: Promise) -> Fraction:
+        """Return the loss budget for `units` examples or clusters; below 0, nothing can be promised."""
+
+    def needs_growing_losses(self, binary: bool) -> bool:  # noqa: ARG002
+        """Whether losses must never fall along the family, so that each example counts with its worst so far."""
+        return True
+
+    def threshold(self, steps: Steps, budget: Fraction, binary: bool) -> float:  # noqa: ARG002
+        """Return the boldest threshold within the budget."""
+        return steps.within(budget)
+
+    @abstractmethod
+    def meaning(self, unit: str, sample: str, delta: float | None) -> str:
+        """Return what is guaranteed, in a sentence, for `unit` ("a new example") from `sample` ("90 examples")."""
+
+
+@final
+class _Conformal(Guarantee):
+    help = "the level holds on average"
+
+    def budget(self, units: int, promise: Promise) -> Fraction:
+        return promise.alpha * (units + 1) - 1
+
+    def meaning(self, unit: str, sample: str, delta: float | None) -> str:  # noqa: ARG002
+        return (
+            f"This holds for {unit} like these, on average over all sets of {sample} that could have been "
+            f"collected (conformal)."
+        )
+
+
+@final
+class _Pac(Guarantee):
+    help = "with confidence 1 - delta"
+    uses_delta = True
+
+    def budget(self, units: int, promise: Promise) -> Fraction:
+        limit = _binomial if promise.binary else _bounded
+        return Fraction(limit(units, promise.alpha, promise.delta))
+
+    def needs_growing_losses(self, binary: bool) -> bool:
+        return binary  # the bounds for other losses are tested one after the other
+
+    def threshold(self, steps: Steps, budget: Fraction, binary: bool) -> float:
+        return steps.within(budget) if binary else steps.first_above(budget)
+
+    def meaning(self, unit: str, sample: str, delta: float | None) -> str:
+        confidence = f"{round(100 * (1 - (delta or 0)), 1):g} %"
+        return f"With a confidence of {confidence}, this holds for {unit} like these (pac, from {sample})."
+
+
+@final
+class _Empirical(Guarantee):
+    help = "on these examples, nothing is promised for new ones"
+    promises = False
+
+    def budget(self, units: int, promise: Promise) -> Fraction:
+        return promise.alpha * units
+
+    def needs_growing_losses(self, binary: bool) -> bool:  # noqa: ARG002
+        return False
+
+    def threshold(self, steps: Steps, budget: Fraction, binary: bool) -> float:  # noqa: ARG002
+        return steps.last_within(budget)
+
+    def meaning(self, unit: str, sample: str, delta: float | None) -> str:  # noqa: ARG002
+        return f"This holds for these {sample}. Nothing is promised for new ones (empirical)."
+
+
+GUARANTEES: Registry[Guarantee] = Registry(
+    "guarantee", {"conformal": _Conformal(), "pac": _Pac(), "empirical": _Empirical()}
+)
 
 
 @final
@@ -55,7 +140,7 @@ class Promise:
     Fraction(1, 1)
     """
 
-    guarantee: Guarantee
+    guarantee: str
     alpha: Fraction
     """The largest mean loss, as a share of the largest possible loss."""
     delta: Fraction = Fraction(1, 20)
@@ -64,8 +149,7 @@ class Promise:
     """Whether the loss of every unit is 0 or 1."""
 
     def __post_init__(self) -> None:
-        if self.guarantee not in GUARANTEES:
-            raise ParameterError(no_such("guarantee", str(self.guarantee), GUARANTEES))
+        GUARANTEES.find(self.guarantee)
         if not 0 < self.delta < 1:
             raise ParameterError(
                 f"delta is the probability that the promise is broken: it must lie between 0 and 1, not "
@@ -73,14 +157,8 @@ class Promise:
             )
 
     def budget(self, units: int) -> Fraction:
-        """Return what the losses of so many examples or clusters may add up to; below 0, nothing is possible."""
-        if self.guarantee == "empirical":
-            return self.alpha * units
-        if self.guarantee == "conformal":
-            return self.alpha * (units + 1) - 1
-        if self.binary:
-            return Fraction(_binomial(units, self.alpha, self.delta))
-        return Fraction(_bounded(units, self.alpha, self.delta))
+        """Return the loss budget for `units` examples or clusters; below 0, nothing can be promised."""
+        return GUARANTEES[self.guarantee].budget(units, self)
 
     @property
     def needed(self) -> int:
@@ -97,17 +175,19 @@ class Promise:
 
 def _binomial(n: int, alpha: Fraction, delta: Fraction) -> int:
     """Return the largest number of errors among n that is less likely than δ if errors were more likely than α."""
-    a, d = float(alpha), float(delta)
-    count = int(stats.binom.ppf(d, n, a)) + 1
-    while count >= 0:
-        probability = stats.binom.cdf(count, n, a)
-        if math.isclose(probability, d, rel_tol=1e-9):  # too close for floating-point numbers
-            if n <= _EXACT and _binomial_exactly(n, count, alpha) <= delta:
-                return count
-        elif probability < d:
-            return count
-        count -= 1
-    return -1
+    low, high = -1, n
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _is_unlikely(n, middle, alpha, delta) else (low, middle)
+    return low
+
+
+def _is_unlikely(n: int, count: int, alpha: Fraction, delta: Fraction) -> bool:
+    """Return whether at most `count` errors among n are no more likely than δ."""
+    probability = float(special.betainc(n - count, count + 1, float(1 - alpha)))
+    if not math.isclose(probability, float(delta), rel_tol=1e-9):
+        return probability < float(delta)
+    return n <= _EXACT and _binomial_exactly(n, count, alpha) <= delta
 
 
 def _binomial_exactly(n: int, count: int, alpha: Fraction) -> Fraction:
@@ -123,17 +203,14 @@ def _bounded(n: int, exact_alpha: Fraction, exact_delta: Fraction) -> float:
     The probability of a sum s or less is at most ``exp(-n KL(s/n, α))`` (Hoeffding) and at most e times that of
     ``ceil(s)`` errors or fewer in the binomial case (Bentkus).
     """
-    alpha, delta = float(exact_alpha), float(exact_delta)
+    alpha, least = float(exact_alpha), -math.log(exact_delta) / n
     bentkus = _binomial(n, exact_alpha, exact_delta / Fraction(math.e))
-    if -n * math.log1p(-alpha) < -math.log(delta):  # even without any loss
+    if -math.log1p(-alpha) < least:  # even without any loss
         return float(bentkus)
-
-    def excess(mean: float) -> float:
-        return n * _divergence(mean, alpha) + math.log(delta)
-
-    # A little less than the solution, since that is rounded.
-    hoeffding = float(optimize.brentq(excess, 0.0, alpha, xtol=1e-15)) * (1 - 1e-12)
-    return max(n * hoeffding, float(bentkus))
+    low, high = 0.0, alpha  # the divergence falls from the one to the other
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if _divergence(middle, alpha) >= least else (low, middle)
+    return max(n * low * (1 - 1e-12), float(bentkus))  # a little less, since the divergence is rounded
 
 
 def _divergence(mean: float, alpha: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
@@ -17,6 +17,7 @@ from hedgerow.files import write_json
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import AnyLikelihoods, Likelihoods
 from hedgerow.measure import Ranks
+from hedgerow.tree import Settings
 
 if TYPE_CHECKING:
     import os
@@ -24,10 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.choose.guarantees import Guarantee
     from hedgerow.likelihood import Scale
-    from hedgerow.measure import BelowLabel
-    from hedgerow.tree import Hierarchy, Indices, SingleChild
+    from hedgerow.tree import Hierarchy, Indices
 
 By = Literal["all", "group", "clade", "rank"]
 """What there is a threshold for."""
@@ -56,7 +55,8 @@ class OperatingPoint:
     """What is promised: the level of a metric, or of each rank (the share not wrong there)."""
     overclassification: Mapping[str, float]
     """The share of examples of unknown taxa that may be given a name at each rank."""
-    guarantee: Guarantee
+    guarantee: str
+    """The name of a guarantee, such as "conformal"."""
     delta: float | None
     """With "pac", the probability that the promise is broken."""
     rule: Family | Literal["ranks"]
@@ -72,9 +72,8 @@ class OperatingPoint:
     """Whether the root always keeps the promise; otherwise the most specific answers keep it best."""
     clade_depth: int | None = None
     """The depth of the clades."""
-    information: Literal["leaves", "depth"] = "leaves"
-    single_child: SingleChild = "skip"
-    below_label: BelowLabel = "label"
+    settings: Settings = field(default_factory=Settings)
+    """What counts as specific and as right."""
     temperature: float = 1.0
     """What the scores had been divided by."""
     examples: int = 0
@@ -155,7 +154,7 @@ class OperatingPoint:
         return ranks.answer(q, lowest, self._candidates(q))
 
     def _candidates(self, q: AnyLikelihoods) -> Candidates:
-        return Candidates.of(q.hierarchy, self.information, self.single_child)
+        return Candidates.of(q.hierarchy, self.settings)
 
     def _threshold_of_each(self, q: AnyLikelihoods, groups: ArrayLike | None) -> NDArray[np.float64]:
         if groups is not None and self.by != "group":
@@ -254,9 +253,6 @@ class OperatingPoint:
 
 def _point(content: Any, shown: str) -> OperatingPoint:
     return OperatingPoint(**checked_fields(content, shown))
-
-
-_read = _point  # what pickles of version 0.2.0 call
 
 
 def clades_of(q: AnyLikelihoods, depth: int) -> NDArray[np.object_]:

@@ -1,21 +1,21 @@
-"""Points as files: JSON with every field, the tree and a digest; whatever is read is checked before it is used."""
+"""Points as files: JSON with every field, the tree and a digest; everything read is checked before it is used."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
+import msgspec
 
 from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.errors import FileError, HedgerowError
-from hedgerow.files import read_text, reading, schema
-from hedgerow.likelihood import BOTTOM
-from hedgerow.measure import Ranks, metrics
-from hedgerow.tree import Hierarchy
+from hedgerow.files import read_text, reading
+from hedgerow.likelihood import Scale
+from hedgerow.measure import Ranks
+from hedgerow.tree import BelowLabel, Hierarchy, InformationKind, Settings, SingleChild
 
 if TYPE_CHECKING:
     import os
@@ -26,27 +26,61 @@ if TYPE_CHECKING:
 AGAIN = "Choose the point again with hedgerow select."
 
 _FORMAT = "hedgerow operating point"
-_VERSION = 1
+_VERSION = 2
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+_Positive = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class _Settings(msgspec.Struct, forbid_unknown_fields=True):
+    information: InformationKind
+    single_child: SingleChild
+    below_label: BelowLabel
+
+
+class PointFile(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """What a file holds: the fields of an `OperatingPoint`, and a digest of everything else."""
+
+    format: str
+    schema: int
+    target: dict[str, float]
+    overclassification: dict[str, float]
+    guarantee: str
+    delta: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None
+    rule: str
+    by: Literal["all", "group", "clade", "rank"]
+    thresholds: dict[str, float | Literal["inf", "-inf"]]  # JSON has no infinity
+    scale: Scale
+    at_most: bool
+    root_is_safe: bool
+    clade_depth: Annotated[int, msgspec.Meta(ge=1)] | None
+    settings: _Settings
+    temperature: _Positive
+    examples: _Count
+    clusters: _Count | None
+    notes: list[str]
+    created: str
+    version: str
+    tree: dict[str, Any]
+    digest: str
 
 
 def content_of(point: OperatingPoint) -> dict[str, Any]:
     """Return everything about a point, ready for JSON, with a digest of it."""
-    tree: dict[str, Any] = {
-        "fingerprint": point.hierarchy.fingerprint,
-        "names": point.hierarchy.names.tolist(),
-        "parents": point.hierarchy.parent.tolist(),
+    content = {
+        "format": _FORMAT,
+        "schema": _VERSION,
+        **{name: getattr(point, name) for name in _FIELDS},
+        "target": dict(point.target),
+        "overclassification": dict(point.overclassification),
+        "thresholds": {name: tau if math.isfinite(tau) else str(tau) for name, tau in point.thresholds.items()},
+        "settings": point.settings.to_dict(),
+        "notes": list(point.notes),
+        "tree": point.hierarchy.to_dict(),
     }
-    if point.hierarchy.rank is not None:
-        tree["ranks"] = point.hierarchy.rank.tolist()
-    fields = {name: getattr(point, name) for name in _FIELDS}
-    fields["target"], fields["overclassification"] = dict(point.target), dict(point.overclassification)
-    # JSON has no infinity.
-    fields["thresholds"] = {
-        name: tau if math.isfinite(tau) else str(tau) for name, tau in point.thresholds.items()
-    }
-    fields["notes"] = list(point.notes)
-    content = {"format": _FORMAT, "schema": _VERSION, **fields, "tree": tree}
     return content | {"digest": digest(content)}
+
+
+_FIELDS = [name for name in PointFile.__struct_fields__ if name not in ("format", "schema", "tree", "digest")]
 
 
 def digest(content: Mapping[str, Any]) -> str:
@@ -58,10 +92,8 @@ def digest(content: Mapping[str, Any]) -> str:
 def read_content(path: str | os.PathLike[str]) -> Any:
     """Read a JSON file."""
     text = read_text(path)
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise FileError(f"{path} is not a point: it is not valid JSON: {error}. {AGAIN}") from None
+    with reading(path, "a point", AGAIN):
+        return msgspec.json.decode(text)
 
 
 def checked_fields(content: Any, shown: str) -> dict[str, Any]:
@@ -70,100 +102,31 @@ def checked_fields(content: Any, shown: str) -> dict[str, Any]:
         raise FileError(f"{shown} is not a point written by hedgerow select.")
     if content.get("schema") != _VERSION:
         raise FileError(f"{shown} was written by another version of hedgerow. {AGAIN}")
-    given = {"at_most": _is_cost(content)} | content  # version 0.2.0 did not write it
     with reading(shown, "a point", AGAIN):
-        schema.fields(_FIELDS)(given, "it")
-    tree = content.get("tree")
-    if not isinstance(tree, dict) or not _is_texts(tree.get("names")) or not isinstance(tree.get("parents"), list):
-        raise FileError(f"{shown}: the field 'tree' has no names and parents. {AGAIN}")
-    if content.get("digest") != digest(content):
-        raise FileError(
-            f"{shown} was changed after it was written: it no longer agrees with its digest, so it promises "
-            f"nothing. {AGAIN}"
-        )
-    hierarchy = _tree(tree, shown)
-    if hierarchy.fingerprint != tree.get("fingerprint"):
-        raise FileError(f"{shown}: the tree in it does not agree with its fingerprint. {AGAIN}")
-    fields: dict[str, Any] = {"hierarchy": hierarchy} | {name: given[name] for name in _FIELDS}
-    fields["thresholds"] = {name: float(tau) for name, tau in content["thresholds"].items()}
-    fields["notes"] = tuple(content["notes"])
-    if not fields["thresholds"] or not _thresholds_fit(hierarchy, fields):
-        raise FileError(f"{shown}: its thresholds do not fit the rest of it. {AGAIN}")
+        file = msgspec.convert(content, PointFile)
+        if file.digest != digest(content):
+            raise ValueError("it was changed after it was written, so it promises nothing")
+        fields = {name: getattr(file, name) for name in _FIELDS}
+        fields["thresholds"] = {name: float(tau) for name, tau in file.thresholds.items()}
+        fields["settings"] = Settings(**msgspec.structs.asdict(file.settings))
+        fields["notes"] = tuple(file.notes)
+        try:
+            fields["hierarchy"] = hierarchy = Hierarchy.from_dict(file.tree)
+        except HedgerowError as error:
+            raise ValueError(str(error).rstrip(".")) from None
+        if not file.thresholds or not _thresholds_fit(hierarchy, file):
+            raise ValueError("its thresholds do not fit the rest of it")
+        if file.guarantee not in GUARANTEES or file.rule not in (*FAMILIES, "ranks"):
+            raise ValueError(f"it has the guarantee {file.guarantee!r} and the rule {file.rule!r}")
     return fields
 
 
-def _is_cost(content: Mapping[str, Any]) -> bool:
-    """Return whether the target is a metric of hedgerow of which less is better."""
-    target = content.get("target")
-    known = [metrics.METRICS.get(name) for name in target] if isinstance(target, dict) else []
-    return content.get("by") != "rank" and any(not metric.higher_is_better for metric in known if metric)
-
-
-def _tree(tree: Mapping[str, Any], shown: str) -> Hierarchy:
-    names, parents, given = tree["names"], tree["parents"], tree.get("ranks")
-    numbers = all(isinstance(parent, int) and -1 <= parent < len(names) for parent in parents)
-    if (
-        not numbers
-        or len(parents) != len(names)
-        or not (given is None or (_is_texts(given) and len(given) == len(names)))
-    ):
-        raise FileError(f"{shown}: the names, parents and ranks of its tree do not belong together. {AGAIN}")
-    try:
-        return Hierarchy(
-            np.array(names, dtype=object),
-            np.array(parents, dtype=np.int64),
-            None if given is None else np.array(given, dtype=object),
-        )
-    except HedgerowError as error:
-        raise FileError(f"{shown}: its tree is not a tree. {error}") from None
-
-
-def _thresholds_fit(hierarchy: Hierarchy, fields: Mapping[str, Any]) -> bool:
+def _thresholds_fit(hierarchy: Hierarchy, file: PointFile) -> bool:
     """Return whether the thresholds are for what the point says they are for."""
-    by = fields["by"]
-    if by == "group":
-        known = set(fields["thresholds"])
-    elif by == "clade":
-        known = set(hierarchy.names.tolist())
-    else:
-        known = set(Ranks.of(hierarchy).names) if by == "rank" else {""}
-    return set(fields["thresholds"]) <= known and (by == "rank") == (fields["rule"] == "ranks")
-
-
-def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(text, str) for text in value)
-
-
-# What the fields can be ----------------------------------------------------------------------------------------
-
-
-def _threshold(value: Any, where: str) -> None:
-    """Require a finite number, or infinity as text: JSON has none."""
-    if value not in ("inf", "-inf"):
-        schema.between()(value, where)
-
-
-_COUNT = schema.whole(0, 1 << 60)
-_LEVELS = schema.mapping(schema.between())
-_FIELDS: dict[str, schema.Rule] = {
-    "target": _LEVELS,
-    "overclassification": _LEVELS,
-    "guarantee": schema.one_of(*GUARANTEES),
-    "delta": schema.maybe(schema.between(0, 1)),
-    "rule": schema.one_of(*FAMILIES, "ranks"),
-    "by": schema.one_of("all", "group", "clade", "rank"),
-    "thresholds": schema.mapping(_threshold),
-    "scale": schema.one_of(*BOTTOM),
-    "at_most": schema.flag,
-    "root_is_safe": schema.flag,
-    "clade_depth": schema.maybe(schema.whole(1, 1 << 60)),
-    "information": schema.one_of("leaves", "depth"),
-    "single_child": schema.one_of("skip", "answer"),
-    "below_label": schema.one_of("label", "wrong"),
-    "temperature": schema.between(0),
-    "examples": _COUNT,
-    "clusters": schema.maybe(_COUNT),
-    "notes": schema.listing(schema.text()),
-    "created": schema.text(),
-    "version": schema.text(),
-}
+    known = {
+        "group": set(file.thresholds),
+        "clade": set(hierarchy.names.tolist()),
+        "rank": set(Ranks.of(hierarchy).names),
+        "all": {""},
+    }
+    return set(file.thresholds) <= known[file.by] and (file.by == "rank") == (file.rule == "ranks")

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from hedgerow.infer import Candidates
     from hedgerow.likelihood import AnyLikelihoods
-    from hedgerow.measure import BelowLabel
-    from hedgerow.tree import Indices
+    from hedgerow.tree import BelowLabel, Indices
 
 
 def largest_wrong(

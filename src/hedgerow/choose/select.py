@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.choose.examples import gather
-from hedgerow.choose.order import Order
+from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.choose.point import OperatingPoint
+from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import thresholds_of
 from hedgerow.errors import ScoreError, argument
 from hedgerow.measure import repeated_ids
 from hedgerow.score_files import Progress, silent
-from hedgerow.tree import Hierarchy
+from hedgerow.tree import Hierarchy, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,10 +27,8 @@ if TYPE_CHECKING:
 
     from hedgerow.choose.examples import Examples
     from hedgerow.choose.families import Family
-    from hedgerow.choose.guarantees import Guarantee
     from hedgerow.likelihood import Scale
-    from hedgerow.measure import BelowLabel
-    from hedgerow.tree import InformationKind, SingleChild
+    from hedgerow.tree import BelowLabel, InformationKind, SingleChild
 
 
 def select(
@@ -40,7 +39,7 @@ def select(
     target: tuple[Any, Any] | None = None,
     per_rank: Mapping[str, Any] | None = None,
     overclassification: Mapping[str, Any] | None = None,
-    guarantee: Guarantee = "conformal",
+    guarantee: str = "conformal",
     delta: float = 0.05,
     groups: ArrayLike | bool | None = None,
     clusters: ArrayLike | bool | None = None,
@@ -122,7 +121,7 @@ def select(
     0.599...
     """
     usual: SingleChild = getattr(scores, "single_child", None) or "skip"
-    order = Order.of(
+    spec = SelectionSpec.of(
         hierarchy,
         target=target,
         per_rank=per_rank,
@@ -132,13 +131,11 @@ def select(
         clades=clades,
         rule=rule,
         bounds=bounds,
-        information=information,
-        below_label=below_label,
-        single_child=single_child or usual,
+        settings=Settings(information, single_child or usual, below_label),
         by_group=groups is not None and groups is not False,
     )
     examples = gather(
-        order,
+        spec,
         scores,
         labels,
         classes=classes,
@@ -147,33 +144,31 @@ def select(
         scale=scale,
         progress=progress,
     )
-    point = choose(order, examples)
+    point = choose(spec, examples)
     for note in point.notes:
         warnings.warn(note, stacklevel=2)
     return point
 
 
-def choose(order: Order, examples: Examples) -> OperatingPoint:
+def choose(spec: SelectionSpec, examples: Examples) -> OperatingPoint:
     """Choose a point with examples that have been read."""
-    doubts = _doubts(order, examples)
-    thresholds, notes = thresholds_of(order, examples)
-    target, tree = order.target, order.hierarchy
+    doubts = _doubts(spec, examples)
+    thresholds, notes = thresholds_of(spec, examples)
+    target, tree = spec.target, spec.hierarchy
     return OperatingPoint(
         tree if tree.title is None else Hierarchy(tree.names, tree.parent, tree.rank),
-        target=_floats(order.per_rank if target is None else {target.name: target.level}),
-        overclassification=_floats(order.overclassification),
-        guarantee=order.guarantee,
-        delta=float(order.delta) if order.guarantee == "pac" else None,
-        rule="ranks" if target is None else order.rule,
-        by=order.by,
+        target=_floats(spec.per_rank if target is None else {target.name: target.level}),
+        overclassification=_floats(spec.overclassification),
+        guarantee=spec.guarantee,
+        delta=float(spec.delta) if GUARANTEES[spec.guarantee].uses_delta else None,
+        rule="ranks" if target is None else spec.rule,
+        by=spec.by,
         thresholds=thresholds,
         scale=examples.scale,
         at_most=target is not None and not target.higher_is_better,
-        root_is_safe=order.from_root,
-        clade_depth=order.clade_depth,
-        information=order.information,
-        below_label=order.below_label,
-        single_child=order.single_child,
+        root_is_safe=spec.from_root,
+        clade_depth=spec.clade_depth,
+        settings=spec.settings,
         temperature=examples.temperature,
         examples=len(examples),
         clusters=None if examples.clusters is None else len(set(examples.clusters.tolist())),
@@ -183,7 +178,7 @@ def choose(order: Order, examples: Examples) -> OperatingPoint:
     )
 
 
-def _doubts(order: Order, examples: Examples) -> list[str]:
+def _doubts(spec: SelectionSpec, examples: Examples) -> list[str]:
     """Return what makes a promise doubtful, as sentences; examples in one cluster are an error."""
     doubts = []
     if examples.unused_clusters:
@@ -197,7 +192,7 @@ def _doubts(order: Order, examples: Examples) -> list[str]:
             f"If those of one id belong together, give {argument('clusters', 'COLUMN', python='clusters=')}."
         )
         doubts += [f"{doubt} {together}" for doubt in repeated_ids(examples.ids)]
-    if order.overclassification and not order.per_rank:
+    if spec.overclassification and not spec.per_rank:
         doubts.append(
             "Nothing is promised about answers to examples of known classes, which may be wrong at any rank. To "
             f"promise something for them too, give {argument('per_rank', 'RANK=LEVEL', python='per_rank={...}')}."
@@ -205,7 +200,7 @@ def _doubts(order: Order, examples: Examples) -> list[str]:
     distinct = np.unique(examples.labels)
     if len(distinct) == 1:
         doubts.append(
-            f"All labels are {order.hierarchy.names[distinct[0]]!r}: these examples say nothing about other "
+            f"All labels are {spec.hierarchy.names[distinct[0]]!r}: these examples say nothing about other "
             "classes."
         )
     if examples.clusters is not None and len(set(examples.clusters.tolist())) == 1:

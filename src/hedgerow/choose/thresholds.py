@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hedgerow.choose.families import bottom_of
-from hedgerow.choose.guarantees import Promise
+from hedgerow.choose.guarantees import GUARANTEES, Promise
 from hedgerow.choose.losses import AffordsNothing, Clusters, Steps, changes, worst_so_far
 from hedgerow.errors import HedgerowError, ScoreError, counted, some
 from hedgerow.likelihood import BOTTOM
@@ -18,59 +18,56 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hedgerow.choose.examples import Examples
-    from hedgerow.choose.order import Order, Target
-    from hedgerow.measure import BelowLabel
-    from hedgerow.tree import Indices
+    from hedgerow.choose.spec import SelectionSpec, Target
+    from hedgerow.tree import BelowLabel, Indices
 
 
 class CannotPromiseError(HedgerowError):
     """No operating point keeps the promise."""
 
 
-def thresholds_of(order: Order, examples: Examples) -> tuple[dict[str, float], list[str]]:
+def thresholds_of(spec: SelectionSpec, examples: Examples) -> tuple[dict[str, float], list[str]]:
     """Return the threshold of each group, clade or rank ("" for all), and notes about missing examples."""
-    if order.target is None:
-        return _by_rank(order, examples)
-    steps = losses_of(order, examples)
-    names = {"clade": examples.clades, "group": examples.groups}.get(order.by)
+    if spec.target is None:
+        return _by_rank(spec, examples)
+    steps = losses_of(spec, examples)
+    names = {"clade": examples.clades, "group": examples.groups}.get(spec.by)
     if names is None:
         everyone = slice(None)
         clusters = _clusters(examples, everyone)
-        tau, notes = _threshold(order, order.target, steps(everyone, clusters), clusters, "")
+        tau, notes = _threshold(spec, spec.target, steps(everyone, clusters), clusters, "")
         return {"": tau}, notes
     thresholds, small = {}, []
     for name in sorted(set(names.tolist())):
         rows = np.flatnonzero(names == name)
         clusters = _clusters(examples, rows)
-        there = f" in the {order.by} {name!r}"
-        thresholds[name], notes = _threshold(order, order.target, steps(rows, clusters), clusters, there)
+        there = f" in the {spec.by} {name!r}"
+        thresholds[name], notes = _threshold(spec, spec.target, steps(rows, clusters), clusters, there)
         small += [name] if notes else []
     if not small:
         return thresholds, []
-    needed = _promise(order, order.target, _clusters(examples, slice(None))).needed
+    needed = _promise(spec, spec.target, _clusters(examples, slice(None))).needed
     unit = "clusters" if examples.clusters is not None else "examples"
     note = (
-        f"{counted(len(small), f'{order.by} is', f'{order.by}s are')} too small for the promise, so the answer "
+        f"{counted(len(small), f'{spec.by} is', f'{spec.by}s are')} too small for the promise, so the answer "
         f"there is always the root: {some(small)}. Each needs at least {needed:,} {unit}."
     )
     return thresholds, [note]
 
 
-def losses_of(order: Order, examples: Examples) -> Callable[[Indices | slice, Clusters], Steps]:
+def losses_of(spec: SelectionSpec, examples: Examples) -> Callable[[Indices | slice, Clusters], Steps]:
     """Return a function from some of the examples, with their clusters, to the steps of their losses."""
     events = examples.events
     assert events is not None  # noqa: S101  (they were asked for)
-    assert order.target is not None  # noqa: S101
-    from_root = order.from_root
-    at_root = order.losses(examples.labels, np.zeros_like(examples.labels))
-    after = order.losses(np.repeat(events.label, events.count).astype(np.int64), events.node.astype(np.int64))
-    # The mean of real losses may rise and fall: "empirical" looks at all of it, and the bounds of "pac" for losses
-    # other than 0 and 1 are tested one after the other. The exact ranks need losses that only grow.
-    real = order.guarantee == "empirical" or (order.guarantee == "pac" and not order.target.is_binary)
-    base, amount = (changes if real else worst_so_far)(events, at_root, after, from_root=from_root)
+    assert spec.target is not None  # noqa: S101
+    from_root = spec.from_root
+    at_root = spec.losses(examples.labels, np.zeros_like(examples.labels))
+    after = spec.losses(np.repeat(events.label, events.count).astype(np.int64), events.node.astype(np.int64))
+    growing = GUARANTEES[spec.guarantee].needs_growing_losses(spec.target.is_binary)
+    base, amount = (worst_so_far if growing else changes)(events, at_root, after, from_root=from_root)
     kept = np.flatnonzero(amount)
     score, amount, example = events.score[kept], amount[kept], events.example[kept]
-    bottom = bottom_of(order.rule, examples.scale)
+    bottom = bottom_of(spec.rule, examples.scale)
 
     def steps(rows: Indices | slice, clusters: Clusters) -> Steps:
         if isinstance(rows, slice):
@@ -90,32 +87,28 @@ def _clusters(examples: Examples, rows: Indices | slice) -> Clusters:
     return Clusters.of(given, len(examples.labels[rows]))
 
 
-def _promise(order: Order, target: Target, clusters: Clusters) -> Promise:
-    return Promise(order.guarantee, target.alpha, order.delta, target.is_binary and clusters.are_single)
+def _promise(spec: SelectionSpec, target: Target, clusters: Clusters) -> Promise:
+    return Promise(spec.guarantee, target.alpha, spec.delta, target.is_binary and clusters.are_single)
 
 
 def _threshold(
-    order: Order, target: Target, steps: Steps, clusters: Clusters, there: str
+    spec: SelectionSpec, target: Target, steps: Steps, clusters: Clusters, there: str
 ) -> tuple[float, list[str]]:
     """Return a threshold, and a note if it is that of the root because there are too few examples."""
-    promise = _promise(order, target, clusters)
+    promise = _promise(spec, target, clusters)
     budget = promise.budget(clusters.number)
     if budget < 0:
         said = (
             f"{target} cannot be promised with {counted(clusters.number, clusters.unit, f'{clusters.unit}s')}"
             f"{there}: at least {promise.needed:,} are needed"
         )
-        if order.from_root:
+        if spec.from_root:
             return np.inf, [f"{said}. Until then, the answer is always the root."]
         raise CannotPromiseError(
             f"{said}, and the root does not keep this promise either. Collect more, or promise less."
         )
     try:
-        if order.guarantee == "empirical":
-            return steps.last_within(budget), []
-        if order.guarantee == "conformal" or target.is_binary:
-            return steps.within(budget), []
-        return steps.first_above(budget), []
+        return GUARANTEES[spec.guarantee].threshold(steps, budget, target.is_binary), []
     except AffordsNothing as nothing:
         reached = target.mean_at(float(nothing.loss) / clusters.number)
         short = (reached < float(target.level)) == target.higher_is_better
@@ -129,16 +122,16 @@ def _threshold(
 # A threshold for each rank -------------------------------------------------------------------------------------
 
 
-def _by_rank(order: Order, examples: Examples) -> tuple[dict[str, float], list[str]]:
+def _by_rank(spec: SelectionSpec, examples: Examples) -> tuple[dict[str, float], list[str]]:
     thresholds: dict[str, float] = {}
     notes: list[str] = []
-    delta = order.delta / len(order.ranks)  # all ranks together keep their promises with confidence 1 - δ
-    for rank, level in order.per_rank.items():
-        promise = Promise(order.guarantee, 1 - level, delta)
-        thresholds[rank], found = _rank_threshold(promise, examples, rank, order.below_label, slice(None))
+    delta = spec.delta / len(spec.ranks)  # all ranks together keep their promises with confidence 1 - δ
+    for rank, level in spec.per_rank.items():
+        promise = Promise(spec.guarantee, 1 - level, delta)
+        thresholds[rank], found = _rank_threshold(promise, examples, rank, spec.settings.below_label, slice(None))
         notes += found
-    ranks = Ranks.of(order.hierarchy)
-    for rank, share in order.overclassification.items():
+    ranks = Ranks.of(spec.hierarchy)
+    for rank, share in spec.overclassification.items():
         labels = examples.labels
         unknown = np.flatnonzero((ranks.at(rank)[labels] < 0) & ranks.above(rank)[labels])
         if not len(unknown):
@@ -146,7 +139,7 @@ def _by_rank(order: Order, examples: Examples) -> tuple[dict[str, float], list[s
                 f"No example belongs to an unknown {rank}: none has a label above that rank. Give examples of "
                 f"taxa that the tree does not have, labelled by the deepest node that they belong to."
             )
-        promise = Promise(order.guarantee, share, delta)
+        promise = Promise(spec.guarantee, share, delta)
         tau, found = _rank_threshold(promise, examples, rank, "wrong", unknown)
         thresholds[rank] = max(tau, thresholds.get(rank, BOTTOM[examples.scale]))
         notes += found

@@ -11,9 +11,7 @@ from rich.console import Console
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
-    BelowLabelOfFilesOption,
     FigureOption,
-    InformationOfFilesOption,
     JsonOption,
     RulesOption,
 )
@@ -29,7 +27,8 @@ from hedgerow.cli.parts import (
     parts_bar,
 )
 from hedgerow.cli.reading import ScoreReading, TreeReading, grouped_options
-from hedgerow.cli.scores import any_evaluation, given_settings
+from hedgerow.cli.scores import any_evaluation
+from hedgerow.cli.settings import GivenSettings
 from hedgerow.errors import ParameterError
 from hedgerow.files import is_pattern, write_json
 
@@ -49,6 +48,7 @@ class Against(StrEnum):
 def compare(
     reading: ScoreReading,
     tree_reading: TreeReading,
+    settings: GivenSettings,
     systems: Annotated[
         list[str],
         typer.Argument(
@@ -64,8 +64,6 @@ def compare(
     json_file: JsonOption = None,
     figure: FigureOption = None,
     rules: RulesOption = None,
-    information: InformationOfFilesOption = None,
-    below_label: BelowLabelOfFilesOption = None,
     against: Annotated[
         Against, typer.Option(help="Compare with the first model, or with the best one by AP.")
     ] = Against.first,
@@ -87,16 +85,21 @@ def compare(
     draw = drawing(figure, rules)
     tree_file = tree_reading.file(tree)
     hierarchy = None if tree_file is None else tree_file.read()
-    options: dict[str, Any] = given_settings(information, below_label, reading)
 
     def evaluation(system: str, client: Any) -> Evaluation:
         if not is_many([system]):
-            return any_evaluation(Path(system), hierarchy, reading, options)
+            return any_evaluation(Path(system), hierarchy, reading, settings.keywords)
         if hierarchy is None:
             raise ParameterError(f"{system} names score files, which need a tree: give --tree TREE.")
-        described: dict[str, Any] = {"reading": keywords(reading), "progress": parts_bar}
-        builder = cluster.build(cluster.expand([system]), hierarchy, client, **described, **options)
-        return builder.compute(name=name_of_parts([system]))
+        return cluster.evaluate(
+            cluster.expand([system]),
+            hierarchy,
+            client,
+            name=name_of_parts([system]),
+            reading=keywords(reading),
+            progress=parts_bar,
+            **settings.keywords,
+        )
 
     try:
         with connected(workers, scheduler) as client:

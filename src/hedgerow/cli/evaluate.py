@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
-    BelowLabel,
-    BelowLabelOption,
     DataOption,
     FigureOption,
     ImagesOption,
-    Information,
-    InformationOption,
     JsonOption,
     PartsArgument,
     RulesOption,
@@ -39,11 +36,12 @@ from hedgerow.cli.parts import (
 )
 from hedgerow.cli.reading import ScoreReading, TreeFile, TreeReading, grouped_options
 from hedgerow.cli.scores import name_of, named_file, open_any_scores, with_temperature
+from hedgerow.cli.settings import GivenSettings
 from hedgerow.errors import ParameterError
 from hedgerow.files import write_json
 
 if TYPE_CHECKING:
-    from hedgerow.measure import Evaluation, EvaluationBuilder
+    from hedgerow.measure import Evaluation
 
 
 @app.command(
@@ -58,6 +56,7 @@ if TYPE_CHECKING:
 def evaluate(
     reading: ScoreReading,
     tree_reading: TreeReading,
+    settings: GivenSettings,
     scores: PartsArgument,
     tree: TreeOption = None,
     data: DataOption = None,
@@ -73,8 +72,6 @@ def evaluate(
     ] = None,
     images: ImagesOption = None,
     rules: RulesOption = None,
-    information: InformationOption = Information.leaves,
-    below_label: BelowLabelOption = BelowLabel.label,
     temperature: TemperatureOption = None,
     reliability: Annotated[
         Path | None,
@@ -85,64 +82,40 @@ def evaluate(
     bootstrap: Annotated[
         int, typer.Option(metavar="N", min=0, help="Add intervals from N bootstrap replicates, such as 1000.")
     ] = 0,
-    state: Annotated[
-        Path | None,
-        typer.Option(
-            "--state",
-            metavar="FILE",
-            help="Write what hedgerow merge needs of these examples; figures only if asked for.",
-            show_default=False,
-        ),
-    ] = None,
-    bins: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=2,
-            help="Keep sums at N thresholds, not examples: bounded memory; every figure gets a bracket.",
-            show_default=False,
-        ),
-    ] = None,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
 ) -> None:
     """Measure a model's scores at every trade-off between being right and being specific."""
-    from hedgerow.measure import MEMBERS, BinnedEvaluation, Reliability, evaluate, measured, try_evaluation_folder
+    from hedgerow.measure import MEMBERS, Reliability, evaluate, try_evaluation_folder, with_intervals
     from hedgerow.show import print_evaluation, print_reliability
 
-    many = is_many(scores) or any(given is not None for given in (state, bins, workers, scheduler))
+    many = is_many(scores) or workers is not None or scheduler is not None
     inputs = (*local(scores), tree, data, *reading.files, *named_file(temperature))
-    check_outputs(json_file, figure, html, reliability, state, folder=output, members=MEMBERS, inputs=inputs)
+    check_outputs(json_file, figure, html, reliability, folder=output, members=MEMBERS, inputs=inputs)
     if output is not None:
         try_evaluation_folder(output)
     if html is not None:
         check_page(html)
-        if bins is not None:
-            raise ParameterError("The page shows examples, and with --bins none are kept: leave out one of them.")
     elif images is not None:
         raise ParameterError("--images is for the page: give --html FILE too.")
     draw = drawing(figure, rules)
     tree_file = tree_reading.file(tree)
-    settings: dict[str, Any] = {"information": information.value, "below_label": below_label.value}
     calibration: dict[str, Reliability] = {}
     divided_by = 1.0
-    found: Evaluation | BinnedEvaluation
     if many:
         if temperature is not None or reliability is not None:
             raise ParameterError(
                 "--temperature and --reliability are for one file, not for parts: leave them out."
             )
         tree_file = check_parts(scores, tree_file, data)
-        builder = _builder(scores, tree_file, reading, state, workers, scheduler, bins=bins, **settings)
-        if state is not None and all(path is None for path in (output, json_file, figure, html)):
-            return
-        found = measured(builder, name=name_of_parts(scores), replicates=bootstrap, progress=bar)
+        found = _parts(scores, tree_file, reading, settings, output, workers, scheduler)
+        found = with_intervals(found, bootstrap, progress=bar) if bootstrap else found
     else:
         path = Path(scores[0])
         as_given = open_any_scores(path, tree_file, data, reading, labels=True)
         opened, divided_by = with_temperature(as_given, temperature, tree_file, reading)
         found = evaluate(
-            opened.hierarchy, opened, name=name_of(path), replicates=bootstrap, progress=bar, **settings
+            opened.hierarchy, opened, name=name_of(path), replicates=bootstrap, progress=bar, **settings.keywords
         )
         if temperature is not None or reliability is not None:
             calibration["as given"] = Reliability.of(as_given.hierarchy, as_given)
@@ -155,19 +128,18 @@ def evaluate(
 
         save_figure(reliability_figure(calibration), reliability)
     tree_given = [] if tree_file is None else tree_file.arguments
-    specificity = [] if information is Information.leaves else ["--information", information.value]
+    answering = replace(settings, below_label=None).arguments
     divided = [] if temperature is None else ["--temperature", f"{divided_by:g}"]
-    judged = [] if below_label is BelowLabel.label else ["--below-label", below_label.value]
     examples = [*scores, *([] if data is None else ["--data", str(data)])]
     unlabelled = reading.unlabelled(local(scores))
-    again = [*tree_given, *reading.arguments, *specificity]
+    again = [*tree_given, *reading.arguments, *settings.arguments]
     print_evaluation(
         found,
         Console(),
-        predict=shlex.join([*examples, *tree_given, *unlabelled.arguments, *specificity, *divided]),
-        select=shlex.join([*examples, *again, *divided, *judged]),
+        predict=shlex.join([*examples, *tree_given, *unlabelled.arguments, *answering, *divided]),
+        select=shlex.join([*examples, *again, *divided]),
         answers="'answers/*.csv'" if is_many(scores) else "answers.csv",
-        compare=shlex.join([*scores[:1], "OTHER", *again, *judged] if output is None else [str(output), "OTHER"]),
+        compare=shlex.join([*scores[:1], "OTHER", *again] if output is None else [str(output), "OTHER"]),
     )
     if output is not None:
         with bar("Saving", None):
@@ -177,44 +149,41 @@ def evaluate(
         more = {name: each.to_dict() for name, each in calibration.items()}
         write_json(json_file, found.to_dict() | ({"calibration": more} if more else {}))
     draw([found])
-    if html is not None and not isinstance(found, BinnedEvaluation):
+    if html is not None:
         with bar("Making the page", None):
             found.to_html(html, images=images, command=command_line())
         typer.echo(f"The page is in {html}: open it in a browser.", err=True)
 
 
-def _builder(
+def _parts(
     scores: list[str],
     tree: TreeFile,
     reading: ScoreReading,
-    state: Path | None,
+    settings: GivenSettings,
+    output: Path | None,
     workers: int | None,
     scheduler: str | None,
-    **settings: Any,
-) -> EvaluationBuilder:
-    """Return what all parts give, and write it if asked to; if parts fail, finish the others and end."""
+) -> Evaluation:
+    """Evaluate all parts; if some fail, finish the others, keep what they give, and end."""
     from hedgerow import cluster
 
     try:
         with connected(workers, scheduler) as client:
-            builder = cluster.build(
+            return cluster.evaluate(
                 cluster.expand(scores),
                 tree.read(),
                 client,
+                name=name_of_parts(scores),
                 reading=keywords(reading),
                 progress=parts_bar,
-                **settings,
+                **settings.keywords,
             )
     except cluster.PartsError as error:
-        if state is None or error.finished is None:
+        if output is None or error.finished is None:
             end_with_failures(error, "Nothing is written: the figures would not be those of all parts.")
-        error.finished.save(state)
+        error.finished.save(output)
         end_with_failures(
             error,
-            f"The state of the other parts is in {state}. Evaluate these again into another state, then: hedgerow "
-            f"merge {state} OTHER",
+            f"The evaluation of the other parts is in {output}. Evaluate these into another folder, then put both "
+            f"together: hedgerow merge {output} OTHER -o ALL",
         )
-    if state is not None:
-        builder.save(state)
-        typer.echo(f"The state is in {state}. To put states together: hedgerow merge STATE... -o DIR", err=True)
-    return builder

@@ -1,7 +1,8 @@
-"""`hedgerow merge`: one evaluation from the states of its parts."""
+"""`hedgerow merge`: one evaluation from those of its parts."""
 
 from __future__ import annotations
 
+import glob
 from pathlib import Path
 from typing import Annotated
 
@@ -11,19 +12,20 @@ from rich.console import Console
 from hedgerow.cli.app import app
 from hedgerow.cli.options import FigureOption, JsonOption, RulesOption
 from hedgerow.cli.outputs import bar, check_outputs, drawing
-from hedgerow.files import write_json
+from hedgerow.errors import FileError, ParameterError
+from hedgerow.files import is_pattern, write_json
 
 
 @app.command(
-    epilog="Examples:\n\nhedgerow evaluate part-1.npz --tree tree.csv --state part-1.state\n\n"
-    "hedgerow merge 'part-*.state' -o results/all"
+    epilog="Examples:\n\nhedgerow evaluate part-1.npz --tree tree.csv -o results/part-1\n\n"
+    "hedgerow merge 'results/part-*' -o results/all"
 )
 def merge(
-    states: Annotated[
+    evaluations: Annotated[
         list[str],
         typer.Argument(
-            metavar="STATE...",
-            help="States written by hedgerow evaluate --state, or patterns in quotes, such as 'states/*'.",
+            metavar="DIR...",
+            help="Folders written by hedgerow evaluate -o, or patterns in quotes, such as 'results/*'.",
             show_default=False,
         ),
     ],
@@ -34,10 +36,6 @@ def merge(
     json_file: JsonOption = None,
     figure: FigureOption = None,
     rules: RulesOption = None,
-    state: Annotated[
-        Path | None,
-        typer.Option("--state", metavar="FILE", help="Write all examples as one state.", show_default=False),
-    ] = None,
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="What to call the model.", show_default="that of DIR")
     ] = None,
@@ -45,30 +43,45 @@ def merge(
         int, typer.Option(metavar="N", min=0, help="Add intervals from N bootstrap replicates, such as 1000.")
     ] = 0,
 ) -> None:
-    """Merge the states of parts: the evaluation is the same, bit for bit, as that of all parts in one pass.
+    """Merge the evaluations of parts: the result is the same, bit for bit, as that of all parts in one pass.
 
-    States may come from anywhere and in any order. Those of another tree or with other settings are refused.
+    They may come from anywhere and in any order. Those of another tree or with other settings are refused.
     """
-    from hedgerow import cluster
-    from hedgerow.measure import MEMBERS, measured, try_evaluation_folder
+    from hedgerow.measure import MEMBERS, Evaluation, merge, try_evaluation_folder, with_intervals
     from hedgerow.show import print_evaluation
 
-    paths = cluster.expand(states)
-    check_outputs(json_file, figure, state, folder=output, members=MEMBERS, inputs=[Path(path) for path in paths])
+    folders = expand_folders(evaluations)
+    inputs = [folder / member for folder in folders for member in MEMBERS]
+    check_outputs(json_file, figure, folder=output, members=MEMBERS, inputs=inputs)
     if output is not None:
         try_evaluation_folder(output)
     draw = drawing(figure, rules)
-    with bar("Reading states", len(paths)) as advance:
-        builder = cluster.merge(paths, done=lambda: advance(1))
-    title = name or (output.resolve().name if output is not None else "merged")
-    found = measured(builder, name=title, replicates=bootstrap, progress=bar)
+    read = []
+    with bar("Reading evaluations", len(folders)) as advance:
+        for folder in folders:
+            read.append(Evaluation.load(folder))
+            advance(1)
+    found = merge(read, name=name or (output.resolve().name if output is not None else "merged"))
+    found = with_intervals(found, bootstrap, progress=bar) if bootstrap else found
     print_evaluation(found, Console(), compare="THIS OTHER" if output is None else f"{output} OTHER")
-    if state is not None:
-        builder.save(state)
-        typer.echo(f"The state of all parts is in {state}.", err=True)
     if output is not None:
         found.save(output)
         typer.echo(f"The evaluation is in {output}.", err=True)
     if json_file is not None:
         write_json(json_file, found.to_dict())
     draw([found])
+
+
+def expand_folders(patterns: list[str]) -> list[Path]:
+    """Return the folders that paths and patterns name; one that several of them name comes once."""
+    found: dict[Path, Path] = {}
+    for pattern in patterns:
+        matches = glob.glob(pattern) if is_pattern(pattern) else [pattern]  # noqa: PTH207  (a pattern need not start with a folder)
+        folders = [Path(match) for match in matches if Path(match).is_dir() or not is_pattern(pattern)]
+        if not folders:
+            raise FileError(f"No folder matches {pattern}. Check the pattern.")
+        for folder in folders:
+            if folder.resolve() in found and not is_pattern(pattern):
+                raise ParameterError(f"{folder} is given twice. Give it once: it would count twice.")
+            found.setdefault(folder.resolve(), folder)
+    return list(found.values())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -67,26 +66,3 @@ ImagesOption = Annotated[
         show_default=False,
     ),
 ]
-
-
-class Information(StrEnum):
-    """Measures of specificity."""
-
-    leaves = "leaves"
-    depth = "depth"
-
-
-class BelowLabel(StrEnum):
-    """What an answer below its label counts as."""
-
-    label = "label"
-    wrong = "wrong"
-
-
-_INFORMATION = "How to measure specificity: by the leaves a node rules out, in bits, or by its depth."
-_BELOW_LABEL = "What an answer below its label counts as; use 'wrong' for labels that mean \"none of these\"."
-InformationOption = Annotated[Information, typer.Option(help=_INFORMATION)]
-BelowLabelOption = Annotated[BelowLabel, typer.Option(help=_BELOW_LABEL)]
-# For verbs that also take evaluation folders, which have recorded their own choice.
-InformationOfFilesOption = Annotated[Information | None, typer.Option(help=_INFORMATION, show_default="leaves")]
-BelowLabelOfFilesOption = Annotated[BelowLabel | None, typer.Option(help=_BELOW_LABEL, show_default="label")]

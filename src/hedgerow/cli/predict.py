@@ -12,8 +12,6 @@ from rich.console import Console
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
     DataOption,
-    Information,
-    InformationOption,
     JsonOption,
     PartsArgument,
     TemperatureOption,
@@ -33,6 +31,7 @@ from hedgerow.cli.parts import (
 )
 from hedgerow.cli.reading import ScoreReading, TreeFile, TreeReading, grouped_options
 from hedgerow.cli.scores import name_of, named_file, open_any_scores, usual_single_child, with_temperature
+from hedgerow.cli.settings import GivenSettings
 from hedgerow.errors import ParameterError
 from hedgerow.files import write_json
 
@@ -58,10 +57,11 @@ class As(StrEnum):
     "hedgerow predict 'scores/*.npz' --tree tree.csv --tau 0.8 -o 'answers/*.csv'\n\n"
     "hedgerow predict runs/quick --tau 0.8 -o answers.csv",
 )
-@grouped_options(without=("cluster_column",))
+@grouped_options(without=("cluster_column", "below_label"))
 def predict(
     reading: ScoreReading,
     tree_reading: TreeReading,
+    settings: GivenSettings,
     scores: PartsArgument,
     output: Annotated[
         Path,
@@ -111,7 +111,6 @@ def predict(
         ),
     ] = False,
     json_file: JsonOption = None,
-    information: InformationOption = Information.leaves,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
 ) -> None:
@@ -135,15 +134,13 @@ def predict(
             "--tau 0.8; or by a rule, such as --rule majority."
         )
     if point is None:
-        answering_rule(tau, rule, information.value)  # refuses what makes no sense, before anything is read
+        answering_rule(tau, rule)  # refuses what makes no sense, before anything is read
     if point is not None and (tau, rule) != (None, None):
         raise ParameterError("A point has its own threshold: give --point without --tau and --rule.")
     if point is None and reading.group_column is not None:
         raise ParameterError("--groups is for operating points that depend on them: give --point FILE too.")
-    if point is not None and information is not Information.leaves:
-        raise ParameterError("A point knows the measure of information: leave out --information.")
-    if point is not None and reading.single_child is not None:
-        raise ParameterError("A point knows what a node with one child is: leave out --single-child.")
+    if point is not None and settings.arguments:
+        raise ParameterError(f"A point has its own settings: leave out {settings.arguments[0]}.")
     if point is not None and temperature is not None:
         raise ParameterError("A point divides the scores by its own temperature: leave out --temperature.")
     chosen = None if point is None else OperatingPoint.load(point)
@@ -154,23 +151,22 @@ def predict(
         if temperature is not None:
             raise ParameterError("--temperature is for one file, not for parts: leave it out.")
         tree_file = check_parts(scores, tree_file, data)
-        single_child = usual_single_child(files, reading)
-        answer = chosen or answering_rule(tau, rule, information.value, single_child)
+        used = chosen.settings if chosen else settings.over(single_child=usual_single_child(files, reading))
+        answer = chosen or answering_rule(tau, rule, used)
         written = _many(
             scores, output, json_file, answer, tree_file, reading, workers, scheduler, written_as, point
         )
-        answered = chosen.single_child if chosen else single_child
     else:
         file = open_any_scores(files[0], tree_file, data, reading, labels=False)
+        used = chosen.settings if chosen else settings.over(single_child=file.single_child)
         if chosen is None:
             file, _ = with_temperature(file, temperature, tree_file, reading)
-            answer = answering_rule(tau, rule, information.value, file.single_child)
+            answer = answering_rule(tau, rule, used)
             written = write_predictions(output, file, answer, progress=bar, **written_as)
         else:
             answers = PointAnswers(chosen, file)
             written = write_predictions(output, answers, answers.rule, progress=bar, **written_as)
-        answered = chosen.single_child if chosen else file.single_child
-    print_written(written, str(output), Console(), single_child=answered)
+    print_written(written, str(output), Console(), used)
     if json_file is not None:
         write_json(
             json_file,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, final, get_args, get
 
 import typer
 
+from hedgerow.cli.settings import GivenSettings
 from hedgerow.errors import as_options, options
 from hedgerow.files import read_lines
 from hedgerow.score_files import FORMATS as SCORE_FORMATS
@@ -27,13 +28,6 @@ class Columns(StrEnum):
     """What the columns of a wide table are, if that is not clear from their names."""
 
     own = "own"
-
-
-class SingleChild(StrEnum):
-    """What a node with one child is."""
-
-    skip = "skip"
-    answer = "answer"
 
 
 @final
@@ -222,14 +216,6 @@ class ScoreReading:
     votes: Annotated[
         bool, typer.Option("--votes", help="The scores are numbers of votes, which become shares.")
     ] = False
-    single_child: Annotated[
-        SingleChild | None,
-        typer.Option(
-            "--single-child",
-            help="Whether a node with one child is an answer of its own.",
-            show_default="skip; answer for sintax, rdp, qiime2, speciesnet, pybioclip",
-        ),
-    ] = None
     group_column: Annotated[
         str | None,
         typer.Option(
@@ -267,7 +253,6 @@ class ScoreReading:
             "class_columns": None if classes is None else _listed(classes) or classes.split(","),
             "outside": tuple(self.outside or ()),
             "only": None if self.only is None else _listed(self.only) or [self.only],
-            "single_child": self.single_child and self.single_child.value,
         }
 
     @property
@@ -296,7 +281,7 @@ class ScoreReading:
 
 
 def grouped_options(*, without: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a verb the options of its parameters of type `TreeReading` and `ScoreReading`: one for each field.
+    """Give a verb the options of its parameters of type `TreeReading`, `ScoreReading`, `GivenSettings`.
 
     Parameters
     ----------
@@ -308,7 +293,7 @@ def grouped_options(*, without: Sequence[str] = ()) -> Callable[[Callable[..., N
         hints = get_type_hints(verb, include_extras=True)
         own, groups = [], {}
         for name, given in inspect.signature(verb).parameters.items():
-            if hints[name] in (TreeReading, ScoreReading):
+            if hints[name] in (TreeReading, ScoreReading, GivenSettings):
                 groups[name] = hints[name], _fields(hints[name], without)
             else:
                 own.append(given.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name]))
@@ -329,7 +314,7 @@ def grouped_options(*, without: Sequence[str] = ()) -> Callable[[Callable[..., N
     return decorate
 
 
-def _fields(group: type[TreeReading | ScoreReading], without: Sequence[str]) -> list[inspect.Parameter]:
+def _fields(group: Any, without: Sequence[str]) -> list[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
     for field in fields(group):
         get_args(hints[field.name])[1].rich_help_panel = group.panel

@@ -9,10 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import BelowLabelOfFilesOption, ImagesOption, InformationOfFilesOption, JsonOption
+from hedgerow.cli.options import ImagesOption, JsonOption
 from hedgerow.cli.outputs import bar, check_outputs, check_page, command_line
 from hedgerow.cli.reading import ScoreReading, TreeReading, grouped_options
-from hedgerow.cli.scores import any_evaluation, given_settings, is_run
+from hedgerow.cli.scores import any_evaluation, is_run
+from hedgerow.cli.settings import GivenSettings
 from hedgerow.errors import ParameterError
 from hedgerow.files import is_pattern, write_json
 
@@ -25,6 +26,7 @@ from hedgerow.files import is_pattern, write_json
 def report(
     reading: ScoreReading,
     tree_reading: TreeReading,
+    settings: GivenSettings,
     systems: Annotated[
         list[Path],
         typer.Argument(
@@ -53,8 +55,6 @@ def report(
     ] = None,
     images: ImagesOption = None,
     json_file: JsonOption = None,
-    information: InformationOfFilesOption = None,
-    below_label: BelowLabelOfFilesOption = None,
 ) -> None:
     """Make one HTML page about one or more models, with a slider over all operating points.
 
@@ -78,9 +78,9 @@ def report(
     chosen = None if point is None else OperatingPoint.load(point)
     tree_file = tree_reading.file(tree)
     hierarchy = None if tree_file is None else tree_file.read()
-    options = given_settings(information, below_label, reading)
+    given = settings.keywords
     models = [
-        replace(PageModel.of(any_evaluation(path, hierarchy, reading, options)), **_of_run(path, reading))
+        replace(PageModel.of(any_evaluation(path, hierarchy, reading, given)), **_of_run(path, reading))
         for path in systems
     ]
     evaluations = [model.evaluation for model in models if model.evaluation is not None]

@@ -18,10 +18,9 @@ from hedgerow.score_files import FORMATS, WIDE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from hedgerow.cli.options import BelowLabel, Information
     from hedgerow.measure import Evaluation
     from hedgerow.score_files import Block, Scores
-    from hedgerow.tree import Hierarchy
+    from hedgerow.tree import Hierarchy, SingleChild
 
 _ENOUGH = 50_000  # examples for one number
 
@@ -43,17 +42,15 @@ def open_any_scores(
 
         if tree is not None:
             raise ParameterError(f"{path} is a training run, which has its own tree: leave out --tree.")
-        refused = replace(reading, single_child=None, trust=None).arguments
+        refused = replace(reading, trust=None).arguments
         if refused:
             raise ParameterError(f"{path} is a training run, not a table: leave out {refused[0]}.")
         run = RunFolder(path, tuple(reading.trust or ()))
         if data is not None:
-            return RunScores(run, data, labels=labels, single_child=reading.keywords["single_child"] or "skip")
+            return RunScores(run, data, labels=labels)
         run.metrics()  # an error if the run is not finished
         run.check_digests()
-        return open_scores(
-            run.scores, run.hierarchy(), labels=labels, single_child=reading.keywords["single_child"]
-        )
+        return open_scores(run.scores, run.hierarchy(), labels=labels)
     if not path.exists():
         raise FileError(f"{path} does not exist. Give a score file, or the folder of a training run.")
     if reading.trust:
@@ -88,14 +85,6 @@ def any_evaluation(
         return read_or_evaluate(path, hierarchy, reading=reading.keywords, progress=bar, **options)
     opened = open_any_scores(path, None, None, ScoreReading(trust=reading.trust), labels=True)
     return evaluate(opened.hierarchy, opened, name=name_of(path), progress=bar, **options)
-
-
-def given_settings(
-    information: Information | None, below_label: BelowLabel | None, reading: ScoreReading
-) -> dict[str, str]:
-    """Return the settings that were given: folders must agree with them, and files have defaults for the rest."""
-    settings = {"information": information, "below_label": below_label, "single_child": reading.single_child}
-    return {name: setting.value for name, setting in settings.items() if setting is not None}
 
 
 def named_file(given: str | None) -> list[Path]:
@@ -141,12 +130,10 @@ def _first_blocks(scores: Scores) -> Iterator[Block]:
             return
 
 
-def usual_single_child(files: Sequence[Path], reading: ScoreReading) -> Any:
-    """Return what a node with one child is, as the options say or the format of the first file means."""
+def usual_single_child(files: Sequence[Path], reading: ScoreReading) -> SingleChild:
+    """Return what a node with one child is to those who use the format of the first file."""
     from hedgerow.score_files import find_format
 
-    if reading.single_child is not None:
-        return reading.single_child.value
     found = reading.scores_format
     if found == "auto":  # files elsewhere are in a format that need not be named
         found = find_format(str(files[0]), found, reading.delimiter) if files else WIDE

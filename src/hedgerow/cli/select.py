@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from click import Choice
 from rich.console import Console
 
+from hedgerow.choose import GUARANTEES
 from hedgerow.cli.app import app
 from hedgerow.cli.options import (
-    BelowLabel,
-    BelowLabelOption,
     DataOption,
-    Information,
-    InformationOption,
     JsonOption,
     PartsArgument,
     TemperatureOption,
@@ -27,19 +25,12 @@ from hedgerow.cli.outputs import bar, check_outputs
 from hedgerow.cli.parts import check_parts, is_many, local
 from hedgerow.cli.reading import ScoreReading, TreeReading, grouped_options
 from hedgerow.cli.scores import is_run, named_file, open_any_scores, with_temperature
+from hedgerow.cli.settings import GivenSettings
 from hedgerow.errors import ParameterError
 from hedgerow.files import is_remote, stem, write_json
 
 if TYPE_CHECKING:
     from hedgerow.score_files import Scores
-
-
-class Guarantee(StrEnum):
-    """What is promised, and how surely."""
-
-    conformal = "conformal"
-    pac = "pac"
-    empirical = "empirical"
 
 
 class Family(StrEnum):
@@ -60,6 +51,7 @@ class Family(StrEnum):
 def select(
     reading: ScoreReading,
     tree_reading: TreeReading,
+    settings: GivenSettings,
     scores: PartsArgument,
     output: Annotated[
         Path,
@@ -79,12 +71,12 @@ def select(
         ),
     ] = None,
     guarantee: Annotated[
-        Guarantee,
+        str,
         typer.Option(
-            help="conformal: the level holds on average; pac: with confidence 1 - delta; empirical: on these "
-            "examples, with no promise."
+            click_type=Choice(list(GUARANTEES)),
+            help="; ".join(f"{name}: {each.help}" for name, each in GUARANTEES.items()) + ".",
         ),
-    ] = Guarantee.conformal,
+    ] = "conformal",
     delta: Annotated[
         str, typer.Option(metavar="X", help="With pac, the probability that the promise is broken.")
     ] = "0.05",
@@ -127,8 +119,6 @@ def select(
     ] = None,
     temperature: TemperatureOption = None,
     json_file: JsonOption = None,
-    information: InformationOption = Information.leaves,
-    below_label: BelowLabelOption = BelowLabel.label,
 ) -> None:
     """Choose how cautious to be, so that a promise holds for new examples.
 
@@ -155,20 +145,18 @@ def select(
         opened = open_any_scores(files[0], tree_file, data, reading, labels=True)
     plain = replace(reading, group_column=None, cluster_column=None)
     opened, _ = with_temperature(opened, temperature, tree_file, plain)
-    order = choose.Order.of(
+    order = choose.SelectionSpec.of(
         opened.hierarchy,
         target=_target(target),
         per_rank=_levels("--per-rank", per_rank),
         overclassification=_levels("--overclassification", overclassification),
-        guarantee=guarantee.value,
+        guarantee=guarantee,
         delta=delta,
         clades=clades,
         rule=rule.value.replace("-", "_"),  # type: ignore[arg-type]
         bounds=_bounds(bounds),
-        information=information.value,
-        below_label=below_label.value,
+        settings=settings.over(single_child=opened.single_child),
         by_group=groups,
-        single_child=opened.single_child,
     )
     wanted: dict[str, Any] = {"groups": groups, "clusters": clusters or None}
     examples = choose.gather(order, opened, None, **wanted, progress=bar)

@@ -1,14 +1,14 @@
 """Many parts, on one machine or many: the same evaluation, however they are shared out.
 
 In come score files, or functions that make blocks of examples where they are needed, and a Dask client if there is
-one; out goes one evaluation, one builder, or a file of answers for every part. Without a client, the parts are
+one; out goes one evaluation, or a file of answers for every part. Without a client, the parts are
 worked through one after the other, and Dask is not needed. A part that fails does not stop the others. The next
 room is `study`.
 """
 
 from hedgerow.cluster.client import connect
 from hedgerow.cluster.engine import Failure, PartsError
-from hedgerow.cluster.evaluating import build, evaluate, merge
+from hedgerow.cluster.evaluating import evaluate
 from hedgerow.cluster.predicting import output_names, predict
 from hedgerow.cluster.sources import FileSource, MadeSource, Source, expand
 from hedgerow.cluster.tasks import run_tasks
@@ -19,11 +19,9 @@ __all__ = [
     "MadeSource",
     "PartsError",
     "Source",
-    "build",
     "connect",
     "evaluate",
     "expand",
-    "merge",
     "output_names",
     "predict",
     "run_tasks",

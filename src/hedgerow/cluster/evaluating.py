@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
@@ -12,33 +11,61 @@ import numpy as np
 
 from hedgerow.cluster.engine import Job, PartsError, run, unseen
 from hedgerow.cluster.sources import as_sources, divided
-from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.files import digest
-from hedgerow.measure import EvaluationBuilder, State, evaluation_of, evaluation_state, measured
+from hedgerow.errors import ScoreError
+from hedgerow.measure import EvaluationBuilder, Part
 from hedgerow.score_files import LabelFile
+from hedgerow.tree import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    import os
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
     from hedgerow.cluster.engine import PartsProgress
     from hedgerow.cluster.sources import Source
-    from hedgerow.infer import SingleChild
-    from hedgerow.measure import BelowLabel, BinnedEvaluation, Evaluation
-    from hedgerow.tree import Hierarchy, InformationKind
+    from hedgerow.likelihood import Scale
+    from hedgerow.measure import Evaluation
+    from hedgerow.tree import BelowLabel, Hierarchy, Indices, InformationKind, SingleChild
 
 _NAMED = 5  # parts that a message tells of
 
 
 @final
+@dataclass(frozen=True, eq=False)
+class _Examples:
+    """What a builder holds, without its tree: what processes send each other."""
+
+    settings: Settings
+    scale: Scale
+    parts: list[Part]
+    numbered: Indices
+    warnings: set[str]
+
+    @classmethod
+    def of(cls, builder: EvaluationBuilder) -> _Examples | None:
+        if builder.curve is None:
+            return None
+        numbered = builder.curve.numbered
+        return cls(builder.settings, builder.curve.scale, builder.parts, numbered, builder.warnings)
+
+    def builder(self, hierarchy: Hierarchy) -> EvaluationBuilder:
+        return EvaluationBuilder.holding(
+            hierarchy, self.settings, self.scale, self.parts, numbered=self.numbered, warnings=self.warnings
+        )
+
+
+@final
 @dataclass(frozen=True)
 class _Evaluating(Job):
-    """Turns a part into the state of a builder."""
+    """Turns a part into examples with their answers."""
 
-    settings: dict[str, Any] = field(default_factory=dict)
+    information: InformationKind | ArrayLike
+    single_child: SingleChild | None
+    """None: what the format of the file means."""
+    below_label: BelowLabel
 
-    def work(self, hierarchy: Hierarchy, source: Source) -> tuple[State, int]:
+    def work(self, hierarchy: Hierarchy, source: Source) -> tuple[_Examples | None, int]:
         examples = 0
 
         def count(number: int) -> None:
@@ -46,68 +73,23 @@ class _Evaluating(Job):
             examples += number
 
         with source.opened(hierarchy, labels=True) as scores:
-            # As the format of the file means, unless the settings say it.
-            usual: dict[str, Any] = {"single_child": getattr(scores, "single_child", "skip")}
-            builder = EvaluationBuilder(hierarchy, part=source.name, **(usual | self.settings))
+            builder = EvaluationBuilder(
+                hierarchy,
+                part=source.name,
+                information=self.information,
+                single_child=self.single_child or scores.single_child,
+                below_label=self.below_label,
+            )
             builder.add(scores, advance=count)
-        return evaluation_state(builder), examples
+        return _Examples.of(builder), examples
 
-    def merged(self, hierarchy: Hierarchy, results: Sequence[State]) -> State:
-        first, *others = (evaluation_of(state, hierarchy) for state in results)
-        if not others:
-            return results[0]
-        for other in others:
-            first.merge(other)
-        return evaluation_state(first)
-
-
-def build(
-    parts: Iterable[str | os.PathLike[str] | Source],
-    hierarchy: Hierarchy,
-    client: Any = None,
-    *,
-    reading: Mapping[str, Any] = MappingProxyType({}),
-    progress: PartsProgress = unseen,
-    **settings: Any,
-) -> EvaluationBuilder:
-    """Return a builder that holds the examples of all parts; the parameters are those of `evaluate`."""
-    sources = divided(as_sources(parts, reading))
-    settings = {name: value for name, value in settings.items() if value is not None}
-    job = _Evaluating(settings)
-    EvaluationBuilder(hierarchy, **settings).curve_on("probability")  # an error here, not on every part
-    try:
-        builder = evaluation_of(run(job, hierarchy, sources, client, progress), hierarchy)
-    except PartsError as error:
-        if error.finished is not None:
-            error.finished = evaluation_of(error.finished, hierarchy)
-        raise
-    _require_examples(builder)
-    builder.warnings.update(_unused_labels(hierarchy, builder, reading))
-    return builder
-
-
-def _require_examples(builder: EvaluationBuilder) -> None:
-    """Refuse parts without any labelled example, with what is known of them."""
-    bins = None if builder.curve is None else builder.curve.bins
-    if not (sum(map(len, builder.parts)) if bins is None else bins.sums["examples"]):
-        raise ScoreError(" ".join(["There are no examples to evaluate.", *sorted(builder.warnings)[:_NAMED]]))
-
-
-def _unused_labels(hierarchy: Hierarchy, builder: EvaluationBuilder, reading: Mapping[str, Any]) -> list[str]:
-    """Say which labels of a file of labels fit no part; with bins, the ids of the examples are not known."""
-    ids = [part.answers.ids for part in builder.parts if part.answers.ids is not None]
-    path = reading.get("labels_file")
-    if path is None or not ids or not Path(path).is_file():  # perhaps only the workers can see it
-        return []
-    labels = LabelFile(
-        path,
-        hierarchy,
-        id_column=reading.get("id_column"),
-        delimiter=reading.get("delimiter"),
-        labels=False,
-    )
-    labels.mark(np.concatenate(ids))
-    return labels.left_over("any part")
+    def merged(self, hierarchy: Hierarchy, results: Sequence[_Examples | None]) -> _Examples | None:
+        builders = [result.builder(hierarchy) for result in results if result is not None]
+        if not builders:
+            return None
+        for other in builders[1:]:
+            builders[0].merge(other)
+        return _Examples.of(builders[0])
 
 
 def evaluate(
@@ -120,9 +102,8 @@ def evaluate(
     information: InformationKind | ArrayLike = "leaves",
     single_child: SingleChild | None = None,
     below_label: BelowLabel = "label",
-    bins: int | None = None,
     progress: PartsProgress = unseen,
-) -> Evaluation | BinnedEvaluation:
+) -> Evaluation:
     """Evaluate the scores of many parts as if they were one file.
 
     The result does not depend on the number of workers, on how the examples are divided into parts, or on the
@@ -143,9 +124,6 @@ def evaluate(
         Keywords of `open_scores`.
     information, single_child, below_label
         As for `hedgerow.evaluate`; for `single_child`, by default what the format of the files means.
-    bins
-        Keep sums at so many thresholds instead of the examples: memory and states are then bounded, and each
-        figure has a bracket that holds the exact value.
     progress
         Called with the number of parts; the `with` block gets a function that is called with the number of
         examples of each part that is done.
@@ -153,7 +131,7 @@ def evaluate(
     Raises
     ------
     PartsError
-        If some parts fail. The others are finished; their builder is the error's `finished`.
+        If some parts fail. The others are finished; their evaluation is the error's `finished`.
 
     Examples
     --------
@@ -168,56 +146,35 @@ def evaluate(
     ...     hr.cluster.evaluate(hr.cluster.expand([f"{folder}/*.npz"]), h)
     Evaluation('scores', 300 examples, AP ...)
     """
-    builder = build(
-        parts,
-        hierarchy,
-        client,
-        reading=reading,
-        progress=progress,
-        information=information,
-        single_child=single_child,
-        below_label=below_label,
-        bins=bins,
-    )
-    return measured(builder, name=name)
-
-
-def merge(
-    paths: Sequence[str | os.PathLike[str]], *, done: Callable[[], None] = lambda: None
-) -> EvaluationBuilder:
-    """Return one builder from states that were made anywhere, in any order; see `EvaluationBuilder.save`.
-
-    States of other trees, settings or versions are refused, with the file and the difference named, and so is a
-    state that comes twice.
-
-    Parameters
-    ----------
-    paths
-        The states.
-    done
-        Called after each of them.
-    """
-    if not paths:
-        raise ParameterError("There are no states to merge.")
-    seen: dict[str, str] = {}
-    whole: EvaluationBuilder | None = None
-    for path in [os.fspath(given) for given in paths]:
-        builder = EvaluationBuilder.load(path)
-        content = digest(path)
-        if content in seen:
-            raise ParameterError(f"{seen[content]} and {path} are the same state, which would count twice.")
-        seen[content] = path
-        if whole is None:
-            whole = builder
-        else:
-            _merge_into(whole, builder, os.fspath(paths[0]), path)
-        done()
-    assert whole is not None  # noqa: S101  (there are paths)
-    return whole
-
-
-def _merge_into(whole: EvaluationBuilder, builder: EvaluationBuilder, first: str, path: str) -> None:
+    Settings(information, single_child or "skip", below_label)  # an error here, not on every part
+    sources = divided(as_sources(parts, reading))
+    job = _Evaluating(information, single_child, below_label)
     try:
-        whole.merge(builder)
-    except ParameterError as error:
-        raise ParameterError(f"{first} and {path} do not belong together. {error}") from None
+        found = run(job, hierarchy, sources, client, progress)
+    except PartsError as error:
+        if error.finished is not None:
+            error.finished = error.finished.builder(hierarchy).compute(name=name)
+        raise
+    if found is None or not sum(map(len, found.parts)):
+        noticed = [] if found is None else sorted(found.warnings)[:_NAMED]
+        raise ScoreError(" ".join(["There are no examples to evaluate.", *noticed]))
+    builder: EvaluationBuilder = found.builder(hierarchy)
+    builder.warnings.update(_unused_labels(hierarchy, found.parts, reading))
+    return builder.compute(name=name)
+
+
+def _unused_labels(hierarchy: Hierarchy, parts: Sequence[Part], reading: Mapping[str, Any]) -> list[str]:
+    """Say which labels of a file of labels fit no part."""
+    ids = [part.answers.ids for part in parts if part.answers.ids is not None]
+    path = reading.get("labels_file")
+    if path is None or not ids or not Path(path).is_file():  # perhaps only the workers can see it
+        return []
+    labels = LabelFile(
+        path,
+        hierarchy,
+        id_column=reading.get("id_column"),
+        delimiter=reading.get("delimiter"),
+        labels=False,
+    )
+    labels.mark(np.concatenate(ids))
+    return labels.left_over("any part")

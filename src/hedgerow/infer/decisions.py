@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from hedgerow.arrays import Array, Layout, as_numpy, map_row_blocks, ops_of
 from hedgerow.errors import ParameterError, ScoreError, a_number
 from hedgerow.infer import sparse
 from hedgerow.infer.expected_cost import exclusive, expected_cost, expected_cost_of_rows, is_reward
-from hedgerow.infer.pareto import Candidates
+from hedgerow.infer.pareto import candidates_of
 from hedgerow.infer.rules import by_rows, first
 from hedgerow.likelihood import BOTTOM, Likelihoods, SparseLikelihoods, to_probability
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from hedgerow.infer.expected_cost import Cost, Over
-    from hedgerow.infer.rules import Specificity
+    from hedgerow.infer.pareto import Specificity
     from hedgerow.infer.sparse import Rows
     from hedgerow.likelihood import AnyLikelihoods, Scale
-    from hedgerow.tree import Hierarchy, Indices, SingleChild
+    from hedgerow.tree import BelowLabel, Hierarchy, Indices, SingleChild
 
 _LARGEST_LAMBDA = 2.0**64  # compared with this, the information of any node is less than rounding
 
@@ -46,7 +46,7 @@ def fit_lambda(
     classes: ArrayLike | None = None,
     information: Specificity = "leaves",
     single_child: SingleChild = "skip",
-    below_label: Literal["label", "wrong"] = "label",
+    below_label: BelowLabel = "label",
     scale: Scale | None = None,
 ) -> FittedLambda:
     """Find, by bisection, a λ for `expected_information` that achieves the wanted accuracy.
@@ -95,7 +95,7 @@ def fit_lambda(
     if not 0 <= a_number(accuracy, "accuracy") <= 1:
         raise ParameterError(f"accuracy must lie between 0 and 1, not {accuracy}.")
     # For every λ, the answer belongs to the Pareto set; within the set, ties go to the first node.
-    candidates = Candidates.of(hierarchy, information, single_child)
+    candidates = candidates_of(hierarchy, information, single_child)
     sets = candidates.sets(given, BOTTOM[given.scale])
     count, node, score = ops_of(sets.score).to_numpy(sets.count, sets.node, sets.score)
     p = to_probability(score, given.scale)
@@ -151,7 +151,7 @@ def most_likely_exclusive(
     ['pet']
     """
     given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
-    candidates = Candidates.of(hierarchy, information, single_child)
+    candidates = candidates_of(hierarchy, information, single_child)
     if isinstance(given, SparseLikelihoods):
         return sparse.by_rows(given, candidates, sparse.most_likely_exclusive, probabilities=True)
 
@@ -210,7 +210,7 @@ def risk_minimising(
     ['wolf']
     """
     given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
-    candidates = Candidates.of(hierarchy, information, single_child)
+    candidates = candidates_of(hierarchy, information, single_child)
     if isinstance(given, SparseLikelihoods) and isinstance(cost, str):
         return sparse.by_rows(
             given, candidates, lambda rows, _: _least_risk(rows.with_ancestors(), cost, over), probabilities=True

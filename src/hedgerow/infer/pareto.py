@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from hedgerow.arrays import Array, namespace, ops_of, rounded_down
 from hedgerow.errors import ParameterError
 from hedgerow.infer import sparse
 from hedgerow.likelihood import Likelihoods, SparseLikelihoods
+from hedgerow.tree import Settings
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -56,31 +57,17 @@ class Candidates:
     _placed: dict[Any, Tiers] = field(default_factory=dict, init=False)
 
     @staticmethod
-    def of(
-        hierarchy: Hierarchy,
-        information: InformationKind | ArrayLike | Candidates = "leaves",
-        single_child: SingleChild = "skip",
-    ) -> Candidates:
-        """Sort the candidates of a tree into tiers; for a named kind, this is done once per tree.
-
-        `Candidates` are returned as they are, since they know whether trivial nodes are among them.
-        """
-        if single_child not in ("skip", "answer"):
-            raise ParameterError(f"single_child must be 'skip' or 'answer', not {single_child!r}.")
-        if isinstance(information, Candidates):
-            if single_child == "answer" != information.single_child:
-                raise ParameterError("These candidates were made with single_child='skip', not with 'answer'.")
-            return information
-        if isinstance(information, str):
-            key = ("candidates", information, single_child)
-            return hierarchy.derived(key, lambda: Candidates._sorted(hierarchy, information, single_child))
-        return Candidates._sorted(hierarchy, information, single_child)
+    def of(hierarchy: Hierarchy, settings: Settings | None = None) -> Candidates:
+        """Sort the candidates of a tree into tiers; for a named information, once per tree."""
+        settings = settings or Settings()
+        if isinstance(settings.information, str):
+            key = ("candidates", settings.information, settings.single_child)
+            return hierarchy.derived(key, lambda: Candidates._sorted(hierarchy, settings))
+        return Candidates._sorted(hierarchy, settings)
 
     @staticmethod
-    def _sorted(
-        hierarchy: Hierarchy, information: InformationKind | ArrayLike, single_child: SingleChild
-    ) -> Candidates:
-        value = hierarchy.information(information)
+    def _sorted(hierarchy: Hierarchy, settings: Settings) -> Candidates:
+        value, single_child = hierarchy.information(settings.information), settings.single_child
         depth = hierarchy.depth if single_child == "answer" else np.zeros(len(hierarchy), dtype=np.int64)
         nodes = np.arange(len(hierarchy))
         if single_child == "skip":
@@ -176,6 +163,21 @@ class Candidates:
         return Candidates, (self.hierarchy, self.single_child, self.value, self.nodes, self.start)
 
 
+Specificity: TypeAlias = "InformationKind | ArrayLike | Candidates"
+"""A measure of specificity, as rules take it: see `Hierarchy.information`; or candidates that were prepared."""
+
+
+def candidates_of(
+    hierarchy: Hierarchy, information: Specificity = "leaves", single_child: SingleChild = "skip"
+) -> Candidates:
+    """Return the candidates that the keywords of a rule ask for; `Candidates` are returned as they are."""
+    if not isinstance(information, Candidates):
+        return Candidates.of(hierarchy, Settings(information, single_child))
+    if single_child == "answer" != information.single_child:
+        raise ParameterError("These candidates were made with single_child='skip', not with 'answer'.")
+    return information
+
+
 def _records(node: Array, score: Array, minimum: float | None, *, root: bool) -> tuple[Array, Array, Array]:
     """Keep the leaders whose score exceeds `minimum` and those of all higher tiers."""
     xp, ops = namespace(score), ops_of(score)
@@ -213,7 +215,7 @@ def ordered_pareto_sets(
     hierarchy: Hierarchy,
     q: Any,
     *,
-    information: InformationKind | ArrayLike | Candidates = "leaves",
+    information: Specificity = "leaves",
     minimum: float | None = None,
     single_child: SingleChild = "skip",
 ) -> ParetoSets:
@@ -246,5 +248,5 @@ def ordered_pareto_sets(
     ([3, 2], ['root', 'pet', 'cat', 'root', 'wolf'], [1.0, 0.7, 0.5, 1.0, 0.6])
     """
     given: AnyLikelihoods = Likelihoods.of(hierarchy, q)
-    candidates = Candidates.of(hierarchy, information, single_child)
+    candidates = candidates_of(hierarchy, information, single_child)
     return candidates.sets(given if isinstance(given, SparseLikelihoods) else given.unchecked(), minimum)

@@ -20,7 +20,7 @@ from hedgerow.arrays import (
 )
 from hedgerow.errors import ParameterError, a_number, argument, no_such
 from hedgerow.infer import sparse
-from hedgerow.infer.pareto import Candidates
+from hedgerow.infer.pareto import Candidates, candidates_of
 from hedgerow.likelihood import BOTTOM, Likelihoods, SparseLikelihoods, from_probability, to_probability
 
 if TYPE_CHECKING:
@@ -28,10 +28,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from hedgerow.infer.pareto import Specificity
     from hedgerow.likelihood import AnyLikelihoods, Scale
-    from hedgerow.tree import Hierarchy, InformationKind, SingleChild
-
-    Specificity = InformationKind | ArrayLike | Candidates
+    from hedgerow.tree import Hierarchy, Settings, SingleChild
 
 
 def leaf(hierarchy: Hierarchy, q: Any, *, scale: Scale | None = None) -> Array:
@@ -92,7 +91,7 @@ def threshold(
     ['root', 'root', 'pet', 'cat']
     """
     given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
-    candidates = Candidates.of(hierarchy, information, single_child)
+    candidates = candidates_of(hierarchy, information, single_child)
     cut = _cut_at(given, tau, inclusive=inclusive)
     return best_leader(given, candidates, lambda p, _, tier, cut: (p > cut, tier, p), cut)
 
@@ -133,7 +132,7 @@ def plurality(
     ['pet', 'cat']
     """
     given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
-    candidates = Candidates.of(hierarchy, information, single_child)
+    candidates = candidates_of(hierarchy, information, single_child)
     if isinstance(given, SparseLikelihoods):
         return sparse.by_rows(given, candidates, sparse.plurality)
     bottom = BOTTOM[given.scale]
@@ -167,7 +166,7 @@ def information_threshold(
     ['wolf']
     """
     given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
-    candidates = Candidates.of(hierarchy, information, single_child)
+    candidates = candidates_of(hierarchy, information, single_child)
     largest = float(candidates.information[-1])
     if not a_number(zeta, "zeta") <= largest:
         raise ParameterError(f"zeta is {zeta}, but no node has more information than {largest:.6g}. Lower zeta.")
@@ -195,7 +194,7 @@ def expected_information(
     ['dog', 'pet', 'root']
     """
     given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
-    candidates = Candidates.of(hierarchy, information, single_child)
+    candidates = candidates_of(hierarchy, information, single_child)
     if not 0 <= a_number(lam, "lam") < np.inf:
         raise ParameterError(f"lam must be finite and at least 0, not {lam}.")
     bottom = BOTTOM[given.scale]
@@ -226,7 +225,7 @@ def climbing(
     ['wolf', 'root']
     """
     given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
-    candidates = Candidates.of(hierarchy, single_child=single_child)
+    candidates = candidates_of(hierarchy, single_child=single_child)
     cut = _cut_at(given, tau, inclusive=inclusive)
     if isinstance(given, SparseLikelihoods):
         return sparse.by_rows(given, candidates, lambda rows, block: sparse.climbing(rows, cut[block, 0]))
@@ -261,7 +260,7 @@ def top_down(
     ['cat', 'pet']
     """
     given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
-    candidates = Candidates.of(hierarchy, information, single_child)
+    candidates = candidates_of(hierarchy, information, single_child)
     cut = _cut_at(given, tau, inclusive=inclusive)
     if isinstance(given, SparseLikelihoods):
         return sparse.by_rows(given, candidates, lambda rows, block: sparse.top_down(rows, cut[block, 0]))
@@ -335,10 +334,7 @@ def find_rule(name: str) -> Rule:
 
 
 def answering_rule(
-    tau: float | None,
-    rule: str | None,
-    information: Specificity = "leaves",
-    single_child: SingleChild = "skip",
+    tau: float | None, rule: str | None, settings: Settings | None = None
 ) -> Callable[[Hierarchy, AnyLikelihoods], Any]:
     """Return a function of tree and likelihoods that applies a threshold or a rule given by name."""
     if (tau is None) == (rule is None):
@@ -347,10 +343,10 @@ def answering_rule(
         )
     if rule is not None:
         found = find_rule(rule)
-        return lambda hierarchy, q: found(hierarchy, q, Candidates.of(hierarchy, information, single_child))
+        return lambda hierarchy, q: found(hierarchy, q, Candidates.of(hierarchy, settings))
     if tau is None or not 0 <= tau <= 1:
         raise ParameterError(f"The threshold must lie between 0 and 1, not {tau}.")
-    return lambda hierarchy, q: threshold(hierarchy, q, tau, information=information, single_child=single_child)
+    return lambda hierarchy, q: threshold(hierarchy, q, tau, information=Candidates.of(hierarchy, settings))
 
 
 # Building blocks of the rules ------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
 )
 
 from hedgerow import infer, methods
-from hedgerow.choose import OperatingPoint, Order, select
+from hedgerow.choose import OperatingPoint, SelectionSpec, select
 from hedgerow.errors import ParameterError
 from hedgerow.learn import held_out, penalty, targets
 from hedgerow.learn.columns import Columns
@@ -34,7 +34,6 @@ from hedgerow.tree import Hierarchy
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from hedgerow.choose import Guarantee
     from hedgerow.learn.momentum import State
     from hedgerow.learn.solver import Layer, TrainingSet
     from hedgerow.likelihood import Scale
@@ -152,7 +151,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         class_weight: str | Mapping[Any, float] | None = None,
         operating_point: Any = None,
         target: tuple[Any, Any] | None = None,
-        guarantee: Guarantee = "conformal",
+        guarantee: str = "conformal",
         calibration_fraction: float = 0.2,
         epochs: int = 10,
         batch_size: int = 512,
@@ -325,7 +324,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return a mask of the examples to learn from, and those held out to choose the operating point with."""
         if self.target is not None:
             # Refuses a bad target before a long training.
-            Order.of(self.hierarchy_, target=self.target, guarantee=self.guarantee)
+            SelectionSpec.of(self.hierarchy_, target=self.target, guarantee=self.guarantee)
             return held_out.for_point(node, weight, clusters, self.calibration_fraction, random)
         if clusters is not None:
             raise ParameterError("clusters say what to hold out together for target; give a target, too.")

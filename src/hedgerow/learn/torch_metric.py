@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.likelihood import Scale
-    from hedgerow.measure import BelowLabel
-    from hedgerow.tree import Hierarchy, InformationKind
+    from hedgerow.tree import BelowLabel, Hierarchy, InformationKind
 
 _EVENT_STATES = {"label": torch.int64, "count": torch.int64, "node": torch.int64, "score": torch.float64}
 
@@ -27,14 +26,14 @@ _EVENT_STATES = {"label": torch.int64, "count": torch.int64, "node": torch.int64
 class EventMetric(Metric):
     """What the metrics below share: the threshold events of all examples that all processes have seen.
 
-    The state that is kept and sent between processes is threshold events, a handful per example, or, with `bins`,
-    integers that are summed. The result is bit-identical for any number of processes.
+    The state that is kept and sent between processes is threshold events, a handful per example. The result
+    is bit-identical for any number of processes.
 
     Parameters
     ----------
     hierarchy
         The tree.
-    metrics, information, below_label, scale, bins
+    metrics, information, below_label, scale
         See `hedgerow.CurveBuilder`.
     **options
         Those of `torchmetrics.Metric`.
@@ -53,7 +52,6 @@ class EventMetric(Metric):
         information: InformationKind | ArrayLike = "leaves",
         below_label: BelowLabel = "label",
         scale: Scale = "probability",
-        bins: int | None = None,
         **options: Any,
     ) -> None:
         super().__init__(**options)
@@ -63,15 +61,10 @@ class EventMetric(Metric):
             "information": information,
             "below_label": below_label,
             "scale": scale,
-            "bins": bins,
         }
-        kept = self._builder().bins
-        if kept is None:
-            for name in _EVENT_STATES:
-                self.add_state(name, [], dist_reduce_fx="cat")
-        else:
-            for name, total in kept.sums.items():
-                self.add_state(name, torch.zeros(total.shape, dtype=torch.int64), dist_reduce_fx="sum")
+        self._builder()  # refuses wrong settings
+        for name in _EVENT_STATES:
+            self.add_state(name, [], dist_reduce_fx="cat")
 
     def _builder(self) -> CurveBuilder:
         return CurveBuilder(self.hierarchy, **self._settings)
@@ -88,10 +81,6 @@ class EventMetric(Metric):
         """
         builder = self._builder()
         builder.update(q, labels)
-        if builder.bins is not None:
-            for name, total in builder.bins.sums.items():
-                setattr(self, name, getattr(self, name) + self._state(total, torch.int64))
-            return
         for name, dtype in _EVENT_STATES.items():
             getattr(self, name).append(self._state(getattr(builder.events, name), dtype))
 
@@ -101,20 +90,17 @@ class EventMetric(Metric):
     def _filled_builder(self) -> CurveBuilder:
         """Return a builder that holds all examples so far."""
         builder = self._builder()
-        if builder.bins is not None:
-            builder.bins.add_sums({name: getattr(self, name).cpu().numpy() for name in builder.bins.sums})
-        elif len(self.label):
+        if len(self.label):
             kept = (dim_zero_cat(getattr(self, name)).cpu().numpy() for name in _EVENT_STATES)
             builder.add(Events.of_arrays(*kept))
         return builder
 
     def sync(self, *args: Any, **kwargs: Any) -> None:
         """Gather the states of all processes."""
-        if self._builder().bins is None:
-            # Processes without examples must send empty tensors of the same type as the others.
-            for name, dtype in _EVENT_STATES.items():
-                if not len(getattr(self, name)):
-                    setattr(self, name, [torch.empty(0, dtype=dtype, device=self.device)])
+        # Processes without examples must send empty tensors of the same type as the others.
+        for name, dtype in _EVENT_STATES.items():
+            if not len(getattr(self, name)):
+                setattr(self, name, [torch.empty(0, dtype=dtype, device=self.device)])
         super().sync(*args, **kwargs)
 
     def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:

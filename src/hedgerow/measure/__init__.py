@@ -6,28 +6,23 @@ likelihoods and labels into figures. The next room is `choose`.
 """
 
 from hedgerow.measure import metrics
-from hedgerow.measure.binned_evaluation import BinnedEvaluation
 from hedgerow.measure.bootstrap import Difference, Interval
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, Measures, name_of_metric, operating_curve
 from hedgerow.measure.calibration import Reliability, calibration_error
 from hedgerow.measure.comparison import SystemComparison, compare, side_by_side
 from hedgerow.measure.curve import OperatingCurve, intercept
-from hedgerow.measure.evaluation import Answers, Evaluation, Measured
-from hedgerow.measure.evaluation_builder import EvaluationBuilder, evaluate, measured
+from hedgerow.measure.evaluation import Answers, Evaluation, Part
+from hedgerow.measure.evaluation_builder import EvaluationBuilder, evaluate, merge, natural, with_intervals
 from hedgerow.measure.events import Events
 from hedgerow.measure.examples import example_blocks, repeated_ids
-from hedgerow.measure.folder import MEMBERS, read_or_evaluate, try_evaluation_folder
-from hedgerow.measure.metrics import BelowLabel, Comparison, Metric
-from hedgerow.measure.parts import natural
+from hedgerow.measure.metrics import Comparison, Metric
 from hedgerow.measure.ranks import Ranks, mistakes
-from hedgerow.measure.state import State, evaluation_of, evaluation_state
+from hedgerow.measure.saved import MEMBERS, read_or_evaluate, try_evaluation_folder
 
 __all__ = [
     "MEMBERS",
     "STANDARD_METRICS",
     "Answers",
-    "BelowLabel",
-    "BinnedEvaluation",
     "Comparison",
     "CurveBuilder",
     "Difference",
@@ -35,22 +30,19 @@ __all__ = [
     "EvaluationBuilder",
     "Events",
     "Interval",
-    "Measured",
     "Measures",
     "Metric",
     "OperatingCurve",
+    "Part",
     "Ranks",
     "Reliability",
-    "State",
     "SystemComparison",
     "calibration_error",
     "compare",
     "evaluate",
-    "evaluation_of",
-    "evaluation_state",
     "example_blocks",
     "intercept",
-    "measured",
+    "merge",
     "metrics",
     "mistakes",
     "name_of_metric",
@@ -60,4 +52,5 @@ __all__ = [
     "repeated_ids",
     "side_by_side",
     "try_evaluation_folder",
+    "with_intervals",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
@@ -13,13 +13,11 @@ from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import Likelihoods, check_scale
 from hedgerow.measure import metrics as standard
-from hedgerow.measure.bins import Bins, edges_of
-from hedgerow.measure.brackets import curve_brackets
 from hedgerow.measure.curve import OperatingCurve
 from hedgerow.measure.events import Events
 from hedgerow.measure.examples import warn_of_class_numbers
 from hedgerow.measure.metrics import Comparison, Metric
-from hedgerow.measure.settings import differences
+from hedgerow.tree import Hierarchy, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,11 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.infer import SingleChild
     from hedgerow.likelihood import Scale
-    from hedgerow.measure.brackets import Bracket
-    from hedgerow.measure.metrics import BelowLabel
-    from hedgerow.tree import Hierarchy, Indices, InformationKind
+    from hedgerow.tree import BelowLabel, Indices, InformationKind, SingleChild
 
 STANDARD_METRICS = (
     standard.correct,
@@ -71,10 +66,6 @@ class CurveBuilder:
     scale
         The scale of the scores: likelihoods ("probability"), their logarithms or their logits. Any increasing map
         of the likelihoods gives the same curve; choose one that does not saturate.
-    bins
-        Limit the memory: keep only this many thresholds, evenly spaced in logits. Every point of the binned curve
-        is a point of the exact curve, to within 2**-32; points between two neighbouring thresholds are lost.
-        `brackets` tells between which numbers the figures of the exact curve lie.
 
     Examples
     --------
@@ -97,30 +88,19 @@ class CurveBuilder:
         single_child: SingleChild = "skip",
         below_label: BelowLabel = "label",
         scale: Scale = "probability",
-        bins: int | None = None,
     ) -> None:
         check_scale(scale)
         self.hierarchy = hierarchy
-        self.information = information
-        self.below_label: BelowLabel = below_label
+        self.settings = Settings(information, single_child, below_label)
         self.scale: Scale = scale
-        self.measures = Measures.of(hierarchy, (*STANDARD_METRICS, *metrics), information, below_label)
-        self.candidates = Candidates.of(hierarchy, information, single_child)
+        self.measures = Measures.of(hierarchy, (*STANDARD_METRICS, *metrics), self.settings)
+        self.candidates = Candidates.of(hierarchy, self.settings)
         self._parts: list[Events] = []
         self._numbered = np.zeros(len(hierarchy), dtype=bool)  # labels that came as integers without classes
-        self.bin_count = bins
-        self.bins = None if bins is None else Bins(edges_of(bins, scale), len(self.measures.metrics))
-
-    @property
-    def single_child(self) -> SingleChild:
-        """Whether nodes with one child may be answers."""
-        return self.candidates.single_child
 
     @property
     def events(self) -> Events:
-        """All threshold events so far; only for builders without bins."""
-        if self.bins is not None:
-            raise ParameterError("A binned builder keeps no events; leave out bins= to keep them.")
+        """All threshold events so far."""
         if len(self._parts) > 1:
             self._parts = [Events.join(self._parts)]
         return self._parts[0] if self._parts else Events.none()
@@ -152,48 +132,29 @@ class CurveBuilder:
 
     def add(self, events: Events) -> None:
         """Add examples whose events are already known."""
-        if self.bins is None:
-            self._parts.append(events)
-        else:
-            self.bins.add(events, self.measures)
+        self._parts.append(events)
 
     def merge(self, other: CurveBuilder) -> None:
         """Add the examples of another builder with the same tree and settings."""
-        differ = differences(self.settings, other.settings)
+        differ = differences(self.identity, other.identity)
         if differ:
             raise ParameterError(
-                f"Only builders with the same tree, metrics, single_child, scale and bins can be merged; these "
-                f"differ in {differ}."
+                f"Only builders with the same tree, metrics, settings and scale can be merged; these differ in "
+                f"{differ}."
             )
         self._numbered |= other._numbered
-        if self.bins is not None and other.bins is not None:
-            self.bins.add_sums(other.bins.sums)
-        else:
-            self._parts.extend(other._parts)
+        self._parts.extend(other._parts)
 
     def compute(self) -> OperatingCurve:
         """Return the curve of all examples so far."""
         warn_of_class_numbers(self.hierarchy, self._numbered)
-        if self.bins is not None:
-            threshold, sums, examples = self.bins.curve(self.measures)
-        else:
-            threshold, sums, examples = self._exact_sums()
+        threshold, sums, examples = self._sums()
         if not examples:
             raise ScoreError("A curve needs at least one example.")
         return OperatingCurve(threshold, self.measures.means(sums, examples), examples, self.scale)
 
-    def brackets(self) -> dict[str, Bracket]:
-        """Return the lowest and the highest value that each summary figure of the exact curve can have.
-
-        Without bins, the curve is exact, and both are the figure itself.
-        """
-        curve = self.compute()
-        if self.bins is None:
-            return {name: (value, value) for name, value in curve.summary().items()}
-        return curve_brackets(self.bins, self.measures, curve)
-
     def holding(self, events: Events) -> CurveBuilder:
-        """Return a builder with the same settings and other examples; not for builders with bins."""
+        """Return a builder with the same settings and other examples."""
         other = copy.copy(self)
         other._parts = [events]
         return other
@@ -208,21 +169,18 @@ class CurveBuilder:
         self._numbered[nodes] = True
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, Any]:
         """What builders must have in common to be merged."""
         return {
             "tree": self.hierarchy,
-            "metrics": [*self.measures.metrics.values()],
-            "information": self.measures.information,
-            "single_child": self.single_child,
-            "below_label": self.below_label,
+            "metrics": list(self.measures.metrics.values()),
+            "settings": self.settings,
             "scale": self.scale,
-            "bins": self.bin_count,
         }
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the tree, the settings and the state of the builder to a file, an `.npz` archive; see `load`."""
-        from hedgerow.measure.state_file import save_curve
+        from hedgerow.measure.saved import save_curve
 
         save_curve(self, path)
 
@@ -237,11 +195,11 @@ class CurveBuilder:
         metrics
             The metrics of your own with which it was made; those of `hedgerow.metrics` are found by name.
         """
-        from hedgerow.measure.state_file import load_curve
+        from hedgerow.measure.saved import load_curve
 
         return load_curve(path, metrics)
 
-    def _exact_sums(self) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    def _sums(self) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
         events = self.events
         order, last, threshold = events.descending(self.scale)
         labels, number = events.distinct_labels
@@ -266,7 +224,6 @@ def operating_curve(
     single_child: SingleChild = "skip",
     below_label: BelowLabel = "label",
     scale: Scale | None = None,
-    bins: int | None = None,
 ) -> OperatingCurve:
     """Return the exact operating curve for likelihoods [examples, nodes] and labels.
 
@@ -288,10 +245,32 @@ def operating_curve(
         single_child=single_child,
         below_label=below_label,
         scale=likelihoods.scale,
-        bins=bins,
     )
     builder.update(likelihoods, labels, classes)
     return builder.compute()
+
+
+def differences(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
+    """Name what differs between the identities of two builders, with both values where they are short.
+
+    >>> differences({"scale": "log"}, {"scale": "probability"})
+    "scale ('log' and 'probability')"
+    """
+    said = []
+    for name, value in ours.items():
+        other = theirs[name]
+        if value == other:
+            continue
+        if isinstance(value, Settings):
+            said.append(value.differences(other))
+        elif not isinstance(value, Hierarchy):
+            said.append(f"{name} ({value!r} and {other!r})")
+        elif value.fingerprint != other.fingerprint:
+            starts = " and ".join(f"{tree.fingerprint[:12]}..." for tree in (value, other))
+            said.append(f"{name} ({len(value):,} and {len(other):,} nodes, fingerprints {starts})")
+        else:
+            said.append(f"{name} (the same nodes, but in another order or with other ranks or titles)")
+    return ", ".join(said)
 
 
 def _add_up(rows: NDArray[np.float64]) -> None:
@@ -321,26 +300,18 @@ class Measures:
 
     hierarchy: Hierarchy
     metrics: Mapping[str, Metric | CustomMetric]
-    information: NDArray[np.float64]
-    below_label: BelowLabel
+    settings: Settings
+    """With the information of every node as an array."""
 
     @classmethod
-    def of(
-        cls,
-        hierarchy: Hierarchy,
-        metrics: Iterable[Metric | CustomMetric],
-        information: InformationKind | ArrayLike,
-        below_label: BelowLabel,
-    ) -> Measures:
+    def of(cls, hierarchy: Hierarchy, metrics: Iterable[Metric | CustomMetric], settings: Settings) -> Measures:
         """Name the metrics and compute the information of every node."""
         named: dict[str, Metric | CustomMetric] = {}
         for metric in metrics:
             name = name_of_metric(metric)
             if named.setdefault(name, metric) is not metric:
                 raise ParameterError(f"Two metrics are called {name!r}; give one of them another `name`.")
-        if below_label not in ("label", "wrong"):
-            raise ParameterError(f"below_label must be 'label' or 'wrong', not {below_label!r}.")
-        return cls(hierarchy, named, hierarchy.information(information), below_label)
+        return cls(hierarchy, named, replace(settings, information=hierarchy.information(settings.information)))
 
     def at_root(self, labels: NDArray[Any]) -> list[NDArray[np.float64]]:
         """Return the values of each metric for some labels if every answer is the root."""
@@ -384,9 +355,7 @@ class Measures:
         return values
 
     def _compare(self, label: NDArray[Any], prediction: NDArray[Any]) -> Comparison:
-        return Comparison.of(
-            self.hierarchy, label, prediction, below_label=self.below_label, information=self.information
-        )
+        return Comparison.of(self.hierarchy, label, prediction, self.settings)
 
     def _evaluate(self, name: str, pairs: Comparison) -> NDArray[np.float64]:
         metric = self.metrics[name]

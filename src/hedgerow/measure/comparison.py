@@ -164,12 +164,12 @@ def mismatch(base: Evaluation, other: Evaluation) -> str | None:
     if base.hierarchy.fingerprint != other.hierarchy.fingerprint:
         return "it was evaluated with another tree."
     here = other.hierarchy.indices(base.hierarchy.names)  # the position of each node of one tree in the other
-    measures = [evaluation.hierarchy.information(evaluation.information) for evaluation in (base, other)]
-    same_measure = np.array_equal(measures[0], measures[1][here])
-    if not same_measure or base.below_label != other.below_label:
-        return "it was evaluated with another measure of information or another setting of below_label."
-    if base.single_child != other.single_child:
-        return f"it was evaluated with single_child={other.single_child!r}, not {base.single_child!r}."
+    measures = [evaluation.hierarchy.information(evaluation.settings.information) for evaluation in (base, other)]
+    if not np.array_equal(measures[0], measures[1][here]):
+        return "it was evaluated with another measure of information."
+    settings = replace(other.settings, information=base.settings.information)
+    if settings != base.settings:
+        return f"it was evaluated with other settings: {settings.differences(base.settings)}."
     if len(base) != len(other):
         return f"it has {len(other):,} examples, not {len(base):,}."
     if (order := _matched_ids(base, other)) is None:
@@ -222,5 +222,5 @@ def _in_order_of(base: Evaluation, other: Evaluation) -> Evaluation:
         hierarchy=base.hierarchy,
         events=replace(events, label=node[events.label], node=node[events.node]),
         answers=replace(answers, predictions={rule: node[found] for rule, found in answers.predictions.items()}),
-        information=base.information,
+        settings=base.settings,
     )

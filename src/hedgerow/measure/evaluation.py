@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
-from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, final
@@ -13,25 +13,24 @@ import numpy as np
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood import BOTTOM, CERTAIN, from_probability, threshold_probability
 from hedgerow.measure import metrics
-from hedgerow.measure.bins import fixed
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder
 from hedgerow.measure.curve import CORRECT_LEVELS
+from hedgerow.measure.events import Events
 from hedgerow.measure.metrics import Comparison
 from hedgerow.measure.ranks import mistakes
+from hedgerow.tree import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
 
-    from hedgerow.infer import SingleChild
     from hedgerow.likelihood import Scale
     from hedgerow.measure.bootstrap import Interval
     from hedgerow.measure.curve import OperatingCurve
-    from hedgerow.measure.events import Events
-    from hedgerow.measure.metrics import BelowLabel, Metric
-    from hedgerow.tree import Hierarchy, Indices, InformationKind, Names
+    from hedgerow.measure.metrics import Metric
+    from hedgerow.tree import Hierarchy, Indices, Names
 
 RULE_FIGURES = {
     "majority_F1": ("majority", metrics.f1),
@@ -69,21 +68,97 @@ class Answers:
         )
 
 
-class Measured(ABC):
-    """What every evaluation is, exact or binned: a curve, single rules, and summary figures."""
+@final
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some examples under a name, by which the parts of an evaluation are put in order."""
+
+    name: str
+    events: Events
+    answers: Answers
+
+    @classmethod
+    def joined(cls, parts: Sequence[Part]) -> Part:
+        """Concatenate parts; what is known of the examples is kept if all parts have it."""
+        filled = [part for part in parts if len(part)] or list(parts[:1])
+        if len(filled) == 1:
+            return filled[0]
+        answers = [part.answers for part in filled]
+        about: dict[str, Any] = {}
+        for key in ABOUT:
+            given = [values for one in answers if (values := getattr(one, key)) is not None]
+            about[key] = np.concatenate(given) if len(given) == len(answers) else None
+        predictions, confidence = (
+            {rule: np.concatenate([getattr(one, kind)[rule] for one in answers]) for rule in getattr(first, kind)}
+            for kind in ("predictions", "confidence")
+            for first in answers[:1]
+        )
+        events = Events.join(part.events for part in filled)
+        return cls(filled[0].name, events, Answers(predictions, confidence, **about))
+
+    @cached_property
+    def digest(self) -> bytes:
+        """SHA-256 of everything except the name."""
+        digest = hashlib.sha256()
+        events = self.events
+        numbers = [events.label, events.count, events.node, events.score]
+        for kind in (self.answers.predictions, self.answers.confidence):
+            numbers += [kind[rule] for rule in sorted(kind)]
+        for array in numbers:
+            digest.update(np.ascontiguousarray(array).data)
+        for key in ABOUT:
+            values = getattr(self.answers, key)
+            digest.update(repr(None if values is None else values.tolist()).encode("utf-8", "surrogatepass"))
+        return digest.digest()
+
+    def __len__(self) -> int:
+        return len(self.events.label)
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation:
+    """Everything about one model's scores on some examples; see `evaluate`."""
 
     hierarchy: Hierarchy
+    events: Events
+    """The labels, and every change of an answer as the threshold falls."""
     curve: OperatingCurve
-    name: str
-    information: InformationKind | NDArray[np.float64]
-    below_label: BelowLabel
-    single_child: SingleChild
-    warnings: tuple[str, ...]
+    answers: Answers
+    name: str = "scores"
+    settings: Settings = field(default_factory=Settings)
+    """What counts as specific and as right."""
+    sizes: tuple[tuple[str, int], ...] = ()
+    """The name and the number of examples of each part, in order."""
+    warnings: tuple[str, ...] = ()
+    """What is allowed but often a mistake, as sentences."""
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+    """Bootstrap intervals of the summary figures, if asked for."""
+    confidence: float = 0.95
+    """The share of replicates inside an interval."""
+    replicates: int = 0
 
-    @property
-    @abstractmethod
-    def rules(self) -> Mapping[str, Mapping[str, float]]:
-        """The single operating point of each rule: rule -> metric -> mean."""
+    @classmethod
+    def of_events(cls, builder: CurveBuilder) -> Evaluation:
+        """Return the evaluation that follows from the events of a builder alone: the rules `leaf` and `majority`.
+
+        An example's last event leads to the most likely leaf only if all leaves, and no other nodes, are the most
+        specific. With any settings except information="leaves" and single_child="skip" that may not hold, so it is
+        an error.
+        """
+        if builder.settings != Settings(below_label=builder.settings.below_label):
+            raise ParameterError(
+                "Events determine the most likely leaf only with information='leaves' and single_child='skip'."
+            )
+        events = builder.events
+        most_specific = events.answers_above(BOTTOM[builder.scale])
+        predictions = {
+            "leaf": np.where(builder.hierarchy.is_leaf[most_specific], most_specific, 0),
+            "majority": events.answers_above(float(from_probability(0.5, builder.scale))),
+        }
+        return cls(
+            builder.hierarchy, events, builder.compute(), Answers(predictions, {}), settings=builder.settings
+        )
 
     def __len__(self) -> int:
         return self.curve.examples
@@ -123,16 +198,16 @@ class Measured(ABC):
             "name": self.name,
             "examples": len(self),
             "summary": self.summary,
-            **self._spread(),
+            "confidence": self.confidence,
+            "replicates": self.replicates,
+            "intervals": {name: asdict(interval) for name, interval in self.intervals.items()},
             "points": {
                 name: None if point is None else self._for_json(point) for name, point in self.points.items()
             },
             "rules": self.rules,
-            **self._more(),
+            "ranks": self.ranks,
             "scale": self.scale,
-            "information": self.information if isinstance(self.information, str) else "custom",
-            "below_label": self.below_label,
-            "single_child": self.single_child,
+            "settings": self.settings.to_dict(),
             "tree": {
                 "root": str(hierarchy.names[0]),
                 "nodes": len(hierarchy),
@@ -144,22 +219,14 @@ class Measured(ABC):
         }
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write `evaluation.json`, `curve.npz`, `tree.json` and, without bins, `examples.npz` into a folder.
+        """Write `examples.npz`, the whole evaluation, and `evaluation.json`, its figures to read, into a folder.
 
         The folder is created if it does not exist. An evaluation in it is replaced, but other files with these
         names are not. `evaluation.json` is written last, so a folder that contains it is complete.
         """
-        from hedgerow.measure.folder import save
+        from hedgerow.measure.saved import save_evaluation
 
-        save(self, folder)
-
-    @abstractmethod
-    def _spread(self) -> dict[str, Any]:
-        """Return what is known about the uncertainty of the figures, ready for JSON."""
-
-    def _more(self) -> dict[str, Any]:
-        """Return further figures that only some evaluations have, ready for JSON."""
-        return {}
+        save_evaluation(self, folder)
 
     def _for_json(self, point: Mapping[str, float]) -> dict[str, float | None]:
         """Return a point with `tau`, its threshold as a probability; null for infinity, or if none gives it."""
@@ -171,52 +238,6 @@ class Measured(ABC):
             "tau": tau if tau < 1 or threshold == CERTAIN[self.scale] else None,
         }
 
-
-@final
-@dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(Measured):
-    """Everything about one model's scores on some examples; see `evaluate`."""
-
-    hierarchy: Hierarchy
-    events: Events
-    """The labels, and every change of an answer as the threshold falls."""
-    curve: OperatingCurve
-    answers: Answers
-    name: str = "scores"
-    information: InformationKind | NDArray[np.float64] = "leaves"
-    below_label: BelowLabel = "label"
-    single_child: SingleChild = "skip"
-    """Whether nodes with one child may be answers."""
-    warnings: tuple[str, ...] = ()
-    """What is allowed but often a mistake, as sentences."""
-    intervals: Mapping[str, Interval] = field(default_factory=dict)
-    """Bootstrap intervals of the summary figures, if asked for."""
-    confidence: float = 0.95
-    """The share of replicates inside an interval."""
-    replicates: int = 0
-
-    @classmethod
-    def of_events(cls, builder: CurveBuilder) -> Evaluation:
-        """Return the evaluation that follows from the events of a builder alone: the rules `leaf` and `majority`.
-
-        An example's last event leads to the most likely leaf only if all leaves, and no other nodes, are the most
-        specific. With any settings except information="leaves" and single_child="skip" that may not hold, so it is
-        an error.
-        """
-        if not isinstance(builder.information, str) or builder.information != "leaves":
-            raise ParameterError("Events determine the most likely leaf only with information='leaves'.")
-        if builder.single_child != "skip":
-            raise ParameterError("Events determine the most likely leaf only with single_child='skip'.")
-        events = builder.events
-        most_specific = events.answers_above(BOTTOM[builder.scale])
-        predictions = {
-            "leaf": np.where(builder.hierarchy.is_leaf[most_specific], most_specific, 0),
-            "majority": events.answers_above(float(from_probability(0.5, builder.scale))),
-        }
-        return cls(
-            builder.hierarchy, events, builder.compute(), Answers(predictions, {}), below_label=builder.below_label
-        )
-
     @property
     def labels(self) -> NDArray[np.int32]:
         """Label of each example."""
@@ -225,13 +246,7 @@ class Evaluation(Measured):
     @property
     def builder(self) -> CurveBuilder:
         """A new curve builder that holds these examples."""
-        builder = CurveBuilder(
-            self.hierarchy,
-            information=self.information,
-            single_child=self.single_child,
-            below_label=self.below_label,
-            scale=self.scale,
-        )
+        builder = CurveBuilder(self.hierarchy, **vars(self.settings), scale=self.scale)
         builder.add(self.events)
         return builder
 
@@ -252,18 +267,14 @@ class Evaluation(Measured):
     def ranks(self) -> dict[str, dict[str, dict[str, float | int | None]]]:
         """The mistakes of each rule at each rank, or depth: see `measure.mistakes`."""
         return {
-            rule: mistakes(self.hierarchy, self.labels, nodes, below_label=self.below_label)
+            rule: mistakes(self.hierarchy, self.labels, nodes, self.settings)
             for rule, nodes in self.answers.predictions.items()
         }
 
-    def _more(self) -> dict[str, Any]:
-        return {"ranks": self.ranks}
-
     @cached_property
     def _pairs(self) -> dict[str, Pairs]:
-        settings: dict[str, Any] = {"below_label": self.below_label, "information": self.information}
         return {
-            rule: Pairs.of(self.hierarchy, self.labels, nodes, **settings)
+            rule: Pairs.of(self.hierarchy, self.labels, nodes, self.settings)
             for rule, nodes in self.answers.predictions.items()
         }
 
@@ -272,22 +283,24 @@ class Evaluation(Measured):
         if np.asarray(mask).dtype != bool or np.shape(mask) != (len(self),):
             raise ScoreError(f"A mask needs one True or False per example, {len(self):,} in all.")
         mask = np.asarray(mask)
-        part = replace(self, events=self.events.taken(mask), answers=self.answers.taken(mask))
+        part = replace(self, events=self.events.taken(mask), answers=self.answers.taken(mask), sizes=())
         return replace(part, curve=part.builder.compute(), intervals={}, replicates=0, warnings=())
 
-    def _spread(self) -> dict[str, Any]:
-        return {
-            "confidence": self.confidence,
-            "replicates": self.replicates,
-            "intervals": {name: asdict(interval) for name, interval in self.intervals.items()},
-        }
+    @property
+    def parts(self) -> list[Part]:
+        """The examples, part by part, as they were before they were put together."""
+        end, parts = 0, []
+        for name, count in self.sizes or ((self.name, len(self)),):
+            rows = slice(end, end := end + count)
+            parts.append(Part(name, self.events.taken(rows), self.answers.taken(rows)))
+        return parts
 
     @staticmethod
     def load(folder: str | PathLike[str]) -> Evaluation:
         """Read a folder written by `save`."""
-        from hedgerow.measure.folder import load
+        from hedgerow.measure.saved import load_evaluation
 
-        return load(folder)
+        return load_evaluation(folder)
 
     def __repr__(self) -> str:
         return f"Evaluation({self.name!r}, {len(self):,} examples, AP {self.summary['AP']:.3f})"
@@ -310,20 +323,16 @@ class Pairs:
     """The pair of each example."""
 
     @classmethod
-    def of(cls, hierarchy: Hierarchy, labels: NDArray[Any], answers: NDArray[Any], **settings: Any) -> Pairs:
-        """Count the pairs; the settings are those of `Comparison.of`."""
+    def of(cls, hierarchy: Hierarchy, labels: NDArray[Any], answers: NDArray[Any], settings: Settings) -> Pairs:
+        """Count the pairs."""
         code = labels.astype(np.int64) * len(hierarchy) + answers
         distinct, place, count = np.unique(code, return_inverse=True, return_counts=True)
         label, answer = np.divmod(distinct, len(hierarchy))
-        return cls(Comparison.of(hierarchy, label, answer, **settings), count, place)
+        return cls(Comparison.of(hierarchy, label, answer, settings), count, place)
 
     def mean(self, metric: Metric) -> float:
         """Return the mean of a metric over the examples."""
         return float(np.sum(metric.of(self.comparison) * self.count) / self.count.sum())
-
-    def fixed_sum(self, metric: Metric) -> int:
-        """Return the sum of a metric over the examples, in the units of `bins.UNIT`."""
-        return int(np.sum(fixed(metric.of(self.comparison)) * self.count))
 
     def values(self, metric: Metric) -> NDArray[np.float64]:
         """Return the value of a metric for each example."""

@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from hedgerow.arrays import as_numpy
-from hedgerow.errors import ParameterError, ScoreError, argument
+from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.infer import RULES
 from hedgerow.likelihood import Likelihoods, check_scale, to_probability
 from hedgerow.measure import bootstrap
-from hedgerow.measure.binned_evaluation import BinnedEvaluation, RuleSums, binned_evaluation
-from hedgerow.measure.builder import CurveBuilder
-from hedgerow.measure.evaluation import ABOUT, Answers, Evaluation
+from hedgerow.measure.builder import CurveBuilder, differences
+from hedgerow.measure.evaluation import ABOUT, Answers, Evaluation, Part
 from hedgerow.measure.examples import example_blocks, repeated_ids, signs_of_wrong_order
-from hedgerow.measure.parts import Part, in_order
-from hedgerow.measure.settings import differences
 from hedgerow.score_files import Block, ScoreFile, silent
+from hedgerow.tree import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from os import PathLike
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
-    from hedgerow.infer import Rule, SingleChild
+    from hedgerow.infer import Rule
     from hedgerow.likelihood import AnyLikelihoods, Scale
-    from hedgerow.measure.metrics import BelowLabel
     from hedgerow.score_files import Progress
-    from hedgerow.tree import Hierarchy, InformationKind, Names
-
-_MOST_BINS = 1 << 16
+    from hedgerow.tree import BelowLabel, Hierarchy, Indices, InformationKind, Names, SingleChild
 
 
 @final
@@ -53,9 +49,6 @@ class EvaluationBuilder:
         How to count an answer below its label: as the "label" or as "wrong".
     scale
         The scale of plain likelihoods: "probability" (the default), "log" or "logit".
-    bins
-        Limit the memory: keep sums at this many thresholds, at most 65,536, instead of the examples. The result is
-        then a `BinnedEvaluation`, whose figures have brackets: see `compute_binned`.
     part
         What to call these examples. The examples of merged builders are in the order of these names ("part-9"
         before "part-10"), whichever was merged first, so that the evaluation is always the same.
@@ -80,13 +73,8 @@ class EvaluationBuilder:
         single_child: SingleChild = "skip",
         below_label: BelowLabel = "label",
         scale: Scale | None = None,
-        bins: int | None = None,
         part: str = "",
     ) -> None:
-        if bins is not None and bins > _MOST_BINS:
-            raise ParameterError(
-                f"bins must be {_MOST_BINS:,} or fewer, to keep states below 10 MB; got {bins:,}."
-            )
         for needed in ("leaf", "majority"):
             if needed not in rules:
                 raise ParameterError(f"Every evaluation needs the rule {needed!r}: add it from infer.RULES.")
@@ -94,18 +82,15 @@ class EvaluationBuilder:
             check_scale(scale)
         self.hierarchy = hierarchy
         self.rules = rules
-        self._information = information
-        self._single_child: SingleChild = single_child
-        self._below_label: BelowLabel = below_label
+        if not isinstance(information, str):
+            information = hierarchy.information(information)
+        self.settings = Settings(information, single_child, below_label)
         self._scale = scale
-        self.bins = bins
         self._part = part
         self.curve: CurveBuilder | None = None
-        """The curve of the evaluation, created when its scale is known; without bins, it holds no examples."""
+        """The curve of the evaluation, created when its scale is known; it holds no examples itself."""
         self._own: list[Part] = []  # batches, in the order in which they came
         self._merged: list[Part] = []
-        self.sums = None if bins is None else RuleSums(rules)
-        """With bins, the sums of the rules."""
         self.warnings: set[str] = set()
         """What was noticed about the scores: sentences that become warnings of the evaluation."""
 
@@ -145,11 +130,7 @@ class EvaluationBuilder:
         answers = self._answers(likelihoods, curve)
         events = curve.events_of(likelihoods, labels, classes)
         self.curve = curve
-        if self.sums is None:
-            self._own.append(Part(self._part, events, replace(answers, **about)))  # type: ignore[arg-type]
-        else:
-            curve.add(events)
-            self.sums.add(curve, events.label, answers.predictions)
+        self._own.append(Part(self._part, events, replace(answers, **about)))  # type: ignore[arg-type]
 
     def add(self, scores: ScoreFile | Iterable[Block], *, advance: Callable[[int], None] = lambda _: None) -> None:
         """Add the examples of a score file, or other blocks, with what was noticed about them.
@@ -172,7 +153,7 @@ class EvaluationBuilder:
 
     def merge(self, other: EvaluationBuilder) -> None:
         """Add the examples of another builder with the same tree and settings."""
-        ours, theirs = self.settings, other.settings
+        ours, theirs = self.identity, other.identity
         if self.curve is None or other.curve is None:
             del ours["scale"]
         differ = differences(ours, theirs)
@@ -185,66 +166,61 @@ class EvaluationBuilder:
             return
         if self.curve is None:
             self.curve = self.curve_on(other.curve.scale)
-        self.curve.merge(other.curve)  # examples only with bins
+        self.curve.merge(other.curve)
         self._merged += other.parts
-        if self.sums is not None and other.sums is not None:
-            self.sums.merge(other.sums)
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, Any]:
         """What builders must have in common to be merged."""
         return {
             "tree": self.hierarchy,
             "rules": list(self.rules),
-            "information": self._about("")["information"],
-            "single_child": self._single_child,
-            "below_label": self._below_label,
-            "bins": self.bins,
+            "settings": self.settings,
             "scale": self._scale if self.curve is None else self.curve.scale,
         }
 
     def curve_on(self, scale: Scale) -> CurveBuilder:
         """Return the curve builder of this evaluation; it is created when the scale is known."""
-        return self.curve or CurveBuilder(
-            self.hierarchy,
-            information=self._information,
-            single_child=self._single_child,
-            below_label=self._below_label,
-            scale=scale,
-            bins=self.bins,
-        )
+        return self.curve or CurveBuilder(self.hierarchy, **vars(self.settings), scale=scale)
 
     @property
     def parts(self) -> list[Part]:
-        """The examples, part by part, in the order in which they came; none with bins."""
+        """The examples, part by part, in the order in which they came."""
         if len(self._own) > 1:
             self._own = [Part.joined(self._own)]
         return [*self._own, *self._merged]
 
-    def add_parts(self, parts: Iterable[Part]) -> None:
-        """Add examples whose events and answers are already known; not for builders with bins."""
-        self._merged += parts
+    @classmethod
+    def of(cls, evaluation: Evaluation) -> EvaluationBuilder:
+        """Return a builder that holds the examples of an evaluation, to merge it with others."""
+        return cls.holding(
+            evaluation.hierarchy,
+            evaluation.settings,
+            evaluation.scale,
+            evaluation.parts,
+            warnings=evaluation.warnings,
+        )
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the tree, the settings and the state of the builder to a file, an `.npz` archive; see `load`."""
-        from hedgerow.measure.state_file import save_evaluation
-
-        save_evaluation(self, path)
-
-    @staticmethod
-    def load(path: str | PathLike[str], *, rules: Mapping[str, Rule] = RULES) -> EvaluationBuilder:
-        """Read a builder written by `save`; it continues where that one stopped.
-
-        Parameters
-        ----------
-        path
-            The file.
-        rules
-            The rules with which it was made.
-        """
-        from hedgerow.measure.state_file import load_evaluation
-
-        return load_evaluation(path, rules)
+    @classmethod
+    def holding(
+        cls,
+        hierarchy: Hierarchy,
+        settings: Settings,
+        scale: Scale,
+        parts: Iterable[Part],
+        *,
+        numbered: Indices | tuple[()] = (),
+        warnings: Iterable[str] = (),
+    ) -> EvaluationBuilder:
+        """Return a builder that holds examples whose events and answers are already known."""
+        given = list(parts)
+        rules = {name: RULES.get(name, _unknown_rule) for name in given[0].answers.predictions}
+        builder = cls(hierarchy, rules=rules, **vars(settings))
+        builder.curve = builder.curve_on(scale)
+        builder.curve.numbered = np.asarray(numbered, dtype=np.int64)
+        builder.warnings.update(warnings)
+        builder._merged = given
+        return builder
 
     def _answers(self, q: AnyLikelihoods, curve: CurveBuilder) -> Answers:
         predictions, confidence = {}, {}
@@ -257,7 +233,7 @@ class EvaluationBuilder:
         return Answers(predictions, confidence)
 
     def compute(self, *, name: str = "scores", warnings: Iterable[str] = ()) -> Evaluation:
-        """Return the evaluation of all examples so far; not for builders with bins.
+        """Return the evaluation of all examples so far.
 
         Parameters
         ----------
@@ -266,45 +242,75 @@ class EvaluationBuilder:
         warnings
             Warnings about its scores, in addition to those that the evaluation itself finds.
         """
-        if self.bins is not None:
-            raise ParameterError("A binned builder keeps no examples: call compute_binned(), or leave out bins=.")
         parts = in_order(self.parts)
         if self.curve is None or not sum(map(len, parts)):
             raise ScoreError("There are no examples to evaluate.")
-        whole = Part.joined(parts)
+        whole, given = Part.joined(parts), tuple(warnings)
+        found = (
+            *given,
+            *sorted(self.warnings.difference(given)),
+            *repeated_ids(whole.answers.ids),
+            *signs_of_wrong_order(self.hierarchy, whole.events.label, whole.answers),
+        )
         return Evaluation(
             self.hierarchy,
             whole.events,
             self.curve.holding(whole.events).compute(),
             whole.answers,
-            warnings=(
-                *self._noticed(warnings),
-                *repeated_ids(whole.answers.ids),
-                *signs_of_wrong_order(self.hierarchy, whole.events.label, whole.answers),
-            ),
-            **self._about(name),
+            name=name,
+            settings=self.settings,
+            sizes=tuple((part.name, len(part)) for part in parts if len(part)),
+            warnings=tuple(dict.fromkeys(found)),
         )
 
-    def compute_binned(self, *, name: str = "scores", warnings: Iterable[str] = ()) -> BinnedEvaluation:
-        """Return the evaluation of all examples so far, from the sums in the bins; see `compute`."""
-        if self.sums is None:
-            raise ParameterError("This builder has no bins: call compute(), or give bins=.")
-        if self.curve is None:
-            raise ScoreError("There are no examples to evaluate.")
-        return binned_evaluation(self.curve, self.sums, warnings=self._noticed(warnings), **self._about(name))
 
-    def _about(self, name: str) -> dict[str, Any]:
-        named = isinstance(self._information, str)
-        return {
-            "name": name,
-            "information": self._information if named else self.hierarchy.information(self._information),
-            "below_label": self._below_label,
-            "single_child": self._single_child,
-        }
+def _unknown_rule(*_: Any) -> Any:
+    raise ParameterError("This evaluation was made with a rule of your own, which is not registered here.")
 
-    def _noticed(self, warnings: Iterable[str]) -> tuple[str, ...]:
-        given = tuple(warnings)
-        return (*given, *sorted(self.warnings.difference(given)))
+
+def natural(name: str) -> tuple[Any, ...]:
+    """Return a key that sorts names with numbers in them as people count: "part-9" before "part-10"."""
+    pieces = re.split(r"0*([0-9]+)", name)
+    return tuple((len(piece), piece) if i % 2 else piece for i, piece in enumerate(pieces)), name
+
+
+def in_order(parts: Iterable[Part]) -> list[Part]:
+    """Sort parts by name; those of one name by content, so that the order in which they came does not matter.
+
+    A part with a name that comes twice with the same content is an error: it would count twice.
+    """
+    by_name: dict[str, list[Part]] = {}
+    for part in parts:
+        by_name.setdefault(part.name, []).append(part)
+    ordered: list[Part] = []
+    for name in sorted(by_name, key=natural):
+        same = by_name[name]
+        if len(same) > 1:
+            same.sort(key=lambda part: part.digest)
+            if name and any(a.digest == b.digest for a, b in pairwise(same)):
+                raise ParameterError(f"The part {name!r} is there twice, with the same examples. Merge it once.")
+        ordered += same
+    return ordered
+
+
+def merge(evaluations: Sequence[Evaluation], *, name: str | None = None) -> Evaluation:
+    """Return the evaluation of the examples of several together, whatever their order.
+
+    Evaluations of other trees, settings or rules are refused, and so are examples that come twice.
+
+    Parameters
+    ----------
+    evaluations
+        One or more, as `evaluate` returns them or `Evaluation.load` reads them.
+    name
+        What to call the result; by default the name of the first.
+    """
+    if not evaluations:
+        raise ParameterError("There are no evaluations to merge.")
+    whole = EvaluationBuilder.of(evaluations[0])
+    for other in evaluations[1:]:
+        whole.merge(EvaluationBuilder.of(other))
+    return whole.compute(name=evaluations[0].name if name is None else name)
 
 
 def evaluate(
@@ -380,31 +386,19 @@ def evaluate(
         single_child=single_child or usual,
         below_label=below_label,
         scale=scale,
+        part=name,
     )
     with progress("Reading scores", getattr(scores, "rows", None)) as advance:
         builder.add(example_blocks(hierarchy, scores, labels, classes, ids, scale), advance=advance)
     with progress("Drawing the curve", None):
         evaluation = builder.compute(name=name, warnings=getattr(scores, "warnings", ()))
-    return _with_intervals(evaluation, replicates, confidence, seed, progress) if replicates else evaluation
+    return with_intervals(evaluation, replicates, confidence, seed, progress) if replicates else evaluation
 
 
-def measured(
-    builder: EvaluationBuilder, *, name: str = "scores", replicates: int = 0, progress: Progress = silent
-) -> Evaluation | BinnedEvaluation:
-    """Return the evaluation that a builder gives, binned or not, with bootstrap intervals if asked for."""
-    if builder.bins is None:
-        evaluation = builder.compute(name=name)
-        return _with_intervals(evaluation, replicates, 0.95, 0, progress) if replicates else evaluation
-    if replicates:
-        raise ParameterError(
-            f"Bins keep no examples to draw from: leave out {argument('bootstrap', str(replicates))}."
-        )
-    return builder.compute_binned(name=name)
-
-
-def _with_intervals(
-    evaluation: Evaluation, replicates: int, confidence: float, seed: int, progress: Progress
+def with_intervals(
+    evaluation: Evaluation, replicates: int, confidence: float = 0.95, seed: int = 0, progress: Progress = silent
 ) -> Evaluation:
+    """Return the evaluation with bootstrap intervals of its figures."""
     with progress("Bootstrap", replicates) as advance:
         drawn = bootstrap.intervals(
             evaluation.builder,

@@ -18,20 +18,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedgerow.errors import ParameterError
+from hedgerow.registry import Registry
+from hedgerow.tree import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hedgerow.tree import Hierarchy, Indices, InformationKind
+    from hedgerow.tree import BelowLabel, Hierarchy, Indices, InformationKind
 
 Values = NDArray[np.float64]
-BelowLabel = Literal["label", "wrong"]
 
 
 @final
@@ -54,17 +54,14 @@ class Comparison:
         hierarchy: Hierarchy,
         label: ArrayLike,
         prediction: ArrayLike,
-        *,
-        below_label: BelowLabel = "label",
-        information: InformationKind | ArrayLike = "leaves",
+        settings: Settings | None = None,
     ) -> Comparison:
         """Check and broadcast labels and predictions, given as names or node indices."""
-        if below_label not in ("label", "wrong"):
-            raise ParameterError(f"below_label must be 'label' or 'wrong', not {below_label!r}.")
+        settings = settings or Settings()
         known, answer = np.broadcast_arrays(hierarchy.nodes(label), hierarchy.nodes(prediction))
-        below = hierarchy.is_ancestor(known, answer) if below_label == "label" else np.False_
+        below = hierarchy.is_ancestor(known, answer) if settings.below_label == "label" else np.False_
         counted = np.where(below, known, answer)
-        return cls(hierarchy, known, answer, counted, hierarchy.information(information))
+        return cls(hierarchy, known, answer, counted, hierarchy.information(settings.information))
 
     @cached_property
     def lca(self) -> Indices:
@@ -136,8 +133,8 @@ class Metric:
         float64 array
             In the broadcast shape.
         """
-        pairs = Comparison.of(hierarchy, label, prediction, below_label=below_label, information=information)
-        return self.of(pairs)
+        settings = Settings(information, below_label=below_label)
+        return self.of(Comparison.of(hierarchy, label, prediction, settings))
 
     def of(self, pairs: Comparison) -> Values:
         """Evaluate the metric on pairs that are already prepared."""
@@ -193,8 +190,8 @@ def _ruled_out(c: Comparison) -> Values:
     return correct.of(c) * (1 - share_left)
 
 
-METRICS: dict[str, Metric] = {}
-"""Every metric by its name."""
+METRICS: Registry[Metric] = Registry("metric")
+"""Every metric by its name; `METRICS.register` adds your own."""
 
 
 def _fraction(name: str, definition: Callable[[Comparison], NDArray[Any]]) -> Metric:
@@ -276,13 +273,6 @@ non_root = _fraction("non_root", lambda c: c.prediction != 0)
 
 true_negative_leaves = _fraction("true_negative_leaves", _ruled_out)
 """Share of the leaves that a correct answer rules out; 0 for a wrong one (Wu et al.)."""
-
-
-def register(metric: Metric) -> None:
-    """Add your own metric to `METRICS`."""
-    if metric.name in METRICS:
-        raise ParameterError(f"A metric named {metric.name!r} already exists. Choose another name.")
-    METRICS[metric.name] = metric
 
 
 def micro_hierarchical(hierarchy: Hierarchy, label: ArrayLike, prediction: ArrayLike) -> dict[str, float]:

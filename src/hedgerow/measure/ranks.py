@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.errors import ParameterError, no_such
+from hedgerow.tree import Settings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hedgerow.measure.metrics import BelowLabel
     from hedgerow.tree import Hierarchy, Indices
 
 
@@ -93,7 +93,7 @@ class Ranks:
 
 
 def mistakes(
-    hierarchy: Hierarchy, labels: NDArray[Any], answers: NDArray[Any], *, below_label: BelowLabel = "label"
+    hierarchy: Hierarchy, labels: NDArray[Any], answers: NDArray[Any], settings: Settings | None = None
 ) -> dict[str, dict[str, float | int | None]]:
     """Return the figures of every rank: shares, and the numbers of examples they are shares of.
 
@@ -103,9 +103,9 @@ def mistakes(
         The tree.
     labels, answers
         Node indices.
-    below_label
-        Whether labels that are not leaves mean "none of those below" ("wrong"); only then can there be
-        overclassification.
+    settings
+        Whether labels that are not leaves mean "none of those below" (``below_label="wrong"``); only then can
+        there be overclassification.
 
     Returns
     -------
@@ -122,13 +122,14 @@ def mistakes(
     'overclassified': None}
     """
     ranks = Ranks.of(hierarchy)
+    novel = (settings or Settings()).below_label == "wrong"
     labels, answers = np.asarray(labels, dtype=np.int64), np.asarray(answers, dtype=np.int64)
     figures: dict[str, dict[str, float | int | None]] = {}
     for rank in ranks.names:
         at = ranks.at(rank)
         wanted, named = at[labels], at[answers]
         known = wanted >= 0
-        unknown = ranks.above(rank)[labels] & ~known if below_label == "wrong" else np.zeros_like(known)
+        unknown = ranks.above(rank)[labels] & ~known if novel else np.zeros_like(known)
         right = named == wanted
         figures[rank] = {
             "known": int(known.sum()),

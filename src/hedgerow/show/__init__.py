@@ -7,11 +7,10 @@ room is `doctor`.
 """
 
 from hedgerow.choose import OperatingPoint
-from hedgerow.measure import BinnedEvaluation, Evaluation, OperatingCurve, SystemComparison
+from hedgerow.measure import Evaluation, OperatingCurve, SystemComparison
 from hedgerow.show.evaluation import print_comparison, print_evaluation, print_reliability, print_written
 from hedgerow.show.lines import DEFAULT_RULES, CurveKind, System
 from hedgerow.show.notebook import (
-    binned_html,
     comparison_html,
     curve_html,
     evaluation_html,
@@ -46,6 +45,5 @@ OperatingCurve._repr_html_ = curve_html
 Evaluation.plot = plot_evaluation
 Evaluation.to_html = report_evaluation
 Evaluation._repr_html_ = evaluation_html
-BinnedEvaluation._repr_html_ = binned_html
 SystemComparison._repr_html_ = comparison_html
 OperatingPoint._repr_html_ = point_html

@@ -9,7 +9,6 @@ from rich.text import Text
 
 from hedgerow.errors import counted
 from hedgerow.likelihood import threshold_probability
-from hedgerow.measure import BinnedEvaluation
 from hedgerow.show.terminal import print_table, print_text
 
 if TYPE_CHECKING:
@@ -17,8 +16,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from hedgerow.measure import Difference, Evaluation, Measured, Reliability, SystemComparison
+    from hedgerow.measure import Difference, Evaluation, Reliability, SystemComparison
     from hedgerow.score_files import Written
+    from hedgerow.tree import Settings
 
 MEANINGS = {
     "AP": "average precision: the share of the answers' information that is right, averaged over recall",
@@ -51,7 +51,7 @@ _VERDICTS = {None: (" ", ""), "better": ("▲", "green"), "worse": ("▼", "red"
 
 
 def print_evaluation(
-    evaluation: Evaluation | BinnedEvaluation,
+    evaluation: Evaluation,
     console: Console,
     *,
     predict: str = "SCORES --tree TREE",
@@ -75,12 +75,11 @@ def print_evaluation(
     leaves = counted(len(hierarchy.leaves), "leaf", "leaves")
     said = f"{evaluation.name}: {examples}, a tree of {len(hierarchy):,} nodes with {leaves}\n"
     print_text(console, said, "bold")
-    if evaluation.single_child == "answer":
+    if evaluation.settings.single_child == "answer":
         print_text(console, f"{_SINGLE_CHILD}\n")
     _print_summary(evaluation, console)
     _print_rules(evaluation, console)
-    if not isinstance(evaluation, BinnedEvaluation):
-        _print_ranks(evaluation, console)
+    _print_ranks(evaluation, console)
     for warning in evaluation.warnings:
         print_text(console, f"Warning: {warning}\n", "yellow")
     tau = _safe_threshold(evaluation)
@@ -126,7 +125,7 @@ def print_comparison(comparison: SystemComparison, console: Console) -> None:
             print_text(console, f"Warning, {evaluation.name}: {warning}\n", "yellow")
 
 
-def print_written(written: Written, output: str, console: Console, *, single_child: str = "skip") -> None:
+def print_written(written: Written, output: str, console: Console, settings: Settings) -> None:
     """Print how many answers were written, in total and by rank, or by depth if there are no ranks."""
     answers = counted(written.examples, "answer", "answers")
     said = f"{answers} written to {output}"
@@ -134,7 +133,7 @@ def print_written(written: Written, output: str, console: Console, *, single_chi
         below = "; those below the root have" if written.by_depth[0] else ", with"
         said += f"{below} a mean confidence of {percent(written.mean_confidence)} %"
     print_text(console, f"{said}.\n", "bold")
-    if single_child == "answer":
+    if settings.single_child == "answer":
         print_text(console, f"{_SINGLE_CHILD}\n")
     rows = [("the root: no answer", written.by_depth[0])]
     if written.by_rank is None:
@@ -148,7 +147,7 @@ def print_written(written: Written, output: str, console: Console, *, single_chi
         print_text(console, f"Warning: {warning}", "yellow")
 
 
-def _print_summary(evaluation: Evaluation | BinnedEvaluation, console: Console) -> None:
+def _print_summary(evaluation: Evaluation, console: Console) -> None:
     head, *rows = summary_table(evaluation.summary, *figure_ranges(evaluation))
     print_table(console, head, rows, prose=True)
     console.print()
@@ -165,15 +164,13 @@ def summary_table(
     return rows if spread else [[name, value, meaning] for name, value, _, meaning in rows]
 
 
-def figure_ranges(evaluation: Evaluation | BinnedEvaluation) -> tuple[str, Mapping[str, tuple[float, float]]]:
+def figure_ranges(evaluation: Evaluation) -> tuple[str, Mapping[str, tuple[float, float]]]:
     """Return what the ranges of the figures are called, and the ranges, as far as there are any."""
-    if isinstance(evaluation, BinnedEvaluation):
-        return "exact value lies in", evaluation.brackets
     intervals = {name: (found.low, found.high) for name, found in evaluation.intervals.items()}
     return f"{100 * evaluation.confidence:.0f} % interval", intervals
 
 
-def _print_rules(evaluation: Measured, console: Console) -> None:
+def _print_rules(evaluation: Evaluation, console: Console) -> None:
     rows = [
         [rule.replace("_", " "), *(percent(values[column]) for column in _RULE_COLUMNS)]
         for rule, values in evaluation.rules.items()
@@ -214,7 +211,7 @@ def _print_ranks(evaluation: Evaluation, console: Console) -> None:
     print_text(console, f"Underclassified: the answer ends above this {kind}{over}.\n")
 
 
-def _safe_threshold(evaluation: Measured) -> str | None:
+def _safe_threshold(evaluation: Evaluation) -> str | None:
     """Return the threshold at which 95 % of the answers are right, a probability in few digits; or None."""
     point = evaluation.points.get("R@95C")
     if point is None or point["recall"] == 0:

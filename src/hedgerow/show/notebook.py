@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.choose import OperatingPoint
-    from hedgerow.measure import BinnedEvaluation, Evaluation, OperatingCurve, SystemComparison
+    from hedgerow.measure import Evaluation, OperatingCurve, SystemComparison
 
 _WIDTH, _HEIGHT = 320, 240  # pixels
 _LEFT, _TOP, _RIGHT, _BOTTOM = 52, 12, 308, 196  # the edges of the axes
@@ -42,12 +42,6 @@ def evaluation_html(self: Evaluation) -> str:
     """Return the summary figures of an evaluation with their intervals, and a drawing of its curve."""
     nodes = counted(len(self.hierarchy), "node", "nodes")
     title = f"{self.name}: {counted(len(self), 'example', 'examples')}, a tree of {nodes}"
-    return _page(title, summary_table(self.summary, *figure_ranges(self)), self.curve)
-
-
-def binned_html(self: BinnedEvaluation) -> str:
-    """Return the summary figures of a binned evaluation with their brackets, and a drawing of its curve."""
-    title = f"{self.name}: {counted(len(self), 'example', 'examples')}, {self.bins:,} bins"
     return _page(title, summary_table(self.summary, *figure_ranges(self)), self.curve)
 
 

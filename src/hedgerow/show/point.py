@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.text import Text
 
+from hedgerow.choose import GUARANTEES
 from hedgerow.errors import counted
 from hedgerow.likelihood import to_probability
 from hedgerow.show.evaluation import percent
@@ -75,17 +76,7 @@ def meaning(point: OperatingPoint) -> str:
     number = counted(point.examples, "example", "examples")
     if point.clusters is not None:
         number += f" in {counted(point.clusters, 'cluster', 'clusters')}"
-    if point.guarantee == "conformal":
-        return (
-            f"This holds for {unit} like these, on average over all sets of {number} that could have been "
-            f"collected (conformal)."
-        )
-    if point.guarantee == "pac":
-        return (
-            f"With a confidence of {_with_sign(1 - (point.delta or 0))}, this holds for {unit} like these (pac, "
-            f"from {number})."
-        )
-    return f"This holds for these {number}. Nothing is promised for new ones (empirical)."
+    return GUARANTEES.find(point.guarantee).meaning(unit, number, point.delta)
 
 
 def _print_answers(explanation: Explanation, console: Console) -> None:

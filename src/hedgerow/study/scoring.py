@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from hedgerow.learn.data import Examples
     from hedgerow.learn.training.module import Classifier
     from hedgerow.likelihood import Judge, Scale
-    from hedgerow.measure import BelowLabel, Evaluation
+    from hedgerow.measure import Evaluation
     from hedgerow.methods import Method
+    from hedgerow.tree import BelowLabel
 
 FROM_PS = "deep-rtc-from-ps"
 """Deep RTC as in the paper: the weights of the PS softmax, read with σ(β)."""
@@ -128,7 +129,7 @@ def result(evaluation: Evaluation) -> dict[str, Any]:
         evaluation.hierarchy,
         evaluation.labels,
         evaluation.answers.predictions["leaf"],
-        below_label=evaluation.below_label,
+        below_label=evaluation.settings.below_label,
     )
     error = calibration_error(evaluation.answers.confidence["leaf"], right)
     at = np.searchsorted(-curve.threshold, -likelihood.from_logit(LOGITS, curve.scale))

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from hedgerow.learn.data import DataSplits, Examples
     from hedgerow.learn.training.module import Classifier
-    from hedgerow.measure import BelowLabel
     from hedgerow.study.cells import Cell
+    from hedgerow.tree import BelowLabel
 
 _ENOUGH = 4096  # held-out examples used to fit one number
 

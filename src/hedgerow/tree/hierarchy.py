@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, final
 
+import msgspec
 import numpy as np
 
 from hedgerow.arrays import Derives, map_row_blocks
@@ -53,6 +54,14 @@ OneNode = str | int | np.integer[Any]
 """A node as users give it: by name or by index."""
 
 _LCA_ROW_BYTES = 32  # working memory for one pair
+
+
+class _SavedTree(msgspec.Struct, forbid_unknown_fields=True):
+    fingerprint: str
+    names: list[str]
+    parents: list[int]
+    ranks: list[str] | None = None
+    titles: list[str] | None = None
 
 
 @final
@@ -471,6 +480,24 @@ class Hierarchy(Conversions, Derives):
             # Lengths make the encoding unambiguous, whatever characters the names contain.
             digest.update(f"{len(child)}:{child}{len(parent)}:{parent}".encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the tree, ready for JSON."""
+        content = {"fingerprint": self.fingerprint, "names": self.names.tolist(), "parents": self.parent.tolist()}
+        content |= {} if self.rank is None else {"ranks": self.rank.tolist()}
+        return content | ({} if self.title is None else {"titles": self.title.tolist()})
+
+    @staticmethod
+    def from_dict(content: dict[str, Any]) -> Hierarchy:
+        """Return the tree that `to_dict` returned; its fields are checked, since files may hold anything."""
+        try:
+            given = msgspec.convert(content, _SavedTree)
+            tree = Hierarchy(given.names, given.parents, given.ranks, given.titles)  # type: ignore[arg-type]
+        except (OverflowError, TypeError, ValueError) as error:
+            raise TreeError(f"Its tree is not a tree: {error}") from None
+        if tree.fingerprint != given.fingerprint:
+            raise TreeError("Its tree does not agree with its fingerprint.")
+        return tree
 
     def __reduce__(self) -> tuple[type[Hierarchy], tuple[Any, ...]]:
         return Hierarchy, (self.names, self.parent, self.rank, self.title, self.aliases)

@@ -10,7 +10,7 @@ import numpy as np
 from hedgerow.errors import ParameterError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike
 
 InformationKind = Literal["leaves", "depth"]
 """Named measures of how specific a node is: see `Hierarchy.information`."""
@@ -36,7 +36,7 @@ class Settings:
     hedgerow.errors.ParameterError: single_child must be 'skip' or 'answer', not 'maybe'.
     """
 
-    information: InformationKind | NDArray[np.float64] = "leaves"
+    information: InformationKind | ArrayLike = "leaves"
     """How specific nodes are: a named measure, or one value per node."""
     single_child: SingleChild = "skip"
     """Whether nodes with one child may be answers ("answer") or not ("skip")."""

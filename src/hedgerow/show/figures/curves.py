@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.likelihood import Scale
-    from hedgerow.measure import BelowLabel
-    from hedgerow.tree import Hierarchy, InformationKind
+    from hedgerow.tree import BelowLabel, Hierarchy, InformationKind
 
 _PANEL_WIDTH, _PANEL_HEIGHT = 3.7, 3.1  # inches
 

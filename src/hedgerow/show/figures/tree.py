@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.measure import BelowLabel
-    from hedgerow.tree import Hierarchy
+    from hedgerow.tree import BelowLabel, Hierarchy
 
 _COLOURS = ListedColormap(mpl.colormaps["viridis"](np.linspace(0, 0.88, 256)))
 """From dark, often wrong, to light; its lightest end would not show on paper."""
@@ -157,7 +156,7 @@ class TreeDisplay:
             evaluation.hierarchy,
             answers,
             evaluation.labels,
-            below_label=evaluation.below_label,
+            below_label=evaluation.settings.below_label,
             max_depth=max_depth,
         )
 

@@ -187,8 +187,11 @@ def _settings(evaluation: Evaluation) -> list[tuple[str, str]]:
     tree = about["tree"]
     return [
         ("examples", f"{len(evaluation):,}"),
-        ("specificity measured by", about["information"]),
-        ("an answer below its label", "is wrong" if evaluation.below_label == "wrong" else "counts as the label"),
+        ("specificity measured by", about["settings"]["information"]),
+        (
+            "an answer below its label",
+            "is wrong" if evaluation.settings.below_label == "wrong" else "counts as the label",
+        ),
         ("scale of the likelihoods", evaluation.scale),
         ("tree", f"{tree['nodes']:,} nodes, {tree['leaves']:,} leaves, depth {tree['depth']}"),
         ("fingerprint of the tree", tree["fingerprint"]),

@@ -56,7 +56,7 @@ class Clades:
         _, right, stops = self._counts
         return {
             "set": self.set_of[i],
-            "belowLabel": track.evaluation.below_label,
+            "belowLabel": track.evaluation.settings.below_label,
             "levels": self._per_level[i][:, self._used_levels].reshape(len(track.positions), -1).tolist(),
             "right": right[i].lists(len(self.kept)),
             "stops": stops[i].lists(len(self.kept)),

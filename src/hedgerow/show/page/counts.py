@@ -167,7 +167,7 @@ class _Answers:
 
     @classmethod
     def of(cls, evaluation: Evaluation, label: NDArray[Any], node: NDArray[Any]) -> _Answers:
-        pairs = Comparison.of(evaluation.hierarchy, label, node, below_label=evaluation.below_label)
+        pairs = Comparison.of(evaluation.hierarchy, label, node, evaluation.settings)
         return cls(
             evaluation.hierarchy, pairs.label, pairs.answer, pairs.prediction, metrics.correct.of(pairs) > 0
         )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from PIL import Image
 
-from hedgerow.errors import ParameterError, argument
+from hedgerow.errors import ParameterError
 from hedgerow.likelihood import threshold_probability
 from hedgerow.measure import side_by_side
 from hedgerow.show.lines import KINDS, System
@@ -76,13 +76,12 @@ class PagePoint:
         """Return an operating point for the page of some evaluations, which must fit it."""
         for evaluation in evaluations:
             point.check_tree(evaluation.hierarchy)
-            for name in ("information", "below_label", "single_child"):
-                found, wanted = getattr(evaluation, name), getattr(point, name)
-                if not isinstance(found, str) or found != wanted:
-                    raise ParameterError(
-                        f"The point was chosen with {argument(name, wanted)}, and {evaluation.name} was evaluated "
-                        f"with another setting. Evaluate the scores again, or choose the point again."
-                    )
+            if evaluation.settings != point.settings:
+                raise ParameterError(
+                    f"The point and {evaluation.name} have other settings: "
+                    f"{point.settings.differences(evaluation.settings)}. Evaluate the scores again, or choose the "
+                    f"point again."
+                )
         on_curve = point.by == "all" and point.rule == "threshold" and point.temperature == 1
         said = " ".join([*promises(point), meaning(point)])
         return cls(said, point.threshold if on_curve else None, point.scale)
@@ -222,7 +221,7 @@ def _same_examples(a: Evaluation, b: Evaluation) -> bool:
     ids = a.answers.ids, b.answers.ids
     return (
         np.array_equal(a.labels, b.labels)
-        and a.below_label == b.below_label
+        and a.settings.below_label == b.settings.below_label
         and (ids[0] is None or ids[1] is None or np.array_equal(ids[0], ids[1]))
     )
 

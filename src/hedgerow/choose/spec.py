@@ -1,4 +1,4 @@
-"""Orders: what is asked of a point, checked before anything is read."""
+"""What is asked of a point, checked before anything is read."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.choose.families import Family, check_family
-from hedgerow.choose.guarantees import Guarantee, Promise, exactly
+from hedgerow.choose.guarantees import GUARANTEES, Promise, exactly
 from hedgerow.errors import ParameterError, argument, no_such, some
-from hedgerow.measure import BelowLabel, Measures, Metric, Ranks, metrics, name_of_metric
+from hedgerow.measure import Measures, Metric, Ranks, metrics, name_of_metric
+from hedgerow.tree import BelowLabel, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.choose.point import By
-    from hedgerow.tree import Hierarchy, InformationKind, SingleChild
+    from hedgerow.tree import Hierarchy
 
 _BINARY = (metrics.correct, metrics.exact, metrics.strictly_exact, metrics.non_root)
 """Metrics that are 0 or 1 for every example."""
@@ -37,7 +38,7 @@ class Target:
     level: Fraction
 
     @classmethod
-    def of(cls, given: Any, bounds: tuple[float, float] | None, guarantee: Guarantee) -> Target:
+    def of(cls, given: Any, bounds: tuple[float, float] | None, guarantee: str) -> Target:
         """Check the target of `select`."""
         if not isinstance(given, tuple | list) or len(given) != 2:
             raise ParameterError(
@@ -47,7 +48,7 @@ class Target:
         name = name_of_metric(metric)
         limits = _limits(metric, name, bounds)
         target = cls(name, metric, limits, _exactly("The level of the target", given[1]))
-        certain = target.alpha == 0 and guarantee != "empirical"
+        certain = target.alpha == 0 and GUARANTEES.find(guarantee).promises
         if not 0 <= target.alpha < 1 or certain:
             remedy = _of_per_cent(target.level) if limits == (0.0, 1.0) else ""
             if certain:
@@ -105,19 +106,17 @@ class Target:
 
 @final
 @dataclass(frozen=True)
-class Order:
+class SelectionSpec:
     """What is asked for: a target, or levels per rank, and how to reach them."""
 
     hierarchy: Hierarchy
     target: Target | None
     per_rank: Mapping[str, Fraction]
     overclassification: Mapping[str, Fraction]
-    guarantee: Guarantee
+    guarantee: str
     delta: Fraction
     rule: Family
-    information: InformationKind
-    below_label: BelowLabel
-    single_child: SingleChild
+    settings: Settings
     clade_depth: int | None
     by_group: bool
 
@@ -129,23 +128,22 @@ class Order:
         target: tuple[Any, Any] | None,
         per_rank: Mapping[str, Any] | None = None,
         overclassification: Mapping[str, Any] | None = None,
-        guarantee: Guarantee = "conformal",
+        guarantee: str = "conformal",
         delta: Any = 0.05,
         clades: int | str | None = None,
         rule: Family = "threshold",
         bounds: tuple[float, float] | None = None,
-        information: InformationKind = "leaves",
-        below_label: BelowLabel = "label",
-        single_child: SingleChild = "skip",
+        settings: Settings | None = None,
         by_group: bool = False,
-    ) -> Order:
+    ) -> SelectionSpec:
         """Check what is asked for; the parameters are those of `select`."""
         check_family(rule)
         by_rank = bool(per_rank or overclassification)
         if (target is None) == (not by_rank):
             example = argument("target", "correct=0.95", python="target=('correct', 0.95)")
             raise ParameterError(f"Give either a target ({example}) or levels per rank.")
-        if not isinstance(information, str) or information not in ("leaves", "depth"):
+        settings = settings or Settings()
+        if not isinstance(settings.information, str):
             raise ParameterError("A point keeps the measure of specificity by its name: 'leaves' or 'depth'.")
         if by_rank and (clades is not None or by_group):
             raise ParameterError("Levels per rank cannot be combined with groups or clades: choose one of them.")
@@ -163,9 +161,7 @@ class Order:
             guarantee,
             exact_delta,
             rule,
-            information,
-            below_label,
-            single_child,
+            settings,
             _clade_depth(hierarchy, clades),
             by_group,
         )
@@ -180,7 +176,7 @@ class Order:
     @property
     def ranks(self) -> tuple[tuple[str, BelowLabel], ...]:
         """The ranks that get a threshold, and how answers below a label count there; none with a target."""
-        ranks: list[tuple[str, BelowLabel]] = [(rank, self.below_label) for rank in self.per_rank]
+        ranks: list[tuple[str, BelowLabel]] = [(rank, self.settings.below_label) for rank in self.per_rank]
         ranks += [(rank, "wrong") for rank in self.overclassification]
         return tuple(dict.fromkeys(ranks))
 
@@ -193,9 +189,9 @@ class Order:
         return bool((self.losses(labels, np.zeros_like(labels)) == 0).all())
 
     def losses(self, labels: NDArray[Any], answers: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the loss of each answer, from 0 to 1; for orders with a target."""
+        """Return the loss of each answer, from 0 to 1; if there is a target."""
         assert self.target is not None  # noqa: S101
-        measures = Measures.of(self.hierarchy, [self.target.metric], self.information, self.below_label)
+        measures = Measures.of(self.hierarchy, [self.target.metric], self.settings)
         (values,) = measures.values(labels, answers)
         return self.target.losses(values)
 
@@ -236,13 +232,13 @@ def _limits(metric: Any, name: str, bounds: tuple[float, float] | None) -> tuple
 
 
 def _shares(
-    hierarchy: Hierarchy, given: Mapping[str, Any] | None, guarantee: Guarantee, name: str
+    hierarchy: Hierarchy, given: Mapping[str, Any] | None, guarantee: str, name: str
 ) -> dict[str, Fraction]:
     shares = {}
     for rank, value in (given or {}).items():
         share = _exactly(f"{name}[{rank!r}]", value)
         alpha = 1 - share if name == "per_rank" else share
-        if not 0 <= alpha < 1 or (alpha == 0 and guarantee != "empirical"):
+        if not 0 <= alpha < 1 or (alpha == 0 and GUARANTEES.find(guarantee).promises):
             raise ParameterError(
                 f"{name}: the level of {rank!r} must lie between 0 and 1, not at {float(share):g}."
                 f"{_of_per_cent(share)}"

@@ -1,0 +1,401 @@
+"""The one saved form of builders and evaluations: an `.npz` archive, in which nothing is pickled.
+
+Its member `about` is JSON, with the tree and the settings; texts of the examples are JSON lists; all others are
+arrays of numbers. A file may come from anywhere, so everything in it is checked before anything of it is used. An
+evaluation is a folder: `examples.npz` is the evaluation itself, `evaluation.json` repeats its figures for people.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, final
+
+import msgspec
+import numpy as np
+
+from hedgerow.errors import FileError, HedgerowError, ParameterError, argument, some
+from hedgerow.files import (
+    printable,
+    read_arrays,
+    read_json,
+    reading,
+    require_file,
+    stem,
+    try_folder,
+    write_arrays,
+    write_json,
+)
+from hedgerow.likelihood import BOTTOM, Scale
+from hedgerow.measure.bootstrap import Interval
+from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, name_of_metric
+from hedgerow.measure.evaluation import ABOUT, Answers, Evaluation
+from hedgerow.measure.evaluation_builder import evaluate
+from hedgerow.measure.events import Events
+from hedgerow.measure.metrics import METRICS
+from hedgerow.score_files import Progress, open_scores, silent
+from hedgerow.tree import BelowLabel, Hierarchy, Settings, SingleChild
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from hedgerow.measure.builder import CustomMetric
+    from hedgerow.measure.metrics import Metric
+    from hedgerow.tree import Names
+
+    Arrays = dict[str, NDArray[Any]]
+
+MEMBERS = JSON, EXAMPLES = "evaluation.json", "examples.npz"
+"""The files of an evaluation."""
+
+_FORMAT = "hedgerow evaluation"
+_VERSION = 2
+_AGAIN = "Evaluate the scores again."
+_EVENTS = ("label", "count", "node", "score")
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+_Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+# What a file says about itself ---------------------------------------------------------------------------------
+
+
+class _Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    information: Literal["leaves", "depth", "custom"]
+    single_child: SingleChild
+    below_label: BelowLabel
+
+
+class _About(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """The description of a builder (kind "curve") or of an evaluation."""
+
+    format: str
+    version: int
+    kind: Literal["curve", "evaluation"]
+    tree: dict[str, Any]
+    settings: _Settings
+    scale: Scale
+    metrics: list[str] = []
+    rules: list[str] = []
+    name: str = ""
+    sizes: list[tuple[str, _Count]] = []
+    warnings: list[str] = []
+    intervals: dict[str, Interval] = {}
+    confidence: _Share = 0.95
+    replicates: _Count = 0
+
+
+def _described(hierarchy: Hierarchy, settings: Settings, scale: Scale, **more: Any) -> _About:
+    return _About(
+        format=_FORMAT,
+        version=_VERSION,
+        tree=hierarchy.to_dict(),
+        settings=_Settings(**settings.to_dict()),
+        scale=scale,
+        **more,
+    )
+
+
+def _about(data: NDArray[Any] | None, kind: str) -> _About:
+    """Decode the description, and check everything in it."""
+    if data is None or data.dtype != np.uint8:
+        raise ValueError("hedgerow did not write it")
+    text = data.tobytes()
+    try:
+        mark = json.loads(text)
+    except (ValueError, RecursionError):
+        mark = None
+    if not isinstance(mark, dict) or mark.get("format") != _FORMAT:
+        raise ValueError("hedgerow did not write it")
+    if mark.get("version") != _VERSION:
+        raise ValueError(f"its version is {mark.get('version')!r:.20}, and this hedgerow reads version {_VERSION}")
+    about = msgspec.convert(mark, _About)
+    if about.kind != kind:
+        raise ValueError(f"it holds {about.kind!r}, not {kind!r}")
+    return about
+
+
+# Builders ------------------------------------------------------------------------------------------------------
+
+
+def save_curve(builder: CurveBuilder, path: str | os.PathLike[str]) -> None:
+    """Write a curve builder."""
+    about = _described(
+        builder.hierarchy, builder.settings, builder.scale, kind="curve", metrics=list(builder.measures.metrics)
+    )
+    _write(path, about, builder.settings, builder.events, {"numbered": builder.numbered})
+
+
+def load_curve(path: str | os.PathLike[str], metrics: Sequence[Metric | CustomMetric]) -> CurveBuilder:
+    """Read a curve builder; metrics that are not hedgerow's must be given again."""
+    with _naming(path, "a curve builder", "Make it again."):
+        found = _Contents.read(path, "curve")
+        known: dict[str, Any] = METRICS | {name_of_metric(metric): metric for metric in metrics}
+        standard, others = (
+            [metric.name for metric in STANDARD_METRICS],
+            found.about.metrics[len(STANDARD_METRICS) :],
+        )
+        if found.about.metrics[: len(standard)] != standard:
+            raise ValueError("its metrics do not begin with those that every curve has")
+        for name in others:
+            if name not in known:
+                raise ParameterError(
+                    f"It was made with the metric {name!r}, which is not one of hedgerow's. Give it to load: "
+                    f"metrics=[...]."
+                )
+        builder = CurveBuilder(
+            found.hierarchy,
+            metrics=[known[name] for name in others],
+            **vars(found.settings),
+            scale=found.about.scale,
+        )
+        builder.numbered = found.array("numbered", np.int64, None, 0, len(found.hierarchy) - 1)
+        builder.add(found.events())
+        found.require_all_used()
+        return builder
+
+
+# Evaluations ---------------------------------------------------------------------------------------------------
+
+
+def save_evaluation(evaluation: Evaluation, folder: str | os.PathLike[str]) -> None:
+    """Write an evaluation into a folder, in place of another that is there."""
+    try_evaluation_folder(folder)
+    place, answers = Path(folder), evaluation.answers
+    about = _described(
+        evaluation.hierarchy,
+        evaluation.settings,
+        evaluation.scale,
+        kind="evaluation",
+        rules=list(answers.predictions),
+        name=evaluation.name,
+        sizes=list(evaluation.sizes),
+        warnings=list(evaluation.warnings),
+        intervals=dict(evaluation.intervals),
+        confidence=evaluation.confidence,
+        replicates=evaluation.replicates,
+    )
+    arrays: Arrays = {}
+    for rule, nodes in answers.predictions.items():
+        arrays[f"prediction:{rule}"] = nodes
+        if rule in answers.confidence:
+            arrays[f"confidence:{rule}"] = answers.confidence[rule]
+    for key in ABOUT:
+        if (values := getattr(answers, key)) is not None:
+            arrays[key] = _bytes(json.dumps(values.tolist()))
+    place.mkdir(parents=True, exist_ok=True)
+    (place / JSON).unlink(missing_ok=True)  # it is written last: a folder that has it is complete
+    _write(place / EXAMPLES, about, evaluation.settings, evaluation.events, arrays)
+    write_json(place / JSON, {"format": _FORMAT, "version": _VERSION} | evaluation.to_dict())
+
+
+def try_evaluation_folder(folder: str | os.PathLike[str]) -> None:
+    """Raise an error if a folder cannot be written, or contains other files with the names of an evaluation."""
+    try_folder(folder)
+    place = Path(folder)
+    foreign = [place / name for name in MEMBERS if (place / name).exists() and not _is_ours(place / name)]
+    if foreign:
+        raise FileError(
+            f"{foreign[0]} would be overwritten, but is not part of an evaluation. Give the evaluation its own "
+            f"folder, or delete the file."
+        )
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        if path.name == JSON:
+            content = read_json(path, "an evaluation")
+            return isinstance(content, dict) and content.get("format") == _FORMAT
+        return "about" in read_arrays(path)
+    except FileError:
+        return False
+
+
+def load_evaluation(folder: str | os.PathLike[str]) -> Evaluation:
+    """Read an evaluation from a folder."""
+    path = Path(folder, EXAMPLES)
+    if not path.is_file():
+        missing = f"contains no {EXAMPLES}" if Path(folder).exists() else "does not exist"
+        shown = os.fspath(folder)
+        raise FileError(f"{shown} {missing}. Create it with: hedgerow evaluate SCORES --tree TREE -o {shown}")
+    with _naming(path, "an evaluation", _AGAIN):
+        found = _Contents.read(path, "evaluation")
+        about, events = found.about, found.events()
+        answers = found.answers(len(events.label))
+        if not len(events.label) or sum(count for _, count in about.sizes) not in (0, len(events.label)):
+            raise ValueError("the numbers of examples of its parts do not add up")
+        found.require_all_used()
+        builder = CurveBuilder(found.hierarchy, **vars(found.settings), scale=about.scale)
+        return Evaluation(
+            found.hierarchy,
+            events,
+            builder.holding(events).compute(),
+            answers,
+            name=printable(about.name),
+            settings=found.settings,
+            sizes=tuple((printable(name), count) for name, count in about.sizes),
+            warnings=tuple(map(printable, about.warnings)),
+            intervals=about.intervals,
+            confidence=about.confidence,
+            replicates=about.replicates,
+        )
+
+
+def read_or_evaluate(
+    path: str | os.PathLike[str],
+    hierarchy: Hierarchy | None,
+    *,
+    reading: Mapping[str, Any] | None = None,
+    progress: Progress = silent,
+    **options: Any,
+) -> Evaluation:
+    """Read an evaluation folder, or evaluate a score file with a tree; either is named after its path.
+
+    Parameters
+    ----------
+    path
+        A folder written by `Evaluation.save`, or a score file.
+    hierarchy
+        The tree, which a score file needs; a folder brings its own, and must agree.
+    reading
+        How to read a score file: see `open_scores`.
+    progress
+        Called to report progress.
+    options
+        Options of `evaluate`, for score files; a folder must have been evaluated with the settings among them.
+    """
+    shown = os.fspath(path)
+    if Path(path).is_dir():
+        evaluation = load_evaluation(path)
+        if hierarchy is not None and hierarchy.fingerprint != evaluation.hierarchy.fingerprint:
+            raise ParameterError(f"{shown} was evaluated with another tree, not the given one. Evaluate it again.")
+        _check_settings(evaluation, shown, options)
+        return replace(evaluation, name=Path(os.path.realpath(path)).name)
+    if hierarchy is None:
+        require_file(path)
+        raise ParameterError(f"{shown} is a score file, which needs a tree: give {argument('tree', 'TREE')}.")
+    opened = open_scores(path, hierarchy, **(reading or {}))
+    return evaluate(hierarchy, opened, name=stem(path), progress=progress, **options)
+
+
+def _check_settings(evaluation: Evaluation, shown: str, options: Mapping[str, Any]) -> None:
+    """Raise an error if an evaluation was made with settings other than the requested ones."""
+    wanted = {name: options[name] for name in vars(evaluation.settings) if options.get(name) is not None}
+    asked = replace(evaluation.settings, **wanted)
+    was, now = evaluation.settings.to_dict(), asked.to_dict()
+    for name in was:
+        if was[name] != now[name] or not np.array_equal(vars(asked)[name], vars(evaluation.settings)[name]):
+            raise ParameterError(
+                f"{shown} was evaluated with {argument(name, was[name])}, not with {argument(name, now[name])}. "
+                f"Leave the option out, or evaluate the scores again."
+            )
+
+
+# Archives ------------------------------------------------------------------------------------------------------
+
+
+def _write(path: str | os.PathLike[str], about: _About, settings: Settings, events: Events, more: Arrays) -> None:
+    arrays: Arrays = {"about": _bytes(json.dumps(msgspec.to_builtins(about)))}
+    if not isinstance(settings.information, str):
+        arrays["information"] = np.asarray(settings.information)
+    write_arrays(path, arrays | {name: getattr(events, name) for name in _EVENTS} | more)
+
+
+def _bytes(text: str) -> NDArray[np.uint8]:
+    return np.frombuffer(text.encode(), dtype=np.uint8)
+
+
+@contextmanager
+def _naming(path: str | os.PathLike[str], what: str, remedy: str) -> Iterator[None]:
+    """Name the file in every error about what is in it."""
+    try:
+        with reading(path, what, remedy):
+            yield
+    except FileError:
+        raise  # it names the file
+    except HedgerowError as error:
+        raise type(error)(f"{os.fspath(path)}: {error}") from None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Contents:
+    """What a file holds; every array is checked when it is taken."""
+
+    about: _About
+    hierarchy: Hierarchy
+    settings: Settings
+    arrays: Arrays
+    """Those that have not been taken yet."""
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], kind: str) -> _Contents:
+        """Read a file of this kind, and check its description."""
+        arrays = read_arrays(path)
+        about = _about(arrays.pop("about", None), kind)
+        hierarchy = Hierarchy.from_dict(about.tree)
+        given = msgspec.structs.asdict(about.settings)
+        if about.settings.information == "custom":
+            given["information"] = hierarchy.information(arrays.pop("information", np.empty(0)))
+        return cls(about, hierarchy, Settings(**given), arrays)
+
+    def array(self, name: str, dtype: type[Any], count: int | None, low: float, high: float) -> NDArray[Any]:
+        """Take an array, which must be a list of so many numbers within a range."""
+        array: NDArray[Any] | None = self.arrays.pop(name, None)
+        if array is None:
+            raise ValueError(f"{name!r} is missing")
+        if array.dtype != dtype or array.ndim != 1 or (count is not None and len(array) != count):
+            raise ValueError(f"{name!r} is {array.dtype} of shape {array.shape}")
+        if not np.all((array >= low) & (array <= high)):  # also for NaN
+            raise ValueError(f"{name!r} has values outside {low} to {high}")
+        return array
+
+    def events(self) -> Events:
+        """Take the labels and events of the examples."""
+        nodes, bottom = len(self.hierarchy), BOTTOM[self.about.scale]
+        label = self.array("label", np.int32, None, 0, nodes - 1)
+        count = self.array("count", np.int32, len(label), 0, nodes)
+        total = int(count.sum(dtype=np.int64))
+        node = self.array("node", np.int32, total, 1, nodes - 1)
+        score = self.array(
+            "score", np.float64, total, bottom, 1.0 if self.about.scale == "probability" else np.inf
+        )
+        starts = np.zeros(total, dtype=bool)
+        starts[(np.cumsum(count, dtype=np.int64) - count)[count > 0]] = True
+        if np.any(score == bottom) or np.any((score[1:] >= score[:-1]) & ~starts[1:]):
+            raise ValueError("the scores of an example do not fall")
+        return Events(label, count, node, score)
+
+    def answers(self, examples: int) -> Answers:
+        """Take the answers of the rules, and what is known about the examples."""
+        rules, nodes = self.about.rules, len(self.hierarchy)
+        if not {"leaf", "majority"} <= set(rules):
+            raise ValueError("the answers of a rule are missing")
+        return Answers(
+            {rule: self.array(f"prediction:{rule}", np.int32, examples, 0, nodes - 1) for rule in rules},
+            {
+                rule: self.array(f"confidence:{rule}", np.float64, examples, 0.0, 1.0)
+                for rule in rules
+                if f"confidence:{rule}" in self.arrays
+            },
+            **{key: self._texts(key, examples) for key in ABOUT if key in self.arrays},
+        )
+
+    def _texts(self, key: str, examples: int) -> Names:
+        listed = msgspec.convert(
+            json.loads(self.arrays.pop(key).astype(np.uint8, copy=False).tobytes()), list[str]
+        )
+        if len(listed) != examples:
+            raise ValueError(f"{key!r} does not have one text for each example")
+        texts = np.empty(examples, dtype=object)
+        texts[:] = listed
+        return texts
+
+    def require_all_used(self) -> None:
+        """Refuse a file with arrays that nothing asked for."""
+        if self.arrays:
+            raise ValueError(f"it contains {some(sorted(self.arrays))}, which does not belong there")
