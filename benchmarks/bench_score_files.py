@@ -85,7 +85,7 @@ def write(scores: Path, labels: Path, lineages: list[list[str]], examples: int) 
 
 def read(h: hr.Hierarchy, scores: Path, labels: Path) -> hr.OperatingCurve:
     builder = CurveBuilder(h, single_child="answer")
-    for block in hr.open_scores(scores, h, labels_file=labels):
+    for block in hr.open_scores(scores, h, hr.ScoreReading(labels_file=labels)):
         assert block.labels is not None
         builder.update(block.likelihoods, block.labels)
     return builder.compute()

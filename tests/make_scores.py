@@ -9,12 +9,13 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.score_files import open_scores
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from hedgerow.score_files import Scores
 
 EDGES = [
     ("animal", "bird"),
@@ -49,8 +50,15 @@ def save_table(path: Path, p: NDArray[Any], columns: list[str] | None = None, **
     return path
 
 
+def opened(
+    path: Path | str, tree: hr.Hierarchy = H, *, labels: Any = True, block_rows: int | None = None, **fields: Any
+) -> Scores:
+    """Open a score file with the fields of a `ScoreReading`."""
+    return hr.open_scores(path, tree, hr.ScoreReading(**fields), labels=labels, block_rows=block_rows)
+
+
 def read(path: Path, tree: hr.Hierarchy = H, **options: Any) -> tuple[NDArray[Any], list[int]]:
-    blocks = list(open_scores(path, tree, **options))
+    blocks = list(opened(path, tree, **options))
     labels = [int(label) for block in blocks if block.labels is not None for label in block.labels]
     return np.concatenate([block.q for block in blocks]), labels
 

@@ -170,7 +170,7 @@ print(*(folder / "taxonomy.tsv").read_text().splitlines()[:8], sep="\n")
 
 h = hr.Hierarchy.read(folder / "reference.fa")
 point = hr.OperatingPoint.load(folder / "point.json")
-(block,) = hr.open_scores(folder / "sample.txt", h, labels_file=folder / "sample_labels.csv")
+(block,) = hr.open_scores(folder / "sample.txt", h, hr.ScoreReading(labels_file=folder / "sample_labels.csv"))
 usual = hr.infer.threshold(h, block.likelihoods, 0.8, inclusive=True, single_child="answer")  # as vsearch does
 chosen = point.predict(block.likelihoods)
 labels, ranks = np.asarray(block.labels), np.asarray(h.rank)

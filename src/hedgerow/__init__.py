@@ -18,8 +18,8 @@ from hedgerow.measure import (
     metrics,
     operating_curve,
 )
-from hedgerow.score_files import open_scores
-from hedgerow.tree import Hierarchy
+from hedgerow.score_files import ScoreReading, open_scores
+from hedgerow.tree import Hierarchy, TreeReading
 
 if TYPE_CHECKING:
     from hedgerow import cluster
@@ -34,6 +34,8 @@ __all__ = [
     "Hierarchy",
     "OperatingCurve",
     "OperatingPoint",
+    "ScoreReading",
+    "TreeReading",
     "__version__",
     "cluster",
     "compare",

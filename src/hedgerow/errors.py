@@ -34,6 +34,7 @@ __all__ = [
     "itemised",
     "nearest",
     "no_such",
+    "option_name",
     "options",
     "some",
 ]
@@ -285,8 +286,17 @@ def _quoted(word: str) -> str:
     return safe if safe != word or any(map(str.isalnum, word)) else f"'{word}'"
 
 
+def option_name(name: str) -> str:
+    """Return the option of the command that stands for an argument.
+
+    >>> option_name("group_column"), option_name("id_column")
+    ('--groups', '--id-column')
+    """
+    return _OPTIONS.get(name, f"--{name.replace('_', '-')}")
+
+
 def _option(name: str, value: Value) -> list[str]:
-    option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
+    option = option_name(name)
     if isinstance(value, bool):
         return [option]
     return [word for text in ([value] if isinstance(value, str) else value) for word in (option, text)]

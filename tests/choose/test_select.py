@@ -288,11 +288,16 @@ def test_clusters_of_a_file_are_used_or_missed(tmp_path: Path) -> None:
     point = quiet(H, hr.open_scores(file, H), target=("correct", 0.8), clusters=True)
     assert point.clusters == 10
     other = save_npz(tmp_path / "s.npz", probabilities=p, labels=LEAVES * 10, burst=np.arange(40) // 4)
-    same = quiet(H, hr.open_scores(other, H, cluster_column="burst"), target=("correct", 0.8), clusters=True)
+    same = quiet(
+        H,
+        hr.open_scores(other, H, hr.ScoreReading(cluster_column="burst")),
+        target=("correct", 0.8),
+        clusters=True,
+    )
     assert same.threshold == point.threshold
     for path in (file, other):
         with pytest.raises(hr.HedgerowError, match=r"has no (column|member) 'site'"):
-            hr.open_scores(path, H, cluster_column="site")
+            hr.open_scores(path, H, hr.ScoreReading(cluster_column="site"))
 
 
 # Explanations ------------------------------------------------------------------------------------------------

@@ -90,7 +90,7 @@ def test_a_part_of_the_tree(capsys: pytest.CaptureFixture[str]) -> None:
     H.to_edges("tree.csv")
     save_table(Path("s.csv"), probabilities(4, columns=3), ["robin", "wren", "cod"], label=["cod"] * 4)
     _, error = hedgerow(capsys, "evaluate", "s.csv", "--tree", "tree.csv", status=2)
-    assert "say --columns own." in error
+    assert "use --columns own." in error
     hedgerow(capsys, "evaluate", "s.csv", "--tree", "tree.csv", "--columns", "own", "--json", "e.json")
     hedgerow(capsys, "evaluate", "s.csv", "--tree", "tree.csv", "--columns", "own", "--only", "bird")
     Path("here.txt").write_text("robin\ncod\n")
@@ -105,11 +105,11 @@ def test_votes(capsys: pytest.CaptureFixture[str]) -> None:
     Path("labels.csv").write_text("id,label\na,cod\nb,robin\n")
     arguments = ("votes.csv", "--tree", "tree.csv", "--labels", "labels.csv")
     _, error = hedgerow(capsys, "evaluate", *arguments, "--outside", "unsure", status=2)
-    assert "say --votes" in error
+    assert "use --votes" in error
     hedgerow(capsys, "evaluate", *arguments, "--outside", "unsure", "--votes", "--json", "e.json")
     assert json.loads(Path("e.json").read_text())["examples"] == 2
     _, error = hedgerow(capsys, "evaluate", *arguments, "--votes", status=2)
-    assert "say --outside unsure; --outside '*' means" in error
+    assert "use --outside unsure; --outside '*' means" in error
 
 
 def test_messages_name_options(capsys: pytest.CaptureFixture[str]) -> None:

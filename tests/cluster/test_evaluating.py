@@ -79,7 +79,7 @@ def test_labels_that_only_the_workers_can_see(parts: list[Path], tmp_path: Path)
 
 def test_labels_in_a_file_of_their_own(folder: Path, parts: list[Path], tmp_path: Path) -> None:
     labels = some_labels(tmp_path)
-    one = hr.evaluate(H, hr.open_scores(folder / "whole.npz", H, labels_file=labels))
+    one = hr.evaluate(H, hr.open_scores(folder / "whole.npz", H, hr.ScoreReading(labels_file=labels)))
     many: Any = cluster.evaluate(parts, H, reading={"labels_file": labels})
     np.testing.assert_array_equal(many.answers.ids, one.answers.ids)
     assert raw(many.curve) == raw(one.curve)

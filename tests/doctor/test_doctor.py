@@ -128,7 +128,7 @@ def test_merged_cells_of_a_spreadsheet(tree: str) -> None:
 def test_tables_separated_by_semicolons(tree: str) -> None:
     Path("table.csv").write_text("robin;wren;cod;worm;label\n1;0;0;0;wren\n")
     (problem,) = examine(tree, scores="table.csv").problems
-    assert "separated by semicolons: say delimiter=';'" in problem.message
+    assert "separated by semicolons: use delimiter=';'" in problem.message
     readable: list[dict[str, Any]] = [{"scores": "table.csv", "delimiter": ";"}, {"labels": "table.csv"}]
     for given in readable:
         found = examine(tree, **given)
@@ -396,7 +396,7 @@ def test_columns_with_names_of_their_own(tree: str) -> None:
     pd.DataFrame([[0.25] * 4], columns=[f"p_{name}" for name in LEAVES]).assign(ID=7, species="robin").to_csv(
         "scores.csv", index=False
     )
-    assert "say class_prefix='p_'" in examine(tree, scores="scores.csv").problems[0].message
+    assert "use class_prefix='p_'" in examine(tree, scores="scores.csv").problems[0].message
     options: dict[str, Any] = {"class_prefix": "p_", "label_column": "species", "id_column": "ID"}
     diagnosis = examine(tree, scores="scores.csv", **options)
     assert diagnosis.ok

@@ -130,7 +130,7 @@ def of_tool(name: str, excerpt: str, tree: str, labels: str) -> Reader:
 
     def read(path: Path) -> None:
         for options in ({"labels": False}, {"labels_file": EXCERPTS / labels, "outside": ["*"]}):
-            for _ in hr.open_scores(path, known, scores_format=name, **options):
+            for _ in hr.open_scores(path, known, hr.ScoreReading(scores_format=name), **options):
                 pass
 
     text = (EXCERPTS / excerpt).read_text(encoding="utf-8")

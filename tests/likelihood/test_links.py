@@ -250,11 +250,11 @@ def test_rows_are_renormalised_within_a_tolerance() -> None:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ([0.5, np.nan, 0.5], "row 1 has nan for 'dog'"),
+        ([0.5, np.nan, 0.5], r"row 1 has no number \(NaN\) for 'dog'"),
         ([0.5, -0.25, 0.75], "row 1 has -0.25 for 'dog'"),
         ([0.5, 0.5, 0.5], "row 1 sums to 1.5"),
         ([0.0, 0.0, 0.0], "row 1 sums to 0"),
-        ([0.5, np.inf, 0.5], "row 1 sums to inf"),
+        ([0.5, np.inf, 0.5], "row 1 has inf for 'dog'"),
         ([2.0, -3.0, 7.0], "flat_softmax"),
     ],
 )
@@ -307,7 +307,7 @@ def test_other_scales_only_refuse_what_is_no_number() -> None:
         for scale in SCALES:
             found = likelihood.Likelihoods.of(SMALL, make(backend, [row]), scale).values
             assert values_of(backend, found).tolist() == [row]
-            with pytest.raises(ScoreError, match="row 1 has nan for 'pet'"):
+            with pytest.raises(ScoreError, match=r"row 1 has no number \(NaN\) for 'pet'"):
                 _ = likelihood.Likelihoods.of(SMALL, make(backend, [row, [0, np.nan, 0, 0, 0]]), scale).values
     with pytest.raises(ParameterError, match="scale"):
         _ = likelihood.Likelihoods.of(SMALL, [row], "odds").values  # type: ignore[call-overload]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import hedgerow as hr
-from hedgerow.score_files.binding import Binder, Step, as_lineage
+from hedgerow.score_files.lineage_binding import Binder, Step, as_lineage
 
 EDGES = [
     ("root", "Bacteria"),

@@ -56,7 +56,7 @@ def test_wide_tables(suffix: str, tmp_path: Path) -> None:
 def test_labels(tmp_path: Path) -> None:
     labels = packed(DATA / "labels.csv", tmp_path)
     expected, found = (
-        [block.labels for block in hr.open_scores(DATA / "sintax.txt", SPECIES, labels_file=path)]
+        [block.labels for block in hr.open_scores(DATA / "sintax.txt", SPECIES, hr.ScoreReading(labels_file=path))]
         for path in (DATA / "labels.csv", labels)
     )
     np.testing.assert_array_equal(found, expected)
@@ -113,4 +113,4 @@ def test_a_small_file_that_holds_much(
     path = tmp_path / "s.csv.gz"
     path.write_bytes(gzip.compress((head + content * (10_000_000 // len(content))).encode()))
     with pytest.raises(FileError, match=r"holds more than .* unpack it first"):
-        list(hr.open_scores(path, H, labels=False, scores_format=format))
+        list(hr.open_scores(path, H, hr.ScoreReading(scores_format=format), labels=False))

@@ -13,7 +13,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, UnknownNameError, as_options
-from hedgerow.score_files import open_scores
+from hedgerow.score_files import ScoreReading, open_scores
 from tests.make_scores import LEAVES, H, every_format, probabilities, read, save, save_npz, save_table
 
 if TYPE_CHECKING:
@@ -65,12 +65,12 @@ def test_advice_on_rows_that_do_not_sum_to_one(tmp_path: Path) -> None:
             list(open_scores(path, H))
         return str(caught.value)
 
-    divide = "say renormalise=True, which divides each row by its sum."
+    divide = "use renormalise=True, which divides each row by its sum."
     assert advice([0.33, 0.33, 0.33, 0.0]).endswith(f"If these are probabilities that were rounded, {divide}")
     assert advice([90.0, 5.0, 5.0, 0.0]).endswith(f"If these are percentages, {divide}")
     assert advice([0.5, 0.5, 0.5, 0.5]).endswith(f"sums to 2. If only the shares within a row matter, {divide}")
     assert advice([3.0, 2.0, 2.0, 0.0]).endswith(
-        f"counts or weights, {divide} If these are logits, say so with logits=True, or save them in the .npz file "
+        f"counts or weights, {divide} If these are logits, use logits=True, or save them in the .npz file "
         "as 'logits'."
     )
     assert "renormalise" not in advice([3.0, -2.0, 0.0, 0.0])
@@ -90,17 +90,17 @@ def test_missing_and_extra_classes(suffix: str, tmp_path: Path) -> None:
 def test_a_long_table_with_other_column_names(score: str, tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     path.write_text(f"id,label,class,{score}\na,cod,cod,3\na,cod,eel,1\n")
-    advice = "call its columns 'id', 'class' and 'score', and say scores_format='long'; for numbers of votes, also"
+    advice = "call its columns 'id', 'class' and 'score', and use scores_format='long'; for numbers of votes, also"
     refused(UnknownNameError, advice, path=path)
     path.write_text("id,class,score\na,cod,3\na,eel,1\n")
-    (block,) = open_scores(path, H, scores_format="long", votes=True, labels=False)
+    (block,) = open_scores(path, H, ScoreReading(scores_format="long", votes=True), labels=False)
     assert block.at(H.indices(["cod"])).tolist() == [0.75]
 
 
 def test_a_model_that_knows_fewer_leaves(tmp_path: Path) -> None:
     known, p = LEAVES[:3], probabilities(2, columns=3)
     path = save(tmp_path / "s.npz", p, ["cod"] * 2, known)
-    refused(UnknownNameError, "1 missing ('eel'). If the model knows only these", "say columns='own'.", path=path)
+    refused(UnknownNameError, "1 missing ('eel'). If the model knows only these", "use columns='own'.", path=path)
     found, _ = read(path, columns="own")
     zeros = save(tmp_path / "zeros.npz", np.column_stack([p, np.zeros(2)]), ["cod"] * 2, LEAVES)
     np.testing.assert_array_equal(found, read(zeros)[0])
@@ -209,12 +209,14 @@ def test_impossible_logits(value: float, tmp_path: Path) -> None:
 
 def test_probabilities_called_logits_are_doubted(tmp_path: Path) -> None:
     path = save_table(tmp_path / "s.csv", probabilities(5), label=["cod"] * 5)
-    file = open_scores(path, H, logits=True)
+    file = open_scores(path, H, ScoreReading(logits=True))
     assert len(list(file)) == 1
     assert "looks like probabilities" in file.warnings[0]
-    for factor, digits, said in ((1, 2, "looks like probabilities"), (100, 0, "and say renormalise=True")):
+    for factor, digits, said in ((1, 2, "looks like probabilities"), (100, 0, "and use renormalise=True")):
         rounded = np.round(factor * probabilities(5), digits)
-        file = open_scores(save_table(tmp_path / "s.csv", rounded, label=["cod"] * 5), H, logits=True)
+        file = open_scores(
+            save_table(tmp_path / "s.csv", rounded, label=["cod"] * 5), H, ScoreReading(logits=True)
+        )
         assert len(list(file)) == 1
         assert said in file.warnings[0]
     right = open_scores(save_npz(tmp_path / "s.npz", logits=np.eye(4) * 3, labels=["cod"] * 4), H)
@@ -227,13 +229,13 @@ def test_an_unknown_extension(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"cannot be told .* wide, long, .* \.npz, \.csv, \.tsv, \.parquet"):
         open_scores(tmp_path / "s.pkl", H)
     with pytest.raises(ParameterError, match=r"from \.npz, \.csv, \.tsv, \.parquet files, not from '\.pkl'"):
-        open_scores(tmp_path / "s.pkl", H, scores_format="wide")
+        open_scores(tmp_path / "s.pkl", H, ScoreReading(scores_format="wide"))
     with pytest.raises(ParameterError, match="block_rows must be 1 or more"):
         open_scores(tmp_path / "s.npz", H, block_rows=0)
 
 
 def test_labels_are_needed_or_not(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match=r"True or False, not 'l\.csv'\. A file of labels is labels_file="):
+    with pytest.raises(ParameterError, match=r"not 'l\.csv'\. A file of labels is ScoreReading\(labels_file="):
         open_scores(tmp_path / "s.npz", H, labels="l.csv")  # type: ignore[arg-type]
 
 
@@ -370,10 +372,10 @@ def test_compression_that_numpy_does_not_write(tmp_path: Path) -> None:
         ("robin,wren,cod,eel,label\n1,0,0,0,cod\n1,0,0,0\n", FileError, "row 1 (counted from 0) has 4 cells"),
         ("robin,wren,cod,eel,label\n1,0,,0,cod\n", ScoreError, "no number (NaN) for 'cod'"),
         ("robin,wren,cod,eel,label,label\n1,0,0,0,cod,cod\n", FileError, "two columns 'label'"),
-        ("robin;wren;cod;eel;label\n1;0;0;0;cod\n", FileError, "separated by semicolons: say delimiter=';'"),
-        ("robin\twren\tcod\teel\tlabel\n1\t0\t0\t0\tcod\n", FileError, "by tabs: say delimiter='tab'"),
-        ("robin;wren;cod, eel;label\n1;0;0;cod\n", FileError, "separated by semicolons: say delimiter=';'"),
-        ("robin;wren;cod, eel;label\n1,0;0,0;0;cod\n", FileError, "separated by semicolons: say delimiter=';'"),
+        ("robin;wren;cod;eel;label\n1;0;0;0;cod\n", FileError, "separated by semicolons: use delimiter=';'"),
+        ("robin\twren\tcod\teel\tlabel\n1\t0\t0\t0\tcod\n", FileError, "by tabs: use delimiter='tab'"),
+        ("robin;wren;cod, eel;label\n1;0;0;cod\n", FileError, "separated by semicolons: use delimiter=';'"),
+        ("robin;wren;cod, eel;label\n1,0;0,0;0;cod\n", FileError, "separated by semicolons: use delimiter=';'"),
     ],
 )
 def test_damaged_csv(text: str, error: type[HedgerowError], said: str, tmp_path: Path) -> None:
@@ -385,9 +387,9 @@ def test_damaged_csv(text: str, error: type[HedgerowError], said: str, tmp_path:
 def test_a_delimiter_that_the_file_does_not_have(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     path.write_text("robin,wren,cod,eel,label\n1,0,0,0,cod\n", encoding="utf-8")
-    refused(FileError, "separated by commas: say delimiter=','", path=path, delimiter=";")
+    refused(FileError, "separated by commas: use delimiter=','", path=path, delimiter=";")
     with as_options():
-        refused(FileError, "separated by commas: say --delimiter ','.", path=path, delimiter=";")
+        refused(FileError, "separated by commas: use --delimiter ','.", path=path, delimiter=";")
     paths = "animal;bird;robin,animal;bird;wren,animal;fish;cod,animal;fish;eel,label\n1,0,0,0,cod\n"
     path.write_text(paths, encoding="utf-8")
     refused(UnknownNameError, "4 extra ('animal;bird;robin'", path=path)  # semicolons in names are allowed

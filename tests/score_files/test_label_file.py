@@ -13,8 +13,9 @@ from pyarrow import parquet
 
 import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, UnknownNameError
-from hedgerow.score_files import ChainedScores, label_file
-from tests.make_scores import H, probabilities, save_npz, save_table
+from hedgerow.score_files import LabelFile, open_parts
+from hedgerow.score_files import labels as label_files
+from tests.make_scores import H, opened, probabilities, save_npz, save_table
 from tests.score_files.test_tool_formats import BACTERIA, MAMMALS, written
 
 if TYPE_CHECKING:
@@ -23,16 +24,18 @@ if TYPE_CHECKING:
 LONG = "id,class,score\na,cod,1\nb,eel,1\nc,wren,1\n"
 
 
-def joined(scores: Path, labels: Path, tree: hr.Hierarchy = H, **options: Any) -> tuple[dict[str, str], list[str]]:
+def joined(
+    scores: Path, labels: Path, tree: hr.Hierarchy = H, *, shared: LabelFile | None = None, **options: Any
+) -> tuple[dict[str, str], list[str]]:
     """Return the label of each id, and the warnings."""
-    opened = hr.open_scores(scores, tree, labels_file=labels, **options)
+    file = opened(scores, tree, labels_file=labels, labels=shared or True, **options)
     found: dict[str, str] = {}
-    for block in opened:
+    for block in file:
         assert block.ids is not None
         assert block.labels is not None
         assert len(block.likelihoods) == len(block.ids)
         found |= dict(zip(block.ids.tolist(), tree.names[block.labels].tolist(), strict=True))
-    return found, opened.warnings
+    return found, file.warnings
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet"])
@@ -84,18 +87,18 @@ def test_a_named_id_column_may_be_in_either_file(name: str, tmp_path: Path) -> N
 def test_an_id_that_stands_twice_in_a_wide_table_is_refused(block_rows: int | None, tmp_path: Path) -> None:
     scores = save_table(tmp_path / "s.csv", probabilities(6), id=["x", "b", "a", "x", "c", "a"])
     labels = written(tmp_path / "labels.csv", "id,label\na,cod\nb,cod\nc,cod\n")
-    with pytest.raises(ScoreError, match=r"the id 'a' stands there twice, the second time in row 5 "):
+    with pytest.raises(ScoreError, match=r"duplicate id 'a', again in row 5 "):
         joined(scores, labels, block_rows=block_rows)
     about: dict[str, Any] = {"labels": False, "labels_file": labels, "group_column": "label"}
-    assert sum(map(len, hr.open_scores(scores, H, block_rows=block_rows, **about))) == 6  # nothing is counted
+    assert sum(map(len, opened(scores, H, block_rows=block_rows, **about))) == 6  # nothing is counted
 
 
 def test_a_file_of_labels_without_a_column_names_the_option(tmp_path: Path) -> None:
     scores = written(tmp_path / "long.csv", LONG)
     labels = written(tmp_path / "labels.csv", "photo,kind\na,cod\n")
-    with pytest.raises(FileError, match=r"no column 'id'.* 'photo' and 'kind'.* say id_column='NAME'"):
+    with pytest.raises(FileError, match=r"no column 'id'.* 'photo' and 'kind'.* use id_column='NAME'"):
         joined(scores, labels)
-    with pytest.raises(FileError, match=r"no column 'label'.* say label_column='NAME'"):
+    with pytest.raises(FileError, match=r"no column 'label'.* use label_column='NAME'"):
         joined(scores, labels, id_column="photo")
 
 
@@ -104,7 +107,7 @@ def test_groups_and_clusters_may_be_with_the_labels(columns: Any, tmp_path: Path
     header = ",".join(["id", "label", *(columns.values() or ("group", "cluster"))])
     labels = written(tmp_path / "labels.csv", f"{header}\nc,cod,north,1\na,cod,south,2\nx,cod,south,3\n")
     known: dict[str, Any] = {}
-    for block in hr.open_scores(written(tmp_path / "long.csv", LONG), H, labels_file=labels, **columns):
+    for block in opened(written(tmp_path / "long.csv", LONG), H, labels_file=labels, **columns):
         assert block.ids is not None
         assert block.groups is not None
         assert block.clusters is not None
@@ -123,11 +126,11 @@ def test_groups_in_both_files_must_agree_if_wanted(suffix: str, column: str | No
         else save_npz(tmp_path / "s.npz", probabilities=p, ids=["a", "b", "c"], **about)
     )
     same = written(tmp_path / "same.csv", f"id,label,{name}\nc,cod,south\na,cod,north\n")
-    (block,) = hr.open_scores(scores, H, labels_file=same, group_column=column)
+    (block,) = hr.open_scores(scores, H, hr.ScoreReading(labels_file=same, group_column=column))
     assert block.groups is not None
     assert block.groups.tolist() == ["north", "south"]
     other = written(tmp_path / "other.csv", f"id,label,{name}\nc,cod,north\na,cod,north\n")
-    opened = hr.open_scores(scores, H, labels_file=other, group_column=column)
+    opened = hr.open_scores(scores, H, hr.ScoreReading(labels_file=other, group_column=column))
     if column is None:  # no one has asked for groups
         assert [block.groups for block in opened] == [None]
         assert any("disagree about the groups, which are therefore not known" in said for said in opened.warnings)
@@ -139,7 +142,10 @@ def test_groups_in_both_files_must_agree_if_wanted(suffix: str, column: str | No
 def test_groups_alone_keep_every_example(tmp_path: Path) -> None:
     about = written(tmp_path / "sites.csv", "id,site\nc,north\na,south\nx,south\n")
     opened = hr.open_scores(
-        written(tmp_path / "long.csv", LONG), H, labels=False, labels_file=about, group_column="site"
+        written(tmp_path / "long.csv", LONG),
+        H,
+        hr.ScoreReading(labels_file=about, group_column="site"),
+        labels=False,
     )
     groups: dict[str, str] = {}
     for block in opened:
@@ -155,18 +161,20 @@ def test_a_part_without_any_group_is_kept(tmp_path: Path) -> None:
     about = written(tmp_path / "sites.csv", "id,group\nx,south\n")
     settings: dict[str, Any] = {"labels": False, "labels_file": about, "group_column": "group"}
     scores = written(tmp_path / "long.csv", LONG)
-    for block in hr.open_scores(scores, H, part=True, **settings):
+    reading = hr.ScoreReading(labels_file=about, group_column="group")
+    for block in hr.open_scores(scores, H, reading, labels=LabelFile(about, H, reading, labels=False, part=True)):
         assert block.groups is not None
         assert set(block.groups) == {""}
     with pytest.raises(ScoreError, match=r"No id of .* is in"):
-        list(hr.open_scores(scores, H, **settings))
+        list(opened(scores, H, **settings))
 
 
 def test_labels_of_other_parts_are_no_remark(tmp_path: Path) -> None:
     labels = written(tmp_path / "labels.csv", "id,label\na,cod\nb,eel\nc,wren\nx,cod\n")
     scores = written(tmp_path / "long.csv", LONG)
     assert joined(scores, labels)[1] == [f"1 label in {labels} is for an id not in {scores}: 'x'."]
-    assert joined(scores, labels, part=True) == ({"a": "cod", "b": "eel", "c": "wren"}, [])
+    shared = LabelFile(labels, H, hr.ScoreReading(), part=True)
+    assert joined(scores, labels, shared=shared) == ({"a": "cod", "b": "eel", "c": "wren"}, [])
 
 
 def test_what_is_left_over_is_counted_and_named(tmp_path: Path) -> None:
@@ -180,7 +188,7 @@ def test_what_is_left_over_is_counted_and_named(tmp_path: Path) -> None:
     ]
     p = probabilities(3)
     wide = save_table(tmp_path / "wide.csv", p, id=["a", "b", "c"])
-    (block,) = hr.open_scores(wide, H, labels_file=labels)
+    (block,) = hr.open_scores(wide, H, hr.ScoreReading(labels_file=labels))
     np.testing.assert_array_equal(
         block.q, hr.likelihood.from_leaves(H, p[1:2], classes=["robin", "wren", "cod", "eel"])
     )
@@ -189,7 +197,7 @@ def test_what_is_left_over_is_counted_and_named(tmp_path: Path) -> None:
 def test_a_part_without_any_label_is_a_remark(tmp_path: Path) -> None:
     labels = written(tmp_path / "labels.csv", "id,label\nx,cod\n")
     scores = written(tmp_path / "long.csv", LONG)
-    opened = hr.open_scores(scores, H, labels_file=labels, part=True)
+    opened = hr.open_scores(scores, H, labels=LabelFile(labels, H, hr.ScoreReading(), part=True))
     assert sum(map(len, opened)) == 0
     assert opened.warnings == [
         f"long.csv is left out: none of its ids, 'a', 'b' and 1 more, is in {labels}, which has 'x'."
@@ -210,7 +218,7 @@ def test_parts_share_a_file_of_labels(tmp_path: Path) -> None:
     parts = [
         str(written(tmp_path / f"{number}.csv", f"id,class,score\n{row}\n")) for number, row in enumerate(rows)
     ]
-    chain = ChainedScores.opened(parts, H, labels_file=labels)
+    chain = open_parts(parts, H, hr.ScoreReading(labels_file=labels))
     for _ in range(2):
         assert [name for block in chain if block.ids is not None for name in block.ids] == ["a", "c"]
         assert chain.warnings == [
@@ -218,14 +226,14 @@ def test_parts_share_a_file_of_labels(tmp_path: Path) -> None:
             f"2 labels in {labels} are for ids not in any part: 'x' and 'y'.",
         ]
     with pytest.raises(ScoreError, match=r"no examples in these parts. 1.csv is left out: none of its ids, 'b'"):
-        list(ChainedScores.opened(parts[1:2], H, labels_file=labels))
+        list(open_parts(parts[1:2], H, hr.ScoreReading(labels_file=labels)))
 
 
 @pytest.mark.parametrize("hashed", [hash, len, lambda _: 0], ids=["distinct", "some equal", "all equal"])
 def test_ids_with_equal_hashes_are_told_apart(
     hashed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(label_file, "hash", hashed, raising=False)
+    monkeypatch.setattr(label_files, "hash", hashed, raising=False)
     known = {"a": "cod", "bb": "eel", "cc": "wren", "dddd": "robin", "ä": "cod"}
     rows = "".join(f"{name},{label}\n" for name, label in known.items())
     labels = written(tmp_path / "labels.csv", f"id,label\n{rows}")
@@ -233,7 +241,7 @@ def test_ids_with_equal_hashes_are_told_apart(
     scores = written(tmp_path / "s.csv", "id,class,score\n" + "".join(f"{name},cod,1\n" for name in names))
     assert joined(scores, labels)[0] == known
     twice = written(tmp_path / "twice.csv", f"id,label\n{rows}cc,cod\n")
-    with pytest.raises(ScoreError, match=r"'cc' stands there twice, in rows 2 and 5"):
+    with pytest.raises(ScoreError, match=r"duplicate id 'cc'; first in row 2, again in row 5"):
         joined(scores, twice)
 
 
@@ -302,7 +310,7 @@ def test_labels_outside_the_tree(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "error", "said"),
     [
-        ("id,label\na,cod\na,eel\n", ScoreError, "the id 'a' stands there twice, in rows 0 and 1"),
+        ("id,label\na,cod\na,eel\n", ScoreError, "duplicate id 'a'; first in row 0, again in row 1"),
         ("id,label\n", FileError, "has a header and no rows"),
         ("id,label\na,\n", ScoreError, "row 0 (counted from 0) has no label"),
         ("id,label\n,cod\n", ScoreError, "row 0 (counted from 0) has no id"),
@@ -371,18 +379,18 @@ def test_a_long_text_that_many_rows_repeat(tmp_path: Path) -> None:
     path = tmp_path / "labels.parquet"
     parquet.write_table(pa.table({"id": [str(i) for i in range(rows)], "label": long}), path)
     with pytest.raises(FileError, match="in column 'label', a few long texts are repeated so often"):
-        hr.open_scores(written(tmp_path / "scores.csv", LONG), H, labels_file=path)
+        hr.open_scores(written(tmp_path / "scores.csv", LONG), H, hr.ScoreReading(labels_file=path))
 
 
 def test_a_control_character_does_not_move_names_to_another_rank(tmp_path: Path) -> None:
     scores = written(tmp_path / "scores.csv", LONG)
     labels = written(tmp_path / "labels.csv", "id,family,species\na,fish\x1fcod,\n")
     with pytest.raises(ScoreError, match="contains the control character"):
-        hr.open_scores(scores, H, labels_file=labels)
+        hr.open_scores(scores, H, hr.ScoreReading(labels_file=labels))
 
 
 def test_the_column_that_was_asked_for_must_be_there(tmp_path: Path) -> None:
     scores = written(tmp_path / "scores.csv", LONG)
     labels = written(tmp_path / "labels.csv", "id,label,label_final\na,cod,eel\n")
     with pytest.raises(FileError, match="has no column 'label_fin'"):
-        hr.open_scores(scores, H, labels_file=labels, label_column="label_fin")
+        hr.open_scores(scores, H, hr.ScoreReading(labels_file=labels, label_column="label_fin"))

@@ -10,7 +10,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, UnknownNameError
-from hedgerow.score_files import open_scores, read_labels
+from hedgerow.score_files import ScoreReading, open_scores, read_labels
 from tests.make_scores import LEAVES, H, every_format, probabilities, read, save, save_npz, save_table
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def test_what_the_message_proposes_works_in_the_command(tmp_path: Path) -> None:
     with as_options():
         said = refusal(path)
     assert said.endswith(
-        "If these are probabilities that were rounded, say --renormalise, which divides each row by its sum."
+        "If these are probabilities that were rounded, use --renormalise, which divides each row by its sum."
     )
 
 
@@ -91,15 +91,17 @@ def test_a_half_precision_file_is_divided_in_single_precision(tmp_path: Path) ->
 def test_labels_and_ids_by_other_names(suffix: str, tmp_path: Path) -> None:
     p = probabilities(2)
     path = save_table(tmp_path / f"s.{suffix}", p, image_id=["x", "y"], species=["cod", "bird"])
-    (block,) = open_scores(path, H, label_column="species", id_column="image_id")
+    (block,) = open_scores(path, H, ScoreReading(label_column="species", id_column="image_id"))
     assert block.labels is not None
     assert block.ids is not None
     assert H.names[block.labels].tolist() == ["cod", "bird"]
     assert block.ids.tolist() == ["x", "y"]
     np.testing.assert_allclose(block.q[:, H.indices(LEAVES)], p, rtol=1e-12)
-    (block,) = open_scores(path, H, labels=False, label_column="species", id_column="image_id")
+    (block,) = open_scores(path, H, ScoreReading(label_column="species", id_column="image_id"), labels=False)
     assert block.labels is None
-    (block,) = open_scores(path, H, label_column="species", id_column="species", class_columns=LEAVES)
+    (block,) = open_scores(
+        path, H, ScoreReading(label_column="species", id_column="species", class_columns=LEAVES)
+    )
     assert block.ids is not None
     assert block.ids.tolist() == ["cod", "bird"]
 
@@ -112,13 +114,13 @@ def test_members_by_other_names(tmp_path: Path) -> None:
         coarse=["fish", "bird"],
         name=[7, 8],
     )
-    (block,) = open_scores(path, H, label_column="coarse", id_column="name")
+    (block,) = open_scores(path, H, ScoreReading(label_column="coarse", id_column="name"))
     assert block.labels is not None
     assert block.ids is not None
     assert H.names[block.labels].tolist() == ["fish", "bird"]
     assert block.ids.tolist() == ["7", "8"]
     assert "no member 'x': save it" in refusal(path, label_column="x")
-    assert "no member 'x'. Its members: classes, labels, probabilities, coarse, name" in refusal(
+    assert "no member 'x' for the ids. Its members: 'classes', 'labels', 'probabilities', 'coarse'" in refusal(
         path, id_column="x"
     )
     assert "names its classes itself" in refusal(path, class_prefix="p_")
@@ -127,7 +129,7 @@ def test_members_by_other_names(tmp_path: Path) -> None:
 @every_table
 def test_columns_that_are_not_declared(suffix: str, tmp_path: Path) -> None:
     path = save_table(tmp_path / f"s.{suffix}", probabilities(2), ID=["x", "y"], Label=["cod", "eel"])
-    assert "say label_column='Label'" in refusal(path)
+    assert "use label_column='Label'" in refusal(path)
     said = refusal(path, label_column="Label")
     assert "1 extra ('ID')" in said
     assert "id_column='NAME'" in said
@@ -161,7 +163,7 @@ def test_classes_named_like_columns_about_the_examples(suffix: str, tmp_path: Pa
     q, labels = read(path, h, class_columns=names[::-1])
     np.testing.assert_allclose(q[:, 1:], p, rtol=1e-12)
     assert labels == [1, 3]
-    (block,) = open_scores(path, h, class_columns=names)
+    (block,) = open_scores(path, h, ScoreReading(class_columns=names))
     assert block.texts is None
 
 
@@ -170,7 +172,7 @@ def test_a_prefix_tells_the_classes(suffix: str, tmp_path: Path) -> None:
     p = probabilities(2)
     columns = [f"p_{name}" for name in LEAVES]
     path = save_table(tmp_path / f"s.{suffix}", p, columns, label=["cod", "eel"], split="test", width=[7, 8])
-    assert "say class_prefix='p_'" in refusal(path)
+    assert "use class_prefix='p_'" in refusal(path)
     q, labels = read(path, class_prefix="p_")
     np.testing.assert_allclose(q[:, H.indices(LEAVES)], p, rtol=1e-12)
     assert labels == H.indices(["cod", "eel"]).tolist()
@@ -197,14 +199,14 @@ def test_contradictions(tmp_path: Path) -> None:
     path = save_table(tmp_path / "s.csv", probabilities(2), label=["cod", "eel"])
     assert "not both" in refusal(path, class_columns=LEAVES, class_prefix="p_")
     assert "'cod' cannot be a class and hold labels" in refusal(path, class_columns=LEAVES, label_column="cod")
-    assert "must be a list of names, not the text 'cod'" in refusal(path, class_columns="cod")
+    assert "must be a list of names, not the text 'cod'" in refusal(path, outside="cod")
 
 
 def test_an_index_that_holds_ids(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     pd.DataFrame(probabilities(2), columns=LEAVES, index=["a", "b"]).assign(label="cod").to_csv(path)
-    assert "usually an index. If it holds the ids, say id_column=''; if not, write" in refusal(path)
-    (block,) = open_scores(path, H, id_column="")
+    assert "usually an index. If it holds the ids, use id_column=''; if not, write" in refusal(path)
+    (block,) = open_scores(path, H, ScoreReading(id_column=""))
     assert block.ids is not None
     assert block.ids.tolist() == ["a", "b"]
 
@@ -226,7 +228,7 @@ def test_separators_that_cannot_be(tmp_path: Path) -> None:
     path = save_table(tmp_path / "s.csv", probabilities(2), label=["cod", "eel"])
     for wrong in ("", ";;", "\n", '"', "é"):
         with pytest.raises(ParameterError, match="delimiter must be one character"):
-            open_scores(path, H, delimiter=wrong)
+            open_scores(path, H, ScoreReading(delimiter=wrong))
 
 
 def test_decimal_commas(tmp_path: Path) -> None:
@@ -241,7 +243,7 @@ def test_decimal_commas(tmp_path: Path) -> None:
 def test_signs_of_per_cent(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     path.write_text("robin,wren,cod,eel,label\n50%,50 %,0,0,cod\n", encoding="utf-8")
-    assert "has '50%' for 'robin', which is not a number. Take the % off, and say renormalise" in refusal(path)
+    assert "has '50%' for 'robin', which is not a number. Remove the % and use renormalise" in refusal(path)
 
 
 # Files of labels ----------------------------------------------------------------------------------------------
@@ -262,7 +264,7 @@ def test_files_of_labels(suffix: str, tmp_path: Path) -> None:
     assert read_labels(path) == labels
     if suffix != "txt":
         assert read_labels(path, label_column="kind") == labels[::-1]
-        with pytest.raises(FileError, match=r"has no \w+ 'x', which would hold the labels"):
+        with pytest.raises(FileError, match=r"has no \w+ 'x', which holds the labels"):
             read_labels(path, label_column="x")
 
 

@@ -29,7 +29,7 @@ def test_vsearch(cutoff: bool, tmp_path: Path) -> None:
     lines = path.read_text().splitlines()
     assert len(lines) == simulated.READS + 1
     assert listed(path, tree) == {line.split()[0]: plain_sintax(line) for line in lines}
-    opened = hr.open_scores(path, tree, labels_file=tmp_path / "labels.csv")
+    opened = hr.open_scores(path, tree, hr.ScoreReading(labels_file=tmp_path / "labels.csv"))
     assert opened.format == "sintax"
     assert sum(len(block) for block in opened) == simulated.READS
     assert [warning for warning in opened.warnings if "'short'" in warning]

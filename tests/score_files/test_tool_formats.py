@@ -15,7 +15,8 @@ from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError
 from hedgerow.likelihood import SparseLikelihoods
 from hedgerow.score_files import FORMATS, find_format
 from hedgerow.score_files import listed as listed_files
-from tests.make_scores import LEAVES, H, probabilities, save_table
+from hedgerow.tree import Settings
+from tests.make_scores import LEAVES, H, opened, probabilities, save_table
 from tests.score_files.simulated import DATA
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ PETS = hr.Hierarchy.from_lineages(
 def listed(path: Path, tree: hr.Hierarchy, **options: Any) -> dict[str, dict[str, float]]:
     """Return the likelihood of each listed node, by id and name."""
     found: dict[str, dict[str, float]] = {}
-    for block in hr.open_scores(path, tree, labels=False, **options):
+    for block in opened(path, tree, labels=False, **options):
         q = block.likelihoods
         assert isinstance(q, SparseLikelihoods)
         assert block.ids is not None
@@ -273,7 +274,7 @@ def test_a_line_that_is_not_utf8_is_named(size: int, tmp_path: Path, monkeypatch
 )
 def test_formats_are_recognised(name: str, format: str, tmp_path: Path) -> None:  # noqa: A002
     assert find_format(str(DATA / name)) == format
-    assert FORMATS[format].single_child == "answer"
+    assert FORMATS[format].settings.single_child == "answer"
     if format in ("sintax", "rdp"):
         renamed = tmp_path / "results.tsv"
         renamed.write_bytes((DATA / name).read_bytes())
@@ -283,9 +284,8 @@ def test_formats_are_recognised(name: str, format: str, tmp_path: Path) -> None:
 def test_wide_tables_stay_wide(tmp_path: Path) -> None:
     path = save_table(tmp_path / "s.csv", probabilities(2), label=["cod", "eel"], id=["a", "b"])
     assert find_format(str(path)) == "wide"
-    assert hr.open_scores(path, H).single_child == "skip"
+    assert hr.open_scores(path, H).settings == Settings()
     assert hr.open_scores(path, H).format == "wide"
-    assert hr.open_scores(path, H, single_child="answer").single_child == "answer"
 
 
 def test_a_format_that_is_not_clear_is_asked_for(tmp_path: Path) -> None:
@@ -294,7 +294,7 @@ def test_a_format_that_is_not_clear_is_asked_for(tmp_path: Path) -> None:
     refused(ParameterError, path, H, "cannot be told", choices, "scores_format='sintax'")
     refused(ParameterError, written(tmp_path / "x.json", "{}"), H, "cannot be told")
     with pytest.raises(ParameterError, match=r"no score format 'syntax'.*Did you mean 'sintax'"):
-        hr.open_scores(path, H, scores_format="syntax")
+        hr.open_scores(path, H, hr.ScoreReading(scores_format="syntax"))
 
 
 def test_a_named_format_is_read_as_such(tmp_path: Path) -> None:
@@ -309,7 +309,7 @@ def test_a_named_format_is_read_as_such(tmp_path: Path) -> None:
     "option", [{"logits": True}, {"renormalise": True}, {"columns": "own"}, {"class_prefix": "p"}]
 )
 def test_options_of_wide_files(option: dict[str, Any]) -> None:
-    refused(ParameterError, DATA / "sintax.txt", SPECIES, "format sintax", "wide files", **option)
+    refused(ParameterError, DATA / "sintax.txt", SPECIES, "lists classes", "wide files", **option)
 
 
 def test_confidences_are_not_votes() -> None:
@@ -324,26 +324,26 @@ def test_only_some_classes(tmp_path: Path) -> None:
     assert listed(path, H, only=["cod", "eel"])["a"] == {"fish": 1, "cod": 0.5, "eel": 0.5}
     assert listed(path, H, only="bird")["a"] == {"bird": 1, "robin": 1}
     wide = save_table(tmp_path / "s.csv", np.array([[0.5, 0, 0.25, 0.25]]))
-    (block,) = hr.open_scores(wide, H, labels=False, only="fish")
+    (block,) = hr.open_scores(wide, H, hr.ScoreReading(only="fish"), labels=False)
     assert block.q[0, H.indices(["fish", "robin", "cod"])].tolist() == [1, 0, 0.5]
     with pytest.raises(UnknownNameError, match="Did you mean 'bird'"):
-        hr.open_scores(path, H, labels=False, only="birt")
+        hr.open_scores(path, H, hr.ScoreReading(only="birt"), labels=False)
 
 
 def test_wide_tables_of_classes_at_any_depth(tmp_path: Path) -> None:
     p = np.array([[0.5, 0.25, 0.125, 0.125], [0.25, 0.25, 0, 0]])
     path = save_table(tmp_path / "s.csv", p, ["bird", "robin", "cod", "blank"], label=["cod"] * 2)
-    (block,) = hr.open_scores(path, H, columns="own", outside=["blank"])
+    (block,) = hr.open_scores(path, H, hr.ScoreReading(columns="own", outside=["blank"]))
     expected = hr.likelihood.from_columns(H, p, ["bird", "robin", "cod", "blank"], outside=["blank"])
     np.testing.assert_array_equal(block.q, expected)
-    with pytest.raises(UnknownNameError, match=r"1 extra \('blank'\).*outside=\('blank',\)"):
-        hr.open_scores(path, H, columns="own")
+    with pytest.raises(UnknownNameError, match=r"1 not in the tree \('blank'\).*outside=\('blank',\)"):
+        hr.open_scores(path, H, hr.ScoreReading(columns="own"))
     with pytest.raises(ParameterError, match="columns='own'"):
-        hr.open_scores(path, H, outside=["blank"])
+        hr.open_scores(path, H, hr.ScoreReading(outside=["blank"]))
     many = save_table(tmp_path / "m.csv", p * 1.5, ["bird", "robin", "cod", "eel"], label=["cod"] * 2)
     with pytest.raises(ScoreError, match=r"must sum to at most 1 within 0.001; row 0 .* sums to 1.5"):
-        list(hr.open_scores(many, H, columns="own"))
-    (block,) = hr.open_scores(many, H, columns="own", votes=True)
+        list(hr.open_scores(many, H, hr.ScoreReading(columns="own")))
+    (block,) = hr.open_scores(many, H, hr.ScoreReading(columns="own", votes=True))
     np.testing.assert_allclose(
         block.q[0], hr.likelihood.from_columns(H, p[:1], ["bird", "robin", "cod", "eel"])[0]
     )
@@ -352,7 +352,7 @@ def test_wide_tables_of_classes_at_any_depth(tmp_path: Path) -> None:
 def test_logits_of_classes_at_any_depth(tmp_path: Path) -> None:
     theta = np.array([[1.0, 2.0, 0.5]])
     path = save_table(tmp_path / "s.csv", theta, ["bird", "robin", "cod"], label=["cod"])
-    (block,) = hr.open_scores(path, H, columns="own", logits=True)
+    (block,) = hr.open_scores(path, H, hr.ScoreReading(columns="own", logits=True))
     p = np.exp(theta) / np.exp(theta).sum()
     np.testing.assert_allclose(block.q, hr.likelihood.from_columns(H, p, ["bird", "robin", "cod"]))
 
@@ -365,9 +365,9 @@ def test_columns_for_a_part_of_a_large_tree(tmp_path: Path) -> None:
     known = [f"s{i}" for i in range(2_000)]
     p = np.random.default_rng(0).dirichlet(np.ones(2_000), size=3)
     path = save_table(tmp_path / "s.parquet", p, known, label=known[:3])
-    with pytest.raises(UnknownNameError, match=r"8,000 missing .* say columns='own'\."):
+    with pytest.raises(UnknownNameError, match=r"8,000 missing .* use columns='own'\."):
         hr.open_scores(path, tree)
-    (block,) = hr.open_scores(path, tree, columns="own")
+    (block,) = hr.open_scores(path, tree, hr.ScoreReading(columns="own"))
     np.testing.assert_allclose(block.q[:, tree.indices(known)], p, rtol=1e-9)
 
 
@@ -459,12 +459,12 @@ def test_an_empty_lineage_is_the_root(tmp_path: Path) -> None:
 def test_ids_twice(gap: int, tmp_path: Path) -> None:
     names = ["a", *["x", "y"][:gap], "a"]
     sintax = written(tmp_path / "s.txt", "".join(f"{name}\td:Bacteria(1.00)\t+\n" for name in names))
-    where = f"the id 'a' stands there twice, the second time in line {gap + 2}"
+    where = f"duplicate id 'a'; first in line 1, again in line {gap + 2}"
     for rows in (1, 100):
         refused(ScoreError, sintax, BACTERIA, where, block_rows=rows)
     if gap:
         long = written(tmp_path / "l.csv", "id,class,score\n" + "".join(f"{name},cod,1\n" for name in names))
-        refused(ScoreError, long, H, f"the id 'a' stands there twice, the second time in row {gap + 1}")
+        refused(ScoreError, long, H, f"again in row {gap + 1}")
 
 
 def test_an_example_without_id(tmp_path: Path) -> None:

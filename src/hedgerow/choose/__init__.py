@@ -5,7 +5,7 @@ In come likelihoods and labels of examples that were not used in training, and a
 (`measure.Events`), so it is the same for dense and sparse likelihoods. The next room is `show`.
 """
 
-from hedgerow.choose.answers import PointAnswers, answers_of, predictions
+from hedgerow.choose.answers import answer, answers_of, predictions, prepared
 from hedgerow.choose.examples import gather
 from hedgerow.choose.explain import Explanation, describe, explain
 from hedgerow.choose.families import FAMILIES, Family
@@ -23,13 +23,14 @@ __all__ = [
     "Family",
     "Guarantee",
     "OperatingPoint",
-    "PointAnswers",
     "SelectionSpec",
+    "answer",
     "answers_of",
     "choose",
     "describe",
     "explain",
     "gather",
     "predictions",
+    "prepared",
     "select",
 ]

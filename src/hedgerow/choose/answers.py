@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 import numpy as np
-
-from hedgerow.score_files import DerivedScores, TemperedScores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,9 +13,7 @@ if TYPE_CHECKING:
 
     from hedgerow.choose.examples import Examples
     from hedgerow.choose.point import OperatingPoint
-    from hedgerow.likelihood import AnyLikelihoods
     from hedgerow.score_files import Block, Scores
-    from hedgerow.tree import Hierarchy
 
 
 def answers_of(point: OperatingPoint, examples: Examples) -> NDArray[np.int64] | None:
@@ -30,37 +26,15 @@ def answers_of(point: OperatingPoint, examples: Examples) -> NDArray[np.int64] |
 
 def predictions(point: OperatingPoint, blocks: Iterable[Block]) -> NDArray[np.int64]:
     """Return the answers of a point to the examples of some blocks."""
-    return np.concatenate([point.predict(block.likelihoods, _groups(point, block)) for block in blocks])
+    return np.concatenate([answer(point, block) for block in blocks])
 
 
-def _groups(point: OperatingPoint, block: Block) -> NDArray[np.object_] | None:
-    return block.groups if point.by == "group" else None
+def prepared(point: OperatingPoint, scores: Scores) -> Scores:
+    """Return scores ready to be answered at a point: of its tree, and divided by its temperature."""
+    point.check_tree(scores.hierarchy)
+    return scores if point.temperature == 1 else scores.tempered(point.temperature)
 
 
-@final
-class PointAnswers(DerivedScores):
-    """Scores to be answered at a point, checked against it before they are read; see `write_predictions`.
-
-    Parameters
-    ----------
-    point
-        The point.
-    scores
-        A score file, or what a trained model says about new data. If the point is for scores divided by a
-        temperature, they are divided by it.
-    """
-
-    def __init__(self, point: OperatingPoint, scores: Scores) -> None:
-        point.check_tree(scores.hierarchy)
-        super().__init__(scores if point.temperature == 1 else TemperedScores(scores, point.temperature))
-        self.single_child = point.settings.single_child
-        self._point = point
-        self._groups: NDArray[np.object_] | None = None
-
-    def _derived(self, block: Block) -> Block:
-        self._groups = _groups(self._point, block)
-        return block
-
-    def rule(self, _: Hierarchy, q: AnyLikelihoods) -> NDArray[np.int64]:
-        """Answer the examples of the block that was yielded last."""
-        return self._point.predict(q, self._groups)
+def answer(point: OperatingPoint, block: Block) -> NDArray[np.int64]:
+    """Return the answers of a point to a block of examples."""
+    return point.predict(block.likelihoods, block.groups if point.by == "group" else None)

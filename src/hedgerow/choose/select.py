@@ -120,7 +120,7 @@ def select(
     >>> hr.select(h, q, ["cat"] * 15 + ["dog"] * 5, target=("recall", 0.6), guarantee="empirical").threshold
     0.599...
     """
-    usual: SingleChild = getattr(scores, "single_child", None) or "skip"
+    usual = getattr(scores, "settings", Settings()).single_child
     spec = SelectionSpec.of(
         hierarchy,
         target=target,

@@ -10,25 +10,19 @@ import typer
 from rich.console import Console
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import (
-    FigureOption,
-    JsonOption,
-    RulesOption,
-)
+from hedgerow.cli.option_groups import GivenSettings, grouped_options
+from hedgerow.cli.options import FigureOption, JsonOption, RulesOption
 from hedgerow.cli.outputs import bar, check_outputs, drawing
-from hedgerow.cli.parts import (
+from hedgerow.cli.score_input import (
+    FileReading,
     SchedulerOption,
     WorkersOption,
     connected,
     end_with_failures,
     is_many,
-    keywords,
     name_of_parts,
     parts_bar,
 )
-from hedgerow.cli.reading import ScoreReading, TreeReading, grouped_options
-from hedgerow.cli.scores import any_evaluation
-from hedgerow.cli.settings import GivenSettings
 from hedgerow.errors import ParameterError
 from hedgerow.files import is_pattern, write_json
 
@@ -46,8 +40,7 @@ class Against(StrEnum):
 )
 @grouped_options()
 def compare(
-    reading: ScoreReading,
-    tree_reading: TreeReading,
+    given: FileReading,
     settings: GivenSettings,
     systems: Annotated[
         list[str],
@@ -58,9 +51,6 @@ def compare(
             show_default=False,
         ),
     ],
-    tree: Annotated[
-        Path | None, typer.Option("--tree", metavar="TREE", help="The tree, for score files.", show_default=False)
-    ] = None,
     json_file: JsonOption = None,
     figure: FigureOption = None,
     rules: RulesOption = None,
@@ -81,14 +71,13 @@ def compare(
     single = [Path(system) for system in systems if not is_many([system])]
     parts = [Path(part) for system in systems if is_pattern(system) for part in cluster.expand([system])]
     inside = [system / name for system in single for name in MEMBERS]
-    check_outputs(json_file, figure, inputs=(*single, *parts, *inside, tree, *reading.files))
+    check_outputs(json_file, figure, inputs=(*single, *parts, *inside, given.tree, *given.reading.files))
     draw = drawing(figure, rules)
-    tree_file = tree_reading.file(tree)
-    hierarchy = None if tree_file is None else tree_file.read()
+    hierarchy = given.hierarchy()
 
     def evaluation(system: str, client: Any) -> Evaluation:
         if not is_many([system]):
-            return any_evaluation(Path(system), hierarchy, reading, settings.keywords)
+            return given.evaluation(Path(system), hierarchy, settings.keywords)
         if hierarchy is None:
             raise ParameterError(f"{system} names score files, which need a tree: give --tree TREE.")
         return cluster.evaluate(
@@ -96,7 +85,7 @@ def compare(
             hierarchy,
             client,
             name=name_of_parts([system]),
-            reading=keywords(reading),
+            reading=given.reading,
             progress=parts_bar,
             **settings.keywords,
         )

@@ -9,11 +9,13 @@ import typer
 from rich.console import Console
 
 from hedgerow.cli.app import app
+from hedgerow.cli.option_groups import grouped_options
 from hedgerow.cli.options import JsonOption
 from hedgerow.cli.outputs import check_outputs
-from hedgerow.cli.reading import ScoreReading, TreeReading, grouped_options
 from hedgerow.errors import as_options
 from hedgerow.files import write_json
+from hedgerow.score_files import ScoreReading
+from hedgerow.tree import TreeReading
 
 _NOT_TAKEN = (
     "logits",

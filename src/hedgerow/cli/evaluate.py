@@ -11,32 +11,10 @@ import typer
 from rich.console import Console
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import (
-    DataOption,
-    FigureOption,
-    ImagesOption,
-    JsonOption,
-    PartsArgument,
-    RulesOption,
-    TemperatureOption,
-    TreeOption,
-)
+from hedgerow.cli.option_groups import GivenSettings, grouped_options
+from hedgerow.cli.options import FigureOption, ImagesOption, JsonOption, RulesOption, TemperatureOption
 from hedgerow.cli.outputs import bar, check_outputs, check_page, command_line, drawing
-from hedgerow.cli.parts import (
-    SchedulerOption,
-    WorkersOption,
-    check_parts,
-    connected,
-    end_with_failures,
-    is_many,
-    keywords,
-    local,
-    name_of_parts,
-    parts_bar,
-)
-from hedgerow.cli.reading import ScoreReading, TreeFile, TreeReading, grouped_options
-from hedgerow.cli.scores import name_of, named_file, open_any_scores, with_temperature
-from hedgerow.cli.settings import GivenSettings
+from hedgerow.cli.score_input import ScoreInput, connected, end_with_failures, is_many, parts_bar
 from hedgerow.errors import ParameterError
 from hedgerow.files import write_json
 
@@ -54,12 +32,8 @@ if TYPE_CHECKING:
 )
 @grouped_options()
 def evaluate(
-    reading: ScoreReading,
-    tree_reading: TreeReading,
+    given: ScoreInput,
     settings: GivenSettings,
-    scores: PartsArgument,
-    tree: TreeOption = None,
-    data: DataOption = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="DIR", help="Save the evaluation in DIR.", show_default=False),
@@ -82,15 +56,12 @@ def evaluate(
     bootstrap: Annotated[
         int, typer.Option(metavar="N", min=0, help="Add intervals from N bootstrap replicates, such as 1000.")
     ] = 0,
-    workers: WorkersOption = None,
-    scheduler: SchedulerOption = None,
 ) -> None:
     """Measure a model's scores at every trade-off between being right and being specific."""
     from hedgerow.measure import MEMBERS, Reliability, evaluate, try_evaluation_folder, with_intervals
     from hedgerow.show import print_evaluation, print_reliability
 
-    many = is_many(scores) or workers is not None or scheduler is not None
-    inputs = (*local(scores), tree, data, *reading.files, *named_file(temperature))
+    inputs = given.inputs(temperature)
     check_outputs(json_file, figure, html, reliability, folder=output, members=MEMBERS, inputs=inputs)
     if output is not None:
         try_evaluation_folder(output)
@@ -99,23 +70,20 @@ def evaluate(
     elif images is not None:
         raise ParameterError("--images is for the page: give --html FILE too.")
     draw = drawing(figure, rules)
-    tree_file = tree_reading.file(tree)
     calibration: dict[str, Reliability] = {}
     divided_by = 1.0
-    if many:
+    if given.is_many:
         if temperature is not None or reliability is not None:
             raise ParameterError(
                 "--temperature and --reliability are for one file, not for parts: leave them out."
             )
-        tree_file = check_parts(scores, tree_file, data)
-        found = _parts(scores, tree_file, reading, settings, output, workers, scheduler)
+        found = _parts(given, settings, output)
         found = with_intervals(found, bootstrap, progress=bar) if bootstrap else found
     else:
-        path = Path(scores[0])
-        as_given = open_any_scores(path, tree_file, data, reading, labels=True)
-        opened, divided_by = with_temperature(as_given, temperature, tree_file, reading)
+        as_given = given.open(labels=True)
+        opened, divided_by = given.tempered(as_given, temperature)
         found = evaluate(
-            opened.hierarchy, opened, name=name_of(path), replicates=bootstrap, progress=bar, **settings.keywords
+            opened.hierarchy, opened, name=given.name, replicates=bootstrap, progress=bar, **settings.keywords
         )
         if temperature is not None or reliability is not None:
             calibration["as given"] = Reliability.of(as_given.hierarchy, as_given)
@@ -127,19 +95,16 @@ def evaluate(
         from hedgerow.show.figures import reliability_figure, save_figure
 
         save_figure(reliability_figure(calibration), reliability)
-    tree_given = [] if tree_file is None else tree_file.arguments
-    answering = replace(settings, below_label=None).arguments
     divided = [] if temperature is None else ["--temperature", f"{divided_by:g}"]
-    examples = [*scores, *([] if data is None else ["--data", str(data)])]
-    unlabelled = reading.unlabelled(local(scores))
-    again = [*tree_given, *reading.arguments, *settings.arguments]
+    answering = [*given.unlabelled().arguments, *replace(settings, below_label=None).arguments]
+    again = [*given.tree_arguments, *given.reading.arguments, *settings.arguments]
     print_evaluation(
         found,
         Console(),
-        predict=shlex.join([*examples, *tree_given, *unlabelled.arguments, *answering, *divided]),
-        select=shlex.join([*examples, *again, *divided]),
-        answers="'answers/*.csv'" if is_many(scores) else "answers.csv",
-        compare=shlex.join([*scores[:1], "OTHER", *again] if output is None else [str(output), "OTHER"]),
+        predict=shlex.join([*given.arguments, *given.tree_arguments, *answering, *divided]),
+        select=shlex.join([*given.arguments, *again, *divided]),
+        answers="'answers/*.csv'" if is_many(given.scores) else "answers.csv",
+        compare=shlex.join([*given.scores[:1], "OTHER", *again] if output is None else [str(output), "OTHER"]),
     )
     if output is not None:
         with bar("Saving", None):
@@ -155,26 +120,18 @@ def evaluate(
         typer.echo(f"The page is in {html}: open it in a browser.", err=True)
 
 
-def _parts(
-    scores: list[str],
-    tree: TreeFile,
-    reading: ScoreReading,
-    settings: GivenSettings,
-    output: Path | None,
-    workers: int | None,
-    scheduler: str | None,
-) -> Evaluation:
+def _parts(given: ScoreInput, settings: GivenSettings, output: Path | None) -> Evaluation:
     """Evaluate all parts; if some fail, finish the others, keep what they give, and end."""
     from hedgerow import cluster
 
     try:
-        with connected(workers, scheduler) as client:
+        with connected(given.workers, given.scheduler) as client:
             return cluster.evaluate(
-                cluster.expand(scores),
-                tree.read(),
+                cluster.expand(given.scores),
+                given.tree_of_parts(),
                 client,
-                name=name_of_parts(scores),
-                reading=keywords(reading),
+                name=given.name,
+                reading=given.reading,
                 progress=parts_bar,
                 **settings.keywords,
             )

@@ -11,28 +11,6 @@ JsonOption = Annotated[
     Path | None,
     typer.Option("--json", metavar="FILE", help="Write the findings to FILE as JSON.", show_default=False),
 ]
-PartsArgument = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="SCORES...",
-        help="The scores (.npz, .csv, .tsv, .parquet, or what a tool wrote), or a training run; several files, or "
-        "a pattern in quotes, such as 'scores/*.parquet', are one data set in parts.",
-        show_default=False,
-    ),
-]
-TreeOption = Annotated[
-    Path | None,
-    typer.Option("--tree", metavar="TREE", help="The tree; a training run has its own.", show_default=False),
-]
-DataOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--data",
-        metavar="PATH",
-        help="New data for the model of a training run: a feature file, or a folder of images.",
-        show_default=False,
-    ),
-]
 TemperatureOption = Annotated[
     str | None,
     typer.Option(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,44 +10,19 @@ import typer
 from rich.console import Console
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import (
-    DataOption,
-    JsonOption,
-    PartsArgument,
-    TemperatureOption,
-    TreeOption,
-)
+from hedgerow.cli.option_groups import GivenSettings, grouped_options
+from hedgerow.cli.options import JsonOption, TemperatureOption
 from hedgerow.cli.outputs import bar, check_outputs
-from hedgerow.cli.parts import (
-    SchedulerOption,
-    WorkersOption,
-    check_parts,
-    connected,
-    end_with_failures,
-    is_many,
-    keywords,
-    local,
-    parts_bar,
-)
-from hedgerow.cli.reading import ScoreReading, TreeFile, TreeReading, grouped_options
-from hedgerow.cli.scores import name_of, named_file, open_any_scores, usual_single_child, with_temperature
-from hedgerow.cli.settings import GivenSettings
+from hedgerow.cli.score_input import ScoreInput, connected, end_with_failures, parts_bar
 from hedgerow.errors import ParameterError
 from hedgerow.files import write_json
+from hedgerow.score_files import PREDICTION_FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hedgerow.choose import OperatingPoint
-    from hedgerow.score_files import Written
-
-
-class As(StrEnum):
-    """How answers are laid out in a file."""
-
-    table = "table"
-    qiime2 = "qiime2"
-    camtrap_dp = "camtrap-dp"
+    from hedgerow.score_files import Block, Written
 
 
 @app.command(
@@ -59,10 +34,8 @@ class As(StrEnum):
 )
 @grouped_options(without=("cluster_column", "below_label"))
 def predict(
-    reading: ScoreReading,
-    tree_reading: TreeReading,
+    given: ScoreInput,
     settings: GivenSettings,
-    scores: PartsArgument,
     output: Annotated[
         Path,
         typer.Option(
@@ -81,8 +54,6 @@ def predict(
             show_default=False,
         ),
     ] = None,
-    tree: TreeOption = None,
-    data: DataOption = None,
     rule: Annotated[
         str | None,
         typer.Option(
@@ -99,11 +70,13 @@ def predict(
     ] = None,
     temperature: TemperatureOption = None,
     layout: Annotated[
-        As,
+        str,
         typer.Option(
-            "--as", help="What to write: a table, a taxonomy.tsv of QIIME 2, or observations of a Camtrap DP."
+            "--as",
+            metavar="|".join(PREDICTION_FORMATS),
+            help="What to write: a table, a taxonomy.tsv of QIIME 2, or observations of a Camtrap DP.",
         ),
-    ] = As.table,
+    ] = "table",
     spreadsheet_safe: Annotated[
         bool,
         typer.Option(
@@ -111,23 +84,17 @@ def predict(
         ),
     ] = False,
     json_file: JsonOption = None,
-    workers: WorkersOption = None,
-    scheduler: SchedulerOption = None,
 ) -> None:
     """Write an answer for every example: name, rank or depth, confidence, lineage."""
-    from hedgerow.choose import OperatingPoint, PointAnswers
+    from hedgerow.choose import OperatingPoint, answer, prepared
     from hedgerow.infer import answering_rule
     from hedgerow.score_files import check_layout, write_predictions
     from hedgerow.show import print_written
 
-    many = is_many(scores) or workers is not None or scheduler is not None
-    files = local(scores)
-    if not many:
-        output = output.parent / output.name.replace("*", name_of(files[0]))  # as for parts
-        check_outputs(
-            output, json_file, inputs=(*files, tree, data, point, *reading.files, *named_file(temperature))
-        )
-    check_layout(output, layout.value, spreadsheet_safe)
+    if not given.is_many:
+        output = output.parent / output.name.replace("*", given.name)  # as for parts
+        check_outputs(output, json_file, inputs=given.inputs(point, temperature))
+    check_layout(output, layout, spreadsheet_safe)
     if (point, tau, rule) == (None, None, None):
         raise ParameterError(
             "Say how to answer: with --point FILE, a point that hedgerow select wrote; with a threshold, such as "
@@ -137,35 +104,29 @@ def predict(
         answering_rule(tau, rule)  # refuses what makes no sense, before anything is read
     if point is not None and (tau, rule) != (None, None):
         raise ParameterError("A point has its own threshold: give --point without --tau and --rule.")
-    if point is None and reading.group_column is not None:
+    if point is None and given.reading.group_column is not None:
         raise ParameterError("--groups is for operating points that depend on them: give --point FILE too.")
     if point is not None and settings.arguments:
         raise ParameterError(f"A point has its own settings: leave out {settings.arguments[0]}.")
     if point is not None and temperature is not None:
         raise ParameterError("A point divides the scores by its own temperature: leave out --temperature.")
     chosen = None if point is None else OperatingPoint.load(point)
-    tree_file = tree_reading.file(tree)
-    written_as: dict[str, Any] = {"layout": layout.value, "spreadsheet_safe": spreadsheet_safe}
-    answer: Any
-    if many:
+    written_as: dict[str, Any] = {"layout": layout, "spreadsheet_safe": spreadsheet_safe}
+    if given.is_many:
         if temperature is not None:
             raise ParameterError("--temperature is for one file, not for parts: leave it out.")
-        tree_file = check_parts(scores, tree_file, data)
-        used = chosen.settings if chosen else settings.over(single_child=usual_single_child(files, reading))
-        answer = chosen or answering_rule(tau, rule, used)
-        written = _many(
-            scores, output, json_file, answer, tree_file, reading, workers, scheduler, written_as, point
-        )
+        used = chosen.settings if chosen else settings.over(given.usual_settings())
+        answering = chosen or answering_rule(tau, rule, used)
+        written = _many(given, output, json_file, answering, written_as, point)
     else:
-        file = open_any_scores(files[0], tree_file, data, reading, labels=False)
-        used = chosen.settings if chosen else settings.over(single_child=file.single_child)
-        if chosen is None:
-            file, _ = with_temperature(file, temperature, tree_file, reading)
-            answer = answering_rule(tau, rule, used)
-            written = write_predictions(output, file, answer, progress=bar, **written_as)
+        opened = given.open(labels=False)
+        used = chosen.settings if chosen else settings.over(opened.settings)
+        if chosen is not None:
+            opened, answers = prepared(chosen, opened), partial(answer, chosen)
         else:
-            answers = PointAnswers(chosen, file)
-            written = write_predictions(output, answers, answers.rule, progress=bar, **written_as)
+            opened, _ = given.tempered(opened, temperature)
+            answers = partial(_by_rule, answering_rule(tau, rule, used))
+        written = write_predictions(output, opened, answers, progress=bar, **written_as)
     print_written(written, str(output), Console(), used)
     if json_file is not None:
         write_json(
@@ -180,35 +141,33 @@ def predict(
         )
 
 
+def _by_rule(rule: Callable[..., Any], block: Block) -> Any:
+    return rule(block.likelihoods.hierarchy, block.likelihoods)
+
+
 def _many(
-    scores: list[str],
+    given: ScoreInput,
     output: Path,
     json_file: Path | None,
-    answer: Callable[..., Any] | OperatingPoint,
-    tree: TreeFile,
-    reading: ScoreReading,
-    workers: int | None,
-    scheduler: str | None,
+    answering: Callable[..., Any] | OperatingPoint,
     written_as: dict[str, Any],
     point: Path | None,
 ) -> Written:
     """Write the answers to every part; if parts fail, finish the others and end."""
     from hedgerow import cluster
 
-    parts = cluster.expand(scores)
+    hierarchy, parts = given.tree_of_parts(), cluster.expand(given.scores)
     outputs = [Path(path) for path in cluster.output_names(parts, str(output)).values()]
-    check_outputs(
-        json_file, *outputs, folder=output.parent, inputs=(*local(scores), tree.path, point, *reading.files)
-    )
+    check_outputs(json_file, *outputs, folder=output.parent, inputs=given.inputs(point))
     try:
-        with connected(workers, scheduler) as client:
+        with connected(given.workers, given.scheduler) as client:
             return cluster.predict(
                 parts,
-                tree.read(),
-                answer,
+                hierarchy,
+                answering,
                 output,
                 client,
-                reading=keywords(reading),
+                reading=given.reading,
                 progress=parts_bar,
                 **written_as,
             )

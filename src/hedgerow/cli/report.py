@@ -9,11 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.cli.app import app
+from hedgerow.cli.option_groups import GivenSettings, grouped_options
 from hedgerow.cli.options import ImagesOption, JsonOption
 from hedgerow.cli.outputs import bar, check_outputs, check_page, command_line
-from hedgerow.cli.reading import ScoreReading, TreeReading, grouped_options
-from hedgerow.cli.scores import any_evaluation, is_run
-from hedgerow.cli.settings import GivenSettings
+from hedgerow.cli.score_input import FileReading, is_run
 from hedgerow.errors import ParameterError
 from hedgerow.files import is_pattern, write_json
 
@@ -24,8 +23,7 @@ from hedgerow.files import is_pattern, write_json
 )
 @grouped_options()
 def report(
-    reading: ScoreReading,
-    tree_reading: TreeReading,
+    given: FileReading,
     settings: GivenSettings,
     systems: Annotated[
         list[Path],
@@ -38,9 +36,6 @@ def report(
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="FILE", help="Write the page to FILE.", show_default=False)
     ],
-    tree: Annotated[
-        Path | None, typer.Option("--tree", metavar="TREE", help="The tree, for score files.", show_default=False)
-    ] = None,
     point: Annotated[
         Path | None,
         typer.Option(
@@ -70,17 +65,15 @@ def report(
                 f"then give that folder: hedgerow report FOLDER."
             )
     inside = [system / name for system in systems for name in MEMBERS]
-    check_outputs(output, json_file, inputs=(*systems, *inside, tree, point, *reading.files))
+    check_outputs(output, json_file, inputs=(*systems, *inside, given.tree, point, *given.reading.files))
     check_page(output)
     from hedgerow.choose import OperatingPoint
     from hedgerow.show.page import PageModel, PagePoint
 
     chosen = None if point is None else OperatingPoint.load(point)
-    tree_file = tree_reading.file(tree)
-    hierarchy = None if tree_file is None else tree_file.read()
-    given = settings.keywords
+    hierarchy = given.hierarchy()
     models = [
-        replace(PageModel.of(any_evaluation(path, hierarchy, reading, given)), **_of_run(path, reading))
+        replace(PageModel.of(given.evaluation(path, hierarchy, settings.keywords)), **_of_run(path, given))
         for path in systems
     ]
     evaluations = [model.evaluation for model in models if model.evaluation is not None]
@@ -92,12 +85,12 @@ def report(
     typer.echo(f"The page is in {output}: open it in a browser.", err=True)
 
 
-def _of_run(path: Path, reading: ScoreReading) -> dict[str, Any]:
+def _of_run(path: Path, given: FileReading) -> dict[str, Any]:
     """Return what is known about a training run besides its evaluation: its recipe, and its images, if any."""
     if not is_run(path):
         return {}
     from hedgerow.learn.training.pictures import drawn_pictures
     from hedgerow.learn.training.run_folder import RunFolder
 
-    run = RunFolder(path, tuple(reading.trust or ()))
+    run = RunFolder(path, tuple(given.trust or ()))
     return {"recipe": run.recipe().to_toml(), "picture": drawn_pictures(run)}

@@ -6,31 +6,19 @@ import shlex
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-from click import Choice
 from rich.console import Console
 
 from hedgerow.choose import GUARANTEES
 from hedgerow.cli.app import app
-from hedgerow.cli.options import (
-    DataOption,
-    JsonOption,
-    PartsArgument,
-    TemperatureOption,
-    TreeOption,
-)
+from hedgerow.cli.option_groups import GivenSettings, grouped_options
+from hedgerow.cli.options import JsonOption, TemperatureOption
 from hedgerow.cli.outputs import bar, check_outputs
-from hedgerow.cli.parts import check_parts, is_many, local
-from hedgerow.cli.reading import ScoreReading, TreeReading, grouped_options
-from hedgerow.cli.scores import is_run, named_file, open_any_scores, with_temperature
-from hedgerow.cli.settings import GivenSettings
+from hedgerow.cli.score_input import ScoreInput, is_run
 from hedgerow.errors import ParameterError
 from hedgerow.files import is_remote, stem, write_json
-
-if TYPE_CHECKING:
-    from hedgerow.score_files import Scores
 
 
 class Family(StrEnum):
@@ -47,20 +35,16 @@ class Family(StrEnum):
     "hedgerow select 'held/*.csv' --tree tree.csv --target recall=0.6 -o p.json\n\n"
     "hedgerow select runs/quick --target correct=0.95 --guarantee pac -o point.json"
 )
-@grouped_options()
+@grouped_options(without=("workers", "scheduler"))
 def select(
-    reading: ScoreReading,
-    tree_reading: TreeReading,
+    given: ScoreInput,
     settings: GivenSettings,
-    scores: PartsArgument,
     output: Annotated[
         Path,
         typer.Option(
             "-o", "--output", metavar="FILE", help="Where to write the point: .json.", show_default=False
         ),
     ],
-    tree: TreeOption = None,
-    data: DataOption = None,
     target: Annotated[
         str | None,
         typer.Option(
@@ -73,7 +57,7 @@ def select(
     guarantee: Annotated[
         str,
         typer.Option(
-            click_type=Choice(list(GUARANTEES)),
+            metavar="|".join(GUARANTEES),
             help="; ".join(f"{name}: {each.help}" for name, each in GUARANTEES.items()) + ".",
         ),
     ] = "conformal",
@@ -125,27 +109,17 @@ def select(
     The examples must not have been used to train the model.
     """
     from hedgerow import choose
-    from hedgerow.score_files import ChainedScores
     from hedgerow.show import print_point, print_text
 
-    for remote in filter(is_remote, scores):
+    for remote in filter(is_remote, given.scores):
         raise ParameterError(
             f"{remote} is not on this machine, and select reads its examples twice: copy it first."
         )
-    files = local(scores)
-    check_outputs(output, json_file, inputs=(*files, tree, data, *reading.files, *named_file(temperature)))
-    tree_file = tree_reading.file(tree)
+    reading, files, many = given.reading, given.files, given.is_many
+    check_outputs(output, json_file, inputs=given.inputs(temperature))
     clusters, groups = reading.cluster_column is not None, reading.group_column is not None
-    many = is_many(scores)
-    if many:
-        tree_file = check_parts(scores, tree_file, data)
-        hierarchy = tree_file.read()
-        opened: Scores = ChainedScores.opened(files, hierarchy, **reading.keywords)
-    else:
-        opened = open_any_scores(files[0], tree_file, data, reading, labels=True)
-    plain = replace(reading, group_column=None, cluster_column=None)
-    opened, _ = with_temperature(opened, temperature, tree_file, plain)
-    order = choose.SelectionSpec.of(
+    opened, _ = given.tempered(given.open_parts(), temperature)
+    spec = choose.SelectionSpec.of(
         opened.hierarchy,
         target=_target(target),
         per_rank=_levels("--per-rank", per_rank),
@@ -155,24 +129,26 @@ def select(
         clades=clades,
         rule=rule.value.replace("-", "_"),  # type: ignore[arg-type]
         bounds=_bounds(bounds),
-        settings=settings.over(single_child=opened.single_child),
+        settings=settings.over(opened.settings),
         by_group=groups,
     )
     wanted: dict[str, Any] = {"groups": groups, "clusters": clusters or None}
-    examples = choose.gather(order, opened, None, **wanted, progress=bar)
-    point = choose.choose(order, examples)
+    examples = choose.gather(spec, opened, None, **wanted, progress=bar)
+    point = choose.choose(spec, examples)
     answers = choose.answers_of(point, examples)
     if answers is None:
         answers = choose.predictions(point, opened)
-    later = replace(reading.unlabelled(files), group_column=reading.group_column)
+    later = replace(given.unlabelled(), group_column=reading.group_column)
     if groups and reading.labels_file is not None:
-        groups_file = Path(f"NEW-GROUPS{_endings(reading.labels_file)}")
+        groups_file = f"NEW-GROUPS{_endings(Path(reading.labels_file))}"
         later = replace(later, labels_file=groups_file, id_column=reading.id_column)
-    again = [*([] if tree_file is None else tree_file.arguments), *later.arguments]
-    explanation = choose.describe(order, examples, point, answers)
+    again = [*given.tree_arguments, *later.arguments]
+    explanation = choose.describe(spec, examples, point, answers)
     point.save(output)
     new = (
-        [scores[0], "--data", "NEW"] if is_run(files[0]) else [f"{'NEW/*' if many else 'NEW'}{_endings(files[0])}"]
+        [given.scores[0], "--data", "NEW"]
+        if is_run(files[0])
+        else [f"{'NEW/*' if many else 'NEW'}{_endings(files[0])}"]
     )
     answered = ["--point", str(output), "-o", "answers/*.csv" if many else "answers.csv"]
     print_point(explanation, Console(), then=shlex.join(["hedgerow", "predict", *new, *again, *answered]))

@@ -11,7 +11,7 @@ from rich.console import Console
 from hedgerow.cli.app import app
 from hedgerow.cli.options import JsonOption
 from hedgerow.cli.outputs import check_outputs, explaining_interrupts
-from hedgerow.cli.parts import connected
+from hedgerow.cli.score_input import connected
 from hedgerow.errors import ParameterError
 from hedgerow.files import write_json
 

@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.text import Text
 
 from hedgerow.cli.app import app
+from hedgerow.cli.option_groups import grouped_options
 from hedgerow.cli.options import JsonOption
 from hedgerow.cli.outputs import check_outputs
-from hedgerow.cli.reading import TreeFile, TreeReading, grouped_options
-from hedgerow.errors import counted, options
+from hedgerow.errors import as_options, counted, options
 from hedgerow.files import is_special, write_json
-from hedgerow.tree import Hierarchy
+from hedgerow.tree import Hierarchy, TreeReading
 
 _CALLED = {"rank": "ranks", "title": "titles", "aliases": "aliases"}
 
@@ -80,10 +80,11 @@ def tree(
     )
 
     check_outputs(output, json_file, inputs=(source, keep))
-    read_as, target = format_of(source, tree_reading.tree_format), writable(output, to)
+    read_as, target = format_of(source, tree_reading.format), writable(output, to)
     names = None if keep is None else read_names(keep)
     kept_ranks = None if ranks is None else [rank.strip() for rank in ranks.split(",") if rank.strip()]
-    whole = TreeFile(source, tree_reading).read()
+    with as_options():
+        whole = Hierarchy.read(source, tree_reading)
     if names is not None and keep is not None:
         unknown = unknown_names(whole, names)
         if unknown and json_file is not None:

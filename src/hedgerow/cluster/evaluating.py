@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -18,7 +17,7 @@ from hedgerow.tree import Settings
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from hedgerow.cluster.sources import Source
     from hedgerow.likelihood import Scale
     from hedgerow.measure import Evaluation
+    from hedgerow.score_files import ScoreReading
     from hedgerow.tree import BelowLabel, Hierarchy, Indices, InformationKind, SingleChild
 
 _NAMED = 5  # parts that a message tells of
@@ -77,7 +77,7 @@ class _Evaluating(Job):
                 hierarchy,
                 part=source.name,
                 information=self.information,
-                single_child=self.single_child or scores.single_child,
+                single_child=self.single_child or getattr(scores, "settings", Settings()).single_child,
                 below_label=self.below_label,
             )
             builder.add(scores, advance=count)
@@ -98,7 +98,7 @@ def evaluate(
     client: Any = None,
     *,
     name: str = "scores",
-    reading: Mapping[str, Any] = MappingProxyType({}),
+    reading: ScoreReading | None = None,
     information: InformationKind | ArrayLike = "leaves",
     single_child: SingleChild | None = None,
     below_label: BelowLabel = "label",
@@ -121,7 +121,7 @@ def evaluate(
     name
         What to call the model.
     reading
-        Keywords of `open_scores`.
+        How to read score files.
     information, single_child, below_label
         As for `hedgerow.evaluate`; for `single_child`, by default what the format of the files means.
     progress
@@ -163,18 +163,12 @@ def evaluate(
     return builder.compute(name=name)
 
 
-def _unused_labels(hierarchy: Hierarchy, parts: Sequence[Part], reading: Mapping[str, Any]) -> list[str]:
+def _unused_labels(hierarchy: Hierarchy, parts: Sequence[Part], reading: ScoreReading | None) -> list[str]:
     """Say which labels of a file of labels fit no part."""
     ids = [part.answers.ids for part in parts if part.answers.ids is not None]
-    path = reading.get("labels_file")
-    if path is None or not ids or not Path(path).is_file():  # perhaps only the workers can see it
+    path = None if reading is None else reading.labels_file
+    if reading is None or path is None or not ids or not Path(path).is_file():  # only the workers may see it
         return []
-    labels = LabelFile(
-        path,
-        hierarchy,
-        id_column=reading.get("id_column"),
-        delimiter=reading.get("delimiter"),
-        labels=False,
-    )
+    labels = LabelFile(path, hierarchy, reading, labels=False)
     labels.mark(np.concatenate(ids))
     return labels.left_over("any part")

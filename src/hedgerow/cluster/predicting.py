@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.choose import OperatingPoint, PointAnswers
+from hedgerow.choose import OperatingPoint, answer, prepared
 from hedgerow.cluster.engine import Job, run, unseen
 from hedgerow.cluster.sources import as_sources
 from hedgerow.errors import ParameterError, counted
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from hedgerow.cluster.engine import PartsProgress
     from hedgerow.cluster.sources import Source
+    from hedgerow.score_files import Block, ScoreReading
     from hedgerow.tree import Hierarchy
 
 _SHOWN = 5  # warnings
@@ -42,13 +43,13 @@ class _Predicting(Job):
     def work(self, hierarchy: Hierarchy, source: Source) -> tuple[dict[str, Written], int]:
         with source.opened(hierarchy, labels=False) as scores:
             rule = self.rule
+            answers: Callable[[Block], Any] = partial(_by_rule, rule)
             if isinstance(rule, OperatingPoint):
-                scores = PointAnswers(rule, scores)
-                rule = scores.rule
+                scores, answers = prepared(rule, scores), partial(answer, rule)
             written = write_predictions(
                 self.outputs[source.name],
                 scores,
-                rule,
+                answers,
                 layout=self.layout,
                 spreadsheet_safe=self.spreadsheet_safe,
             )
@@ -58,6 +59,10 @@ class _Predicting(Job):
         return {name: written for result in results for name, written in result.items()}
 
 
+def _by_rule(rule: Callable[..., Any], block: Block) -> Any:
+    return rule(block.likelihoods.hierarchy, block.likelihoods)
+
+
 def predict(
     parts: Iterable[str | os.PathLike[str] | Source],
     hierarchy: Hierarchy,
@@ -65,7 +70,7 @@ def predict(
     output: str | os.PathLike[str],
     client: Any = None,
     *,
-    reading: Mapping[str, Any] = MappingProxyType({}),
+    reading: ScoreReading | None = None,
     layout: str = "table",
     spreadsheet_safe: bool = False,
     progress: PartsProgress = unseen,

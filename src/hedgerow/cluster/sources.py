@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, final
 from hedgerow.errors import FileError, HedgerowError, ParameterError
 from hedgerow.files import is_pattern, is_remote
 from hedgerow.measure import natural
-from hedgerow.score_files import open_scores
+from hedgerow.score_files import LabelFile, ScoreReading, open_scores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from hedgerow.score_files import Block, Scores
     from hedgerow.tree import Hierarchy
@@ -45,8 +45,8 @@ class FileSource(Source):
     """A score file; one in an object store, such as `s3://bucket/part.npz`, is copied to a temporary file."""
 
     path: str
-    reading: Mapping[str, Any] = field(default_factory=dict)
-    """Keywords of `open_scores`."""
+    reading: ScoreReading = field(default_factory=ScoreReading)
+    """How to read it."""
     row_groups: range | None = None
     """Of a Parquet file, only these row groups."""
 
@@ -59,13 +59,13 @@ class FileSource(Source):
     @contextmanager
     def opened(self, hierarchy: Hierarchy, *, labels: bool) -> Iterator[Scores]:
         """Open the file with a tree."""
-        some: dict[str, Any] = {} if self.row_groups is None else {"row_groups": self.row_groups}
+        joined = LabelFile.of(hierarchy, self.reading, labels=labels, part=True) or labels
         if not is_remote(self.path):
-            yield open_scores(self.path, hierarchy, labels=labels, part=True, **self.reading, **some)
+            yield open_scores(self.path, hierarchy, self.reading, labels=joined, row_groups=self.row_groups)
             return
         with _local_copy(self.path) as copy:
             try:
-                yield open_scores(copy, hierarchy, labels=labels, part=True, **self.reading, **some)
+                yield open_scores(copy, hierarchy, self.reading, labels=joined, row_groups=self.row_groups)
             except HedgerowError as error:
                 raise type(error)(str(error).replace(copy, self.path)) from error
 
@@ -74,7 +74,7 @@ class FileSource(Source):
         if is_remote(self.path) or not self.path.lower().endswith(".parquet"):
             return [self]
         sizes = _row_group_bytes(self.path)
-        if self.reading.get("scores_format", "auto") not in ("auto", "wide") or len(sizes) < 2:
+        if self.reading.scores_format not in ("auto", "wide") or len(sizes) < 2:
             return [self]
         starts = [0]
         held = 0
@@ -110,9 +110,10 @@ class MadeSource(Source):
         yield self.make(hierarchy)
 
 
-def as_sources(parts: Iterable[str | os.PathLike[str] | Source], reading: Mapping[str, Any]) -> list[Source]:
+def as_sources(parts: Iterable[str | os.PathLike[str] | Source], reading: ScoreReading | None) -> list[Source]:
     """Return parts as sources, in the order of their names; one that comes twice is an error."""
-    sources = [part if isinstance(part, Source) else FileSource(os.fspath(part), reading) for part in parts]
+    how = (reading or ScoreReading()).resolved()
+    sources = [part if isinstance(part, Source) else FileSource(os.fspath(part), how) for part in parts]
     if not sources:
         raise ParameterError("There are no parts.")
     _refuse_repeated(

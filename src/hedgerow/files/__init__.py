@@ -17,8 +17,17 @@ from hedgerow.files.atomic import (
     write_json,
 )
 from hedgerow.files.bundle import member, replacing
-from hedgerow.files.parquet import column_texts, open_parquet
 from hedgerow.files.reading import digest, printable, read_json, read_toml, reading
+from hedgerow.files.tables import (
+    TABLES,
+    ParquetTable,
+    Table,
+    column_texts,
+    open_parquet,
+    open_table,
+    own_delimiter,
+    row_name,
+)
 from hedgerow.files.text import (
     decode,
     delimiter_of,
@@ -41,9 +50,12 @@ from hedgerow.files.text import (
 )
 
 __all__ = [
+    "TABLES",
     "Archive",
     "Member",
+    "ParquetTable",
     "Rows",
+    "Table",
     "atomic_write",
     "clear_leftovers",
     "column_texts",
@@ -61,7 +73,9 @@ __all__ = [
     "member",
     "open_binary",
     "open_parquet",
+    "open_table",
     "open_text",
+    "own_delimiter",
     "printable",
     "read_arrays",
     "read_bytes",
@@ -75,6 +89,7 @@ __all__ = [
     "refuse_spreadsheet",
     "replacing",
     "require_file",
+    "row_name",
     "schema",
     "stem",
     "temporary",

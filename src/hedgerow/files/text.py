@@ -143,7 +143,7 @@ def read_header(path: str | os.PathLike[str], delimiter: str) -> list[str]:
     for sign, called in _SEPARATORS.items() if _width(first, delimiter) < 2 else ():
         if _width(first, sign) >= 2:
             value = "tab" if sign == "\t" else sign
-            raise FileError(f"{shown} has its columns separated by {called}: say {argument('delimiter', value)}.")
+            raise FileError(f"{shown} has its columns separated by {called}: use {argument('delimiter', value)}.")
     return columns
 
 

@@ -4,10 +4,8 @@ In come a classifier's scores θ, its probabilities, or a few classes per exampl
 on the scale that ranks them best, dense or sparse. Scores from files come through `score_files`, the next room.
 """
 
-from hedgerow.likelihood.columns import from_columns
 from hedgerow.likelihood.entries import from_lineages, from_top
-from hedgerow.likelihood.leaves import from_leaves
-from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
+from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods, RangeCheck
 from hedgerow.likelihood.links import (
     conditional_sigmoid,
     conditional_softmax,
@@ -17,6 +15,8 @@ from hedgerow.likelihood.links import (
     ps_softmax,
     softmax_over_nodes,
 )
+from hedgerow.likelihood.named_columns import ColumnFit, ColumnKind
+from hedgerow.likelihood.probabilities import RowSource, from_columns, from_leaves
 from hedgerow.likelihood.restrict import restrict
 from hedgerow.likelihood.scales import (
     BOTTOM,
@@ -40,8 +40,12 @@ __all__ = [
     "ROUNDING",
     "SUM_TOLERANCE",
     "AnyLikelihoods",
+    "ColumnFit",
+    "ColumnKind",
     "Judge",
     "Likelihoods",
+    "RangeCheck",
+    "RowSource",
     "Scale",
     "SparseLikelihoods",
     "Temperature",

@@ -220,7 +220,7 @@ def _nodes(hierarchy: Hierarchy, row: Indices, classes: NDArray[Any], outside: l
         where = counted(len(np.unique(row[missing])), "example", "examples")
         raise UnknownNameError(
             f"{counted(len(unknown), 'class is', 'classes are')} not in the tree: {some(unknown)}, listed by "
-            f"{where}.{closest(unknown[:5], hierarchy)} If a class lies outside the tree, say so: "
+            f"{where}.{closest(unknown[:5], hierarchy)} If a class lies outside the tree, use "
             f"{argument('outside', (unknown[0],))}."
         )
     return np.fromiter(map(index.__getitem__, names), dtype=np.int64, count=len(names))

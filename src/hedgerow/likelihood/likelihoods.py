@@ -13,6 +13,7 @@ import numpy as np
 from hedgerow.arrays import Array, Derives, as_rows, as_scores, namespace, ops_of, rounded_down
 from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.likelihood.named_columns import places, split_names
+from hedgerow.likelihood.probabilities import RowSource
 from hedgerow.likelihood.scales import CERTAIN, ROUNDING, check_scale, to_probability
 from hedgerow.likelihood.sparse import SparseLikelihoods
 
@@ -178,12 +179,30 @@ class RangeCheck:
         The tree, and the scale of the likelihoods.
     done
         Whether they have already been checked: then every row passes.
+    tolerance
+        How far above 1 a likelihood may be by rounding; it then counts as 1.
+    source
+        Where the rows come from, for messages about them.
+    advice
+        What to do about likelihoods that are out of range.
     """
 
-    def __init__(self, hierarchy: Hierarchy, scale: Scale, *, done: bool = False) -> None:
+    def __init__(
+        self,
+        hierarchy: Hierarchy,
+        scale: Scale,
+        *,
+        done: bool = False,
+        tolerance: float = ROUNDING,
+        source: RowSource | None = None,
+        advice: str = "",
+    ) -> None:
         self._hierarchy = hierarchy
         self._scale = scale
         self._done = done
+        self._tolerance = tolerance
+        self._source = source or RowSource()
+        self._advice = advice
         self.lowered = False
         """Whether some likelihoods were lowered to 1."""
 
@@ -199,25 +218,28 @@ class RangeCheck:
         lowest, highest = ops_of(q).extremes(q)
         if self._scale != "probability":
             if np.isnan(lowest):
-                raise ScoreError(f"Scores must be numbers; {self._offender(q, namespace(q).isnan(q), first_row)}.")
+                raise self._error("Scores must be numbers", q, namespace(q).isnan(q), first_row, "")
             return q
-        most = float(rounded_down(1 + ROUNDING, q))
+        most = float(rounded_down(1 + self._tolerance, q))
         if not (lowest >= 0 and highest <= most):  # also for NaN
-            offender = self._offender(q, ~((q >= 0) & (q <= most)), first_row)
-            raise ScoreError(
-                f"Likelihoods must lie between 0 and 1; {offender}. For scores on another scale, give "
-                f"{argument('scale', 'log')} or {argument('scale', 'logit')}."
+            scales = f"{argument('scale', 'log')} or {argument('scale', 'logit')}"
+            advice = self._advice or f"For scores on another scale, give {scales}."
+            raise self._error(
+                "Likelihoods must lie between 0 and 1", q, ~((q >= 0) & (q <= most)), first_row, advice
             )
         if highest <= 1:
             return q
         self.lowered = True
         return _at_most_1(q)
 
-    def _offender(self, q: Array, bad: Array, first_row: int) -> str:
+    def _error(self, rule: str, q: Array, bad: Array, first_row: int, advice: str) -> ScoreError:
         """Describe the first bad entry."""
         xp = namespace(q)
         row, node = divmod(int(xp.argmax(xp.astype(xp.reshape(bad, (-1,)), xp.int8))), q.shape[1])
-        return f"row {first_row + row} has {float(q[row, node]):.6g} for {self._hierarchy.names[node]!r}"
+        value = float(q[row, node])
+        found = "no number (NaN)" if np.isnan(value) else f"{value:.6g}"
+        problem = f"has {found} for {str(self._hierarchy.names[node])!r}"
+        return self._source.error(rule, first_row + row, problem, advice)
 
 
 def _at_most_1(q: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Tables whose columns have names: pandas, Polars, Arrow, xarray, dictionaries, structured arrays.
+"""Tables whose columns have names: pandas, Polars, Arrow, xarray, dictionaries, structured arrays; and their fit.
 
 Scores are matched to classes by name, never by the order of the columns.
 """
@@ -6,8 +6,9 @@ Scores are matched to classes by name, never by the order of the columns.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 from array_api_compat import is_array_api_obj
@@ -35,9 +36,6 @@ def split_names(table: Any) -> tuple[Any, list[str] | None]:
         return table, None
     if isinstance(table, Mapping):
         return _side_by_side(table, table.values())
-    if hasattr(table, "column_names") and hasattr(table, "column"):  # Arrow
-        columns = (table.column(i) for i in range(len(table.column_names)))
-        return _side_by_side(table.column_names, columns)
     if hasattr(table, "dims") and hasattr(table, "coords"):  # xarray
         if hasattr(table, "data_vars"):
             raise ParameterError("An xarray Dataset holds several arrays: pass the one with the scores.")
@@ -47,14 +45,11 @@ def split_names(table: Any) -> tuple[Any, list[str] | None]:
         return _numbers(table), _names(table.columns)
     if hasattr(table, "index") and hasattr(table, "to_numpy"):  # a row of a pandas table
         return table.to_numpy(), _names(table.index)
-    if hasattr(table, "__arrow_c_stream__"):
+    if hasattr(table, "__arrow_c_stream__"):  # Arrow itself, and whatever speaks its protocol
         import pyarrow as pa
 
-        return split_names(pa.table(table))
-    if hasattr(table, "__dataframe__"):
-        from pyarrow.interchange import from_dataframe
-
-        return split_names(from_dataframe(table))
+        arrow = pa.table(table)
+        return _side_by_side(arrow.column_names, arrow.columns)
     return table, None
 
 
@@ -84,17 +79,93 @@ def _names(columns: Any) -> list[str] | None:
     return [str(name) for name in listed]
 
 
-def places(hierarchy: Hierarchy, names: list[str], nodes: Indices, what: str) -> NDArray[np.int64]:
+# Columns bound to nodes -----------------------------------------------------------------------------------------
+
+ColumnKind = Literal["leaves", "nodes", "own"]
+"""What columns are: the leaves, all nodes (their likelihoods), or classes at any depth (the mass of each)."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ColumnFit:
+    """How columns fit the nodes of a tree, by name alone. Use `ColumnFit.of` or `ColumnFit.own`."""
+
+    columns: int
+    """Number of columns."""
+    kind: ColumnKind | None
+    """What the columns are; None if they fit neither the leaves nor all nodes."""
+    place: Indices
+    """The column of each leaf, or of each node; without a column for the root, of each node below it.
+
+    For classes at any depth, the column of each node, or the number of columns if it has none.
+    """
+    taken_as: ColumnKind
+    """What they are, or else what they seem to be meant as."""
+    repeated: list[str]
+    missing: list[str]
+    extra: list[str]
+    inside: list[str] = field(default_factory=list)
+    """Names that were declared to be outside the tree, and are in it."""
+
+    @classmethod
+    def of(cls, hierarchy: Hierarchy, names: Sequence[str], *, leaves: bool = True) -> ColumnFit:
+        """Compare columns with the leaves, if they can be leaves, and with all nodes; the root is optional."""
+        names = hierarchy.canonical(names)
+        nodes, tips = hierarchy.names.tolist(), hierarchy.names[hierarchy.leaves].tolist()
+        column = {name: i for i, name in enumerate(names)}
+        kinds: list[tuple[ColumnKind, list[str]]] = [("leaves", tips)] if leaves else []
+        for kind, wanted in (*kinds, ("nodes", nodes), ("nodes", nodes[1:])):
+            if (place := _positions(names, column, wanted)) is not None:
+                return cls(len(names), kind, place, kind, [], [], [])
+        # Columns that name an inner node are meant to be all nodes; otherwise leaves are expected.
+        as_nodes = not leaves or bool(column.keys() & (set(nodes) - set(tips)))
+        wanted = nodes[1:] if as_nodes else tips
+        known = {*wanted, nodes[0]} if as_nodes else set(wanted)
+        return cls(
+            columns=len(names),
+            kind=None,
+            place=np.empty(0, dtype=np.int64),
+            taken_as="nodes" if as_nodes else "leaves",
+            repeated=_repeated(names),
+            missing=[name for name in wanted if name not in column],
+            extra=[name for name in column if name not in known],
+        )
+
+    @classmethod
+    def own(cls, hierarchy: Hierarchy, names: Sequence[str], outside: Collection[str] = ()) -> ColumnFit:
+        """Compare columns with classes at any depth; those outside the tree must be declared."""
+        elsewhere = {outside} if isinstance(outside, str) else set(outside)
+        repeated = _repeated(names)
+        extra = [name for name in dict.fromkeys(names) if name not in hierarchy and name not in elsewhere]
+        inside = [name for name in sorted(elsewhere) if name in hierarchy]
+        place = np.full(len(hierarchy), len(names))
+        bound = [column for column, name in enumerate(names) if name in hierarchy]
+        place[hierarchy.indices([names[column] for column in bound])] = bound
+        kind: ColumnKind | None = None if repeated or extra or inside else "own"
+        return cls(len(names), kind, place, "own", repeated, [], extra, inside)
+
+    @property
+    def problems(self) -> str:
+        """What does not fit, with some of the names."""
+        return itemised(
+            (self.repeated, "repeated"),
+            (self.missing, "missing"),
+            (self.extra, "not in the tree" if self.taken_as == "own" else "extra"),
+            (self.inside, "declared outside, but in the tree"),
+        )
+
+
+def places(hierarchy: Hierarchy, names: list[str], nodes: Indices, what: str) -> Indices:
     """Return the column of each of some nodes; columns must be exactly these."""
     names = hierarchy.canonical(names)
     wanted = hierarchy.names[nodes].tolist()
     column = {name: i for i, name in enumerate(names)}
-    if len(column) == len(names) and column.keys() == set(wanted):
-        return np.fromiter(map(column.__getitem__, wanted), dtype=np.int64, count=len(wanted))
+    if (place := _positions(names, column, wanted)) is not None:
+        return place
     known = set(wanted)
     unknown = [name for name in column if name not in known]
     said = itemised(
-        ([name for name, count in Counter(names).items() if count > 1], "repeated"),
+        (_repeated(names), "repeated"),
         ([name for name in wanted if name not in column], "missing"),
         (unknown, f"not {what} of the tree"),
     )
@@ -102,6 +173,17 @@ def places(hierarchy: Hierarchy, names: list[str], nodes: Indices, what: str) ->
         f"Columns must be the {len(wanted):,} {what}, each once: {said}."
         f"{_advice(hierarchy, names, nodes) or closest(unknown[:3], wanted)}"
     )
+
+
+def _positions(names: Sequence[str], column: Mapping[str, int], wanted: list[str]) -> Indices | None:
+    """Return the column of each wanted name; None if the columns are not exactly these."""
+    if len(names) != len(wanted) or column.keys() != set(wanted):
+        return None
+    return np.fromiter(map(column.__getitem__, wanted), dtype=np.int64, count=len(wanted))
+
+
+def _repeated(names: Sequence[str]) -> list[str]:
+    return [name for name, count in Counter(names).items() if count > 1]
 
 
 def _advice(hierarchy: Hierarchy, names: list[str], nodes: Indices) -> str:

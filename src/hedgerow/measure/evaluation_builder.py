@@ -17,7 +17,7 @@ from hedgerow.measure import bootstrap
 from hedgerow.measure.builder import CurveBuilder, differences
 from hedgerow.measure.evaluation import ABOUT, Answers, Evaluation, Part
 from hedgerow.measure.examples import example_blocks, repeated_ids, signs_of_wrong_order
-from hedgerow.score_files import Block, ScoreFile, silent
+from hedgerow.score_files import Block, Scores, silent
 from hedgerow.tree import Settings
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class EvaluationBuilder:
         self.curve = curve
         self._own.append(Part(self._part, events, replace(answers, **about)))  # type: ignore[arg-type]
 
-    def add(self, scores: ScoreFile | Iterable[Block], *, advance: Callable[[int], None] = lambda _: None) -> None:
+    def add(self, scores: Scores | Iterable[Block], *, advance: Callable[[int], None] = lambda _: None) -> None:
         """Add the examples of a score file, or other blocks, with what was noticed about them.
 
         Parameters
@@ -315,7 +315,7 @@ def merge(evaluations: Sequence[Evaluation], *, name: str | None = None) -> Eval
 
 def evaluate(
     hierarchy: Hierarchy,
-    scores: ScoreFile | Iterable[Block] | Any,
+    scores: Scores | Iterable[Block] | Any,
     labels: ArrayLike | None = None,
     *,
     classes: ArrayLike | None = None,
@@ -378,7 +378,7 @@ def evaluate(
     """
     if replicates < 0:
         raise ParameterError(f"replicates must be 0 or more, not {replicates}.")
-    usual: SingleChild = getattr(scores, "single_child", "skip")
+    usual = getattr(scores, "settings", Settings()).single_child
     builder = EvaluationBuilder(
         hierarchy,
         rules=rules,

@@ -13,7 +13,7 @@ import numpy as np
 from hedgerow.arrays import as_numpy
 from hedgerow.errors import ParameterError, ScoreError, counted
 from hedgerow.likelihood import Likelihoods
-from hedgerow.score_files import Block, ScoreFile
+from hedgerow.score_files import Block, Scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,14 +30,14 @@ _ENOUGH_EXAMPLES = 20  # to distinguish accuracy at chance level from bad luck
 
 def example_blocks(
     hierarchy: Hierarchy,
-    scores: ScoreFile | Iterable[Block] | Any,
+    scores: Scores | Iterable[Block] | Any,
     labels: ArrayLike | None = None,
     classes: ArrayLike | None = None,
     ids: ArrayLike | None = None,
     scale: Scale | None = None,
 ) -> Iterator[Block]:
     """Yield the examples of a score file, of other blocks, or of likelihoods with labels; see `evaluate`."""
-    if isinstance(scores, ScoreFile):
+    if isinstance(scores, Scores):
         if scores.hierarchy != hierarchy:
             raise ParameterError("The score file was opened with another tree; open it with this one.")
         yield from scores

@@ -36,7 +36,7 @@ from hedgerow.measure.evaluation import ABOUT, Answers, Evaluation
 from hedgerow.measure.evaluation_builder import evaluate
 from hedgerow.measure.events import Events
 from hedgerow.measure.metrics import METRICS
-from hedgerow.score_files import Progress, open_scores, silent
+from hedgerow.score_files import Progress, ScoreReading, open_scores, silent
 from hedgerow.tree import BelowLabel, Hierarchy, Settings, SingleChild
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ def read_or_evaluate(
     path: str | os.PathLike[str],
     hierarchy: Hierarchy | None,
     *,
-    reading: Mapping[str, Any] | None = None,
+    reading: ScoreReading | None = None,
     progress: Progress = silent,
     **options: Any,
 ) -> Evaluation:
@@ -278,7 +278,7 @@ def read_or_evaluate(
     if hierarchy is None:
         require_file(path)
         raise ParameterError(f"{shown} is a score file, which needs a tree: give {argument('tree', 'TREE')}.")
-    opened = open_scores(path, hierarchy, **(reading or {}))
+    opened = open_scores(path, hierarchy, reading)
     return evaluate(hierarchy, opened, name=stem(path), progress=progress, **options)
 
 

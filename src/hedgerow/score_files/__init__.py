@@ -1,48 +1,49 @@
 """Score files in, predictions out.
 
-In comes an `.npz` archive, or a CSV or Parquet table, with one column per class; out go blocks of likelihoods, so
-that a file may be larger than memory, their columns bound to the tree by name alone. Errors name the row of the
-file, counted from 0, and the class. The next room is `infer`.
+In comes a score file in any format, and how to read it; out go blocks of likelihoods with labels, so that a file
+may be larger than memory. A format yields raw blocks, with names and numbers as they stand there; a binder turns
+them into likelihoods, matching classes to the tree by name alone. The next package is `infer`.
 """
 
-from hedgerow.score_files.binding import bare_name
-from hedgerow.score_files.chained import ChainedScores
-from hedgerow.score_files.class_columns import ColumnFit
-from hedgerow.score_files.derived import DerivedScores, TemperedScores
-from hedgerow.score_files.formats import FORMATS, WIDE, column_names, find_format
-from hedgerow.score_files.label_file import LabelFile
-from hedgerow.score_files.labels import read_labels
-from hedgerow.score_files.layouts import check_layout
+from hedgerow.score_files.blocks import ABOUT, Block, Progress, Scores, chained, silent
+from hedgerow.score_files.formats import FORMATS, WIDE, ScoreFormat, column_names, find_format
+from hedgerow.score_files.labels import LabelFile, read_labels
+from hedgerow.score_files.lineage_binding import bare_name
+from hedgerow.score_files.opening import open_parts, open_scores
+from hedgerow.score_files.prediction_formats import PREDICTION_FORMATS, check_layout
 from hedgerow.score_files.predictions import Written, prediction_writer, write_predictions
-from hedgerow.score_files.progress import Progress, silent
-from hedgerow.score_files.score_file import ScoreFile, Scores, open_reader, open_scores
-from hedgerow.score_files.score_tables import ColumnNames, check_clash
-from hedgerow.score_files.source import Block
-from hedgerow.score_files.tables import TABLES, own_delimiter
+from hedgerow.score_files.raw_blocks import Lineages, ListedBlock, ListReader, ScoreReader
+from hedgerow.score_files.score_reading import ScoreReading
+from hedgerow.score_files.wide_binder import check_clash, column_fit, misfit
+from hedgerow.score_files.wide_files import open_wide
 
 __all__ = [
+    "ABOUT",
     "FORMATS",
-    "TABLES",
+    "PREDICTION_FORMATS",
     "WIDE",
     "Block",
-    "ChainedScores",
-    "ColumnFit",
-    "ColumnNames",
-    "DerivedScores",
     "LabelFile",
+    "Lineages",
+    "ListReader",
+    "ListedBlock",
     "Progress",
-    "ScoreFile",
+    "ScoreFormat",
+    "ScoreReader",
+    "ScoreReading",
     "Scores",
-    "TemperedScores",
     "Written",
     "bare_name",
+    "chained",
     "check_clash",
     "check_layout",
+    "column_fit",
     "column_names",
     "find_format",
-    "open_reader",
+    "misfit",
+    "open_parts",
     "open_scores",
-    "own_delimiter",
+    "open_wide",
     "prediction_writer",
     "read_labels",
     "silent",

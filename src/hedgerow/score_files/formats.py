@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, final
 
-from hedgerow.errors import HedgerowError, ParameterError, argument, no_such
-from hedgerow.files import extension, open_text, refuse_spreadsheet, require_file
-from hedgerow.score_files import lineage, long, pybioclip, qiime2, rdp, sintax, speciesnet
-from hedgerow.score_files.npz import NpzFile
-from hedgerow.score_files.reader import PER_EXAMPLE
-from hedgerow.score_files.tables import TABLES
+from hedgerow.errors import HedgerowError, ParameterError, argument
+from hedgerow.files import TABLES, Archive, extension, open_text, refuse_spreadsheet, require_file
+from hedgerow.registry import Registry
+from hedgerow.score_files import lineage_tables, long_tables, pybioclip, qiime2, rdp, sintax, speciesnet
+from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReading
+from hedgerow.score_files.wide_files import open_wide
+from hedgerow.tree import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hedgerow.score_files.listed import ListReader
-    from hedgerow.score_files.score_tables import ColumnNames
-    from hedgerow.tree import SingleChild
+    from hedgerow.score_files.raw_blocks import ScoreReader
 
 AUTO, WIDE = "auto", "wide"
 _CHARACTERS = 1 << 14  # to judge a file by
@@ -40,19 +39,19 @@ class Glance:
 @final
 @dataclass(frozen=True)
 class ScoreFormat:
-    """A format of files that list a few classes for each example."""
+    """A format of score files. To add your own, see `FORMATS`."""
 
-    open: Callable[[str, ColumnNames, str | None], ListReader]
-    """From a path, the names of columns and the delimiter to a reader."""
-    recognise: Callable[[Glance], bool]
+    open: Callable[[str, ScoreReading, frozenset[str]], ScoreReader]
+    """From a path, how to read it, and the keys of columns that a file of labels has, to a reader."""
+    recognise: Callable[[Glance], bool] = lambda _: False
     """Whether a file is in this format, beyond doubt."""
-    single_child: SingleChild = "answer"
-    """What a node with one child is to those who use the format; see `open_scores`."""
+    settings: Settings = field(default_factory=lambda: Settings(single_child="answer"))
+    """What those who use the format expect, unless told otherwise."""
 
 
 def _is_long(glance: Glance) -> bool:
     found = set(glance.columns)
-    return {"id", *long.COLUMNS} <= found <= {"id", *long.COLUMNS, *PER_EXAMPLE.values()}
+    return {"id", *long_tables.COLUMNS} <= found <= {"id", *long_tables.COLUMNS, *PER_EXAMPLE.values()}
 
 
 def _is_speciesnet(glance: Glance) -> bool:
@@ -60,47 +59,58 @@ def _is_speciesnet(glance: Glance) -> bool:
     return glance.suffix == ".json" and start.startswith('{"predictions":')
 
 
-FORMATS: dict[str, ScoreFormat] = {
-    "long": ScoreFormat(long.LongReader, _is_long, single_child="skip"),
-    "lineage": ScoreFormat(
-        lineage.LineageReader,
-        lambda glance: "id" in glance.columns and bool(lineage.rank_columns(glance.columns)),
-        single_child="skip",
-    ),
-    "sintax": ScoreFormat(
-        lambda path, _names, _delimiter: sintax.SintaxReader(path),
-        lambda glance: sintax.looks_like_sintax(glance.lines),
-    ),
-    "rdp": ScoreFormat(
-        lambda path, _names, _delimiter: rdp.RdpReader(path), lambda glance: rdp.looks_like_rdp(glance.lines)
-    ),
-    "qiime2": ScoreFormat(
-        lambda path, _names, delimiter: qiime2.Qiime2Reader(path, delimiter),
-        lambda glance: bool(glance.lines) and glance.lines[0].startswith("\t".join(qiime2.COLUMNS)),
-    ),
-    "speciesnet": ScoreFormat(lambda path, _names, _delimiter: speciesnet.SpeciesnetReader(path), _is_speciesnet),
-    "pybioclip": ScoreFormat(
-        lambda path, _names, delimiter: pybioclip.PybioclipReader(path, delimiter),
-        lambda glance: pybioclip.looks_like_pybioclip(glance.columns),
-    ),
-}
-"""Formats of files that list a few classes for each example, by name. A wide table or archive is "wide"."""
+def _checked(name: str, given: Any) -> ScoreFormat:
+    if not isinstance(given, ScoreFormat):
+        raise ParameterError(f"The score format {name!r} must be a score_files.ScoreFormat, not {given!r}.")
+    return given
 
 
-def find_format(path: str, wanted: str = AUTO, delimiter: str | None = None) -> str:
-    """Return the format of a score file: the wanted one, or what the file is beyond doubt.
+FORMATS: Registry[ScoreFormat] = Registry(
+    "score format",
+    {
+        WIDE: ScoreFormat(
+            lambda path, how, elsewhere: open_wide(path, how, elsewhere=elsewhere), settings=Settings()
+        ),
+        "long": ScoreFormat(long_tables.LongReader, _is_long, Settings()),
+        "lineage": ScoreFormat(
+            lineage_tables.LineageReader,
+            lambda glance: "id" in glance.columns and bool(lineage_tables.rank_columns(glance.columns)),
+            Settings(),
+        ),
+        "sintax": ScoreFormat(
+            lambda path, *_: sintax.SintaxReader(path), lambda glance: sintax.looks_like_sintax(glance.lines)
+        ),
+        "rdp": ScoreFormat(lambda path, *_: rdp.RdpReader(path), lambda glance: rdp.looks_like_rdp(glance.lines)),
+        "qiime2": ScoreFormat(
+            lambda path, how, _: qiime2.Qiime2Reader(path, how.delimiter),
+            lambda glance: bool(glance.lines) and glance.lines[0].startswith("\t".join(qiime2.COLUMNS)),
+        ),
+        "speciesnet": ScoreFormat(lambda path, *_: speciesnet.SpeciesnetReader(path), _is_speciesnet),
+        "pybioclip": ScoreFormat(
+            lambda path, how, _: pybioclip.PybioclipReader(path, how.delimiter),
+            lambda glance: pybioclip.looks_like_pybioclip(glance.columns),
+        ),
+    },
+    group="hedgerow.score_formats",
+    check=_checked,
+)
+"""All formats by name; `FORMATS.register(name, format)` adds one, and so do entry points of installed packages."""
+
+
+def find_format(path: str, how: ScoreReading | None = None) -> str:
+    """Return the format of a score file: the one that is named, or what the file is beyond doubt.
 
     Tables in no other format are wide. A file of another kind must be recognised, or its format be named.
     """
-    if wanted != AUTO:
-        if wanted not in (WIDE, *FORMATS):
-            raise ParameterError(no_such("score format", wanted, (AUTO, WIDE, *FORMATS)))
-        return wanted
+    how = how or ScoreReading()
+    if how.scores_format != AUTO:
+        FORMATS.find(how.scores_format)
+        return how.scores_format
     require_file(path)
     if extension(path) == ".npz":
         return WIDE
-    glance = _glance(path, delimiter)
-    found = [name for name, known in FORMATS.items() if known.recognise(glance)]
+    glance = _glance(path, how.delimiter)
+    found = [name for name in FORMATS.names() if FORMATS.find(name).recognise(glance)]
     if len(found) == 1:
         return found[0]
     if not found and glance.suffix in TABLES:
@@ -108,19 +118,20 @@ def find_format(path: str, wanted: str = AUTO, delimiter: str | None = None) -> 
     refuse_spreadsheet(path)
     what = f"may be {' or '.join(found)}" if found else "cannot be told from its name and first lines"
     raise ParameterError(
-        f"{path}: the format {what}. Say which it is, such as {argument('scores_format', 'sintax')}; there are "
-        f"{', '.join((WIDE, *FORMATS))}. A wide file is .npz, {', '.join(TABLES)}."
+        f"{path}: the format {what}. Name it, as in {argument('scores_format', 'sintax')}; there are "
+        f"{', '.join(FORMATS.names())}. A wide file is .npz, {', '.join(TABLES)}."
     )
 
 
 def column_names(path: str, delimiter: str | None = None) -> list[str]:
     """Return the names of a table's columns, or of an archive's members; none of any other file."""
     suffix = extension(path)
-    with suppress(HedgerowError):  # whoever reads the file says what is wrong with it
+    with suppress(HedgerowError):  # reading the file raises a better error
         if suffix in TABLES:
             return TABLES[suffix](path, delimiter).columns
         if suffix == ".npz":
-            return NpzFile(path).members
+            with Archive(path) as archive:
+                return archive.arrays
     return []
 
 

@@ -1,9 +1,14 @@
-"""Labels: files of their own, and the nodes that labels name."""
+"""Labels: the nodes that they name, and files of labels, which are joined to the examples of scores by id."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections import Counter
+from dataclasses import replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, NoReturn, final
+
+import numpy as np
 
 from hedgerow.errors import (
     FileError,
@@ -15,15 +20,36 @@ from hedgerow.errors import (
     counted,
     some,
 )
-from hedgerow.files import column_texts, extension, read_lines, reading
-from hedgerow.score_files.npz import NpzFile
-from hedgerow.score_files.reader import row_name
-from hedgerow.score_files.tables import TABLES, own_delimiter
+from hedgerow.files import (
+    TABLES,
+    column_texts,
+    extension,
+    own_delimiter,
+    read_lines,
+    reading,
+    refuse_spreadsheet,
+    row_name,
+)
+from hedgerow.score_files.lineage_binding import ANYTHING, Binder, Step, as_lineage, rank_letter
+from hedgerow.score_files.listed import joined_cells, split_cells
+from hedgerow.score_files.raw_blocks import repeated
+from hedgerow.score_files.score_reading import PER_EXAMPLE
+from hedgerow.score_files.wide_files import npz_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from hedgerow.tree import Hierarchy, Indices
+    from numpy.typing import NDArray
+
+    from hedgerow.files import Table
+    from hedgerow.score_files.blocks import Block
+    from hedgerow.score_files.lineage_binding import Lineage, Unbound
+    from hedgerow.score_files.score_reading import ScoreReading
+    from hedgerow.tree import Hierarchy, Indices, Names
+
+_IDS = ("id", "Feature ID", "file_name", "filepath")
+_LABELS = ("label", "lineage", "Taxon")
+_SHOWN = 5
 
 
 def read_labels(
@@ -34,12 +60,12 @@ def read_labels(
     Parameters
     ----------
     path
-        A `.txt` file with one label a line, blank lines apart; a `.csv`, `.tsv` or `.parquet` table with a column
-        `label`; or an `.npz` file with a member `labels`.
+        A `.txt` file with one label on each line, blank lines apart; a `.csv`, `.tsv` or `.parquet` table with a
+        column `label`; or an `.npz` file with a member `labels`.
     label_column
-        The column, or the member, where it is called otherwise.
+        The column, or the member, if it has another name.
     delimiter
-        What separates the columns of a `.csv` file, where it is not a comma.
+        What separates the columns of a `.csv` file, if not a comma.
 
     Examples
     --------
@@ -56,32 +82,18 @@ def read_labels(
         lines = read_lines(path)
         return [line for line in lines if line.strip()]
     if suffix == ".npz":
-        archive = NpzFile(shown)
-        member = label_column or "labels"
-        if member not in archive.members:
-            raise FileError(_absent(shown, "member", member, archive.members))
-        return archive.labels(member)
+        return npz_labels(shown, label_column or "labels")
     if suffix not in TABLES:
         raise ParameterError(
             f"{shown}: labels are read from .txt, .npz, {', '.join(TABLES)} files, not from {suffix!r}."
         )
     table = TABLES[suffix](shown, own_delimiter(shown, delimiter))
-    column = label_column or "label"
-    if column not in table.columns:
-        raise FileError(_absent(shown, "column", column, table.columns))
-    place = table.columns.index(column)
+    place = table.column(label_column or "label", "the labels", "label_column")
     labels: list[str] = []
     for _, columns in table.batches(1 << 16, [place], []):
         with reading(shown, "a table"):
             labels += column_texts(columns[place])  # equal texts are one object: a file may repeat a long one
     return labels
-
-
-def _absent(shown: str, what: str, name: str, there: list[str]) -> str:
-    return (
-        f"{shown} has no {what} {name!r}, which would hold the labels. Its {what}s: {some(there)}. If one of them "
-        f"holds the labels, say {argument('label_column', 'NAME')}."
-    )
 
 
 def label_nodes(hierarchy: Hierarchy, path: str, labels: list[str], rows: Sequence[int]) -> Indices:
@@ -102,3 +114,301 @@ def label_nodes(hierarchy: Hierarchy, path: str, labels: list[str], rows: Sequen
         f"{path}: {counted(len(first), 'label is', 'labels are')} not in the tree: {shown}{more}; rows are "
         f"counted from 0.{closest(list(first)[:5], known)}"
     )
+
+
+@final
+class LabelFile:
+    """The label of each id.
+
+    Parameters
+    ----------
+    path
+        A `.csv`, `.tsv` or `.parquet` table with a column `id`, and either a column `label` (or `lineage`) or one
+        column per rank. A label is the name of a node, or a path of names separated by `;` or `,`.
+    hierarchy
+        The tree.
+    how
+        Names of columns, and the delimiter, as far as the file has them: they are about the scores as well, which
+        may differ. Groups and clusters may also be here; those that are named must agree with the scores, others
+        are left out where they do not. Labels outside the tree count as what is above them, or as the root.
+    labels
+        Whether labels are needed. If not, only groups and clusters are read, and no example is left out.
+    part
+        Whether the scores are one part of several: then labels of other parts are not worth a remark.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        hierarchy: Hierarchy,
+        how: ScoreReading,
+        *,
+        labels: bool = True,
+        part: bool = False,
+    ) -> None:
+        self._part = part
+        self.path = os.fspath(path)
+        table = _opened(self.path, how.delimiter)
+        ids = table.column(_first_of(table, [how.id_column, *_IDS]), "the ids", "id_column")
+        self.named = frozenset(key for key, name in how.named_columns.items() if name in table.columns) - {
+            "labels"
+        }
+        """Which columns were asked for by name, and are here: keys of `PER_EXAMPLE`."""
+        names = PER_EXAMPLE | how.named_columns
+        about = {
+            key: table.column(names[key], f"the {key}")
+            for key in ("groups", "clusters")
+            if names[key] in table.columns
+        }
+        cells, ranks = _label_columns(table, how.label_column) if labels else ([], [])
+        texts = table.texts([ids, *about.values(), *cells])
+        self._ids = texts[ids]
+        if not len(self._ids):
+            raise FileError(f"{self.path} has a header and no rows; it needs a row for each example.")
+        self._rows = _Rows(self.path, self._ids)
+        self._used = np.zeros(len(self), dtype=bool)
+        self.about = {key: _as_names(texts[place]) for key, place in about.items()}
+        """What else the file says of each id: `groups` and `clusters`."""
+        self.nodes: Indices | None = None
+        """The node of each label; None if labels are not needed."""
+        if labels:
+            binder = Binder(hierarchy, [name for name in how.outside if name != ANYTHING], finer=False)
+            self._bind([texts[place] for place in cells], ranks, hierarchy, binder)
+
+    @classmethod
+    def of(
+        cls, hierarchy: Hierarchy, how: ScoreReading, *, labels: bool = True, part: bool = False
+    ) -> LabelFile | None:
+        """Open the file of labels that a reading names; None if it names none, or nothing of it is needed."""
+        if how.labels_file is None or not (labels or how.group_column is not None):
+            return None
+        return cls(how.labels_file, hierarchy, how, labels=labels, part=part)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def _bind(self, cells: list[Any], ranks: list[str], hierarchy: Hierarchy, binder: Binder) -> None:
+        """Find the node of each label; a label is one text, or has a cell for each rank."""
+        encoded = joined_cells(cells).dictionary_encode()
+        distinct, number = encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
+        if not ranks and "" in distinct:
+            row = int(np.argmax(number == distinct.index("")))
+            raise ScoreError(f"{self.path}: {row_name(row)} has no label. Give it one, or remove the row.")
+        node = np.empty(len(distinct), dtype=np.int64)
+        outside = np.zeros(len(distinct), dtype=bool)
+        problems: Counter[Unbound] = Counter()
+        for place, (label, count) in enumerate(zip(distinct, np.bincount(number).tolist(), strict=True)):
+            if not ranks and label in hierarchy:
+                node[place] = hierarchy.index(label)
+                continue
+            lineage = split_cells(label, ranks) if ranks else _split(label)
+            bound = binder.bind(lineage)
+            node[place], outside[place] = bound.last, bool(lineage) and bound.last == 0
+            if bound.unbound is not None:
+                problems[bound.unbound] += count
+        if problems:
+            raise UnknownNameError(
+                f"{self.path}: {counted(len(problems), 'label', 'labels')} cannot be found in the tree: "
+                f"{binder.explained(problems)} Correct them, add these classes to the tree, or declare them "
+                f"outside it: {argument('outside', next(iter(problems)).name, python='outside=[...]')}."
+            )
+        self.nodes, self._outside = node[number], outside[number]
+
+    def joined(self, blocks: Iterator[Block], path: str, remarks: list[str]) -> Iterator[Block]:
+        """Yield the blocks of a file with labels, without the examples that have none.
+
+        What is left over on either side is counted and named in `remarks` at the end. If labels are not needed,
+        every example is kept, and the group of one that is not there is ''.
+        """
+        used = np.zeros(len(self._ids), dtype=bool)
+        unlabelled: list[str] = []
+        disputed: set[str] = set()
+        without = labelled = 0
+        for block in blocks:
+            if block.ids is None:
+                raise ScoreError(
+                    f"{path} has no ids, by which the labels of {self.path} could be joined. Add a column 'id', "
+                    f"or name the column that holds them: {argument('id_column', 'NAME')}."
+                )
+            place = self._rows.of(block.ids)
+            found = place >= 0
+            again = used[place]  # in an earlier block
+            used[place[found]] = True
+            labelled += int(found.sum())
+            if self.nodes is not None and np.count_nonzero(used) < labelled:
+                self._refuse_repeated(block, place, found & again, path)
+            unsure = dict.fromkeys(self._disputed(block, place, found, path))
+            disputed |= unsure.keys()
+            without += int((~found).sum())
+            unlabelled += block.ids[~found][: _SHOWN - len(unlabelled)].tolist()
+            if self.nodes is None:
+                known: dict[str, Any] = {
+                    key: np.where(found, values[place], "") for key, values in self.about.items()
+                }
+                yield replace(block, **known | unsure)
+            elif found.any() or self._part:  # of a part without labels, blocks without examples remain
+                place = place[found]
+                known = {key: values[place] for key, values in self.about.items()} | unsure
+                yield replace(block if found.all() else block.taken(found), labels=self.nodes[place], **known)
+        if not used.any() and not self._part:
+            raise ScoreError(
+                f"No id of {path} is in {self.path}. The former has {_some(unlabelled, without, 2)}, the latter "
+                f"{_some(self._ids[:2].to_pylist(), len(self), 2)}. Write them alike."
+            )
+        remarks += [
+            f"{path} and {self.path} disagree about the {key}, which are therefore not known."
+            for key in sorted(disputed)
+        ]
+        if without and self.nodes is None:
+            remarks.append(
+                f"{counted(without, 'example is', 'examples are')} not in {self.path}, and so "
+                f"{'has' if without == 1 else 'have'} no group: {_some(unlabelled, without)}."
+            )
+        elif without and not used.any():
+            remarks.append(
+                f"{PurePath(path).name} is left out: none of its ids, {_some(unlabelled, without, 2)}, is in "
+                f"{self.path}, which has {_some(self._ids[:2].to_pylist(), len(self), 2)}."
+            )
+        elif without:
+            remarks.append(
+                f"{counted(without, 'example has', 'examples have')} no label in {self.path} and "
+                f"{'is' if without == 1 else 'are'} left out: {_some(unlabelled, without)}."
+            )
+        if self.nodes is not None and (number := int((used & self._outside).sum())):
+            remarks.append(
+                f"{counted(number, 'label is', 'labels are')} outside the tree and "
+                f"{'counts' if number == 1 else 'count'} as the root: any answer is then right. To count answers "
+                f"to such examples as wrong, give {argument('below_label', 'wrong')}."
+            )
+        self._used |= used
+        if not self._part and self.nodes is not None:
+            remarks += self.left_over(path)
+
+    def _refuse_repeated(self, block: Block, place: Indices, again: NDArray[np.bool_], path: str) -> NoReturn:
+        """Raise an error that names an example whose id another one has, in an earlier block or in its own."""
+        if not again.any():
+            again = (place >= 0) & ~np.isin(np.arange(len(place)), np.unique(place, return_index=True)[1])
+        row = int(np.argmax(again))
+        raise ScoreError(
+            f"{path}: duplicate id {self._ids[place[row]].as_py()!r}, again in {row_name(block.start + row)}. "
+            f"Labels are joined by id: remove a row that was written twice; give others, such as crops of one "
+            f"photograph, ids of their own."
+        )
+
+    def mark(self, ids: Names) -> None:
+        """Note that there are examples with these ids; what `joined` yields is noted as well."""
+        row = self._rows.of(ids)
+        self._used[row[row >= 0]] = True
+
+    def left_over(self, place: str) -> list[str]:
+        """Count and name the labels without an example, if there are any; `place` is where one was looked for."""
+        left = np.flatnonzero(~self._used)
+        if not len(left):
+            return []
+        are = "is for an id" if len(left) == 1 else "are for ids"
+        names = _some(self._ids.take(left[:_SHOWN]).to_pylist(), len(left))
+        return [f"{counted(len(left), 'label', 'labels')} in {self.path} {are} not in {place}: {names}."]
+
+    def _disputed(self, block: Block, place: Indices, found: NDArray[np.bool_], path: str) -> Iterator[str]:
+        """Yield what differs, groups or clusters, between the scores and this file; if it is wanted, refuse it."""
+        for key, values in self.about.items():
+            theirs = getattr(block, key)
+            if theirs is None or block.ids is None:
+                continue
+            differ = np.flatnonzero(found & (theirs != values[place]))
+            if len(differ) and key not in self.named:
+                yield key
+            elif len(differ):
+                first = differ[0]
+                raise ScoreError(
+                    f"{path} and {self.path} disagree about the {key}: for {block.ids[first]!r}, the former has "
+                    f"{theirs[first]!r}, the latter {values[place[first]]!r}. Remove or rename the column of one."
+                )
+
+
+@final
+class _Rows:
+    """The row of each id of a file.
+
+    Ids are found by their hashes, sorted: a dict takes twice the time and several times the memory. Hashes of text
+    are those of this process, so this is not for another one.
+    """
+
+    def __init__(self, path: str, ids: Any) -> None:
+        names = ids.to_pylist()
+        if "" in names:
+            raise ScoreError(f"{path}: {row_name(names.index(''))} has no id. Give it one, or remove the row.")
+        self._ids = ids
+        hashes = _hashes(names)
+        self._row = np.argsort(hashes)
+        self._hash = hashes[self._row]
+        self._alike: dict[str, int] = {}  # ids with equal hashes: none, as a rule
+        equal = self._hash[1:] == self._hash[:-1]
+        if equal.any():
+            if (twice := repeated(ids)) is not None:
+                raise ScoreError(
+                    f"{path}: duplicate id {names[twice[0]]!r}; first in row {twice[0]:,}, again in row "
+                    f"{twice[1]:,} (counted from 0). Keep one of them."
+                )
+            alike = self._row[np.append(equal, False) | np.append(False, equal)].tolist()
+            self._alike = {names[row]: row for row in alike}
+
+    def of(self, names: Names) -> Indices:
+        """Return the row of each of some ids; -1 if it is not there."""
+        key = _hashes(names)
+        order = np.argsort(key)  # hashes that follow one another are looked for in one place
+        place = np.empty_like(order)
+        place[order] = np.searchsorted(self._hash, key[order])
+        row = self._row[np.minimum(place, len(self._row) - 1)]
+        row[self._ids.take(row).to_numpy(zero_copy_only=False) != names] = -1
+        for number in np.flatnonzero(row < 0) if self._alike else ():
+            row[number] = self._alike.get(names[number], -1)
+        return row
+
+
+def _hashes(names: Sequence[str] | Names) -> Indices:
+    return np.fromiter(map(hash, names), np.int64, len(names))
+
+
+def _some(first: list[str], count: int, limit: int = _SHOWN) -> str:
+    """Quote the first few of `count` names."""
+    return some([*first, *[""] * (count - len(first))], limit)
+
+
+def _opened(path: str, delimiter: str | None) -> Table:
+    suffix = extension(path)
+    refuse_spreadsheet(path)
+    if suffix not in TABLES:
+        raise ParameterError(
+            f"{path}: labels are joined by id, from a {', '.join(TABLES)} table with columns 'id' and 'label', "
+            f"not from {suffix or 'a name without extension'!r}."
+        )
+    return TABLES[suffix](path, own_delimiter(path, delimiter))
+
+
+def _first_of(table: Table, names: Sequence[str | None]) -> str:
+    """Return the first of some names that a column has; if none has, the first name."""
+    given = [name for name in names if name is not None]
+    return next((name for name in given if name in table.columns), given[0])
+
+
+def _as_names(texts: Any) -> Names:
+    """Return an Arrow array of text as an array of objects; equal texts are one object."""
+    encoded = texts.dictionary_encode()
+    names: Names = encoded.dictionary.to_numpy(zero_copy_only=False)[encoded.indices.to_numpy()]
+    return names
+
+
+def _label_columns(table: Table, label_column: str | None) -> tuple[list[int], list[str]]:
+    """Return the column of the labels; or, if there is one per rank, these columns and their ranks."""
+    wanted = _LABELS if label_column is None else [label_column]
+    ranks = [name for name in table.columns if rank_letter(name)]
+    if label_column is not None or not ranks or not set(wanted).isdisjoint(table.columns):
+        return [table.column(_first_of(table, wanted), "the labels", "label_column")], []
+    return [table.columns.index(rank) for rank in ranks], ranks
+
+
+def _split(text: str) -> Lineage:
+    """Return a label as a lineage: a path separated by `;` or `,`, or one name."""
+    separator = ";" if ";" in text else ","
+    return as_lineage(map(Step.of, text.split(separator)))

@@ -1,109 +1,126 @@
-"""Score files that list a few classes for each example, instead of a column for every class."""
+"""What the readers of files that list classes share: rows of a table, lines of text, cells that form a lineage."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from codecs import BOM_UTF8
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.errors import FileError, ScoreError, argument
-from hedgerow.files import open_binary, require_file
-from hedgerow.score_files.binding import Step, as_lineage
-from hedgerow.score_files.reader import repeated, row_name
+from hedgerow.errors import FileError, ScoreError
+from hedgerow.files import open_binary, require_file, row_name
+from hedgerow.score_files.lineage_binding import Step, as_lineage
+from hedgerow.score_files.score_reading import PER_EXAMPLE, about_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    from hedgerow.score_files.binding import Lineage
+    from hedgerow.files import Table
+    from hedgerow.score_files.lineage_binding import Lineage
+    from hedgerow.score_files.score_reading import ScoreReading
     from hedgerow.tree import Indices
 
 _BYTES = 1 << 24  # of text at a time
 _BETWEEN = "\x1f"  # what stands between the names of a row; no name contains it
 
-Listing = Literal["lineages", "top"]
-"""What is listed: one lineage with a likelihood for each of its steps, or classes with their own mass."""
+
+# Tables --------------------------------------------------------------------------------------------------------
+
+
+def listed_columns(table: Table, how: ScoreReading, elsewhere: frozenset[str]) -> dict[str, int]:
+    """Return the positions of the columns about the examples, by their key in `PER_EXAMPLE`; ids must be there."""
+    how = how.within(table.columns, elsewhere)
+    found = about_columns(table.path, table.columns, how, PER_EXAMPLE, elsewhere)
+    if "ids" not in found:
+        table.column(how.id_column or PER_EXAMPLE["ids"], "the ids", "id_column")  # raises the error
+    return {key: table.columns.index(name) for key, name in found.items()}
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Entries:
-    """What is listed for some consecutive examples of a file."""
+class TableRows:
+    """Rows of a table, as Arrow arrays by what they hold."""
 
-    place: Indices
-    """The first line or row of each example."""
-    texts: dict[str, Any]
-    """What is known about each example, by its key in `PER_EXAMPLE`: Arrow arrays of text."""
-    row: Indices
-    """The example of each entry, counted from 0 here; ascending."""
-    lineage: Indices
-    """Its lineage: a number of `ListReader.lineages`."""
-    step: Indices | None
-    """Which step of the lineage it is about; None for its end."""
-    value: NDArray[np.float64]
+    def __init__(self, start: int, columns: Mapping[str, Any]) -> None:
+        self.start = start
+        """The number of the first row."""
+        self.columns = columns
 
     def __len__(self) -> int:
-        return len(self.place)
+        return len(self.columns["ids"])
+
+    def texts(self, keys: Sequence[str], rows: Indices | None = None) -> dict[str, Any]:
+        """Return columns about the examples, of some rows."""
+        chosen = {key: self.columns[key] if rows is None else self.columns[key].take(rows) for key in keys}
+        return {key: values.fill_null("") for key, values in chosen.items()}
+
+    def numbers(self, name: str) -> Any:
+        """Return a column of numbers; an empty cell is NaN."""
+        return self.columns[name].to_numpy(zero_copy_only=False).astype(np.float64)
 
 
-class ListReader(ABC):
-    """A file that lists classes, opened: its shape is known, its examples are not read yet."""
+def table_rows(
+    table: Table, text: Mapping[str, int], numbers: Mapping[str, int], rows: int
+) -> Iterator[TableRows]:
+    """Yield some columns of a table, at most `rows` rows at a time."""
+    import pyarrow as pa
 
-    path: str
-    listing: Listing
-    rows: int | None = None
-    """Number of examples, where the file tells it in advance."""
-    has: frozenset[str] = frozenset({"ids"})
-    """What is there about each example: keys of `PER_EXAMPLE`."""
-    lineages: Lineages
-    """The lineages found so far."""
-    line_based: bool = False
-    """Whether examples are found again by line, counted from 1, or by row, counted from 0."""
-
-    @property
-    def missing_labels(self) -> str:
-        """What to say if labels are needed and not there."""
-        return f"Give a table of them, with columns 'id' and 'label': {argument('labels_file', 'FILE')}."
-
-    @abstractmethod
-    def read(self, rows: int) -> Iterator[Entries]:
-        """Yield the file in blocks of about so many examples."""
-
-    def where(self, place: int) -> str:
-        """Name a line or row of the file."""
-        return f"line {place:,}" if self.line_based else row_name(place)
+    table.number_type(list(numbers.values()))  # refuses what is not a number
+    start = 0
+    for count, columns in table.batches(rows, list(dict.fromkeys(text.values())), list(numbers.values())):
+        for first in range(0, count, rows):
+            part = {key: columns[place].slice(first, rows).cast(pa.string()) for key, place in text.items()}
+            part |= {key: columns[place].slice(first, rows) for key, place in numbers.items()}
+            yield TableRows(start, part)
+            start += min(rows, count - first)
 
 
-@final
-class Lineages:
-    """The distinct lineages of a file, each parsed once.
+def whole_examples(blocks: Iterator[TableRows]) -> Iterator[tuple[TableRows, Indices]]:
+    """Yield blocks in which no example is divided, with the first row of each example."""
+    import pyarrow as pa
 
-    Parameters
-    ----------
-    parse
-        From the text of a lineage to its steps.
-    """
+    held: TableRows | None = None
+    for block in blocks:
+        if held is not None:
+            joined = {key: pa.concat_arrays([held.columns[key], block.columns[key]]) for key in block.columns}
+            block = TableRows(held.start, joined)
+        first = _first_rows(block)
+        last = int(first[-1]) if len(first) else 0
+        if last:
+            yield _part(block, 0, last), first[:-1]
+        held = _part(block, last, len(block) - last)
+    if held is not None and len(held):
+        yield held, _first_rows(held)
 
-    def __init__(self, parse: Callable[[str], Lineage]) -> None:
-        self._parse = parse
-        self._number: dict[str, int] = {}
-        self.steps: list[Lineage] = []
 
-    def numbers(self, texts: Any) -> Indices:
-        """Return the number of each text of an Arrow array."""
-        encoded = texts.dictionary_encode()
-        distinct = encoded.dictionary.to_pylist()
-        for text in distinct:
-            if text not in self._number:
-                self._number[text] = len(self.steps)
-                self.steps.append(self._parse(text))
-        number = np.fromiter(map(self._number.__getitem__, distinct), np.int64, len(distinct))
-        places: Indices = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-        return number[places] if len(number) else places
+def _part(rows: TableRows, first: int, count: int) -> TableRows:
+    return TableRows(rows.start + first, {key: values.slice(first, count) for key, values in rows.columns.items()})
+
+
+def _first_rows(rows: TableRows) -> Indices:
+    import pyarrow.compute as pc
+
+    ids = rows.columns["ids"].fill_null("")
+    if not len(ids):
+        return np.empty(0, dtype=np.int64)
+    differs = pc.not_equal(ids[1:], ids[:-1]).to_numpy(zero_copy_only=False)
+    return np.concatenate([[0], 1 + np.flatnonzero(differs)])
+
+
+def check_one_label(path: str, rows: TableRows, first: Indices) -> None:
+    """Refuse rows of one example that have different labels."""
+    import pyarrow.compute as pc
+
+    labels = rows.texts(["labels"])["labels"]
+    firsts = labels.take(np.repeat(first, np.diff(np.append(first, len(rows)))))
+    row = pc.index(pc.not_equal(labels, firsts), True).as_py()
+    if row >= 0:
+        raise ScoreError(
+            f"{path}: {row_name(rows.start + row)} has the label {labels[row].as_py()!r}, and another row of the "
+            f"same id {firsts[row].as_py()!r}. An example has one label."
+        )
+
+
+# Cells and lines -----------------------------------------------------------------------------------------------
 
 
 def joined_cells(cells: Sequence[Any]) -> Any:
@@ -122,42 +139,8 @@ def split_cells(text: str, ranks: Sequence[str]) -> Lineage:
     return as_lineage(Step.of(cell, rank) for rank, cell in zip(ranks, cells, strict=True))
 
 
-@final
-class SeenIds:
-    """The ids of a file, none of which may be empty or stand there twice."""
-
-    def __init__(self) -> None:
-        self._ids: list[Any] = []
-        self._place: list[Indices] = []
-
-    def add(self, entries: Entries) -> None:
-        """Add the ids of some more examples."""
-        self._ids.append(entries.texts["ids"])
-        self._place.append(entries.place)
-
-    def check(self, reader: ListReader) -> None:
-        """Compare all ids; at the end, since a set of those seen so far would take several times the memory."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        ids = pa.chunked_array(self._ids, pa.string()).cast(pa.large_string()).combine_chunks()
-        empty, twice = pc.index(ids, "").as_py(), repeated(ids)
-        if empty >= 0:
-            where = reader.where(int(np.concatenate(self._place)[empty]))
-            raise ScoreError(f"{reader.path}: {where} has no id. Give every example one.")
-        if twice is not None:
-            where = reader.where(int(np.concatenate(self._place)[twice[1]]))
-            raise ScoreError(
-                f"{reader.path}: the id {ids[twice[1]].as_py()!r} stands there twice, the second time in {where}. "
-                f"Remove one of them; in a table with several rows per example, put these next to each other."
-            )
-
-
 def line_blocks(path: str, rows: int) -> Iterator[tuple[Indices, Any]]:
-    """Yield the lines of a UTF-8 file that are not blank, as an Arrow array, with their numbers.
-
-    At most so many come at a time.
-    """
+    """Yield the lines of a UTF-8 file that are not blank, at most `rows` at a time, and their numbers."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -14,17 +14,16 @@ import numpy as np
 from hedgerow.errors import FileError
 from hedgerow.files import atomic_write
 from hedgerow.likelihood import to_probability
-from hedgerow.score_files.layouts import LAYOUTS, check_layout
-from hedgerow.score_files.progress import Progress, silent
+from hedgerow.score_files.blocks import Progress, silent
+from hedgerow.score_files.prediction_formats import PREDICTION_FORMATS, check_layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.likelihood import Likelihoods, SparseLikelihoods
-    from hedgerow.score_files.layouts import Table
-    from hedgerow.score_files.score_file import Scores
+    from hedgerow.score_files.blocks import Block, Scores
+    from hedgerow.score_files.prediction_formats import Table
     from hedgerow.tree import Hierarchy
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet takes for a formula
@@ -73,7 +72,7 @@ def prediction_writer(
         Writes a batch of node indices, their likelihoods, and the ids if there are any.
     """
     check_layout(path, layout, spreadsheet_safe)
-    columns_of = LAYOUTS[layout].columns(hierarchy, ids)
+    columns_of = PREDICTION_FORMATS[layout].columns(hierarchy, ids)
     if PurePath(path).suffix.lower() == ".parquet":
         opened = _parquet_table(path, columns_of)
     else:
@@ -187,26 +186,26 @@ def _by_rank(hierarchy: Hierarchy, answers: NDArray[np.int64]) -> dict[str, int]
 def write_predictions(
     path: str | os.PathLike[str],
     scores: Scores,
-    rule: Callable[[Hierarchy, Likelihoods | SparseLikelihoods], Any],
+    answer: Callable[[Block], Any],
     *,
     layout: str = "table",
     spreadsheet_safe: bool = False,
     progress: Progress = silent,
 ) -> Written:
-    """Answer every example of a score file by a rule, and write the answers; see `prediction_writer`.
+    """Answer every example of a score file, and write the answers; see `prediction_writer`.
 
     Parameters
     ----------
     path
         The file to write.
     scores
-        A score file, or what a trained model says of new data.
-    rule
-        From the tree and likelihoods to node indices: see `infer.answering_rule`.
+        A score file, or what a trained model says about new data.
+    answer
+        From a block of examples to node indices.
     layout, spreadsheet_safe
         See `prediction_writer`.
     progress
-        Told how far the work is.
+        Called to report progress.
     """
     hierarchy = scores.hierarchy
     answers = np.zeros(len(hierarchy), dtype=np.int64)
@@ -218,7 +217,7 @@ def write_predictions(
         progress("Answering", scores.rows) as advance,
     ):
         for block in scores:
-            nodes = np.asarray(rule(hierarchy, block.likelihoods))
+            nodes = np.asarray(answer(block))
             confidence = to_probability(block.at(nodes), block.scale)
             write(nodes, confidence, block.ids)
             answers += np.bincount(nodes, minlength=len(hierarchy))

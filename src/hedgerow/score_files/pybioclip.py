@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from hedgerow.errors import FileError, some
-from hedgerow.score_files.listed import Entries, Lineages, ListReader, joined_cells, split_cells
-from hedgerow.score_files.tool_tables import column, open_table, table_rows, whole_examples
+from hedgerow.files import open_table
+from hedgerow.score_files.listed import joined_cells, split_cells, table_rows, whole_examples
+from hedgerow.score_files.raw_blocks import Lineages, ListedBlock, ListReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,8 +32,8 @@ class PybioclipReader(ListReader):
     def __init__(self, path: str, delimiter: str | None = None) -> None:
         self.path = path
         self._table = table = open_table(path, delimiter)
-        self._ids = column(table, "file_name", "the images")
-        self._score = column(table, "score", "the scores")
+        self._ids = table.column("file_name", "the images")
+        self._score = table.column("score", "the scores")
         self._ranks = [rank for rank in (_CUSTOM, *_RANKS) if rank in table.columns]
         if not self._ranks:
             raise FileError(
@@ -41,13 +42,13 @@ class PybioclipReader(ListReader):
             )
         self.lineages = Lineages(lambda text: split_cells(text, self._ranks))
 
-    def read(self, rows: int) -> Iterator[Entries]:
-        """Yield the file in blocks of about so many rows."""
+    def read(self, rows: int, keys: frozenset[str]) -> Iterator[ListedBlock]:  # noqa: ARG002
+        """Yield the file in blocks of about `rows` rows."""
         text = {"ids": self._ids} | {f"rank:{rank}": self._table.columns.index(rank) for rank in self._ranks}
         blocks = table_rows(self._table, text, {"score": self._score}, rows)
         for block, first in whole_examples(blocks):
             cells = [block.columns[f"rank:{rank}"].fill_null("") for rank in self._ranks]
-            yield Entries(
+            yield ListedBlock(
                 place=block.start + first,
                 texts=block.texts(["ids"], first),
                 row=np.repeat(np.arange(len(first)), np.diff(np.append(first, len(block)))),

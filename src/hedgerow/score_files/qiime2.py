@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from hedgerow.errors import FileError
-from hedgerow.score_files.binding import Step, as_lineage
-from hedgerow.score_files.listed import Entries, Lineages, ListReader
-from hedgerow.score_files.tool_tables import column, open_table, table_rows
+from hedgerow.files import open_table
+from hedgerow.score_files.lineage_binding import Step, as_lineage
+from hedgerow.score_files.listed import table_rows
+from hedgerow.score_files.raw_blocks import Lineages, ListedBlock, ListReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hedgerow.score_files.binding import Lineage
+    from hedgerow.score_files.lineage_binding import Lineage
 
 COLUMNS = ("Feature ID", "Taxon")
 _UNASSIGNED = ("Unassigned", "Unclassified")
@@ -33,16 +34,16 @@ class Qiime2Reader(ListReader):
         self.path = path
         self._table = open_table(path, delimiter)
         self._text = {
-            "ids": column(self._table, COLUMNS[0], "the ids"),
-            "taxon": column(self._table, COLUMNS[1], "taxa"),
+            "ids": self._table.column(COLUMNS[0], "the ids"),
+            "taxon": self._table.column(COLUMNS[1], "taxa"),
         }
         confidence = "Consensus" if "Consensus" in self._table.columns else "Confidence"
-        self._text["confidence"] = column(self._table, confidence, "the confidence of each taxon")
+        self._text["confidence"] = self._table.column(confidence, "the confidence of each taxon")
         self.rows = self._table.rows
         self.lineages = Lineages(_parsed)
 
-    def read(self, rows: int) -> Iterator[Entries]:
-        """Yield the file in blocks of at most so many features."""
+    def read(self, rows: int, keys: frozenset[str]) -> Iterator[ListedBlock]:  # noqa: ARG002
+        """Yield the file in blocks of at most `rows` features."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -56,7 +57,7 @@ class Qiime2Reader(ListReader):
                 value = pc.cast(confidence.take(row), pa.float64())
             except pa.ArrowInvalid as error:
                 raise FileError(f"{self.path}: a confidence is not a number: {error}.") from None
-            yield Entries(
+            yield ListedBlock(
                 place=place,
                 texts={"ids": ids.fill_null("")},
                 row=row,

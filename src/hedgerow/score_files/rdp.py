@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.errors import FileError
-from hedgerow.score_files.binding import Step, as_lineage
-from hedgerow.score_files.listed import Entries, Lineages, ListReader, line_blocks
+from hedgerow.score_files.lineage_binding import Step, as_lineage
+from hedgerow.score_files.listed import line_blocks
+from hedgerow.score_files.raw_blocks import Lineages, ListedBlock, ListReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hedgerow.score_files.binding import Lineage
+    from hedgerow.score_files.lineage_binding import Lineage
 
 _EXPECTED = (
     "Expected, separated by tabs: an id, the orientation, then a name, its rank and its confidence in turn (the "
@@ -48,8 +49,8 @@ class RdpReader(ListReader):
         self.path = path
         self.lineages = Lineages(_parsed)
 
-    def read(self, rows: int) -> Iterator[Entries]:
-        """Yield the file in blocks of at most so many sequences."""
+    def read(self, rows: int, keys: frozenset[str]) -> Iterator[ListedBlock]:  # noqa: ARG002
+        """Yield the file in blocks of at most `rows` sequences."""
         import pyarrow.compute as pc
 
         for place, lines in line_blocks(self.path, rows):
@@ -61,7 +62,7 @@ class RdpReader(ListReader):
                 raise FileError(f"{self.path}, line {place[wrong]:,} has {width[wrong]} fields. {_EXPECTED}")
             yield self._entries(place, fields, (width - 2) // 3)
 
-    def _entries(self, place: Any, fields: Any, count: Any) -> Entries:
+    def _entries(self, place: Any, fields: Any, count: Any) -> ListedBlock:
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -77,7 +78,7 @@ class RdpReader(ListReader):
         steps = pc.binary_join_element_wise(ranks, names, ":")
         offsets = pa.array(np.concatenate([[0], np.cumsum(count)]), pa.int32())
         lineage = self.lineages.numbers(pc.binary_join(pa.ListArray.from_arrays(offsets, steps), "\t"))
-        return Entries(
+        return ListedBlock(
             place=place,
             texts={"ids": pc.list_element(fields, 0)},
             row=row,

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.errors import FileError
-from hedgerow.score_files.binding import Step, as_lineage
-from hedgerow.score_files.listed import Entries, Lineages, ListReader, line_blocks
+from hedgerow.score_files.lineage_binding import Step, as_lineage
+from hedgerow.score_files.listed import line_blocks
+from hedgerow.score_files.raw_blocks import Lineages, ListedBlock, ListReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from hedgerow.score_files.binding import Lineage
+    from hedgerow.score_files.lineage_binding import Lineage
     from hedgerow.tree import Indices
 
 _FIRST = re.compile(r"[^\t]*\t[a-z]:[^\t]*\([0-9.]+\)(\t[+-]?(\t[^\t]*)?)?$")
@@ -46,8 +47,8 @@ class SintaxReader(ListReader):
         self.path = path
         self.lineages = Lineages(_parsed)
 
-    def read(self, rows: int) -> Iterator[Entries]:
-        """Yield the file in blocks of at most so many queries."""
+    def read(self, rows: int, keys: frozenset[str]) -> Iterator[ListedBlock]:  # noqa: ARG002
+        """Yield the file in blocks of at most `rows` queries."""
         import pyarrow.compute as pc
 
         for place, lines in line_blocks(self.path, rows):
@@ -64,14 +65,14 @@ class SintaxReader(ListReader):
                 ids = pc.list_element(pc.split_pattern(ids, " ", max_splits=1), 0)
             yield self._entries(place, ids, pc.list_element(fields, 1))
 
-    def _entries(self, place: Indices, ids: Any, texts: Any) -> Entries:
+    def _entries(self, place: Indices, ids: Any, texts: Any) -> ListedBlock:
         import pyarrow.compute as pc
 
         classified = pc.not_equal(texts, "")
         queries = np.flatnonzero(classified.to_numpy(zero_copy_only=False))
         lineages = texts.filter(classified)
         names, count, value = _split_as_usual(lineages) or self._split(lineages, place[queries])
-        return Entries(
+        return ListedBlock(
             place=place,
             texts={"ids": ids},
             row=np.repeat(queries, count),

@@ -11,13 +11,13 @@ import numpy as np
 
 from hedgerow.errors import FileError
 from hedgerow.files import line_of, read_text, reading
-from hedgerow.score_files.binding import Step, as_lineage
-from hedgerow.score_files.listed import Entries, Lineages, ListReader
+from hedgerow.score_files.lineage_binding import Step, as_lineage
+from hedgerow.score_files.raw_blocks import Lineages, ListedBlock, ListReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hedgerow.score_files.binding import Lineage
+    from hedgerow.score_files.lineage_binding import Lineage
 
 _RANKS = ("class", "order", "family", "genus", "species")
 _ANIMAL = "animal"  # the label for "some animal": the root
@@ -43,8 +43,8 @@ class SpeciesnetReader(ListReader):
         """Name a prediction."""
         return f"predictions[{place}]"
 
-    def read(self, rows: int) -> Iterator[Entries]:
-        """Yield the images in blocks of so many."""
+    def read(self, rows: int, keys: frozenset[str]) -> Iterator[ListedBlock]:  # noqa: ARG002
+        """Yield the file in blocks of at most `rows` images."""
         import pyarrow as pa
 
         left = enumerate(self._predictions)
@@ -54,7 +54,7 @@ class SpeciesnetReader(ListReader):
             with reading(self.path, "UTF-8"):  # JSON may hold halves of characters
                 ids = pa.array([prediction["filepath"] for _, prediction in block], pa.string())
                 classes = pa.array([name for names, _ in listed for name in names], pa.string())
-            yield Entries(
+            yield ListedBlock(
                 place=np.array([place for place, _ in block], dtype=np.int64),
                 texts={"ids": ids},
                 row=np.repeat(np.arange(len(block)), count),

@@ -23,6 +23,7 @@ from hedgerow.tree.layout import Indices
 from hedgerow.tree.names import Names
 from hedgerow.tree.node import Node
 from hedgerow.tree.settings import BelowLabel, InformationKind, Settings, SingleChild
+from hedgerow.tree.tree_reading import TreeReading
 
 __all__ = [
     "FORMATS",
@@ -39,6 +40,7 @@ __all__ = [
     "Settings",
     "SingleChild",
     "TreeFormat",
+    "TreeReading",
     "cut_down",
     "format_of",
     "read_names",

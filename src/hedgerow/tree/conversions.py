@@ -220,6 +220,8 @@ class Conversions(ABC):
         separator, disambiguate, na, prefixes
             See `from_paths`, `from_lineages` and `from_codes`.
         """
+        if format is not None and not isinstance(format, str):
+            return cls.read(path, **vars(format))
         return cls._from_table(formats.read_tree(path, format, root, separator, disambiguate, na, prefixes))
 
     def write(self, path: str | PathLike[str], format: str | None = None) -> str:  # noqa: A002

@@ -1,29 +1,32 @@
-"""Tables, CSV or Parquet, read in batches with Arrow; nothing here knows what the columns mean."""
+"""Tables that anyone may have written, CSV or Parquet, read in batches with Arrow and within bounds.
+
+Arrow reads; where it fails, a slow reader finds the first row at fault and says what is wrong with it.
+"""
 
 from __future__ import annotations
 
 import csv
+import os
 from abc import ABC, abstractmethod
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.errors import FileError, ParameterError, ScoreError, argument
-from hedgerow.files import (
-    column_texts,
+from hedgerow.errors import FileError, ParameterError, ScoreError, argument, closest, some
+from hedgerow.files.reading import reading
+from hedgerow.files.text import (
     delimiter_of,
     extension,
+    most_rows,
     open_binary,
-    open_parquet,
     open_text,
     read_header,
     read_text,
-    reading,
     require_file,
+    require_unpacked,
 )
-from hedgerow.score_files.quotes import check_quotes
-from hedgerow.score_files.reader import row_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,9 +34,16 @@ if TYPE_CHECKING:
 _CSV_BLOCK = 1 << 24  # bytes of text at a time; more for wide tables, as one row must fit
 _PARQUET_BUFFER = 1 << 16  # bytes to read at a time of each column
 _MOST_DECODED = 1 << 31  # bytes of texts that a Parquet file holds once and rows repeat
+_WHOLE = (1 << 24, 12)  # values of a Parquet file read as a whole: a fixed limit, plus this many per byte
+_QUOTE = ord('"')
 
 Batch = tuple[int, dict[int, Any]]
 """A number of rows, and Arrow arrays by the position of their column."""
+
+
+def row_name(row: int) -> str:
+    """Name a row of a file in an error, so that it can be found again."""
+    return f"row {row:,} (counted from 0)"
 
 
 @contextmanager
@@ -62,15 +72,27 @@ class Table(ABC):
     def batches(self, rows: int, text: Sequence[int], numbers: Sequence[int]) -> Iterator[Batch]:
         """Yield some columns in batches: those that are text, and those that are numbers.
 
-        A batch of a Parquet file has at most so many rows; of a CSV file it may have more.
+        A batch of a Parquet file has at most `rows` rows; one of a CSV file may have more.
         """
 
     @abstractmethod
     def number_type(self, places: Sequence[int]) -> np.dtype[Any]:
         """Return the common type of columns, which must be numbers."""
 
+    def column(self, name: str, what: str, option: str | None = None) -> int:
+        """Return the position of a column that must be there exactly once; `option` can name another one."""
+        if self.columns.count(name) == 1:
+            return self.columns.index(name)
+        if name in self.columns:
+            raise FileError(f"{self.path} has two columns {name!r}. Remove one.")
+        named = "" if option is None else f" If another column holds them, use {argument(option, 'NAME')}."
+        raise FileError(
+            f"{self.path} has no column {name!r}, which holds {what}. Its columns: {some(self.columns)}."
+            f"{closest([name], self.columns)}{named}"
+        )
+
     def texts(self, places: Sequence[int]) -> dict[int, Any]:
-        """Return all of some columns as Arrow arrays of text, by their position; nothing becomes ''."""
+        """Return all of some columns as Arrow arrays of text, by position; missing values become ''."""
         import pyarrow as pa
 
         found: dict[int, list[Any]] = {place: [] for place in places}
@@ -177,7 +199,7 @@ class CsvTable(Table):
                 numeric = _is_number(cell.replace(",", ""))
                 remedy = " Write decimals with a point, and thousands without commas." if numeric else ""
                 if _is_number(cell.rstrip("% ")):
-                    remedy = f" Take the % off, and say {argument('renormalise', True)}."
+                    remedy = f" Remove the % and use {argument('renormalise', True)}."
                 raise ScoreError(
                     f"{self.path}: {row_name(row)} has {cell!r} for {name!r}, which is not a number.{remedy}"
                 )
@@ -235,7 +257,13 @@ TABLES: dict[str, Callable[[str, str | None], Table]] = {
     ".tsv": CsvTable,
     ".parquet": lambda path, _: ParquetTable(path),
 }
-"""What opens a table, by the extension of its name: a function of the path and the delimiter."""
+"""What opens a table, by its extension: a function of the path and the delimiter."""
+
+
+def open_table(path: str, delimiter: str | None) -> Table:
+    """Open a table by its extension; with any other extension, its columns are separated by tabs."""
+    suffix = extension(path)
+    return TABLES[suffix](path, delimiter) if suffix in TABLES else CsvTable(path, delimiter or "tab")
 
 
 def _decoded_size(values: Any) -> int:
@@ -261,12 +289,12 @@ def _as_text(values: Any) -> Any:
 
 
 def own_delimiter(path: str, given: str | None) -> str | None:
-    """Return what separates the columns of a table of labels, by its header: scores may be separated otherwise."""
+    """Return the delimiter of a table by its header: labels may be separated otherwise than scores."""
     require_file(path)
     if extension(path) == ".parquet":
         return None
     signs = [*([] if given is None else [_checked(given)]), delimiter_of(path), ",", ";", "\t"]
-    with suppress(UnicodeDecodeError), open_text(path) as file:  # whoever reads the table says so
+    with suppress(UnicodeDecodeError), open_text(path) as file:  # reading the table raises a better error
         header = file.readline()
         return next((sign for sign in signs if sign in header), given)
     return given
@@ -287,3 +315,115 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+# Quotation marks in CSV files: one that is not closed would swallow the rows after it ----------------------
+
+
+def check_quotes(path: str, delimiter: str) -> None:
+    """Raise an error if a quotation mark in a CSV file is not closed, with the line where it opens.
+
+    Marks come in pairs: the first of a pair stands at the start of a cell, the second at its end; a mark inside a
+    quoted cell is doubled. A file in which that holds is sound. Any other, such as one with marks within cells
+    that are not quoted, goes to the slow reader of Python.
+    """
+    if _is_sound(path, delimiter):
+        return
+    line = 1
+    try:
+        with open_text(path, newline="") as file:
+            rows = csv.reader(file, delimiter=delimiter, strict=True)
+            for _ in rows:
+                line = rows.line_num + 1
+    except UnicodeDecodeError:
+        return  # reading the table raises a better error
+    except csv.Error:
+        raise FileError(
+            f"{path}: a quotation mark opens in line {line:,} and is not closed there, so that it would swallow "
+            f"what follows. Close it; a mark inside a quoted cell is written twice."
+        ) from None
+
+
+def _is_sound(path: str, delimiter: str) -> bool:
+    """Return whether the marks of a file come in pairs around cells."""
+    edges = np.frombuffer(f'{delimiter}\r\n"'.encode(), dtype=np.uint8)
+    starts = np.append(edges, np.uint8(0xBF))  # the end of a byte order mark
+    seen, last = 0, b"\n"
+    with open_binary(path) as file:
+        chunk = file.read(_CSV_BLOCK)
+        while chunk:
+            following = file.read(_CSV_BLOCK)
+            text = np.frombuffer(last + chunk + (following[:1] or b"\n"), dtype=np.uint8)
+            place = 1 + np.flatnonzero(text[1:-1] == _QUOTE)
+            opens = (seen + np.arange(len(place))) % 2 == 0
+            before, after = text[place[opens] - 1], text[place[~opens] + 1]
+            if not (np.isin(before, starts).all() and np.isin(after, edges).all()):
+                return False
+            seen, last, chunk = seen + len(place), chunk[-1:], following
+    return seen % 2 == 0
+
+
+# Parquet files within bounds -----------------------------------------------------------------------------------
+
+
+def open_parquet(
+    path: str | os.PathLike[str], *, texts: Sequence[str] = (), whole: bool = False, **options: Any
+) -> Any:
+    """Open a Parquet file with Arrow.
+
+    A few bytes can stand for any number of equal rows, so the number of rows is compared with the size of the file
+    before anything is read.
+
+    Parameters
+    ----------
+    path
+        The file.
+    texts
+        Columns of text, if they are there, whose equal entries are kept only once; see `column_texts`.
+    whole
+        Whether it will be read as a whole; the number of its values is then compared with its size as well.
+    options
+        Options of `pyarrow.parquet.ParquetFile`.
+    """
+    require_file(path)
+    require_unpacked(path)
+    size = Path(path).stat().st_size
+    with reading(path, "Parquet"):
+        from pyarrow import parquet
+
+        about = parquet.read_metadata(path)
+        rows = about.num_rows
+        values = sum(
+            about.row_group(group).column(column).num_values
+            for group in range(about.num_row_groups)
+            for column in range(about.num_columns)
+        )
+        there = {about.schema.column(column).path for column in range(about.num_columns)}
+    if rows < 0 or rows > most_rows(size) or (whole and values > _WHOLE[0] + _WHOLE[1] * size):
+        raise FileError(
+            f"{os.fspath(path)} has {rows:,} rows and {values:,} values, too many for a file of {size:,} bytes. "
+            f"If it is what you want, write it in parts."
+        )
+    with reading(path, "Parquet"):
+        return parquet.ParquetFile(path, read_dictionary=[name for name in texts if name in there], **options)
+
+
+def column_texts(values: Any) -> list[str]:
+    """Return an Arrow array, or a column in chunks, as text (missing: ''); equal entries are one object."""
+    chunks = values.chunks if hasattr(values, "chunks") else [values]
+    texts: list[str] = []
+    for chunk in chunks:
+        if hasattr(chunk, "dictionary"):
+            known = _plain(chunk.dictionary)
+            texts += ["" if place is None else known[place] for place in chunk.indices.to_pylist()]
+        else:
+            texts += _plain(chunk)
+    return texts
+
+
+def _plain(values: Any) -> list[str]:
+    import pyarrow as pa
+
+    if pa.types.is_string(values.type):
+        return list(values.fill_null("").to_pylist())
+    return ["" if value is None else str(value) for value in values.to_pylist()]

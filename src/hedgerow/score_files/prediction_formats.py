@@ -1,4 +1,4 @@
-"""How answers are laid out in a file: a table of our own, or one that another tool reads."""
+"""Formats of prediction files: a table of our own, or one that another tool reads."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, final
 
 from numpy.typing import NDArray
 
-from hedgerow.errors import ParameterError, argument, no_such
-from hedgerow.score_files.binding import Step, bare_name, rank_letter
+from hedgerow.errors import ParameterError, argument
+from hedgerow.registry import Registry
+from hedgerow.score_files.lineage_binding import Step, bare_name, rank_letter
 
 if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy
@@ -137,7 +138,7 @@ def _camtrap_columns(hierarchy: Hierarchy, ids: bool) -> ColumnsOf:
 
 @final
 @dataclass(frozen=True)
-class Layout:
+class PredictionFormat:
     """How predictions are laid out in a file."""
 
     columns: Callable[[Hierarchy, bool], ColumnsOf]
@@ -145,19 +146,20 @@ class Layout:
     extensions: tuple[str, ...]
 
 
-LAYOUTS = {
-    "table": Layout(_table_columns, (".csv", ".tsv", ".parquet")),
-    "qiime2": Layout(_qiime2_columns, (".tsv",)),
-    "camtrap-dp": Layout(_camtrap_columns, (".csv",)),
-}
+PREDICTION_FORMATS: Registry[PredictionFormat] = Registry(
+    "layout of predictions",
+    {
+        "table": PredictionFormat(_table_columns, (".csv", ".tsv", ".parquet")),
+        "qiime2": PredictionFormat(_qiime2_columns, (".tsv",)),
+        "camtrap-dp": PredictionFormat(_camtrap_columns, (".csv",)),
+    },
+)
 """How predictions can be laid out, by name."""
 
 
 def check_layout(path: str | os.PathLike[str], layout: str = "table", spreadsheet_safe: bool = False) -> None:
     """Raise an error if predictions cannot be written to a file this way."""
-    if layout not in LAYOUTS:
-        raise ParameterError(no_such("layout of predictions", layout, LAYOUTS))
-    suffix, allowed = PurePath(path).suffix.lower(), LAYOUTS[layout].extensions
+    suffix, allowed = PurePath(path).suffix.lower(), PREDICTION_FORMATS.find(layout).extensions
     if suffix not in allowed:
         what = "predictions are" if layout == "table" else f"predictions for {layout} are"
         raise ParameterError(

@@ -1,4 +1,4 @@
-"""Tables with one lineage a row: an id, then a column per rank and `RANK_confidence` beside it."""
+"""Tables with one lineage per row: an id, then a column per rank and `RANK_confidence` beside it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from hedgerow.errors import FileError, some
-from hedgerow.score_files.listed import Entries, Lineages, ListReader, joined_cells, split_cells
-from hedgerow.score_files.tool_tables import about_columns, column, open_table, table_rows
+from hedgerow.files import open_table
+from hedgerow.score_files.listed import joined_cells, listed_columns, split_cells, table_rows
+from hedgerow.score_files.raw_blocks import Lineages, ListedBlock, ListReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hedgerow.score_files.score_tables import ColumnNames
+    from hedgerow.score_files.score_reading import ScoreReading
 
 _CONFIDENCE = "_confidence"
 
@@ -29,10 +30,10 @@ class LineageReader(ListReader):
 
     listing = "lineages"
 
-    def __init__(self, path: str, names: ColumnNames, delimiter: str | None = None) -> None:
+    def __init__(self, path: str, how: ScoreReading, elsewhere: frozenset[str] = frozenset()) -> None:
         self.path = path
-        self._table = table = open_table(path, delimiter)
-        self._about = about_columns(table, names)
+        self._table = table = open_table(path, how.delimiter)
+        self._about = listed_columns(table, how, elsewhere)
         about = {table.columns[place] for place in self._about.values()}
         self._ranks = [rank for rank in rank_columns(table.columns) if rank not in about]
         if not self._ranks:
@@ -51,11 +52,11 @@ class LineageReader(ListReader):
         self.rows = table.rows
         self.lineages = Lineages(lambda text: split_cells(text, self._ranks))
 
-    def read(self, rows: int) -> Iterator[Entries]:
-        """Yield the file in blocks of at most so many examples."""
+    def read(self, rows: int, keys: frozenset[str]) -> Iterator[ListedBlock]:
+        """Yield the file in blocks of at most `rows` examples."""
         import pyarrow.compute as pc
 
-        names = {f"name:{rank}": column(self._table, rank, "names") for rank in self._ranks}
+        names = {f"name:{rank}": self._table.column(rank, "names") for rank in self._ranks}
         values = {f"value:{rank}": self._table.columns.index(f"{rank}{_CONFIDENCE}") for rank in self._ranks}
         for block in table_rows(self._table, self._about | names, values, rows):
             cells = [block.columns[name].fill_null("") for name in names]
@@ -63,9 +64,9 @@ class LineageReader(ListReader):
             named = np.stack([pc.not_equal(cell, "").to_numpy(zero_copy_only=False) for cell in cells], axis=1)
             value = np.stack([block.numbers(name) for name in values], axis=1)
             row, step = np.nonzero(named)
-            yield Entries(
+            yield ListedBlock(
                 place=block.start + np.arange(len(block)),
-                texts=block.texts(list(self._about)),
+                texts=block.texts(sorted(keys)),
                 row=row,
                 lineage=lineage[row],
                 step=step,

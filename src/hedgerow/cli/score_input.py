@@ -1,0 +1,334 @@
+"""What verbs read: score files with their tree, in one file or in parts; training runs; evaluation folders."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from os.path import commonprefix
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, final
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from hedgerow.cli.outputs import after_a_second, bar
+from hedgerow.errors import FileError, ParameterError, as_options
+from hedgerow.files import is_pattern, is_remote, stem
+from hedgerow.score_files import FORMATS, WIDE, ScoreReading, column_names, find_format, open_parts, open_scores
+from hedgerow.tree import Hierarchy, Settings, TreeReading
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from hedgerow.cluster import PartsError
+    from hedgerow.measure import Evaluation
+    from hedgerow.score_files import Block, Scores
+
+PARTS_FAILED = 1
+"""Exit status if some parts failed."""
+_ENOUGH = 50_000  # examples for one number
+
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--workers", min=1, metavar="N", help="Work on parts in N processes, with Dask.", show_default=False
+    ),
+]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Work on parts on a Dask cluster, such as tcp://10.0.0.1:8786.",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileReading:
+    """A tree, and how it and score files are read: what every verb that reads scores takes."""
+
+    tree: Annotated[
+        Path | None,
+        typer.Option(
+            "--tree",
+            metavar="TREE",
+            help="The tree, for score files; a training run has its own.",
+            show_default=False,
+        ),
+    ] = None
+    trust: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trust",
+            metavar="PACKAGE.MODULE:NAME",
+            help="A model or method of your own that a training run names and may import; may be repeated.",
+            show_default=False,
+        ),
+    ] = None
+    tree_reading: TreeReading = field(default_factory=TreeReading)
+    reading: ScoreReading = field(default_factory=ScoreReading)
+
+    def hierarchy(self) -> Hierarchy | None:
+        """Read the tree, if one is given; error messages name options."""
+        with as_options():
+            return None if self.tree is None else Hierarchy.read(self.tree, self.tree_reading)
+
+    def required_tree(self, scores: str) -> Hierarchy:
+        """Read the tree that score files need."""
+        if (hierarchy := self.hierarchy()) is None:
+            raise ParameterError(f"{scores} is a score file, which needs a tree: give --tree TREE.")
+        return hierarchy
+
+    @property
+    def tree_arguments(self) -> list[str]:
+        """The command-line arguments that describe the tree."""
+        return [] if self.tree is None else ["--tree", str(self.tree), *self.tree_reading.arguments]
+
+    def evaluation(self, path: Path, hierarchy: Hierarchy | None, settings: dict[str, Any]) -> Evaluation:
+        """Read an evaluation folder; or evaluate a score file with a tree, or the test data of a training run.
+
+        Parameters
+        ----------
+        path
+            The folder or file.
+        hierarchy
+            The tree, for score files.
+        settings
+            Keywords of `evaluate`; a folder must have been evaluated with the same.
+        """
+        from hedgerow.measure import evaluate, read_or_evaluate
+
+        if not is_run(path):
+            return read_or_evaluate(path, hierarchy, reading=self.reading, progress=bar, **settings)
+        run = ScoreInput(scores=[str(path)], trust=self.trust).open(labels=True)
+        return evaluate(run.hierarchy, run, name=name_of(path), progress=bar, **settings)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class ScoreInput(FileReading):
+    """The scores that a verb reads."""
+
+    scores: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SCORES...",
+            help="The scores (.npz, .csv, .tsv, .parquet, or what a tool wrote), or a training run; several "
+            "files, or a pattern in quotes, such as 'scores/*.parquet', are one data set in parts.",
+            show_default=False,
+        ),
+    ]
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="PATH",
+            help="New data for the model of a training run: a feature file, or a folder of images.",
+            show_default=False,
+        ),
+    ] = None
+    workers: WorkersOption = None
+    scheduler: SchedulerOption = None
+
+    @property
+    def is_many(self) -> bool:
+        """Whether there are parts, or workers for them."""
+        return is_many(self.scores) or self.workers is not None or self.scheduler is not None
+
+    @property
+    def files(self) -> list[Path]:
+        """The local score files."""
+        return local(self.scores)
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return name_of_parts(self.scores) if self.is_many else name_of(Path(self.scores[0]))
+
+    def inputs(self, *more: str | Path | None) -> list[Path | None]:
+        """Return everything that is read, which outputs must not overwrite; `more` may name further files."""
+        others = [Path(path) for path in more if path is not None and Path(path).is_file()]
+        return [*self.files, self.tree, self.data, *self.reading.files, *others]
+
+    @property
+    def arguments(self) -> list[str]:
+        """The command-line arguments that give the same examples, without how they are read."""
+        return [*self.scores, *([] if self.data is None else ["--data", str(self.data)])]
+
+    def unlabelled(self) -> ScoreReading:
+        """Return how to read new files like these, without labels."""
+        columns = column_names(str(self.files[0]), self.reading.delimiter) if self.files else []
+        there = columns or [self.reading.id_column or ""]
+        return self.reading.unlabelled(there)
+
+    def open(self, *, labels: bool) -> Scores:
+        """Open a score file with its tree; or the model of a training run with new data, or its test data."""
+        path = Path(self.scores[0])
+        if is_run(path):
+            return self._open_run(path, labels)
+        if not path.exists():
+            raise FileError(f"{path} does not exist. Give a score file, or the folder of a training run.")
+        if self.trust:
+            raise ParameterError(f"--trust is for training runs, and {path} is not one: leave it out.")
+        if self.data is not None:
+            raise ParameterError(
+                f"--data needs the folder of a training run, and {path} is not one. Give such a folder, or leave "
+                f"out --data."
+            )
+        return open_scores(path, self.required_tree(str(path)), self.reading, labels=labels)
+
+    def _open_run(self, path: Path, labels: bool) -> Scores:
+        from hedgerow.learn.training.new_data import run_scores
+        from hedgerow.learn.training.run_folder import RunFolder
+
+        if self.tree is not None:
+            raise ParameterError(f"{path} is a training run, which has its own tree: leave out --tree.")
+        if self.reading.arguments:
+            raise ParameterError(f"{path} is a training run, not a table: leave out {self.reading.arguments[0]}.")
+        run = RunFolder(path, tuple(self.trust or ()))
+        if self.data is not None:
+            return run_scores(run, self.data, labels=labels)
+        run.metrics()  # an error if the run is not finished
+        run.check_digests()
+        return open_scores(run.scores, run.hierarchy(), labels=labels)
+
+    def open_parts(self) -> Scores:
+        """Open one file, or several as one, with their labels."""
+        if not self.is_many:
+            return self.open(labels=True)
+        return open_parts(self.files, self.tree_of_parts(), self.reading)
+
+    def tree_of_parts(self) -> Hierarchy:
+        """Read the tree of parts, and refuse what only single files and training runs have."""
+        if self.data is not None:
+            raise ParameterError("--data is for the folder of one training run, not for parts. Leave it out.")
+        for score in self.scores:
+            if Path(score).is_dir():
+                raise ParameterError(f"{score} is a folder. Give its files, as in '{score}/*.npz'.")
+        return self.required_tree(self.scores[0])
+
+    def usual_settings(self) -> Settings:
+        """Return the settings that are usual for the format of the first file."""
+        if not self.files and self.reading.scores_format == "auto":
+            return FORMATS[WIDE].settings  # files elsewhere, in a format that need not be named
+        first = str(self.files[0]) if self.files else ""
+        return FORMATS[find_format(first, self.reading)].settings
+
+    def tempered(self, scores: Scores, given: str | None) -> tuple[Scores, float]:
+        """Return scores divided by the temperature that --temperature gives, or that fits other scores, and it."""
+        from hedgerow.likelihood import Likelihoods, fit_to_likelihoods
+
+        if given is None:
+            return scores, 1.0
+        try:
+            temperature = float(given)
+        except ValueError:
+            plain = replace(self.reading, group_column=None, cluster_column=None)
+            held_out = replace(self, scores=[given], data=None, reading=plain).open(labels=True)
+            parts = [(block.likelihoods, block.labels) for block in _first_blocks(held_out)]
+            if not isinstance(parts[0][0], Likelihoods):
+                raise ParameterError(
+                    f"A temperature needs the scores of all classes, and {given} lists only a few."
+                ) from None
+            values = np.concatenate([np.asarray(q) for q, _ in parts])
+            labels = np.concatenate([labels for _, labels in parts if labels is not None])
+            fitted = fit_to_likelihoods(Likelihoods.of(held_out.hierarchy, values, parts[0][0].scale), labels)
+            # In a few digits, so that it can be given again.
+            temperature = float(f"{fitted.value:.4g}")
+            losses = f"its mean loss falls from {fitted.before:.4g} to {fitted.after:.4g}"
+            typer.echo(f"The temperature {temperature:g} explains {given} best: {losses}.", err=True)
+        return scores.tempered(temperature), temperature
+
+
+def _first_blocks(scores: Scores) -> Iterator[Block]:
+    """Yield blocks of scores until there are enough for a temperature."""
+    rows = 0
+    for block in scores:
+        yield block
+        rows += len(block)
+        if rows >= _ENOUGH:
+            return
+
+
+def name_of(path: Path) -> str:
+    """Return the name of a model: of a file its stem, of a folder its name."""
+    return path.resolve().name if path.is_dir() else stem(path)
+
+
+def is_run(path: Path) -> bool:
+    """Tell whether a path is the folder of a training run."""
+    return (path / "recipe.toml").exists()
+
+
+# Parts ---------------------------------------------------------------------------------------------------------
+
+
+def is_many(scores: Sequence[str]) -> bool:
+    """Tell whether the arguments name several parts, or one that is not a local file or folder."""
+    return len(scores) > 1 or is_pattern(scores[0]) or is_remote(scores[0])
+
+
+def local(scores: Sequence[str]) -> list[Path]:
+    """Return the local files among the arguments, which outputs must not overwrite."""
+    if not is_many(scores):
+        return [Path(scores[0])]
+    from hedgerow.cluster import expand
+
+    return [Path(path) for path in expand([score for score in scores if not is_remote(score)])]
+
+
+def name_of_parts(scores: Sequence[str]) -> str:
+    """Return the name of a model whose scores are parts: what their names share, or else their folder.
+
+    >>> name_of_parts(["runs/keen-*.npz"]), name_of_parts(["keen-1.csv", "keen-2.csv"])
+    ('keen-*', 'keen-*')
+    >>> name_of_parts(["runs/*.npz"]), name_of_parts(["runs/a.npz", "runs/b.npz"])
+    ('runs', 'runs')
+    """
+    stems = [stem(score) for score in scores]
+    shared = stems[0] if len(stems) == 1 else f"{commonprefix(stems)}*"  # noqa: RUF071  (characters are meant)
+    folders = {Path(score).parent.name or Path.cwd().name for score in scores}
+    telling = [name for name in (shared, *(folders if len(folders) == 1 else ())) if name.strip("*")]
+    return telling[0] if telling else "scores"
+
+
+@contextmanager
+def connected(workers: int | None, scheduler: str | None) -> Iterator[Any]:
+    """Connect to workers, if there are to be some, and print where to watch them."""
+    from hedgerow.cluster import connect
+
+    if workers is not None and scheduler is not None:
+        raise ParameterError("Give --workers or --scheduler, not both.")
+    with connect(workers=workers, scheduler=scheduler) as client:
+        if client is not None:
+            typer.echo(f"Dashboard: {client.dashboard_link}", err=True)
+        yield client
+
+
+@contextmanager
+def parts_bar(total: int) -> Iterator[Callable[[int], None]]:
+    """Show how many parts are done, and how many examples a second, for work that takes longer than a second."""
+    from hedgerow.show import live_bar
+
+    progress = live_bar(Console(stderr=True), counted=True, rate="examples/s")
+    task = progress.add_task("Parts", total=total, done=0)
+    examples = 0
+
+    def advance(number: int) -> None:
+        nonlocal examples
+        examples += number
+        progress.update(task, advance=1, done=examples)
+
+    with after_a_second(progress):
+        yield advance
+
+
+def end_with_failures(error: PartsError, kept: str) -> NoReturn:
+    """Print which parts failed, and what is kept of the others."""
+    console = Console(stderr=True, highlight=False)
+    console.print(str(error), style="red", markup=False, soft_wrap=True)
+    console.print(kept, markup=False, soft_wrap=True)
+    raise typer.Exit(PARTS_FAILED)

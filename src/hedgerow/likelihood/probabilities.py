@@ -1,0 +1,254 @@
+"""From the probabilities of any classifier, of leaves or of classes at any depth, to likelihoods of all nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from hedgerow.arrays import Array, as_numpy, as_scores, namespace, operations, ops_of
+from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, closest
+from hedgerow.likelihood.named_columns import ColumnFit, places, split_names
+from hedgerow.likelihood.scales import sum_tolerance
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from hedgerow.tree import Hierarchy
+
+_AGAIN = "Remove the row, or compute its scores again."
+_NEARLY = 0.05  # how far from their sum rounded numbers may be, as a share of it
+
+
+@final
+@dataclass(frozen=True)
+class RowSource:
+    """Where rows come from, for messages about them."""
+
+    path: str = ""
+    """The file; '' for an array."""
+    first: int = 0
+    """The number of the first row."""
+    if_logits: str = "If these are logits, use likelihood.flat_softmax, which takes their softmax first."
+    """What to do if they are logits."""
+    tolerance: float | None = None
+    """How far from 1 rows may sum; by default what the type of the numbers allows."""
+
+    def error(self, rule: str, row: int, problem: str, advice: str = "") -> ScoreError:
+        """Return an error about a row."""
+        where = f"row {self.first + row:,}{' (counted from 0)' if self.path else ''}"
+        prefix = f"{self.path}: " if self.path else ""
+        return ScoreError(f"{prefix}{rule}; {where} {problem}. {advice}".rstrip())
+
+
+def from_leaves(
+    hierarchy: Hierarchy,
+    probabilities: Any,
+    classes: ArrayLike | None = None,
+    *,
+    renormalise: bool = False,
+    source: RowSource | None = None,
+) -> Array:
+    """Sum the leaf probabilities of any classifier up the tree.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree.
+    probabilities
+        [..., leaves]. Rows must sum to 1 (within 1e-3; 2e-2 in half precision) and are renormalised. The columns
+        of a table with column names, such as a DataFrame, may be in any order.
+    classes
+        Names of the columns, if they are not in the order of `hierarchy.leaves`.
+    renormalise
+        Whether rows may have any positive sum, by which they are divided: for numbers that were rounded,
+        percentages, or votes.
+    source
+        Where the rows come from, for messages about them.
+
+    Returns
+    -------
+    array [..., nodes]
+        1 at the root; a parent is never less likely than its child, and leaves keep their probability, to 2**-62.
+
+    Examples
+    --------
+    >>> from hedgerow import Hierarchy, likelihood
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> likelihood.from_leaves(h, [[0.5, 0.25, 0.25]], classes=["wolf", "dog", "cat"]).tolist()
+    [[1.0, 0.5, 0.25, 0.25, 0.5]]
+    >>> likelihood.from_leaves(h, [[2, 1, 1]], renormalise=True).tolist()
+    [[1.0, 0.75, 0.5, 0.25, 0.25]]
+    """
+    values, names = _column_names(probabilities, classes)
+    column = None if names is None else places(hierarchy, names, hierarchy.leaves, "leaves")
+    p = as_scores(values, len(hierarchy.leaves), "leaf")
+    if column is not None:
+        ops = ops_of(p)
+        p = namespace(p).take(p, ops.constant(column, ops.device_of(p)), axis=-1)
+    leaves = hierarchy.names[hierarchy.leaves]
+    total = _checked_sums(p, leaves, _known(source, values), renormalise=renormalise)
+    if renormalise:
+        p = namespace(p).astype(p / total, p.dtype)
+    return operations.leaf_shares(hierarchy, p)
+
+
+def from_columns(
+    hierarchy: Hierarchy,
+    scores: Any,
+    classes: ArrayLike | None = None,
+    outside: Collection[str] = (),
+    *,
+    renormalise: bool = False,
+    source: RowSource | None = None,
+) -> Array:
+    """Sum the probabilities of classes at any depth up the tree.
+
+    A column is the probability of its class itself: at an inner node, that it is this class and nothing below it
+    is known. Whatever is missing to a sum of 1 stays at the root, and classes without a column have probability 0:
+    this serves models that know only a part of the tree.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree.
+    scores
+        [..., columns]. Rows may sum to at most 1; a sum above 1 by no more than 1e-3 (2e-2 in half precision) is
+        divided out. An array, a tensor, or a table with column names.
+    classes
+        Names of the columns; not needed for a table with column names.
+    outside
+        Names of columns that are not in the tree, such as "blank"; they count for the root.
+    renormalise
+        Whether rows may have any positive sum, by which they are divided: for votes and percentages.
+    source
+        Where the rows come from, for messages about them.
+
+    Returns
+    -------
+    array [..., nodes]
+        1 at the root; a parent is never less likely than its child.
+
+    Examples
+    --------
+    >>> from hedgerow import Hierarchy, likelihood
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> likelihood.from_columns(h, [[0.5, 0.25, 0.25]], ["cat", "pet", "blank"], outside=["blank"]).tolist()
+    [[1.0, 0.75, 0.5, 0.0, 0.0]]
+    """
+    values, names = _column_names(scores, classes)
+    if names is None:
+        raise ScoreError("The columns need names: give classes, or a table with column names.")
+    fit = ColumnFit.own(hierarchy, names, outside)
+    if fit.kind is None:
+        advice = (
+            f"{closest(fit.extra[:5], hierarchy)} If a class lies outside the tree, use "
+            f"{argument('outside', tuple(fit.extra[:1]))}."
+        )
+        raise UnknownNameError(
+            f"Columns must be nodes of the tree, each once: {fit.problems}.{advice if fit.extra else ''}"
+        )
+    p = as_scores(values, len(names), "class")
+    total = _checked_sums(p, names, _known(source, values), renormalise=renormalise, at_most=True)
+    xp, ops = namespace(p), ops_of(p)
+    if renormalise:
+        p, total = xp.astype(p / total, p.dtype), xp.ones_like(total)
+    place = ops.constant(fit.place, ops.device_of(p))
+    # Nodes without a column take theirs from a last one, of zeros.
+    own = xp.take(xp.concat([p, xp.zeros_like(p[..., :1])], axis=-1), place, axis=-1)
+    rest = xp.clip(xp.clip(total, min=1.0) - xp.sum(own, axis=-1, dtype=xp.float64, keepdims=True), min=0.0)
+    at_root = xp.astype(own[..., :1] + rest, p.dtype)
+    return operations.descendant_shares(hierarchy, xp.concat([at_root, own[..., 1:]], axis=-1))
+
+
+def _column_names(table: Any, classes: ArrayLike | None) -> tuple[Any, list[str] | None]:
+    """Return values, and the names of their columns: those of the table or those given, which must not differ."""
+    values, names = split_names(table)
+    if classes is None:
+        return values, names
+    given = [str(name) for name in np.asarray(classes, dtype=object).ravel().tolist()]
+    if names is not None and names != given:
+        raise ParameterError(
+            "The column names of the table differ from classes: leave out classes, or pass a plain array."
+        )
+    return values, given
+
+
+def _known(source: RowSource | None, values: Any) -> RowSource:
+    """Return a source whose tolerance is known."""
+    source = source or RowSource()
+    if source.tolerance is not None:
+        return source
+    return replace(source, tolerance=sum_tolerance(getattr(values, "dtype", None)))
+
+
+# Rows ----------------------------------------------------------------------------------------------------------
+
+
+def _checked_sums(
+    p: Array,
+    names: Sequence[str] | NDArray[Any],
+    source: RowSource,
+    *,
+    renormalise: bool,
+    at_most: bool = False,
+) -> Array:
+    """Return the sum of each row [..., 1]; raise an error for a row that is no distribution.
+
+    Parameters
+    ----------
+    p, names
+        [..., columns] probabilities, and the names of the columns.
+    source
+        Where the rows come from, and how far from 1 they may sum.
+    renormalise
+        Whether any positive sum will do.
+    at_most
+        Whether rows may sum to less than 1.
+    """
+    xp, tolerance = namespace(p), source.tolerance or 0.0
+    flat = xp.reshape(p, (-1, p.shape[-1]))
+    if flat.shape[0] == 0:
+        raise ScoreError("There are no scores: the array has no rows.")
+    total = xp.sum(flat, axis=-1, dtype=xp.float64)
+    if renormalise:
+        sums = (total > 0) & (total < np.inf)
+    else:
+        sums = total <= 1 + tolerance if at_most else xp.abs(total - 1) <= tolerance
+    good = (xp.min(flat, axis=-1) >= 0) & sums  # NaN fails both
+    if bool(xp.all(good)):
+        return xp.reshape(total, (*p.shape[:-1], 1))
+    wrong = int(xp.argmin(xp.astype(good, xp.int8)))
+    row, whole = as_numpy(flat[wrong, :]), float(total[wrong])
+    advice = _AGAIN if renormalise else _advice(as_numpy(flat), whole, source)
+    highest, rule = 1 + tolerance, "Probabilities lie between 0 and 1"
+    if renormalise:
+        highest, rule = np.finfo(np.float64).max, "Probabilities must be 0 or more"
+    impossible = ~((row >= 0) & (row <= highest))
+    if impossible.any():
+        column = int(np.argmax(impossible))
+        found = "no number (NaN)" if np.isnan(row[column]) else f"{row[column]:.6g}"
+        raise source.error(rule, wrong, f"has {found} for {str(names[column])!r}", advice)
+    wanted = f"sum to {'at most ' if at_most else ''}1 within {tolerance}"
+    what = "Probabilities" if at_most else "Leaf probabilities"
+    rule = f"{what} must {'have a positive sum' if renormalise else wanted}"
+    raise source.error(rule, wrong, f"sums to {whole:.6g}", advice)
+
+
+def _advice(scores: NDArray[Any], total: float, source: RowSource) -> str:
+    """Say what may have happened to scores of which a row is no distribution; nothing that they contradict."""
+    if not np.isfinite(total) or total == 0:
+        return _AGAIN
+    if np.fmin.reduce(scores, axis=None) < 0:
+        return source.if_logits
+    divide = f"use {argument('renormalise', True)}, which divides each row by its sum"
+    if abs(total - 1) <= _NEARLY:
+        return f"If these are probabilities that were rounded, {divide}."
+    if abs(total - 100) <= 100 * _NEARLY:
+        return f"If these are percentages, {divide}."
+    if np.fmax.reduce(scores, axis=None) <= 1:
+        return f"If only the shares within a row matter, {divide}."
+    return f"If these are counts or weights, {divide}. {source.if_logits}"

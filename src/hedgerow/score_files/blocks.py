@@ -1,0 +1,155 @@
+"""Blocks of examples, and scores as an iterable of blocks, from wherever they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from hedgerow.errors import ScoreError
+from hedgerow.likelihood import Likelihoods, SparseLikelihoods, tempered
+from hedgerow.tree import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from hedgerow.likelihood import Scale
+    from hedgerow.tree import Hierarchy, Indices, Names
+
+ABOUT = ("ids", "groups", "clusters", "texts", "images")
+"""What may be known about an example, besides its label."""
+_SHOWN = 5  # warnings in an error
+
+Advance = Callable[[int], None]
+Progress = Callable[[str, int | None], AbstractContextManager[Advance]]
+"""Opens a progress bar, given what is done and in how many steps (None if unknown); the `with` block gets a
+function to call with the number of steps done since the last call."""
+
+
+def silent(_what: str, _total: int | None, /) -> AbstractContextManager[Advance]:
+    """Report no progress."""
+    return nullcontext(lambda _steps: None)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some consecutive examples."""
+
+    start: int
+    """Row of the first example in the file, counted from 0."""
+    likelihoods: Likelihoods | SparseLikelihoods
+    """Likelihoods of the rows, with their scale."""
+    labels: Indices | None = None
+    """Node index of each label."""
+    ids: Names | None = None
+    groups: Names | None = None
+    clusters: Names | None = None
+    """Which examples belong together, such as the photographs of one burst."""
+    texts: Names | None = None
+    images: Names | None = None
+
+    @property
+    def q(self) -> NDArray[Any]:
+        """The likelihoods as an array [rows, nodes], in node order; float32 or float64."""
+        given = self.likelihoods
+        values: NDArray[Any] = (given.dense() if isinstance(given, SparseLikelihoods) else given).values
+        return values
+
+    @property
+    def scale(self) -> Scale:
+        """What the likelihoods are: "probability", "log" or "logit"."""
+        return self.likelihoods.scale
+
+    def __len__(self) -> int:
+        return len(self.likelihoods)
+
+    def at(self, nodes: Indices) -> NDArray[Any]:
+        """Return the likelihood of one node for each example."""
+        if isinstance(self.likelihoods, SparseLikelihoods):
+            return self.likelihoods.at(nodes)
+        values: NDArray[Any] = self.likelihoods.values[np.arange(len(nodes)), nodes]
+        return values
+
+    def taken(self, rows: NDArray[np.bool_]) -> Block:
+        """Return the examples that a mask selects."""
+        given = self.likelihoods
+        about: dict[str, Any] = {
+            key: None if (values := getattr(self, key)) is None else values[rows] for key in ("labels", *ABOUT)
+        }
+        if isinstance(given, SparseLikelihoods):
+            return replace(self, likelihoods=given[rows], **about)
+        taken = Likelihoods.checked(given.hierarchy, given.values[rows], given.scale)
+        return replace(self, likelihoods=taken, **about)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Likelihoods of examples; iterating yields a `Block` at a time, and reads the file anew each time."""
+
+    path: str
+    hierarchy: Hierarchy
+    read: Callable[[list[str]], Iterable[Block]]
+    """Yields the blocks, and adds warnings to a list on the way."""
+    rows: int | None = None
+    """Number of examples, where it is known in advance."""
+    has_ids: bool = False
+    """Whether the examples have ids."""
+    settings: Settings = field(default_factory=Settings)
+    """What is usual for the format of the file; `evaluate`, `select` and rules use it unless told otherwise."""
+    format: str = ""
+    """The format of the file: a name in `FORMATS`."""
+    warnings: list[str] = field(default_factory=list)
+    """What is allowed but often a mistake; complete once everything has been read."""
+
+    def __iter__(self) -> Iterator[Block]:
+        found: list[str] = []
+        yield from self.read(found)
+        self.warnings[:] = found
+
+    def mapped(self, step: Callable[[Block], Block]) -> Scores:
+        """Return the same examples, each block replaced by a function of it."""
+        return replace(self, read=lambda warnings: map(step, self.read(warnings)), warnings=[])
+
+    def tempered(self, temperature: float) -> Scores:
+        """Return the same examples with their scores divided by a temperature: see `likelihood.tempered`."""
+        return self.mapped(lambda block: replace(block, likelihoods=tempered(block.likelihoods, temperature)))
+
+
+def chained(parts: Sequence[Scores], left_over: Callable[[], list[str]] = list) -> Scores:
+    """Return the examples of several files, one file after the other, as one.
+
+    Parameters
+    ----------
+    parts
+        The files, all opened with one tree.
+    left_over
+        Returns further warnings once all files have been read.
+    """
+
+    def read(warnings: list[str]) -> Iterator[Block]:
+        start, found = 0, list[str]()
+        for part in parts:
+            for block in filter(len, part.read(found)):
+                yield replace(block, start=start)
+                start += len(block)
+        warnings += dict.fromkeys(found)
+        if not start:
+            raise ScoreError(" ".join(["There are no examples in these parts.", *warnings[:_SHOWN]]))
+        warnings += left_over()
+
+    rows = [part.rows for part in parts if part.rows is not None]
+    return replace(
+        parts[0],
+        path=f"{parts[0].path} and {len(parts) - 1} more" if len(parts) > 1 else parts[0].path,
+        read=read,
+        rows=sum(rows) if len(rows) == len(parts) else None,
+        has_ids=all(part.has_ids for part in parts),
+        warnings=[],
+    )

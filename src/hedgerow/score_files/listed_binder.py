@@ -1,0 +1,236 @@
+"""From raw blocks that list a few classes per example to blocks of sparse likelihoods, checked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NoReturn, final
+
+import numpy as np
+
+from hedgerow import likelihood
+from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, counted
+from hedgerow.score_files.blocks import Block
+from hedgerow.score_files.labels import label_nodes
+from hedgerow.score_files.lineage_binding import ANYTHING, Binder
+from hedgerow.score_files.raw_blocks import repeated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from hedgerow.likelihood import SparseLikelihoods
+    from hedgerow.score_files.lineage_binding import Bound, Unbound
+    from hedgerow.score_files.raw_blocks import ListedBlock, ListReader
+    from hedgerow.score_files.score_reading import ScoreReading
+    from hedgerow.tree import Hierarchy, Indices
+
+_MOST = 1 + likelihood.SUM_TOLERANCE  # what the scores of an example may sum to, because they were rounded
+
+
+@final
+class ListedBinder:
+    """Binds the lineages that a file lists to the nodes of a tree, and its examples to likelihoods."""
+
+    def __init__(self, hierarchy: Hierarchy, reader: ListReader, how: ScoreReading) -> None:
+        given = {
+            argument("logits", True): how.logits,
+            argument("renormalise", True): how.renormalise,
+            argument("columns", "own"): how.columns is not None,
+            "the class columns": how.names_classes,
+        }
+        for said, is_given in given.items():
+            if is_given:
+                raise ParameterError(f"{reader.path} lists classes, and {said} is for wide files: leave it out.")
+        if how.votes and reader.listing == "lineages":
+            raise ParameterError(
+                f"{reader.path} holds the confidence of each rank, not votes: leave out {argument('votes', True)}."
+            )
+        self._hierarchy = hierarchy
+        self._reader = reader
+        self._votes = how.votes
+        self._bound = _BoundLineages(Binder(hierarchy, how.outside), reader)
+
+    def blocks(self, raw_blocks: Iterator[ListedBlock], warnings: list[str]) -> Iterator[Block]:
+        """Yield the likelihoods of each raw block, with labels; add to the warnings at the end."""
+        seen = _SeenIds()
+        start = unclassified = growing = 0
+        for raw in raw_blocks:
+            seen.add(raw)
+            if not self._bound.add(raw):
+                self._bound.refuse(raw_blocks, start + len(raw))
+            likelihoods = self._likelihoods(raw)
+            growing += int(likelihoods.growing().sum())
+            unclassified += int((likelihoods.count == 0).sum())
+            texts = {key: values.to_numpy(zero_copy_only=False) for key, values in raw.texts.items()}
+            if "labels" in texts:
+                labels, rows = texts["labels"].tolist(), raw.place.tolist()
+                texts["labels"] = label_nodes(self._hierarchy, self._reader.path, labels, rows)
+            yield Block(start, likelihoods, **texts)
+            start += len(raw)
+        seen.check(self._reader)
+        warnings += self._remarks(start, unclassified, growing)
+
+    def _likelihoods(self, raw: ListedBlock) -> SparseLikelihoods:
+        node = self._bound.nodes(raw)
+        if self._reader.listing == "lineages":
+            self._check(raw, 0, 1, "A confidence lies between 0 and 1")
+            below = node > 0
+            return likelihood.from_lineages(
+                self._hierarchy, raw.row[below], node[below], raw.value[below], rows=len(raw)
+            )
+        self._check_once(raw)
+        if self._votes:
+            self._check(raw, 0, np.inf, "A number of votes is 0 or more")
+        else:
+            votes = f"for numbers of votes, use {argument('votes', True)}"
+            self._check(raw, 0, _MOST, f"A score is a probability, between 0 and 1; {votes}")
+            self._check_sums(raw)
+        row, node, value = _added_up(raw.row, node, raw.value, len(self._hierarchy))
+        return likelihood.from_top(self._hierarchy, row, node, value, rows=len(raw), renormalise=self._votes)
+
+    def _check(self, raw: ListedBlock, lowest: float, highest: float, rule: str) -> None:
+        value = raw.value
+        good = (value >= lowest) & (value <= highest) & (value < np.inf)  # NaN fails
+        if not good.all():
+            wrong = int(np.argmin(good))
+            found = "no number" if np.isnan(value[wrong]) else f"{value[wrong]:.6g}"
+            self._refuse(raw, wrong, f"has {found} for {self._class(raw, wrong)!r}. {rule}.")
+
+    def _check_once(self, raw: ListedBlock) -> None:
+        key = raw.row * len(self._reader.lineages.steps) + raw.lineage
+        ordered = np.sort(key)
+        again = np.flatnonzero(ordered[1:] == ordered[:-1])
+        if len(again):
+            wrong = int(np.flatnonzero(key == ordered[again[0]])[1])
+            remedy = "Add up its scores, or remove the wrong one."
+            self._refuse(raw, wrong, f"lists {self._class(raw, wrong)!r} twice. {remedy}")
+
+    def _check_sums(self, raw: ListedBlock) -> None:
+        total = np.bincount(raw.row, weights=raw.value, minlength=len(raw))
+        if total.max(initial=0) > _MOST:
+            example = int(np.argmax(total > _MOST))
+            wrong = int(np.searchsorted(raw.row, example))
+            remedy = f"Scores sum to at most 1; if they are numbers of votes, use {argument('votes', True)}."
+            self._refuse(raw, wrong, f"has scores that sum to {total[example]:.6g}. {remedy}")
+
+    def _refuse(self, raw: ListedBlock, entry: int, problem: str) -> NoReturn:
+        example = int(raw.row[entry])
+        name, where = raw.texts["ids"][example].as_py(), self._reader.where(int(raw.place[example]))
+        raise ScoreError(f"{self._reader.path}: {name!r} in {where} {problem}")
+
+    def _class(self, raw: ListedBlock, entry: int) -> str:
+        steps = self._reader.lineages.steps[raw.lineage[entry]]
+        return steps[-1 if raw.step is None else raw.step[entry]].names[0] if steps else "(nothing)"
+
+    def _remarks(self, examples: int, unclassified: int, growing: int) -> Iterator[str]:
+        if unclassified:
+            yield (
+                f"{unclassified:,} of {examples:,} examples {'is' if unclassified == 1 else 'are'} unclassified, "
+                f"or classified only outside the tree: the answer is the root."
+            )
+        if growing:
+            yield (
+                f"In {growing:,} of {examples:,} examples the confidence grows towards the leaves. The answer is "
+                f"then the most specific class whose own confidence suffices."
+            )
+
+
+@final
+class _SeenIds:
+    """The ids of a file, none of which may be empty or repeated."""
+
+    def __init__(self) -> None:
+        self._ids: list[Any] = []
+        self._place: list[Indices] = []
+
+    def add(self, raw: ListedBlock) -> None:
+        """Add the ids of some more examples."""
+        self._ids.append(raw.texts["ids"])
+        self._place.append(raw.place)
+
+    def check(self, reader: ListReader) -> None:
+        """Compare all ids; at the end, since a set of those seen so far would take several times the memory."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        ids = pa.chunked_array(self._ids, pa.string()).cast(pa.large_string()).combine_chunks()
+        empty, twice = pc.index(ids, "").as_py(), repeated(ids)
+        if empty >= 0:
+            where = reader.where(int(np.concatenate(self._place)[empty]))
+            raise ScoreError(f"{reader.path}: {where} has no id. Give every example one.")
+        if twice is not None:
+            first, again = (reader.where(int(np.concatenate(self._place)[number])) for number in twice)
+            raise ScoreError(
+                f"{reader.path}: duplicate id {ids[twice[1]].as_py()!r}; first in {first}, again in {again}. "
+                f"Remove one of them; in a table with several rows per example, put these next to each other."
+            )
+
+
+def _added_up(
+    row: Indices, node: Indices, value: NDArray[np.float64], nodes: int
+) -> tuple[Indices, Indices, NDArray[np.float64]]:
+    """Add up what an example has at one node: classes that are finer than the tree, or outside it."""
+    key, place = np.unique(row * nodes + node, return_inverse=True)
+    if len(key) == len(row):
+        return row, node, value
+    return key // nodes, key % nodes, np.bincount(place, weights=value).astype(np.float64)
+
+
+@final
+class _BoundLineages:
+    """The nodes of the lineages of a file, each bound once."""
+
+    def __init__(self, binder: Binder, reader: ListReader) -> None:
+        self._binder = binder
+        self._reader = reader
+        self._bound: list[Bound] = []
+        self._nodes = np.empty(0, dtype=np.int64)  # of all lineages, one after another
+        self._start = np.empty(0, dtype=np.int64)
+        self._last = np.empty(0, dtype=np.int64)
+        self._problem = np.empty(0, dtype=bool)
+        self._examples = np.empty(0, dtype=np.int64)  # with a lineage that cannot be bound
+
+    def add(self, raw: ListedBlock) -> bool:
+        """Bind the new lineages of some examples; return whether all of theirs could be bound."""
+        new = self._reader.lineages.steps[len(self._bound) :]
+        if new:
+            bound = [self._binder.bind(lineage) for lineage in new]
+            length = np.array([len(one.nodes) for one in bound], dtype=np.int64)
+            self._bound += bound
+            self._start = np.append(self._start, len(self._nodes) + np.cumsum(length) - length)
+            self._nodes = np.append(self._nodes, [node for one in bound for node in one.nodes]).astype(np.int64)
+            self._last = np.append(self._last, [one.last for one in bound])
+            self._problem = np.append(self._problem, [one.unbound is not None for one in bound])
+            self._examples = np.append(self._examples, np.zeros(len(new), dtype=np.int64))
+        wrong = self._problem[raw.lineage]
+        if not wrong.any():
+            return True
+        pairs = np.unique(np.stack([raw.row[wrong], raw.lineage[wrong]]), axis=1)
+        self._examples += np.bincount(pairs[1], minlength=len(self._examples))
+        return False
+
+    def nodes(self, raw: ListedBlock) -> Indices:
+        """Return the node of each entry; `NO_NODE` if it has none."""
+        if raw.step is None:
+            ends: Indices = self._last[raw.lineage]
+            return ends
+        nodes: Indices = self._nodes[self._start[raw.lineage] + raw.step]
+        return nodes
+
+    def refuse(self, rest: Iterable[ListedBlock], examples: int) -> NoReturn:
+        """Count what else in the file cannot be bound, and raise an error that names it."""
+        for raw in rest:
+            examples += len(raw)
+            self.add(raw)
+        counts: Counter[Unbound] = Counter()
+        for bound, count in zip(self._bound, self._examples.tolist(), strict=True):
+            if bound.unbound is not None and count:
+                counts[bound.unbound] += count
+        first = counts.most_common(1)[0][0].name
+        raise UnknownNameError(
+            f"{self._reader.path}: {counted(len(counts), 'class', 'classes')} of its {examples:,} examples cannot "
+            f"be found in the tree: {self._binder.explained(counts)} Correct the names or the tree. If a class is "
+            f"outside it, use {argument('outside', (first,))}; {argument('outside', (ANYTHING,))} means "
+            f"whatever cannot be found."
+        )

@@ -1,0 +1,210 @@
+"""How score files are read: one object, from the options of the command down to the readers."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
+
+from hedgerow.errors import FileError, ParameterError, argument, closest, options, some
+from hedgerow.files import read_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PER_EXAMPLE = {
+    "labels": "label",
+    "ids": "id",
+    "groups": "group",
+    "clusters": "cluster",
+    "texts": "text",
+    "images": "image",
+}
+"""What a file may say about each example: the member of an `.npz` file, and the usual column of a table."""
+
+
+def _option(help: str, default: Any = None, **more: Any) -> Any:  # noqa: A002
+    return field(default=default, metadata={"help": help, **more})
+
+
+@final
+@dataclass(frozen=True)
+class ScoreReading:
+    """How a score file is read, where its names and extension do not say it; see `open_scores`.
+
+    Each field is also an option of the command, with the same help.
+
+    Examples
+    --------
+    >>> ScoreReading(logits=True, outside=("blank",)).arguments
+    ['--logits', '--outside', 'blank']
+    """
+
+    panel: ClassVar[str] = "How the scores are read"
+
+    scores_format: str = _option(
+        "Format of the scores: {formats}; auto: by extension and header.", "auto", metavar="FORMAT"
+    )
+    logits: bool = _option("The scores are logits of the leaves, not probabilities.", False)
+    renormalise: bool = _option("Divide each row by its sum: for rounded numbers, percentages, votes.", False)
+    votes: bool = _option("The scores are numbers of votes, which become shares.", False)
+    columns: Literal["own"] | None = _option(
+        "Columns of a wide table are classes at any depth, each with the probability of the class itself.",
+        metavar="own",
+    )
+    outside: tuple[str, ...] = _option(
+        "A class that is not in the tree, such as blank; may be repeated. In lists of classes, '*': any.",
+        (),
+        metavar="NAME",
+    )
+    only: str | Sequence[str] | None = _option(
+        "The classes that are possible: a clade, or a file with one name on each line; others are dropped.",
+        metavar="FILE|NAME",
+    )
+    labels_file: str | os.PathLike[str] | None = _option(  # noqa: RUF009
+        "Labels to join by id: a table with columns id and label, or id and a lineage.",
+        metavar="FILE",
+    )
+    label_column: str | None = _option("The column that holds the labels.", metavar="NAME", shown="label")
+    id_column: str | None = _option("The column that holds the ids.", metavar="NAME", shown="id")
+    group_column: str | None = _option(
+        "The column of groups that are known of every example; an operating point may differ by group.",
+        metavar="COLUMN",
+    )
+    cluster_column: str | None = _option(
+        "The column that says which examples belong together: a burst, a sample, a site.",
+        metavar="COLUMN",
+    )
+    class_columns: str | Sequence[str] | None = _option(
+        "The columns of a table that are classes: names, or a file with one name on each line.",
+        metavar="FILE|A,B,...",
+        shown="all others",
+    )
+    class_prefix: str | None = _option(
+        "What the names of class columns begin with, in front of the class.", metavar="PREFIX"
+    )
+    delimiter: str | None = _option(
+        "What separates the columns of a table, such as ';' or tab.",
+        metavar="SIGN",
+        shown="a comma; in .tsv files a tab",
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what contradicts itself."""
+        outside: Any = self.outside
+        if isinstance(outside, str):
+            raise ParameterError(f"outside must be a list of names, not the text {outside!r}.")
+        object.__setattr__(self, "outside", tuple(outside))
+        if self.columns not in (None, "own"):
+            raise ParameterError(f"columns must be 'own' or left out, not {self.columns!r}.")
+        if self.class_columns is not None and self.class_prefix is not None:
+            raise ParameterError(
+                f"Give the class columns ({class_columns_argument()}) or the prefix that they share "
+                f"({argument('class_prefix', 'PREFIX')}), not both."
+            )
+        named = () if isinstance(self.class_columns, str) else self.class_columns or ()
+        if both := set(named) & set(self.named_columns.values()):
+            raise ParameterError(f"The column {min(both)!r} cannot be a class and hold labels or ids.")
+
+    @property
+    def named_columns(self) -> dict[str, str]:
+        """The columns about the examples that are named here, by their key in `PER_EXAMPLE`."""
+        named = {
+            "labels": self.label_column,
+            "ids": self.id_column,
+            "groups": self.group_column,
+            "clusters": self.cluster_column,
+        }
+        return {key: name for key, name in named.items() if name is not None}
+
+    def within(self, columns: Sequence[str], elsewhere: frozenset[str]) -> ScoreReading:
+        """Return the reading for a file with these columns: ids may have their name in the file of labels alone."""
+        alone = "ids" in elsewhere and self.id_column not in columns
+        return replace(self, id_column=None) if alone else self
+
+    @property
+    def names_classes(self) -> bool:
+        """Whether the class columns are named."""
+        return self.class_columns is not None or self.class_prefix is not None
+
+    @property
+    def arguments(self) -> list[str]:
+        """The command-line arguments that read score files this way."""
+        listed = {
+            name: value if value is None or isinstance(value, str) else ",".join(value)
+            for name, value in (("only", self.only), ("class_columns", self.class_columns))
+        }
+        labels = None if self.labels_file is None else os.fspath(self.labels_file)
+        return options(**vars(self) | listed | {"labels_file": labels})
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that are named here, which no output may overwrite."""
+        named = [self.labels_file, self.only, self.class_columns]
+        return [Path(name) for name in named if isinstance(name, str | os.PathLike) and Path(name).is_file()]
+
+    def resolved(self) -> ScoreReading:
+        """Return the same with the names of classes instead of a file or a list that holds them."""
+        classes, only = self.class_columns, self.only
+        if isinstance(classes, str):
+            classes = _lines(classes) or tuple(classes.split(","))
+        if isinstance(only, str):
+            only = _lines(only) or (only,)
+        return replace(self, class_columns=classes, only=only)
+
+    def unlabelled(self, columns: Sequence[str]) -> ScoreReading:
+        """Return how to read new files with these columns, without labels, groups and clusters."""
+        plain = replace(self, labels_file=None, group_column=None, cluster_column=None)
+        if self.labels_file is None:
+            return plain
+        return replace(plain, label_column=None, id_column=self.id_column if self.id_column in columns else None)
+
+
+def class_columns_argument() -> str:
+    """Write the argument that names the class columns."""
+    return argument("class_columns", "FILE", python="class_columns=NAMES")
+
+
+def about_columns(
+    path: str,
+    columns: Sequence[str],
+    reading: ScoreReading,
+    usual: dict[str, str],
+    elsewhere: frozenset[str] = frozenset(),
+    what: str = "column",
+) -> dict[str, str]:
+    """Return the columns of a file that are about its examples, by their key in `PER_EXAMPLE`.
+
+    Parameters
+    ----------
+    path, columns
+        The file, and the columns that may be about the examples.
+    reading
+        Names of columns. Labels need not be there: a file without is refused only where they are needed.
+    usual
+        The names of columns that the reading does not name.
+    elsewhere
+        Keys of columns that a file of labels has, and that need not be here as well.
+    what
+        What to call a column.
+    """
+    count = Counter(columns)
+    found = {}
+    for key, name in (usual | reading.named_columns).items():
+        if count[name] > 1:
+            raise FileError(f"{path} has two {what}s {name!r}. Remove one.")
+        if name in count:
+            found[key] = name
+        elif key in reading.named_columns and key not in ("labels", *elsewhere):
+            raise FileError(
+                f"{path} has no {what} {name!r} for the {key}. Its {what}s: {some(columns)}."
+                f"{closest([name], columns)}"
+            )
+    return found
+
+
+def _lines(path: str) -> tuple[str, ...]:
+    """Return the names in a file, one on each line; nothing if it is not a file."""
+    return tuple(line.strip() for line in read_lines(path) if line.strip()) if Path(path).is_file() else ()

@@ -1,0 +1,248 @@
+"""From raw blocks with one column per class to blocks of likelihoods in node order, checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from scipy.special import softmax
+
+from hedgerow import likelihood
+from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, closest, counted
+from hedgerow.likelihood import ROUNDING, SUM_TOLERANCE, ColumnFit, Likelihoods, RangeCheck, RowSource
+from hedgerow.score_files.blocks import Block
+from hedgerow.score_files.labels import label_nodes
+from hedgerow.score_files.score_reading import class_columns_argument
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from hedgerow.score_files.raw_blocks import WideBlock, WideReader
+    from hedgerow.score_files.score_reading import ScoreReading
+    from hedgerow.tree import Hierarchy
+
+_NODE_LOGITS = (
+    "its columns are all nodes of the tree, and what logits of nodes mean depends on how the model was trained. "
+    "Turn them into likelihoods first (hedgerow.likelihood has one function for each kind of model), or give "
+    "logits of the leaves only."
+)
+_AGAIN = "Remove the row, or compute its scores again."
+_NEARLY = 0.05  # how far from their sum rounded numbers may be, as a share of it
+_COLUMNS_OF_LONG = 4  # at most, besides those about the examples
+
+
+@final
+class WideBinder:
+    """Binds the columns of a file to the nodes of a tree, and its rows to likelihoods."""
+
+    def __init__(self, hierarchy: Hierarchy, reader: WideReader, how: ScoreReading) -> None:
+        self._hierarchy = hierarchy
+        self._reader = reader
+        self._outside = how.outside
+        check_clash(hierarchy, reader)
+        if how.outside and how.columns != "own":
+            raise ParameterError(
+                f"{reader.path} has a column per class: classes outside the tree also need "
+                f"{argument('columns', 'own')}."
+            )
+        self.fit = column_fit(hierarchy, reader, how)
+        if self.fit.kind is None:
+            raise UnknownNameError(misfit(hierarchy, reader, self.fit))
+        self._logits = how.logits
+        self._content = "logits" if how.logits and reader.content == "probabilities" else reader.content
+        self._renormalise = how.renormalise or how.votes
+        self._refuse_undefined()
+
+    def _refuse_undefined(self) -> None:
+        path, kind = self._reader.path, self.fit.kind
+        if self._content == "logits" and kind == "nodes":
+            raise ScoreError(f"{path} holds logits, but {_NODE_LOGITS}")
+        if self._content == "likelihoods" and kind == "own":
+            raise ParameterError(
+                f"{path} holds likelihoods of nodes, not probabilities of classes: leave out "
+                f"{argument('columns', 'own')}."
+            )
+        if self._renormalise and (self._content != "probabilities" or kind == "nodes"):
+            what = self._content if self._content != "probabilities" else "likelihoods of all nodes"
+            raise ParameterError(
+                f"{path} holds {what}, and {argument('renormalise', True)} is for probabilities of the leaves: "
+                f"leave it out."
+            )
+
+    def blocks(self, raw_blocks: Iterable[WideBlock], warnings: list[str]) -> Iterator[Block]:
+        """Yield the likelihoods of each raw block, with labels; add to the warnings at the end."""
+        doubts: list[str | None] = []
+        for raw in raw_blocks:
+            if not len(raw.scores):
+                continue
+            likelihoods = self._likelihoods(raw.scores, raw.start)
+            doubts.append(self._likely_probabilities(raw.scores))
+            texts: dict[str, Any] = {key: _as_names(values) for key, values in raw.texts.items()}
+            if "labels" in texts:
+                rows = range(raw.start, raw.start + len(raw.scores))
+                texts["labels"] = label_nodes(self._hierarchy, self._reader.path, raw.texts["labels"], rows)
+            yield Block(raw.start, likelihoods, **texts)
+        if doubts and doubts[0] is not None and all(doubts):
+            warnings.append(doubts[0])
+
+    def _likelihoods(self, scores: NDArray[Any], start: int) -> Likelihoods:
+        tree, reader, kind = self._hierarchy, self._reader, self.fit.kind
+        source = RowSource(reader.path, start, _if_logits(), likelihood.sum_tolerance(reader.dtype))
+        if self._content == "logits":
+            scores = _as_floats(scores)
+            self._check_logits(scores, source)
+            if kind == "own":
+                q = likelihood.from_columns(tree, softmax(scores, axis=1), reader.classes, self._outside)
+            else:
+                q = likelihood.flat_softmax(tree, self._ordered(scores))
+        elif kind == "own":
+            names, divide = reader.classes, self._renormalise
+            q = likelihood.from_columns(tree, scores, names, self._outside, renormalise=divide, source=source)
+        elif kind == "leaves":
+            q = likelihood.from_leaves(tree, self._ordered(scores), renormalise=self._renormalise, source=source)
+        else:
+            q = self._node_likelihoods(scores, source)
+        return Likelihoods.checked(tree, q, reader.scale)
+
+    def _node_likelihoods(self, scores: NDArray[Any], source: RowSource) -> NDArray[Any]:
+        """Return columns in node order, checked, with a root that is certain if it has no column."""
+        tree, scale = self._hierarchy, self._reader.scale
+        half = likelihood.sum_tolerance(self._reader.dtype)
+        scores = _as_floats(scores)
+        certain = likelihood.CERTAIN[scale]
+        q = np.full((len(scores), len(tree)), certain, dtype=scores.dtype)
+        q[:, len(tree) - len(self.fit.place) :] = self._ordered(scores)
+        tolerance = half if half > SUM_TOLERANCE else ROUNDING
+        advice = f"If they are logits ({argument('logits', True)} is for leaves): {_NODE_LOGITS}"
+        checked = RangeCheck(tree, scale, tolerance=tolerance, source=source, advice=advice)(q, 0)
+        return np.asarray(np.minimum(checked, certain))
+
+    def _ordered(self, scores: NDArray[Any]) -> NDArray[Any]:
+        place = self.fit.place
+        in_order = np.array_equal(place, np.arange(len(place)))
+        return scores if in_order else np.take(scores, place, axis=1)
+
+    def _check_logits(self, scores: NDArray[Any], source: RowSource) -> None:
+        good = np.isfinite(scores.max(axis=1))  # -inf means probability 0, unless all are; NaN is the max if there
+        if good.all():
+            return
+        row = int(np.argmin(good))
+        rule = "Logits must be finite (or -inf)"
+        if np.all(scores[row] == -np.inf):
+            raise source.error(rule, row, "has -inf for every class, which is no distribution", _AGAIN)
+        column = int(np.argmax(~(scores[row] < np.inf)))
+        found = "no number (NaN)" if np.isnan(scores[row, column]) else f"{scores[row, column]:.6g}"
+        raise source.error(rule, row, f"has {found} for {self._reader.classes[column]!r}", _AGAIN)
+
+    def _likely_probabilities(self, scores: NDArray[Any]) -> str | None:
+        """Return a warning if scores that are read as logits look like probabilities."""
+        if self._content != "logits" or scores.shape[1] < 2 or scores.min() < 0:
+            return None
+        total = scores.sum(axis=1, dtype=np.float64)
+        for whole, what in ((1, "probabilities: 0 or more, summing to 1"), (100, "percentages: summing to 100")):
+            if np.abs(total - whole).max() <= _NEARLY * whole:
+                remedy = (
+                    f"leave out {argument('logits', True)}" if self._logits else "save them as 'probabilities'"
+                ) + ("" if whole == 1 else f" and use {argument('renormalise', True)}")
+                return (
+                    f"The scores were read as logits, but every row looks like {what}, or nearly. If that is what "
+                    f"they are, {remedy}."
+                )
+        return None
+
+
+def _if_logits() -> str:
+    return f"If these are logits, use {argument('logits', True)}, or save them in the .npz file as 'logits'."
+
+
+def _as_floats(scores: NDArray[Any]) -> NDArray[Any]:
+    if scores.dtype in (np.float32, np.float64):
+        return scores
+    return scores.astype(np.float32 if scores.dtype == np.float16 else np.float64)
+
+
+def _as_names(values: list[str]) -> NDArray[np.object_]:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+# Columns -------------------------------------------------------------------------------------------------------
+
+
+def column_fit(hierarchy: Hierarchy, reader: WideReader, how: ScoreReading) -> ColumnFit:
+    """Compare the columns of a file with a tree."""
+    if how.columns == "own":
+        return ColumnFit.own(hierarchy, reader.classes, how.outside)
+    return ColumnFit.of(hierarchy, reader.classes, leaves=reader.content != "likelihoods")
+
+
+def check_clash(hierarchy: Hierarchy, reader: WideReader) -> None:
+    """Refuse a table in which a column about the examples, by its usual name, may also be a class."""
+    known = set(hierarchy.names.tolist())
+    for name in reader.taken_by_name:
+        if name in known:
+            raise UnknownNameError(
+                f"{reader.path} has a column {name!r}, the name of a class and of a column about the examples. "
+                f"Name the class columns with {class_columns_argument()} or {argument('class_prefix', 'PREFIX')}."
+            )
+
+
+def misfit(hierarchy: Hierarchy, reader: WideReader, fit: ColumnFit) -> str:
+    """Say why the columns of a file fit neither the leaves nor all nodes."""
+    columns = counted(fit.columns, "class column", "class columns")
+    if fit.taken_as == "own":
+        declare = f" If a class lies outside the tree, use {argument('outside', tuple(fit.extra[:1]))}."
+        near = closest(fit.extra[:3], hierarchy.names.tolist())
+        return (
+            f"The {columns} of {reader.path} must be nodes of the tree, each once: {fit.problems}.{near}"
+            f"{declare if fit.extra else ''}"
+        )
+    expected = "all nodes (the root is optional)" if fit.taken_as == "nodes" else "the leaves"
+    return (
+        f"The {columns} of {reader.path} {'is' if fit.columns == 1 else 'are'} neither the "
+        f"{len(hierarchy.leaves):,} leaves nor all {len(hierarchy):,} nodes of the tree. Taken as {expected}: "
+        f"{fit.problems}.{_advice(fit, table=reader.is_table)}"
+    )
+
+
+def _advice(fit: ColumnFit, *, table: bool) -> str:
+    unnamed = [name for name in fit.extra if not name or name.startswith(("Unnamed:", "__index_level"))]
+    if unnamed:
+        return (
+            f" A column without a name is usually an index. If it holds the ids, use "
+            f"{argument('id_column', unnamed[0])}; if not, write the table without it (pandas: index=False; "
+            f"R: row.names = FALSE)."
+        )
+    prefix = _common_prefix(fit)
+    if table and prefix is not None:
+        return f" If the class columns begin with {prefix!r}, use {argument('class_prefix', prefix)}."
+    near = closest(fit.extra[:3], fit.missing)
+    if not fit.extra and not fit.repeated:
+        return (
+            f" If the model knows only these classes, and each column is the probability of its class itself, "
+            f"use {argument('columns', 'own')}."
+        )
+    if table and not near and fit.columns == len(fit.extra) <= _COLUMNS_OF_LONG:
+        return (
+            f" If each row holds one class of an example, it is a long table: call its columns 'id', 'class' "
+            f"and 'score', and use {argument('scores_format', 'long')}; for numbers of votes, also "
+            f"{argument('votes', True)}."
+        )
+    if table and fit.extra and not near:
+        return (
+            f" If columns are about the examples, name them: {argument('label_column', 'NAME')}, "
+            f"{argument('id_column', 'NAME')}; or name the classes: {class_columns_argument()}."
+        )
+    return near
+
+
+def _common_prefix(fit: ColumnFit) -> str | None:
+    """Return what stands before the names of all missing classes, if anything does."""
+    if not fit.missing:
+        return None
+    extra, first = set(fit.extra), fit.missing[0]
+    prefixes = (name.removesuffix(first) for name in fit.extra if name != first and name.endswith(first))
+    return next((p for p in prefixes if extra.issuperset(p + name for name in fit.missing)), None)
