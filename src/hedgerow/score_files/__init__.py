@@ -12,7 +12,7 @@ from hedgerow.score_files.lineage_binding import bare_name
 from hedgerow.score_files.opening import open_parts, open_scores
 from hedgerow.score_files.prediction_formats import PREDICTION_FORMATS, check_layout
 from hedgerow.score_files.predictions import Written, prediction_writer, write_predictions
-from hedgerow.score_files.raw_blocks import Lineages, ListedBlock, ListReader, ScoreReader
+from hedgerow.score_files.raw_blocks import ExampleReader, Lineages, ListedBlock, ListReader, ScoreReader
 from hedgerow.score_files.score_reading import ScoreReading
 from hedgerow.score_files.wide_binder import check_clash, column_fit, misfit
 from hedgerow.score_files.wide_files import open_wide
@@ -23,6 +23,7 @@ __all__ = [
     "PREDICTION_FORMATS",
     "WIDE",
     "Block",
+    "ExampleReader",
     "LabelFile",
     "Lineages",
     "ListReader",

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
 from hedgerow.errors import ScoreError, argument
-from hedgerow.files import row_name
+from hedgerow.files import reading, row_name
+from hedgerow.score_files.lineage_binding import Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -174,6 +176,52 @@ class Lineages:
         number = np.fromiter(map(self._number.__getitem__, distinct), np.int64, len(distinct))
         places: Indices = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         return number[places] if len(number) else places
+
+
+class ExampleReader(ListReader):
+    """A file that a plain function reads, example by example: for formats of your own.
+
+    Parameters
+    ----------
+    path
+        The file.
+    examples
+        From the path to an id, the names of the listed classes, and their scores, for each example in turn.
+    parse
+        From the name of a class to a lineage; by default, it is the name of a node.
+    """
+
+    listing = "top"
+
+    def __init__(
+        self,
+        path: str,
+        examples: Callable[[str], Iterable[tuple[str, Sequence[str], Sequence[float]]]],
+        parse: Callable[[str], Lineage] = lambda name: (Step("", (name,)),),
+    ) -> None:
+        self.path = path
+        self._examples = examples
+        self.lineages = Lineages(parse)
+
+    def read(self, rows: int, keys: frozenset[str]) -> Iterator[ListedBlock]:  # noqa: ARG002
+        """Yield the file in blocks of at most `rows` examples."""
+        import pyarrow as pa
+
+        left, start = iter(self._examples(self.path)), 0
+        while block := list(islice(left, rows)):
+            count = [len(scores) for _, _, scores in block]
+            with reading(self.path, "UTF-8"):  # JSON may hold halves of characters
+                ids = pa.array([name for name, _, _ in block], pa.string())
+                classes = pa.array([name for _, names, _ in block for name in names], pa.string())
+            yield ListedBlock(
+                place=np.arange(start, start + len(block)),
+                texts={"ids": ids},
+                row=np.repeat(np.arange(len(block)), count),
+                lineage=self.lineages.numbers(classes),
+                step=None,
+                value=np.array([score for _, _, scores in block for score in scores], dtype=np.float64),
+            )
+            start += len(block)
 
 
 def repeated(ids: Any) -> tuple[int, int] | None:

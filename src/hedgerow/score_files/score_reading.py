@@ -120,7 +120,7 @@ class ScoreReading:
         return {key: name for key, name in named.items() if name is not None}
 
     def within(self, columns: Sequence[str], elsewhere: frozenset[str]) -> ScoreReading:
-        """Return the reading for a file with these columns: ids may have their name in the file of labels alone."""
+        """Return the reading for a file with these columns: only the file of labels may name the ids so."""
         alone = "ids" in elsewhere and self.id_column not in columns
         return replace(self, id_column=None) if alone else self
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from itertools import islice
 from typing import TYPE_CHECKING, Any, final
 
-import numpy as np
+import msgspec
 
 from hedgerow.errors import FileError
-from hedgerow.files import line_of, read_text, reading
+from hedgerow.files import line_of, read_text
 from hedgerow.score_files.lineage_binding import Step, as_lineage
-from hedgerow.score_files.raw_blocks import Lineages, ListedBlock, ListReader
+from hedgerow.score_files.raw_blocks import ExampleReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,41 +26,23 @@ _EXPECTED = (
 )
 
 
+class _Classifications(msgspec.Struct):
+    classes: list[str] = []
+    scores: list[float] = []
+
+
 @final
-class SpeciesnetReader(ListReader):
+class SpeciesnetReader(ExampleReader):
     """Images with their best classes, species and higher taxa mixed; the file is read whole."""
 
-    listing = "top"
-
     def __init__(self, path: str) -> None:
-        self.path = path
+        super().__init__(path, self._listed, self._parsed)
         self._predictions = self._checked(_loaded(path))
         self.rows = len(self._predictions)
-        self.lineages = Lineages(self._parsed)
 
     def where(self, place: int) -> str:
         """Name a prediction."""
         return f"predictions[{place}]"
-
-    def read(self, rows: int, keys: frozenset[str]) -> Iterator[ListedBlock]:  # noqa: ARG002
-        """Yield the file in blocks of at most `rows` images."""
-        import pyarrow as pa
-
-        left = enumerate(self._predictions)
-        while block := list(islice(left, rows)):
-            listed = [self._listed(place, prediction) for place, prediction in block]
-            count = [len(scores) for _, scores in listed]
-            with reading(self.path, "UTF-8"):  # JSON may hold halves of characters
-                ids = pa.array([prediction["filepath"] for _, prediction in block], pa.string())
-                classes = pa.array([name for names, _ in listed for name in names], pa.string())
-            yield ListedBlock(
-                place=np.array([place for place, _ in block], dtype=np.int64),
-                texts={"ids": ids},
-                row=np.repeat(np.arange(len(block)), count),
-                lineage=self.lineages.numbers(classes),
-                step=None,
-                value=np.array([score for _, scores in listed for score in scores], dtype=np.float64),
-            )
 
     def _checked(self, data: Any) -> list[dict[str, Any]]:
         predictions = data.get("predictions") if isinstance(data, dict) else None
@@ -77,23 +58,24 @@ class SpeciesnetReader(ListReader):
             )
         return predictions
 
-    def _listed(self, place: int, prediction: dict[str, Any]) -> tuple[list[str], list[float]]:
-        """Return the classes of an image and their scores; none if the classifier failed."""
-        found = prediction.get("classifications", {"classes": [], "scores": []})
-        classes, scores = (found.get(key) for key in ("classes", "scores")) if isinstance(found, dict) else (0, 0)
-        if not (
-            isinstance(classes, list)
-            and isinstance(scores, list)
-            and len(classes) == len(scores)
-            and all(isinstance(name, str) for name in classes)
-            and all(isinstance(score, int | float) and not isinstance(score, bool) for score in scores)
-        ):
-            raise FileError(
-                f"{self.path}: the classifications of {self.where(place)} are not as many scores as classes. "
-                f"{_EXPECTED}."
+    def _listed(self, _: str) -> Iterator[tuple[str, list[str], list[float]]]:
+        """Yield each image with its classes and their scores; none if the classifier failed."""
+        for place, prediction in enumerate(self._predictions):
+            try:
+                found = msgspec.convert(prediction.get("classifications", {}), _Classifications)
+            except msgspec.ValidationError:
+                found = _Classifications(scores=[0.0])
+            if len(found.classes) != len(found.scores):
+                raise FileError(
+                    f"{self.path}: the classifications of {self.where(place)} are not as many scores as classes. "
+                    f"{_EXPECTED}."
+                )
+            known = [place for place, name in enumerate(found.classes) if _UNKNOWN not in name]
+            yield (
+                prediction["filepath"],
+                [found.classes[place] for place in known],
+                [found.scores[place] for place in known],
             )
-        known = [place for place, name in enumerate(classes) if _UNKNOWN not in name]
-        return [classes[place] for place in known], [scores[place] for place in known]
 
     def _parsed(self, text: str) -> Lineage:
         fields = text.split(";")
