@@ -16,13 +16,12 @@ from PIL import Image
 from hedgerow.errors import ParameterError
 from hedgerow.likelihood import threshold_probability
 from hedgerow.measure import side_by_side
-from hedgerow.show.lines import KINDS, System
+from hedgerow.show.curve_lines import KINDS, System
 from hedgerow.show.page.clades import Clades
-from hedgerow.show.page.counts import Track
-from hedgerow.show.page.positions import Positions, slider_steps
+from hedgerow.show.page.event_counts import Track
+from hedgerow.show.page.slider import Positions, slider_steps
 from hedgerow.show.page.thumbnails import encoded
-from hedgerow.show.page.words import LEVEL
-from hedgerow.show.point import meaning, promises
+from hedgerow.show.print_point import meaning, promises
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,8 +31,10 @@ if TYPE_CHECKING:
     from hedgerow.choose import OperatingPoint
     from hedgerow.likelihood import Scale
     from hedgerow.measure import Evaluation, Interval, OperatingCurve
-    from hedgerow.show.page.positions import Mode
+    from hedgerow.show.page.slider import Mode
 
+LEVEL = 0.95
+"""The share of right answers that the headline is about."""
 _GRID = 600  # cells per unit of either axis of a drawn curve
 _METRICS = ("correct", "exact", "precision", "recall", "f1")
 
@@ -78,7 +79,7 @@ class PagePoint:
             point.check_tree(evaluation.hierarchy)
             if evaluation.settings != point.settings:
                 raise ParameterError(
-                    f"The point and {evaluation.name} have other settings: "
+                    f"The point and {evaluation.name} have different settings: "
                     f"{point.settings.differences(evaluation.settings)}. Evaluate the scores again, or choose the "
                     f"point again."
                 )

@@ -16,8 +16,8 @@ from matplotlib.textpath import TextPath
 from hedgerow.errors import ParameterError, ScoreError, a_number, counted
 from hedgerow.likelihood import from_probability
 from hedgerow.measure import Evaluation, metrics
+from hedgerow.show.curve_lines import height_ticks
 from hedgerow.show.figures.style import literal
-from hedgerow.show.lines import height_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from rich.text import Text
 from hedgerow.choose import GUARANTEES
 from hedgerow.errors import counted
 from hedgerow.likelihood import to_probability
-from hedgerow.show.evaluation import percent
+from hedgerow.show.print_evaluation import percent
 from hedgerow.show.terminal import print_table, print_text
 
 if TYPE_CHECKING:

@@ -14,10 +14,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.measure import Evaluation, OperatingCurve, evaluate
+from hedgerow.show.curve_lines import DEFAULT_RULES, KINDS, CurveKind, System
 from hedgerow.show.figures.curve_axes import Style, draw
-from hedgerow.show.figures.files import save_figure
-from hedgerow.show.figures.style import literal
-from hedgerow.show.lines import DEFAULT_RULES, KINDS, CurveKind, System
+from hedgerow.show.figures.style import literal, save_figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
