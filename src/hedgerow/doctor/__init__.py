@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from hedgerow.doctor.data import LabelFacts, Reading, ScoreFacts, examine_data
-from hedgerow.doctor.tree import Level, TreeFacts, remarks, tree_facts
+from hedgerow.doctor.tree_facts import Level, TreeFacts, remarks, tree_facts
 from hedgerow.errors import HedgerowError, ParameterError, counted
 from hedgerow.score_files import ColumnNames
 from hedgerow.tree import FlawedTreeError, Hierarchy, Problem, format_of, read_titles, require_source
@@ -55,7 +55,7 @@ class Diagnosis:
 
     def print(self, console: Console | None = None) -> None:
         """Print the findings in plain words."""
-        from hedgerow.doctor.printing import print_diagnosis
+        from hedgerow.doctor.print_diagnosis import print_diagnosis
 
         print_diagnosis(self, console)
 
@@ -63,7 +63,7 @@ class Diagnosis:
         return f"Diagnosis({self.source!r}, {counted(len(self.problems), 'problem', 'problems')})"
 
     def _repr_html_(self) -> str:
-        from hedgerow.doctor.printing import diagnosis_html
+        from hedgerow.doctor.print_diagnosis import diagnosis_html
 
         return diagnosis_html(self)
 
@@ -139,15 +139,15 @@ def examine(
     facts = tree_facts(hierarchy)
     names = ColumnNames(label_column, id_column, class_columns, class_prefix)
     of_data = Reading(names, delimiter, scores_format, columns, tuple(outside), votes)
-    found = examine_data(hierarchy, _shown(scores), _shown(labels), of_data)
+    label_facts, score_facts, problems = examine_data(hierarchy, _shown(scores), _shown(labels), of_data)
     return Diagnosis(
         shown,
         kind,
-        found.problems,
+        problems,
         remarks(facts, kind),
         facts,
-        found.labels,
-        found.scores,
+        label_facts,
+        score_facts,
         reading={"format": format, **reading},
         score_reading={
             "label_column": label_column,

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from hedgerow.doctor.tree import SAME_CHARACTERS, visible
+from hedgerow.doctor.tree_facts import SAME_CHARACTERS, visible
 from hedgerow.errors import (
     FileError,
     HedgerowError,
@@ -78,15 +78,6 @@ class ScoreFacts:
 
 
 @dataclass(frozen=True)
-class DataFindings:
-    """What labels and scores are like, and what is wrong with them."""
-
-    labels: LabelFacts | None
-    scores: ScoreFacts | None
-    problems: list[Problem]
-
-
-@dataclass(frozen=True)
 class Reading:
     """How scores and labels are to be read: arguments of `open_scores`."""
 
@@ -99,8 +90,10 @@ class Reading:
     votes: bool = False
 
 
-def examine_data(hierarchy: Hierarchy, scores: str | None, labels: str | None, reading: Reading) -> DataFindings:
-    """Compare the columns of a score file, and labels, with a tree.
+def examine_data(
+    hierarchy: Hierarchy, scores: str | None, labels: str | None, reading: Reading
+) -> tuple[LabelFacts | None, ScoreFacts | None, list[Problem]]:
+    """Compare the columns of a score file, and labels, with a tree; return facts about each, and what is wrong.
 
     Parameters
     ----------
@@ -136,7 +129,7 @@ def examine_data(hierarchy: Hierarchy, scores: str | None, labels: str | None, r
         with _noting("unreadable labels", problems):
             listed = _labels_of_scores(score_facts.source, reading)
     label_facts = None if listed is None else _label_facts(hierarchy, labels or scores or "", listed)
-    return DataFindings(label_facts, score_facts, problems + _label_problems(label_facts))
+    return label_facts, score_facts, problems + _label_problems(label_facts)
 
 
 def _column_facts(hierarchy: Hierarchy, path: str, reading: Reading, problems: list[Problem]) -> ScoreFacts:

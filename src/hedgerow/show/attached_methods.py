@@ -13,7 +13,6 @@ from rich.console import Console
 
 from hedgerow.errors import ParameterError, counted
 from hedgerow.files import atomic_write
-from hedgerow.show.curve_lines import DEFAULT_RULES
 from hedgerow.show.print_evaluation import print_comparison, summary_table
 from hedgerow.show.print_point import meaning, promises
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from hedgerow.measure import Evaluation, OperatingCurve, SystemComparison
     from hedgerow.show.curve_lines import CurveKind
     from hedgerow.show.figures import OperatingCurveDisplay
-    from hedgerow.show.page import PageModel, PagePoint
+    from hedgerow.show.page import PageModel
 
 _REPORT_EXTRA = ("jinja2", "markupsafe", "plotly", "PIL")
 
@@ -34,49 +33,39 @@ _REPORT_EXTRA = ("jinja2", "markupsafe", "plotly", "PIL")
 
 
 def plot_curve(
-    self: OperatingCurve,
-    kind: CurveKind = "precision-recall",
-    ax: Any = None,
-    *,
-    name: str = "",
-    thresholds: Sequence[float] | None = None,
-    legend: bool = True,
+    self: OperatingCurve, kind: CurveKind = "precision-recall", ax: Any = None, *, name: str = "", **options: Any
 ) -> OperatingCurveDisplay:
     """Draw the curve with matplotlib.
 
     Parameters
     ----------
-    kind, ax, thresholds, legend
-        See `hedgerow.show.figures.OperatingCurveDisplay.plot`.
+    kind, ax
+        What to draw, and where: see `hedgerow.show.figures.OperatingCurveDisplay.plot`.
     name
         Its name in the legend.
+    options
+        `thresholds` and `legend`, also as in `OperatingCurveDisplay.plot`.
     """
     from hedgerow.show.figures import OperatingCurveDisplay
 
-    display = OperatingCurveDisplay.from_curves({name: self})
-    return display.plot(kind, ax, thresholds=thresholds, legend=legend)
+    return OperatingCurveDisplay.from_curves({name: self}).plot(kind, ax, **options)
 
 
 def plot_evaluation(
-    self: Evaluation,
-    kind: CurveKind = "precision-recall",
-    ax: Any = None,
-    *,
-    rules: Sequence[str] = DEFAULT_RULES,
-    thresholds: Sequence[float] | None = None,
-    legend: bool = True,
+    self: Evaluation, kind: CurveKind = "precision-recall", ax: Any = None, **options: Any
 ) -> OperatingCurveDisplay:
     """Draw the curve and the points of single rules with matplotlib.
 
     Parameters
     ----------
-    kind, ax, rules, thresholds, legend
-        See `hedgerow.show.figures.OperatingCurveDisplay.plot`.
+    kind, ax
+        What to draw, and where: see `hedgerow.show.figures.OperatingCurveDisplay.plot`.
+    options
+        `rules`, `thresholds` and `legend`, also as in `OperatingCurveDisplay.plot`.
     """
     from hedgerow.show.figures import OperatingCurveDisplay
 
-    display = OperatingCurveDisplay.from_evaluations(self)
-    return display.plot(kind, ax, rules=rules, thresholds=thresholds, legend=legend)
+    return OperatingCurveDisplay.from_evaluations(self).plot(kind, ax, **options)
 
 
 # Reports -------------------------------------------------------------------------------------------------
@@ -94,15 +83,7 @@ def require_report() -> None:
         ) from None
 
 
-def write_report(
-    path: str | PathLike[str],
-    models: Sequence[Evaluation | PageModel],
-    *,
-    title: str | None = None,
-    point: PagePoint | None = None,
-    images: str | PathLike[str] | None = None,
-    command: str = "",
-) -> None:
+def write_report(path: str | PathLike[str], models: Sequence[Evaluation | PageModel], **options: Any) -> None:
     """Write one HTML page about one or more models, with a slider over all operating points.
 
     Parameters
@@ -111,19 +92,13 @@ def write_report(
         The file to write.
     models
         Evaluations with the same tree.
-    title
-        The heading; by default the names of the models.
-    point
-        An operating point to mark; `PagePoint.of` makes it from one that `select` chose.
-    images
-        The folder that holds the images of the examples. Images outside it are not shown.
-    command
-        The command that makes the page, to be shown on it.
+    options
+        `title`, `point`, `images` and `command`: see `hedgerow.show.page.page_html`.
     """
     require_report()
     from hedgerow.show.page import page_html
 
-    html = page_html(models, title=title, point=point, images=images, command=command)
+    html = page_html(models, **options)
     with atomic_write(path) as file:
         file.write(html)
 
@@ -136,7 +111,7 @@ def report_evaluation(self: Evaluation, path: str | PathLike[str], **options: An
     path
         The file to write.
     options
-        See `hedgerow.show.write_report`.
+        `title`, `point` and `images`: see `hedgerow.show.page.page_html`.
     """
     write_report(path, [self], **options)
 

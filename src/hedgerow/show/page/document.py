@@ -65,9 +65,9 @@ def page_html(
     title
         The heading; by default the names of the models.
     point
-        An operating point to mark.
+        An operating point to mark; `PagePoint.of` makes it from one that `select` chose.
     images
-        The folder that holds the images of the examples; without it, no image is shown.
+        The folder that holds the images of the examples. Images outside it are not shown.
     command
         The command that makes the page, to be shown on it.
     """

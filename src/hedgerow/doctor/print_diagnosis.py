@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from io import StringIO
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from rich.cells import cell_len, set_cell_size
 from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from hedgerow.errors import argument, counted, options, some
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from hedgerow.doctor import Diagnosis
     from hedgerow.doctor.data import LabelFacts, ScoreFacts
-    from hedgerow.doctor.tree import Level, TreeFacts
+    from hedgerow.doctor.tree_facts import Level, TreeFacts
     from hedgerow.tree import Problem
 
 _PROBLEMS_SHOWN = 25
@@ -32,59 +34,58 @@ _LISTED = 10  # class columns that a command lists; for more, it names a file
 
 def print_diagnosis(diagnosis: Diagnosis, console: Console | None = None) -> None:
     """Print a diagnosis: what the tree is like, what is wrong, what to do next."""
-    console = Console() if console is None else console
-    width = min(console.width, _WIDEST_LINE)
-    for text in _paragraphs(diagnosis, width):
-        # Commands at the end of a line are left whole, to be copied.
-        console.print(text, highlight=False, soft_wrap=True)
+    console = console or Console()
+    found = counted(len(diagnosis.problems), "problem", "problems")
+    if diagnosis.tree is None:
+        _print(console, f"{diagnosis.source} is not a sound tree: {found}.", "bold red", lead="")
+    else:
+        _print(console, f"{diagnosis.source} is a sound tree.", "bold green", lead="")
+        _print(console, _summary(diagnosis.tree))
+        _print_levels(diagnosis.tree.levels, console)
+        for sentence in _tree_sentences(diagnosis.tree):
+            _print(console, sentence)
+    if diagnosis.scores is not None and diagnosis.scores.kind is not None:
+        _print(console, _score_sentence(diagnosis.scores))
+    if diagnosis.labels is not None:
+        _print(console, _label_sentence(diagnosis.labels))
+    for remark in diagnosis.remarks:
+        _print(console, f"Worth a look: {remark}", "yellow")
+    if diagnosis.tree is not None and diagnosis.problems:
+        _print(console, f"The data do not fit the tree: {found}.", "bold red", lead="")
+    _print_problems(diagnosis.problems, console)
+    # Not wrapped, so that the command can be copied as one line.
+    console.print(Text(f"Next: {_advice(diagnosis)}", style="bold"), soft_wrap=True)
 
 
 def diagnosis_html(diagnosis: Diagnosis) -> str:
     """Return what `print_diagnosis` prints, for a notebook."""
-    return preformatted("".join(f"{text.plain}\n" for text in _paragraphs(diagnosis, _WIDEST_LINE)))
+    text = StringIO()
+    print_diagnosis(diagnosis, Console(file=text, width=_WIDEST_LINE, force_jupyter=False, color_system=None))
+    return preformatted(text.getvalue())
 
 
-def _paragraphs(diagnosis: Diagnosis, width: int) -> Iterator[Text]:
-    if diagnosis.tree is None:
-        found = counted(len(diagnosis.problems), "problem", "problems")
-        yield Text(f"{diagnosis.source} is not a sound tree: {found}.\n", style="bold red")
-    else:
-        yield Text(f"{diagnosis.source} is a sound tree.\n", style="bold green")
-        yield _wrapped(_summary(diagnosis.tree), width)
-        yield _level_table(diagnosis.tree.levels, width)
-        for sentence in _tree_sentences(diagnosis.tree):
-            yield _wrapped(sentence, width)
-    if diagnosis.scores is not None and diagnosis.scores.kind is not None:
-        yield _wrapped(_score_sentence(diagnosis.scores), width)
-    if diagnosis.labels is not None:
-        yield _wrapped(_label_sentence(diagnosis.labels), width)
-    for remark in diagnosis.remarks:
-        yield _wrapped("Worth a look: " + remark, width, "yellow")
-    if diagnosis.tree is not None and diagnosis.problems:
-        found = counted(len(diagnosis.problems), "problem", "problems")
-        yield Text(f"The data do not fit the tree: {found}.\n", style="bold red")
-    yield from _problem_list(diagnosis.problems, width)
-    yield Text("Next: " + _advice(diagnosis), style="bold")
+def _print(console: Console, text: str, style: str = "", lead: str = "  ", end: str = "\n\n") -> None:
+    width = min(console.width, _WIDEST_LINE)
+    console.print(Text(wrapped(text, width, lead), style=style), end=end, soft_wrap=True)
 
 
-def _wrapped(text: str, width: int, style: str = "", lead: str = "  ", end: str = "\n") -> Text:
-    return Text(wrapped(text, width, lead) + end, style=style)
-
-
-def _problem_list(problems: Sequence[Problem], width: int) -> Iterator[Text]:
+def _print_problems(problems: Sequence[Problem], console: Console) -> None:
     number = 0
     for remedy, alike in groupby(problems[:_PROBLEMS_SHOWN], key=lambda problem: problem.remedy):
         first = number + 1
         for number, problem in enumerate(alike, start=first):
             if number > first:
-                yield Text("")
-            yield _wrapped(problem.message, width, "red", f"{number:3}. ", "")
+                console.print()
+            _print(console, problem.message, "red", f"{number:3}. ", "\n")
         several = f"For {first} to {number}: " if number > first else ""
-        yield _wrapped(several + remedy, width, lead=" " * 5) if remedy else Text("")
+        if remedy:
+            _print(console, several + remedy, lead=" " * 5)
+        else:
+            console.print()
     if len(problems) > _PROBLEMS_SHOWN:
         kinds = Counter(problem.kind for problem in problems[_PROBLEMS_SHOWN:]).most_common()
         listed = ", ".join(f"{kind} ({count:,})" for kind, count in kinds)
-        yield _wrapped(f"... and more: {listed}. With --json FILE all of them are written to FILE.", width)
+        _print(console, f"... and more: {listed}. With --json FILE all of them are written to FILE.")
 
 
 def _summary(facts: TreeFacts) -> str:
@@ -98,27 +99,29 @@ def _summary(facts: TreeFacts) -> str:
     )
 
 
-def _level_table(levels: Sequence[Level], width: int) -> Text:
-    rows = [["depth", "nodes", "leaves", "rank", "for example"]]
+def _print_levels(levels: Sequence[Level], console: Console) -> None:
+    """Print a row per depth; examples that do not fit are cut off, and the middle of a deep tree is left out."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for heading in ("depth", "nodes", "leaves"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    ranked = any(level.ranks for level in levels)
+    if ranked:
+        table.add_column("rank", no_wrap=True)
+    table.add_column("for example")
     for level in levels:
         if len(levels) > 20 and 12 <= level.depth < len(levels) - 4:
             if level.depth == 12:
-                rows.append(["...", "", "", "", f"{len(levels) - 16:,} more levels"])
+                table.add_row("...", *[""] * (len(table.columns) - 2), f"{len(levels) - 16:,} more levels")
             continue
         rank = ", ".join(level.ranks[:2]) + (", ..." if len(level.ranks) > 2 else "")
         examples = ", ".join(level.examples) + (", ..." if level.nodes > len(level.examples) else "")
-        rows.append([str(level.depth), f"{level.nodes:,}", f"{level.leaves:,}", rank, " ".join(examples.split())])
-    if not any(level.ranks for level in levels):
-        rows = [[*row[:3], row[4]] for row in rows]
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    widths[-1] = max(20, width - sum(widths[:-1]) - 2 * len(widths))
-    text = Text()
-    for i, row in enumerate(rows):
-        cells = [cell.rjust(size) for cell, size in zip(row[:3], widths, strict=False)]
-        cells += [set_cell_size(cell, size) for cell, size in zip(row[3:-1], widths[3:], strict=False)]
-        cells.append(row[-1] if cell_len(row[-1]) <= widths[-1] else set_cell_size(row[-1], widths[-1] - 1) + "…")
-        text.append("  " + "  ".join(cells).rstrip() + "\n", style="bold" if i == 0 else "")
-    return text
+        table.add_row(
+            *(f"{number:,}" for number in (level.depth, level.nodes, level.leaves)),
+            *([Text(rank)] if ranked else []),
+            Text(" ".join(examples.split()), no_wrap=True, overflow="ellipsis"),
+        )
+    console.print(Padding.indent(table, 2), width=min(console.width, _WIDEST_LINE))
+    console.print()
 
 
 def _tree_sentences(facts: TreeFacts) -> Iterator[str]:
