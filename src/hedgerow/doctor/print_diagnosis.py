@@ -8,9 +8,8 @@ from io import StringIO
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from hedgerow.errors import argument, counted, options, some
@@ -41,7 +40,7 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console | None = None) -> Non
     else:
         _print(console, f"{diagnosis.source} is a sound tree.", "bold green", lead="")
         _print(console, _summary(diagnosis.tree))
-        _print_levels(diagnosis.tree.levels, console)
+        console.print(_level_table(diagnosis.tree.levels, min(console.width, _WIDEST_LINE)), soft_wrap=True)
         for sentence in _tree_sentences(diagnosis.tree):
             _print(console, sentence)
     if diagnosis.scores is not None and diagnosis.scores.kind is not None:
@@ -99,29 +98,27 @@ def _summary(facts: TreeFacts) -> str:
     )
 
 
-def _print_levels(levels: Sequence[Level], console: Console) -> None:
-    """Print a row per depth; examples that do not fit are cut off, and the middle of a deep tree is left out."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for heading in ("depth", "nodes", "leaves"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    ranked = any(level.ranks for level in levels)
-    if ranked:
-        table.add_column("rank", no_wrap=True)
-    table.add_column("for example")
+def _level_table(levels: Sequence[Level], width: int) -> Text:
+    rows = [["depth", "nodes", "leaves", "rank", "for example"]]
     for level in levels:
         if len(levels) > 20 and 12 <= level.depth < len(levels) - 4:
             if level.depth == 12:
-                table.add_row("...", *[""] * (len(table.columns) - 2), f"{len(levels) - 16:,} more levels")
+                rows.append(["...", "", "", "", f"{len(levels) - 16:,} more levels"])
             continue
         rank = ", ".join(level.ranks[:2]) + (", ..." if len(level.ranks) > 2 else "")
         examples = ", ".join(level.examples) + (", ..." if level.nodes > len(level.examples) else "")
-        table.add_row(
-            *(f"{number:,}" for number in (level.depth, level.nodes, level.leaves)),
-            *([Text(rank)] if ranked else []),
-            Text(" ".join(examples.split()), no_wrap=True, overflow="ellipsis"),
-        )
-    console.print(Padding.indent(table, 2), width=min(console.width, _WIDEST_LINE))
-    console.print()
+        rows.append([str(level.depth), f"{level.nodes:,}", f"{level.leaves:,}", rank, " ".join(examples.split())])
+    if not any(level.ranks for level in levels):
+        rows = [[*row[:3], row[4]] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    widths[-1] = max(20, width - sum(widths[:-1]) - 2 * len(widths))
+    text = Text()
+    for i, row in enumerate(rows):
+        cells = [cell.rjust(size) for cell, size in zip(row[:3], widths, strict=False)]
+        cells += [set_cell_size(cell, size) for cell, size in zip(row[3:-1], widths[3:], strict=False)]
+        cells.append(row[-1] if cell_len(row[-1]) <= widths[-1] else set_cell_size(row[-1], widths[-1] - 1) + "…")
+        text.append("  " + "  ".join(cells).rstrip() + "\n", style="bold" if i == 0 else "")
+    return text
 
 
 def _tree_sentences(facts: TreeFacts) -> Iterator[str]:
