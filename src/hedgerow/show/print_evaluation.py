@@ -172,12 +172,8 @@ def _print_rules(evaluation: Evaluation, console: Console) -> None:
 
 def print_reliability(found: Mapping[str, Reliability], console: Console) -> None:
     """Print how far confidence is from accuracy at each depth, for scores as they are and as they were changed."""
-    errors = {name: each.errors for name, each in found.items()}
-    depths = len(next(iter(errors.values())))
-    rows = [
-        [f"depth {i + 1}", *("" if (error := each[i]) is None else percent(error) for each in errors.values())]
-        for i in range(depths)
-    ]
+    by_depth = zip(*(each.errors for each in found.values()), strict=True)
+    rows = [[f"depth {depth}", *map(percent, errors)] for depth, errors in enumerate(by_depth, start=1)]
     losses = [each.log_loss for each in found.values()]
     rows.append(["log-loss of the labels", *("" if loss is None else f"{loss:.4f}" for loss in losses)])
     print_table(console, ["calibration error (%)", *found], rows)
@@ -193,10 +189,7 @@ def _print_ranks(evaluation: Evaluation, console: Console) -> None:
     shown = ["correct", "misclassified", "underclassified"]
     if any(each["unknown"] for each in figures.values()):
         shown.append("overclassified")
-    rows = [
-        [rank, *("" if (value := each[name]) is None else percent(value) for name in shown)]
-        for rank, each in figures.items()
-    ]
+    rows = [[rank, *(percent(each[name]) for name in shown)] for rank, each in figures.items()]
     print_table(console, [f"majority, by {kind} (%)", *shown], rows)
     over = f"; overclassified: the label names no {kind}, and the answer does" if "overclassified" in shown else ""
     print_text(console, f"Underclassified: the answer ends above this {kind}{over}.\n")
@@ -246,9 +239,9 @@ def _print_differences(comparison: SystemComparison, console: Console) -> None:
     console.print()
 
 
-def percent(share: float) -> str:
-    """Write a share as a percentage, without the sign."""
-    return f"{100 * share:.1f}"
+def percent(share: float | None) -> str:
+    """Write a share as a percentage, without the sign; nothing for None."""
+    return "" if share is None else f"{100 * share:.1f}"
 
 
 def percent_range(interval: Interval) -> str:

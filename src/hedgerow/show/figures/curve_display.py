@@ -132,7 +132,7 @@ class OperatingCurveDisplay:
         labels
             Names or indices of nodes, one per example.
         options
-            Options of `hedgerow.evaluate`, such as `name`, `below_label` and `scale`.
+            Options of `hedgerow.evaluate`, such as `name` and `scale`.
         """
         return cls.from_evaluations(evaluate(hierarchy, q, labels, **{"name": "", **options}))
 

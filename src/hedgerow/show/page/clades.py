@@ -55,8 +55,8 @@ class Clades:
         kept, right, stops = self._counts
         return {
             "set": self.set_of[i],
-            "belowLabel": track.evaluation.settings.below_label,
-            "levels": self._per_level[i][:, self._used_levels].reshape(len(track.positions), -1).tolist(),
+            "settings": track.evaluation.settings.to_dict(),
+            "levels": self._levels[1][i].reshape(len(track.positions), -1).tolist(),
             "right": right[i].lists(len(kept.nodes)),
             "stops": stops[i].lists(len(kept.nodes)),
             "pairs": {
@@ -71,45 +71,34 @@ class Clades:
     def to_dict(self) -> dict[str, Any]:
         """Return what the evaluations share, ready for JSON: the tree, and the data sets with their examples."""
         return {
-            "levels": [self._levels.names[i] for i in self._used_levels],
+            "levels": self._levels[0],
             "nodes": self._nodes(),
             "others": self._others(),
-            "sets": [self._data_set(number) for number in range(len(self._sets))],
+            "sets": [self._data_set(number) for number in range(len(self._first))],
         }
 
     # Data sets and their examples ----------------------------------------------------------------------------
 
     @cached_property
-    def _sets(self) -> list[list[Track]]:
-        """The tracks of each data set."""
-        sets: list[list[Track]] = [[] for _ in range(max(self.set_of) + 1)]
-        for track, number in zip(self.tracks, self.set_of, strict=True):
-            sets[number].append(track)
-        return sets
+    def _first(self) -> list[Track]:
+        """The first evaluation of each data set."""
+        return [self.tracks[self.set_of.index(number)] for number in range(max(self.set_of) + 1)]
 
     @cached_property
     def _rows(self) -> list[Indices]:
         """The examples that are shown of each data set."""
-        return [
-            chosen_examples(tracks[0], int(tracks[0].positions.at["correct"][self.start])) for tracks in self._sets
-        ]
+        return [chosen_examples(track, int(track.positions.at["correct"][self.start])) for track in self._first]
 
     @cached_property
     def _examples_below(self) -> list[NDArray[np.int64]]:
-        """The number of examples of each node, for each data set."""
-        found = []
-        for tracks in self._sets:
-            own = np.bincount(tracks[0].evaluation.labels, minlength=len(self.hierarchy))
-            before = np.concatenate([[0], np.cumsum(own)])
-            found.append(before[self.hierarchy.end] - before[:-1])
-        return found
+        """The number of examples at or below each node, for each data set."""
+        return [_count_below(self.hierarchy, track.evaluation.labels) for track in self._first]
 
     def _data_set(self, number: int) -> dict[str, Any]:
-        track, rows = self._sets[number][0], self._rows[number]
-        picture = self.pictures[self.tracks.index(track)]
-        kept = self._counts[0]
+        track, kept = self._first[number], self._counts[0]
+        picture = self.pictures[self.set_of.index(number)]
         shown = []
-        for row in rows.tolist():
+        for row in self._rows[number].tolist():
             label = int(kept.place[track.evaluation.labels[row]])
             about = {"label": label, **_described(track.evaluation, row)}
             if (image := picture(row)) is not None:
@@ -130,18 +119,11 @@ class Clades:
     @cached_property
     def _mentioned(self) -> Indices:
         """The nodes in examples and confusions, and all of their ancestors."""
-        nodes = [np.zeros(1, dtype=np.int64)]
-        for tracks, rows in zip(self._sets, self._rows, strict=True):
-            for track in tracks:
-                events = track.evaluation.events.taken(rows)
-                nodes += [events.label.astype(np.int64), events.node.astype(np.int64)]
-        for pairs in self._confusions:
-            nodes += [pairs.truth, pairs.answer]
-        found = np.unique(np.concatenate(nodes))
-        every = [found]
-        while len(found := np.unique(self.hierarchy.parent[found[found > 0]])):
-            every.append(found)
-        return np.unique(np.concatenate(every))
+        nodes: list[NDArray[Any]] = [np.zeros(1, dtype=np.int64)]
+        for track, number, pairs in zip(self.tracks, self.set_of, self._confusions, strict=True):
+            events = track.evaluation.events.taken(self._rows[number])
+            nodes += [events.label, events.node, pairs.truth, pairs.answer]
+        return np.flatnonzero(_count_below(self.hierarchy, np.concatenate(nodes)))
 
     def _most(self, number: int) -> Indices:
         """Return the nodes with the most examples, and the mentioned ones; with every node its parent."""
@@ -161,17 +143,12 @@ class Clades:
         return kept, right, stops
 
     @cached_property
-    def _levels(self) -> Levels:
-        return Levels.of(self.hierarchy)
-
-    @cached_property
-    def _per_level(self) -> list[NDArray[np.int64]]:
-        return [track.per_level(self._levels) for track in self.tracks]
-
-    @cached_property
-    def _used_levels(self) -> Indices:
-        """The levels at which an answer stops at some position."""
-        return np.flatnonzero(np.any([counts.any(axis=(0, 2)) for counts in self._per_level], axis=0))
+    def _levels(self) -> tuple[list[str], list[NDArray[np.int64]]]:
+        """The levels at which an answer stops at some position, and the counts there for each evaluation."""
+        levels = Levels.of(self.hierarchy)
+        counts = [track.per_level(levels) for track in self.tracks]
+        used = np.flatnonzero(np.any([each.any(axis=(0, 2)) for each in counts], axis=0))
+        return [levels.names[i] for i in used], [each[:, used] for each in counts]
 
     # Names ---------------------------------------------------------------------------------------------------
 
@@ -192,6 +169,12 @@ class Clades:
         most = np.sort(_largest(total, _SEARCHED))
         names = [self.hierarchy.display_name(node) for node in most.tolist()]
         return {"name": _shortened(names), "inside": kept.place[most].tolist()}
+
+
+def _count_below(hierarchy: Hierarchy, nodes: NDArray[Any]) -> NDArray[np.int64]:
+    """Count how many of the given nodes are at or below each node of the tree."""
+    before = np.append(0, np.cumsum(np.bincount(nodes, minlength=len(hierarchy))))
+    return np.asarray(before[hierarchy.end] - before[:-1])
 
 
 def _largest(total: NDArray[np.int64], number: int) -> Indices:

@@ -33,18 +33,6 @@ SCRIPTS = ("text", "series", "answers", "state", "curves", "figures", "tree", "c
 """Our own scripts, in the order in which they are run."""
 
 _TABLE = ("AP", "AC", "AC_exact", "AURC", "R@90C", "R@95C", "E@95C", "majority_F1", "leaf_F1", "leaf_exact")
-
-
-_KINDS = {
-    "precision-recall": "Precision, recall",
-    "correct-exact": "Correct, exact",
-    "correct-recall": "Correct, recall",
-}
-_MODES = {
-    "correct": ("Share correct", "at least this share of the answers is right"),
-    "recall": ("Recall", "at least this share of the labels' information is found"),
-    "threshold": ("Threshold", "an answer must be more likely than this"),
-}
 _NAMED = 3  # models in the title and in the headline
 
 
@@ -94,12 +82,11 @@ def page_html(
         notes=[*notes, *_image_notes(content, evaluations, folder is not None), *warnings],
         models=ordered,
         has_tree=bool(evaluations),
-        modes=_MODES,
-        kinds=_KINDS,
         point=point,
-        table=_summary_table(ordered),
+        table=[name for name in _TABLE if all(name in model.summary for model in ordered)],
+        percent=percent,
+        percent_range=percent_range,
         meanings=[(name, MEANINGS[name]) for name in _TABLE if name in ordered[0].summary],
-        settings=[_settings(evaluation) for evaluation in evaluations],
         command=command,
         versions=f"hedgerow {version('hedgerow')}, Python {platform.python_version()}",
         data=Markup(_json(content)),  # noqa: S704  (escaped by _json)
@@ -152,32 +139,6 @@ def _image_notes(content: dict[str, Any], evaluations: Sequence[Evaluation], fol
     if missing:
         return [f"{missing} of {len(shown)} images are missing from the folder, or cannot be read."]
     return []
-
-
-def _summary_table(models: Sequence[PageModel]) -> dict[str, Any]:
-    names = [name for name in _TABLE if all(name in model.summary for model in models)]
-    rows = []
-    for model in models:
-        cells = []
-        for name in names:
-            value, interval = model.summary[name], model.intervals.get(name)
-            spread = None if interval is None else percent_range(interval)
-            cells.append({"value": value, "shown": percent(value), "spread": spread})
-        rows.append({"name": model.name, "cells": cells})
-    return {"names": names, "rows": rows}
-
-
-def _settings(evaluation: Evaluation) -> list[tuple[str, str]]:
-    about = evaluation.to_dict()
-    tree, below = about["tree"], evaluation.settings.below_label
-    return [
-        ("examples", f"{len(evaluation):,}"),
-        ("specificity measured by", about["settings"]["information"]),
-        ("an answer below its label", "is wrong" if below == "wrong" else "counts as the label"),
-        ("scale of the likelihoods", evaluation.scale),
-        ("tree", f"{tree['nodes']:,} nodes, {tree['leaves']:,} leaves, depth {tree['depth']}"),
-        ("fingerprint of the tree", tree["fingerprint"]),
-    ]
 
 
 # Sentences -----------------------------------------------------------------------------------------------

@@ -222,7 +222,7 @@ def _same_examples(a: Evaluation, b: Evaluation) -> bool:
     ids = a.answers.ids, b.answers.ids
     return (
         np.array_equal(a.labels, b.labels)
-        and a.settings.below_label == b.settings.below_label
+        and a.settings == b.settings
         and (ids[0] is None or ids[1] is None or np.array_equal(ids[0], ids[1]))
     )
 
