@@ -189,7 +189,7 @@ class OperatingCurveDisplay:
         rules
             The rules to mark, if the systems have them: see `RULE_STYLES`.
         thresholds
-            The thresholds to mark on every line, as probabilities; those without room for a label are left out.
+            The thresholds to mark on every line, as probabilities; those whose labels would overlap are left out.
             By default, 0.5, 0.9 and 0.99 if there are at most two systems.
         legend
             Whether to explain colours, shapes and fills.

@@ -142,7 +142,7 @@ class TreeDisplay:
     def plot(self, ax: Axes | None = None, *, legend: bool = True) -> Self:
         """Draw into one set of axes, and return the display; see `ax_` and `figure_`.
 
-        Names of leaves are shortened if they are very long, and left out if there is no room for them; so is each
+        Names of leaves are shortened if they are very long, and left out if they would overlap; so is each
         inner name that is longer than its branch.
 
         Parameters
@@ -249,7 +249,7 @@ def _draw_branches(ax: Axes, hierarchy: Hierarchy, places: NDArray[np.float64], 
 
 
 def _write_names(ax: Axes, hierarchy: Hierarchy, places: NDArray[np.float64]) -> None:
-    """Write names of leaves next to them, and other names above their branches, where there is room."""
+    """Write names of leaves next to them, and other names above their branches, where they fit."""
     names = [literal(_shortened(hierarchy.display_name(node))) for node in range(len(hierarchy))]
     row = ax.get_window_extent().height / ax.figure.dpi * 72 / len(hierarchy.leaves)
     if row < _LEAF_NAME:
@@ -261,9 +261,9 @@ def _write_names(ax: Axes, hierarchy: Hierarchy, places: NDArray[np.float64]) ->
     if figure is not None:
         figure.draw_without_rendering()  # only now is it known how long the branches are
     column = ax.transData.transform([[1, 0], [0, 0]])[:, 0]
-    room = (column[0] - column[1]) / ax.figure.dpi * 72 - _LARGEST_DOT
+    width = (column[0] - column[1]) / ax.figure.dpi * 72 - _LARGEST_DOT
     above: Any = {"textcoords": "offset points", "fontsize": _INNER_NAME, "va": "bottom"}
     for node in np.flatnonzero(~hierarchy.is_leaf)[1:]:
-        if TextPath((0, 0), names[node], size=_INNER_NAME).get_extents().width <= room:
+        if TextPath((0, 0), names[node], size=_INNER_NAME).get_extents().width <= width:
             start = places[hierarchy.parent[node], 0], places[node, 1]
             ax.annotate(names[node], start, (_LARGEST_DOT / 2 + 1, 1), **above)  # beside the dot of its parent

@@ -163,13 +163,14 @@ class PageData:
     @cached_property
     def set_of(self) -> list[int]:
         """The data set of each evaluation: models with the same labels in the same order share one."""
-        found: list[Track] = []
+        first: list[Evaluation] = []
         numbers = []
         for track in self.tracks:
-            same = [i for i, other in enumerate(found) if _same_examples(track.evaluation, other.evaluation)]
-            if not same:
-                found.append(track)
-            numbers.append(same[0] if same else len(found) - 1)
+            same = (i for i, other in enumerate(first) if _same_examples(track.evaluation, other))
+            number = next(same, len(first))
+            if number == len(first):
+                first.append(track.evaluation)
+            numbers.append(number)
         return numbers
 
     @cached_property
