@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.choose import SelectionSpec, answers_of, choose, describe, explain, gather
 from hedgerow.likelihood import from_probability
-from hedgerow.show.point import promises
+from hedgerow.show.print_point import promises
 from tests.choose.populations import population
 from tests.make_scores import LEAVES, H, probabilities, save_npz, save_table
 from tests.tree_strategies import parent_lists, plain_names

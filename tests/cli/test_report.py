@@ -12,7 +12,7 @@ from PIL import Image
 from hedgerow.cli.outputs import command_line
 from tests.cli.test_evaluate import hedgerow, place
 from tests.make_scores import H, save_table
-from tests.show.page.test_build import content
+from tests.show.page.test_document import content
 
 __all__ = ["place"]  # a fixture
 

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from hedgerow.doctor import Diagnosis, examine
+from hedgerow import ScoreReading, TreeReading, doctor
+from hedgerow.doctor import Diagnosis
 from hedgerow.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
@@ -20,6 +21,19 @@ REAL_TREES = Path(__file__).parents[3] / "shared" / "data" / "hierarchies"
 TREE = "animal,bird\nanimal,fish\nanimal,worm\nbird,robin\nbird,wren\nfish,cod\n"
 LEAVES = ["robin", "wren", "cod", "worm"]
 NODES = ["animal", "bird", "fish", *LEAVES]
+
+
+def examine(
+    path: str | Path,
+    format: str | None = None,
+    *,
+    scores: str | None = None,
+    labels: str | None = None,
+    titles: str | None = None,
+    **fields: Any,
+) -> Diagnosis:
+    reading = ScoreReading(labels_file=labels, **fields)
+    return doctor.examine(path, TreeReading(format=format), scores=scores, reading=reading, titles=titles)
 
 
 @pytest.fixture

@@ -61,7 +61,7 @@ def tree(name: str, text: SearchStrategy[Any], path: str, **options: Any) -> Rea
     """A reader of one tree format, and what is done with every tree: the doctor's findings, saving and loading."""
 
     def read(file: Path) -> None:
-        examine(file, options.get("format"))
+        examine(file, hr.TreeReading(options.get("format")))
         hierarchy = hr.Hierarchy.read(file, **options)
         hierarchy.save(file.with_name("saved.json"))
         hr.Hierarchy.load(file.with_name("saved.json"))
@@ -97,7 +97,7 @@ def scores(path: Path) -> None:
     """Everything that is done with a score file; one that fails must not keep the next from being tried."""
     (path.parent / "tree.csv").write_bytes(TREE)
     examine(path.parent / "tree.csv", scores=path)
-    examine(path.parent / "tree.csv", labels=path)
+    examine(path.parent / "tree.csv", reading=hr.ScoreReading(labels_file=path))
     for options in ({"labels": False}, {"logits": True, "labels": False}, {}):
         try:
             for _ in hr.open_scores(path, H, **options):  # type: ignore[arg-type]

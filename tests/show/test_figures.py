@@ -11,12 +11,13 @@ import pytest
 import hedgerow as hr
 from hedgerow.errors import HedgerowError, ParameterError, ScoreError
 from hedgerow.measure import Reliability, evaluate, example_blocks
+from tests.make_evaluations import LABELS, model, sample
 from tests.make_scores import H
-from tests.measure.test_evaluation import LABELS, model, sample
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 matplotlib.use("Agg")
 
+from hedgerow.show.curve_lines import AXIS_NAMES, KINDS, System  # noqa: E402
 from hedgerow.show.figures import (  # noqa: E402  (imports matplotlib)
     COLOURS,
     MARKERS,
@@ -27,7 +28,6 @@ from hedgerow.show.figures import (  # noqa: E402  (imports matplotlib)
     reliability_figure,
     save_figure,
 )
-from hedgerow.show.lines import AXIS_NAMES, KINDS, System  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

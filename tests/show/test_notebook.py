@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import io
-import re
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-import numpy as np
-import pytest
 from rich.console import Console
 
 import hedgerow as hr
 from hedgerow.doctor import examine
-from hedgerow.measure import EvaluationBuilder, evaluate
+from hedgerow.measure import evaluate
 from hedgerow.show import live_bar, print_comparison
-from hedgerow.show.lines import height_ticks
+from tests.make_evaluations import sample
 from tests.make_scores import H
-from tests.measure.test_evaluation import sample
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SVG = "{http://www.w3.org/2000/svg}"
+    import pytest
 
 
 def parsed(shown: Any) -> ElementTree.Element:
@@ -31,16 +27,6 @@ def parsed(shown: Any) -> ElementTree.Element:
 
 def rows(page: ElementTree.Element) -> list[list[str]]:
     return [[cell.text or "" for cell in row] for row in page.iter("tr")]
-
-
-def corners(page: ElementTree.Element, number: int) -> list[tuple[float, float]]:
-    """Return the corners of a line of the drawing, in pixels."""
-    path = [p for p in page.iter(f"{SVG}path") if p.get("stroke-width") == "2"][number].get("d") or ""
-    found: list[tuple[float, float]] = []
-    for command, one, two in re.findall(r"([MVH])([\d.]+) ?([\d.]*)", path):
-        x, y = found[-1] if found else (0.0, 0.0)
-        found.append({"M": (float(one), float(two or 0)), "H": (float(one), y), "V": (x, float(one))}[command])
-    return found
 
 
 def test_a_curve_shows_its_figures() -> None:
@@ -70,27 +56,6 @@ def test_an_evaluation_shows_intervals_and_its_name_as_text() -> None:
     assert len(body) == len(evaluation.summary)
 
 
-@pytest.mark.parametrize("count", [1, 40, 3_000])
-def test_the_drawing_is_the_curve(count: int) -> None:
-    curve = hr.operating_curve(H, *sample(count))
-    page = parsed(curve)
-    low = height_ticks(float(curve.precision.min()) - 0.02)[0]
-    half = curve.index(0.5)
-    for number, points in ((0, slice(half + 1)), (1, slice(half, None))):
-        recall, precision = curve.recall[points], curve.precision[points]
-        drawn = np.array(corners(page, number))
-        x, y = 52 + recall * 256, 196 - (precision - low) / (1 - low) * 184
-        assert drawn[[0, -1]].ravel().tolist() == pytest.approx([x[0], y[0], x[-1], y[-1]], abs=0.06)
-        near = np.abs(drawn[::2, None] - np.stack([x, y], axis=1)).max(axis=2).min(axis=1)
-        assert near.max() < 0.06
-    assert len(curve._repr_html_()) < 40_000
-
-
-def test_a_perfect_curve_can_be_drawn() -> None:
-    q = np.ones((1, len(H)))
-    assert parsed(hr.operating_curve(H, q, [0])) is not None
-
-
 def text_of(shown: Any) -> str:
     return "".join(parsed(shown).itertext())
 
@@ -109,16 +74,6 @@ def test_a_point_shows_its_promise() -> None:
     point = hr.select(H, *sample(60), target=("correct", 0.8))
     assert repr(point) in text_of(point)
     assert "Right at least 80 % of the time" in text_of(point)
-
-
-def test_a_binned_evaluation_shows_its_brackets() -> None:
-    builder = EvaluationBuilder(H, bins=50)
-    builder.update(*sample(60))
-    evaluation = builder.compute_binned()
-    head, *body = rows(parsed(evaluation))
-    assert head[2] == "exact value lies in"
-    low, high = evaluation.brackets["AP"]
-    assert body[0][:3] == ["AP", f"{100 * evaluation.summary['AP']:.1f}", f"{100 * low:.1f} – {100 * high:.1f}"]
 
 
 def test_a_diagnosis_shows_what_the_command_prints(tmp_path: Path) -> None:

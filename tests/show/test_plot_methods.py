@@ -10,8 +10,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.measure import evaluate
+from tests.make_evaluations import sample
 from tests.make_scores import H
-from tests.measure.test_evaluation import sample
 
 
 def test_curves_and_evaluations_plot_themselves() -> None:

@@ -31,22 +31,25 @@ def test_the_time_left_is_that_of_the_mean_speed(width: int) -> None:
     now = 0.0
     bar.get_time = lambda: now
     task = bar.add_task("A title that is much too long for what is left of the line", total=9, completed=3)
-    assert "-:--:-- left" in shown(console, bar)
+    assert "-:--:--" in shown(console, bar)
+    bar.advance(task)
     now = 60.0
-    bar.advance(task, 2)  # 30 seconds a step, and 4 to go
+    bar.advance(task, 2)  # 30 seconds a step, and 3 to go
     first = shown(console, bar)
-    assert "5/9" in first
-    assert "0:02:00 left" in first
+    assert "6/9" in first
+    assert "0:01:30" in first
     assert len(first.splitlines()) == 1
-    now = 70.0
-    assert "0:01:50 left" in shown(console, bar)
+    now = 200.0
+    bar.advance(task)  # slow steps count as well: 200 seconds for 3 steps, and 2 to go
+    now = 201.0  # rich refreshes the time left twice a second
+    assert "0:02:14" in shown(console, bar)
 
 
 def test_work_of_unknown_length() -> None:
     console = terminal()
     bar = live_bar(console)
     bar.advance(bar.add_task("Drawing the curve", total=None))
-    assert "-:--:-- left" in shown(console, bar)
+    assert shown(console, bar).startswith("Drawing the curve ━")
 
 
 def test_nothing_is_printed_where_nobody_watches_or_nothing_was_shown() -> None:
@@ -68,19 +71,8 @@ def test_a_resumed_training_run_counts_its_own_steps_only() -> None:
     report._task = bar.add_task("", start=False)
     trainer: Any = SimpleNamespace(is_global_zero=True, num_training_batches=100, max_epochs=10, current_epoch=9)
     report.on_train_start(trainer, None)  # type: ignore[arg-type]
+    bar.advance(report._task)
     now = 10.0
-    bar.advance(report._task)  # 10 seconds a step, and 99 to go
-    assert "0:16:30 left" in shown(console, bar)
+    bar.advance(report._task)  # 10 seconds a step, and 98 to go
+    assert "0:16:20" in shown(console, bar)
     bar.stop()
-
-
-def test_a_rate_is_shown_once_something_is_done() -> None:
-    console = terminal(120)
-    bar = live_bar(console, counted=True, rate="examples/s")
-    now = 0.0
-    bar.get_time = lambda: now
-    task = bar.add_task("Parts", total=4, done=0)
-    assert "examples/s" not in shown(console, bar)
-    now = 2.0
-    bar.update(task, advance=1, done=5_000)
-    assert "2,500 examples/s" in shown(console, bar)

@@ -9,8 +9,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import HedgerowError
+from tests.make_evaluations import sample
 from tests.make_scores import H
-from tests.measure.test_evaluation import sample
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 matplotlib.use("Agg")

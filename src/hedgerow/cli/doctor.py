@@ -17,24 +17,13 @@ from hedgerow.files import write_json
 from hedgerow.score_files import ScoreReading
 from hedgerow.tree import TreeReading
 
-_NOT_TAKEN = (
-    "logits",
-    "renormalise",
-    "labels_file",
-    "only",
-    "single_child",
-    "group_column",
-    "cluster_column",
-    "trust",
-)
-
 
 @app.command(
     epilog="Examples:\n\nhedgerow doctor tree.csv\n\n"
     "hedgerow doctor lineages.csv --tree-format lineages --labels labels.csv\n\n"
     "hedgerow doctor tree.csv --scores model.npz --json findings.json"
 )
-@grouped_options(without=_NOT_TAKEN)
+@grouped_options(without=("logits", "renormalise", "only", "group_column", "cluster_column"))
 def doctor(
     reading: ScoreReading,
     tree_reading: TreeReading,
@@ -42,13 +31,6 @@ def doctor(
     scores: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Scores whose classes should fit the tree."),
-    ] = None,
-    labels: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Labels that should be in the tree: .txt, one per line; or a table with a column 'label'.",
-        ),
     ] = None,
     titles: Annotated[
         Path | None,
@@ -62,17 +44,9 @@ def doctor(
     """
     from hedgerow.doctor import examine
 
-    check_outputs(json_file, inputs=(tree, scores, labels, titles))
+    check_outputs(json_file, inputs=(tree, scores, titles, *reading.files))
     with as_options():
-        diagnosis = examine(
-            tree,
-            tree_reading.tree_format,
-            scores,
-            labels,
-            titles,
-            **{name: value for name, value in tree_reading.keywords.items() if name != "format"},
-            **{name: value for name, value in reading.keywords.items() if name not in _NOT_TAKEN},
-        )
+        diagnosis = examine(tree, tree_reading, scores=scores, reading=reading, titles=titles)
     diagnosis.print(Console())
     if json_file is not None:
         write_json(json_file, diagnosis.to_dict())

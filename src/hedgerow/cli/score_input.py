@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from os.path import commonprefix
@@ -313,14 +314,15 @@ def parts_bar(total: int) -> Iterator[Callable[[int], None]]:
     """Show how many parts are done, and how many examples a second, for work that takes longer than a second."""
     from hedgerow.show import live_bar
 
-    progress = live_bar(Console(stderr=True), counted=True, rate="examples/s")
-    task = progress.add_task("Parts", total=total, done=0)
-    examples = 0
+    progress = live_bar(Console(stderr=True), counted=True)
+    task = progress.add_task("Parts", total=total)
+    begun, examples = time.monotonic(), 0
 
     def advance(number: int) -> None:
         nonlocal examples
         examples += number
-        progress.update(task, advance=1, done=examples)
+        rate = examples / (time.monotonic() - begun)
+        progress.update(task, advance=1, description=f"Parts, {rate:,.0f} examples/s")
 
     with after_a_second(progress):
         yield advance

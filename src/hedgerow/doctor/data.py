@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
-from hedgerow.doctor.tree import SAME_CHARACTERS, visible
+from hedgerow.doctor.tree_facts import SAME_CHARACTERS, visible
 from hedgerow.errors import (
     FileError,
     HedgerowError,
@@ -17,19 +18,18 @@ from hedgerow.errors import (
     counted,
     nearest,
 )
-from hedgerow.files import extension, require_file
+from hedgerow.files import TABLES, extension, own_delimiter, require_file
 from hedgerow.score_files import (
     FORMATS,
-    TABLES,
     WIDE,
-    ColumnFit,
     LabelFile,
     check_clash,
+    column_fit,
     column_names,
     find_format,
-    open_reader,
+    misfit,
     open_scores,
-    own_delimiter,
+    open_wide,
     read_labels,
 )
 from hedgerow.tree import Problem
@@ -37,7 +37,7 @@ from hedgerow.tree import Problem
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hedgerow.score_files import ColumnNames
+    from hedgerow.score_files import ScoreReading
     from hedgerow.tree import Hierarchy
 
 _UNKNOWN_SHOWN = 10
@@ -77,128 +77,93 @@ class ScoreFacts:
     extra: list[str]
 
 
-@dataclass(frozen=True)
-class DataFindings:
-    """What labels and scores are like, and what is wrong with them."""
-
-    labels: LabelFacts | None
-    scores: ScoreFacts | None
-    problems: list[Problem]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How scores and labels are to be read: arguments of `open_scores`."""
-
-    names: ColumnNames
-    """What the columns are called, where that is not as usual."""
-    delimiter: str | None = None
-    scores_format: str = "auto"
-    columns: Literal["own"] | None = None
-    outside: tuple[str, ...] = ()
-    votes: bool = False
-
-
-def examine_data(hierarchy: Hierarchy, scores: str | None, labels: str | None, reading: Reading) -> DataFindings:
-    """Compare the columns of a score file, and labels, with a tree.
+def examine_data(
+    hierarchy: Hierarchy, scores: str | None, how: ScoreReading
+) -> tuple[LabelFacts | None, ScoreFacts | None, list[Problem]]:
+    """Compare the columns of a score file, and labels, with a tree; return facts about each, and what is wrong.
 
     Parameters
     ----------
     hierarchy
         The tree.
-    scores, labels
-        A score file and a file of labels, if there are any; without the latter, the labels of the former count.
-    reading
-        How to read them.
+    scores
+        A score file, if there is one.
+    how
+        How to read it; if it does not name a file of labels, the labels of the score file count.
     """
     problems: list[Problem] = []
     score_facts, listed, found = None, None, WIDE
-    id_column = reading.names.id_column
-    if labels is not None and id_column in column_names(labels, own_delimiter(labels, reading.delimiter)):
-        reading = replace(reading, names=replace(reading.names, elsewhere=frozenset({"ids"})))
+    labels = None if how.labels_file is None else os.fspath(how.labels_file)
     if scores is not None:
         require_file(scores)
         with _noting("unreadable scores", problems):
-            found = find_format(scores, reading.scores_format, reading.delimiter)
+            found = find_format(scores, how)
             if found == WIDE:
-                score_facts = _column_facts(hierarchy, scores, reading, problems)
+                score_facts = _column_facts(hierarchy, scores, how, problems)
             else:
-                examples, listed = _listed(hierarchy, scores, found, reading)
+                examples, listed = _listed(hierarchy, scores, replace(how, labels_file=None))
                 score_facts = ScoreFacts(scores, examples, found, [], [], [])
     if labels is not None:
         require_file(labels)
         with _noting("unreadable labels", problems):
             if score_facts is None or found == WIDE or extension(labels) not in TABLES:
-                listed = _labels_of_file(hierarchy, labels, reading, joined=scores is not None)
+                listed = _labels_of_file(hierarchy, labels, how, joined=scores is not None)
             else:
-                _, listed = _listed(hierarchy, score_facts.source, found, reading, labels)
+                _, listed = _listed(hierarchy, score_facts.source, how)
     elif score_facts is not None and found == WIDE:
         with _noting("unreadable labels", problems):
-            listed = _labels_of_scores(score_facts.source, reading)
+            listed = _labels_of_scores(score_facts.source, how)
     label_facts = None if listed is None else _label_facts(hierarchy, labels or scores or "", listed)
-    return DataFindings(label_facts, score_facts, problems + _label_problems(label_facts))
+    return label_facts, score_facts, problems + _label_problems(label_facts)
 
 
-def _column_facts(hierarchy: Hierarchy, path: str, reading: Reading, problems: list[Problem]) -> ScoreFacts:
+def _column_facts(hierarchy: Hierarchy, path: str, how: ScoreReading, problems: list[Problem]) -> ScoreFacts:
     """Compare the columns of a wide file with a tree; only the names are read."""
-    reader = open_reader(path, reading.names, delimiter=reading.delimiter, labels=False)
+    elsewhere: frozenset[str] = frozenset()
+    if how.labels_file is not None:
+        labels = os.fspath(how.labels_file)
+        there = column_names(labels, own_delimiter(labels, how.delimiter))
+        elsewhere = frozenset({"ids"} if how.id_column in there else ())
+    reader = open_wide(path, how, labels=False, elsewhere=elsewhere)
     check_clash(hierarchy, reader)
-    fit = ColumnFit.of(hierarchy, reader, own=reading.columns == "own", outside=reading.outside)
+    fit = column_fit(hierarchy, reader, how)
     if fit.kind is None:
-        problems.append(Problem("score columns", fit.misfit(hierarchy, reader), _FITTING))
+        problems.append(Problem("score columns", misfit(hierarchy, reader, fit), _FITTING))
     return ScoreFacts(path, fit.columns, fit.kind, fit.repeated, fit.missing, fit.extra)
 
 
-def _listed(
-    hierarchy: Hierarchy, path: str, found: str, reading: Reading, labels_file: str | None = None
-) -> tuple[int, list[str] | None]:
+def _listed(hierarchy: Hierarchy, path: str, how: ScoreReading) -> tuple[int, list[str] | None]:
     """Read a file that lists classes as `evaluate` does; return the number of examples, and their labels if any.
 
     An error says what does not fit the tree.
     """
-    labelled = labels_file is not None
-    if labels_file is None:
-        labelled = "labels" in FORMATS[found].open(path, reading.names, reading.delimiter).has
-    opened = open_scores(
-        path,
-        hierarchy,
-        scores_format=found,
-        votes=reading.votes,
-        outside=reading.outside,
-        labels=labelled,
-        labels_file=labels_file,
-        label_column=reading.names.label_column,
-        id_column=reading.names.id_column,
-        delimiter=reading.delimiter,
-    )
+    labelled = how.labels_file is not None
+    if not labelled:
+        labelled = "labels" in FORMATS[find_format(path, how)].open(path, how, frozenset()).has
     examples, labels = 0, list[str]()
-    for block in opened:
+    for block in open_scores(path, hierarchy, how, labels=labelled):
         examples += len(block)
         if block.labels is not None:
             labels += hierarchy.names[block.labels].tolist()
     return examples, labels if labelled else None
 
 
-def _labels_of_file(hierarchy: Hierarchy, path: str, reading: Reading, *, joined: bool) -> list[str]:
+def _labels_of_file(hierarchy: Hierarchy, path: str, how: ScoreReading, *, joined: bool) -> list[str]:
     """Return the labels of a file as `evaluate` joins them, if all are in the tree; otherwise as they stand there.
 
     A table that is not to be joined need not have ids.
     """
-    columns: dict[str, Any] = {"label_column": reading.names.label_column, "delimiter": reading.delimiter}
     refusal: UnknownNameError | None = None
     if extension(path) in TABLES:
         try:
-            file = LabelFile(
-                path, hierarchy, **columns, id_column=reading.names.id_column, outside=reading.outside
-            )
-            return list(hierarchy.names[file.nodes].tolist())
+            return list(hierarchy.names[LabelFile(path, hierarchy, how).nodes].tolist())
         except UnknownNameError as error:
             refusal = error
         except HedgerowError:
             if joined:
                 raise
     try:
-        listed = read_labels(path, **columns)
+        listed = read_labels(path, label_column=how.label_column, delimiter=how.delimiter)
     except FileError as error:
         raise refusal or error from None
     if refusal is not None and any(";" in label for label in listed):  # some of these paths are in the tree
@@ -217,12 +182,12 @@ def _noting(kind: str, problems: list[Problem]) -> Iterator[None]:
         problems.append(Problem(kind, str(error), ""))
 
 
-def _labels_of_scores(path: str, reading: Reading) -> list[str] | None:
+def _labels_of_scores(path: str, how: ScoreReading) -> list[str] | None:
     """Return the labels in a score file; None if it has none, and none were asked for by name."""
-    reader = open_reader(path, reading.names, delimiter=reading.delimiter)
+    reader = open_wide(path, how)
     if "labels" in reader.has:
         return reader.labels()
-    if reading.names.label_column is not None:
+    if how.label_column is not None:
         raise ScoreError(f"{path} has no labels. {reader.missing_labels}")
     return None
 

@@ -1,25 +1,28 @@
 """What people see: tables and progress on a terminal, figures, notebooks, HTML pages.
 
 In come evaluations, comparisons and operating points; out go text on a console, HTML in a notebook and, from
-`show.figures`, matplotlib figures; `show.page` writes reports. Importing this room gives evaluations and the rest
-the methods `plot`, `to_html` and `_repr_html_`; matplotlib and Plotly are imported when these are called. The next
-room is `doctor`.
+`show.figures`, matplotlib figures; `show.page` writes reports. Importing this package gives evaluations and the
+rest the methods `plot`, `to_html` and `_repr_html_`; matplotlib and Plotly are imported when these are called. The
+next package is `doctor`.
 """
 
 from hedgerow.choose import OperatingPoint
 from hedgerow.measure import Evaluation, OperatingCurve, SystemComparison
-from hedgerow.show.evaluation import print_comparison, print_evaluation, print_reliability, print_written
-from hedgerow.show.lines import DEFAULT_RULES, CurveKind, System
-from hedgerow.show.notebook import (
+from hedgerow.show.attached_methods import (
     comparison_html,
     curve_html,
     evaluation_html,
+    plot_curve,
+    plot_evaluation,
     point_html,
     preformatted,
+    report_evaluation,
+    require_report,
+    write_report,
 )
-from hedgerow.show.plot_methods import plot_curve, plot_evaluation
-from hedgerow.show.point import print_point
-from hedgerow.show.report import report_evaluation, require_report, write_report
+from hedgerow.show.curve_lines import DEFAULT_RULES, CurveKind, System
+from hedgerow.show.print_evaluation import print_comparison, print_evaluation, print_reliability, print_written
+from hedgerow.show.print_point import print_point
 from hedgerow.show.terminal import live_bar, print_table, print_text, wrapped
 
 __all__ = [

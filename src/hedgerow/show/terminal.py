@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import timedelta
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal, final
 
@@ -18,9 +17,9 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
-    ProgressColumn,
     TaskProgressColumn,
     TextColumn,
+    TimeRemainingColumn,
 )
 from rich.table import Column, Table
 from rich.text import Text
@@ -29,10 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import Console
-    from rich.progress import Task, TaskID
 
 _ENDLESS = 1 << 20
-_NAME, _PROSE = 14, 18  # the smallest widths of names and prose; a table without room for them is split
+_WHOLE_RUN = 1e9  # seconds: by default, rich forgets steps that took longer than 30
+_NAME, _PROSE = 14, 18  # the smallest widths of names and prose; a table without space for them is split
 
 
 def print_text(console: Console, text: str, style: str = "") -> None:
@@ -124,14 +123,14 @@ class _Sheet:
 
     def parts(self) -> Iterator[Table]:
         """Yield the tables to print, one below the other."""
-        room = self.console.width
+        available = self.console.width
         whole = self.table(range(1, len(self.cells[0])), {})
-        if not self.console.is_terminal or self.width(whole) <= room:
+        if not self.console.is_terminal or self.width(whole) <= available:
             yield whole
             return
         least = {place: self._least(place) for place in range(len(self.cells[0]))}
         for places in self._groups(least):
-            spare = max(0, room - self.width(self.table(places, least)))
+            spare = max(0, available - self.width(self.table(places, least)))
             given = {} if self.prose not in places else {self.prose: least[self.prose] + spare}
             yield self.table(places, least | given)
 
@@ -169,32 +168,8 @@ class _Sheet:
 
 
 @final
-class TimeLeft(ProgressColumn):
-    """The time left at the mean speed since the start; it counts down between steps, and works with few steps."""
-
-    max_refresh = 0.5
-
-    def __init__(self) -> None:
-        super().__init__(Column(no_wrap=True))
-        self._last_step: dict[TaskID, tuple[float, float]] = {}  # steps done, and the time of the last one
-        self._first: dict[TaskID, float] = {}  # steps already done at the start, by an earlier run
-
-    def render(self, task: Task) -> Text:
-        """Show the time left, or dashes while it is unknown."""
-        elapsed = task.elapsed or 0.0
-        first = self._first.setdefault(task.id, task.completed)
-        done, at = self._last_step.get(task.id, (first, 0.0))
-        if task.completed > done:
-            done, at = self._last_step[task.id] = task.completed, elapsed
-        if task.total is None or done <= first:
-            return Text("-:--:-- left", style="progress.remaining")
-        left = at * (task.total - first) / (done - first) - elapsed
-        return Text(f"{timedelta(seconds=max(0, round(left)))} left", style="progress.remaining")
-
-
-@final
 class _Bar(Progress):
-    """A bar that prints nothing if it stops before it was shown."""
+    """A bar that prints nothing if it stops before it was shown; older versions of rich print an empty line."""
 
     def stop(self) -> None:
         """Remove the bar."""
@@ -202,24 +177,8 @@ class _Bar(Progress):
             super().stop()
 
 
-@final
-class Rate(ProgressColumn):
-    """How many of something were done a second, since the start; a task counts them in its field `done`."""
-
-    max_refresh = 0.5
-
-    def __init__(self, unit: str) -> None:
-        super().__init__(Column(no_wrap=True))
-        self._unit = unit
-
-    def render(self, task: Task) -> Text:
-        """Show the rate; nothing before the first is done."""
-        done, elapsed = task.fields.get("done", 0), task.elapsed
-        return Text(f"{done / elapsed:,.0f} {self._unit}" if done and elapsed else "", style="progress.data.speed")
-
-
-def live_bar(console: Console, *, counted: bool = False, rate: str | None = None) -> Progress:
-    """Return a bar as wide as the terminal, which disappears when it stops.
+def live_bar(console: Console, *, counted: bool = False) -> Progress:
+    """Return a progress bar as wide as the terminal, which disappears when it stops.
 
     Notebooks show it too, if ipywidgets is installed. Elsewhere, such as in a pipe, nothing is shown.
 
@@ -229,17 +188,15 @@ def live_bar(console: Console, *, counted: bool = False, rate: str | None = None
         Where to draw.
     counted
         Show "3/9" instead of "33%".
-    rate
-        What a task counts in its field `done`, to be shown by the second, such as "examples/s".
     """
     return _Bar(
         TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", max_width=30)),
         BarColumn(bar_width=None, table_column=Column(ratio=1, min_width=5)),
         MofNCompleteColumn() if counted else TaskProgressColumn(),
-        *([] if rate is None else [Rate(rate)]),
-        TimeLeft(),
+        TimeRemainingColumn(table_column=Column(no_wrap=True)),
         console=console,
         transient=True,
         expand=True,
+        speed_estimate_period=_WHOLE_RUN,
         disable=not (console.is_terminal or (console.is_jupyter and find_spec("ipywidgets") is not None)),
     )

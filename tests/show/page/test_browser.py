@@ -15,9 +15,10 @@ from playwright.sync_api import sync_playwright
 
 import hedgerow as hr
 from hedgerow.measure import EvaluationBuilder, metrics
-from hedgerow.show.page import PageModel, PagePoint, write_page
-from hedgerow.show.page.build import SCRIPTS
-from hedgerow.show.page.data import PageData
+from hedgerow.show import write_report
+from hedgerow.show.page import PageModel, PagePoint
+from hedgerow.show.page.document import SCRIPTS
+from hedgerow.show.page.page_data import PageData
 from tests.show.page.cases import GARDEN, HOSTILE, evaluation, hostile_tree
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]
 
     def opened(*models: Any, width: int = 1280, dark: bool = False, **options: Any) -> Page:
         path = tmp_path / "page.html"
-        write_page(path, models, **options)
+        write_report(path, models, **options)
         context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light"
         )

@@ -10,11 +10,10 @@ except ModuleNotFoundError as error:
     ) from error
 
 from hedgerow.show.figures.curve_axes import RULE_STYLES, RuleStyle
-from hedgerow.show.figures.curves import OperatingCurveDisplay, Panel, panel_figure
-from hedgerow.show.figures.files import save_figure
-from hedgerow.show.figures.reliability import reliability_figure
-from hedgerow.show.figures.style import COLOURS, MARKERS
-from hedgerow.show.figures.tree import TreeDisplay
+from hedgerow.show.figures.curve_display import OperatingCurveDisplay, Panel, panel_figure
+from hedgerow.show.figures.reliability_panels import reliability_figure
+from hedgerow.show.figures.style import COLOURS, MARKERS, save_figure
+from hedgerow.show.figures.tree_display import TreeDisplay
 
 __all__ = [
     "COLOURS",

@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.lines import Line2D
 
 from hedgerow.errors import ParameterError
+from hedgerow.show.curve_lines import AXIS_NAMES, DEFAULT_RULES, KINDS, height_ticks, hidden_levels
 from hedgerow.show.figures.style import COLOURS, MARKERS, literal
-from hedgerow.show.lines import AXIS_NAMES, DEFAULT_RULES, KINDS, height_ticks, hidden_levels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.typing import FillStyleType
     from numpy.typing import NDArray
 
-    from hedgerow.show.lines import CurveKind, Line, System
+    from hedgerow.show.curve_lines import CurveKind, Line, System
 
 THRESHOLDS = (0.5, 0.9, 0.99)
 """The thresholds marked on one or two lines; on more lines, the marks would hide each other."""

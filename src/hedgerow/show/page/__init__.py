@@ -4,7 +4,7 @@ In come evaluations; out goes one file that needs no network. It is made with Ji
 this package imports: they come with the extra `report`.
 """
 
-from hedgerow.show.page.build import page_html, write_page
-from hedgerow.show.page.data import PageModel, PagePoint
+from hedgerow.show.page.document import page_html
+from hedgerow.show.page.page_data import PageModel, PagePoint
 
-__all__ = ["PageModel", "PagePoint", "page_html", "write_page"]
+__all__ = ["PageModel", "PagePoint", "page_html"]

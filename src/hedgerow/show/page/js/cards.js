@@ -10,7 +10,7 @@ function examplesNow() {
   return data.tree.sets[model.set].shown
     .map((example, i) => {
       const answer = answerAt(model.events[i], position);
-      return { example, i, answer, status: statusOf(tree, example.label, answer.node, model.belowLabel) };
+      return { example, i, answer, status: statusOf(tree, example.label, answer.node, model.settings.below_label) };
     })
     .filter(({ example }) => tree.contains(state.clade, example.label));
 }
@@ -49,7 +49,7 @@ function otherAnswers(i) {
 function otherRows(others, example) {
   if (!others.length) return null;
   const items = others.map(({ model, node }) => {
-    const status = statusOf(tree, example.label, node, model.belowLabel);
+    const status = statusOf(tree, example.label, node, model.settings.below_label);
     return element("li", {}, element("span", { class: "who" }, `${shortened(model.name, 30)}: `), statusMark(status, shortened(tree.name[node], 40)));
   });
   return element("ul", { class: "others" }, ...items);

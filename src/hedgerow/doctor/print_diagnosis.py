@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from dataclasses import replace
+from io import StringIO
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from hedgerow.errors import argument, counted, options, some
-from hedgerow.files import extension
-from hedgerow.score_files import FORMATS, TABLES
+from hedgerow.errors import argument, counted, some
+from hedgerow.files import TABLES, extension
+from hedgerow.score_files import FORMATS
 from hedgerow.show import preformatted, wrapped
+from hedgerow.tree import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hedgerow.doctor import Diagnosis
     from hedgerow.doctor.data import LabelFacts, ScoreFacts
-    from hedgerow.doctor.tree import Level, TreeFacts
+    from hedgerow.doctor.tree_facts import Level, TreeFacts
     from hedgerow.tree import Problem
 
 _PROBLEMS_SHOWN = 25
@@ -32,59 +35,58 @@ _LISTED = 10  # class columns that a command lists; for more, it names a file
 
 def print_diagnosis(diagnosis: Diagnosis, console: Console | None = None) -> None:
     """Print a diagnosis: what the tree is like, what is wrong, what to do next."""
-    console = Console() if console is None else console
-    width = min(console.width, _WIDEST_LINE)
-    for text in _paragraphs(diagnosis, width):
-        # Commands at the end of a line are left whole, to be copied.
-        console.print(text, highlight=False, soft_wrap=True)
+    console = console or Console()
+    found = counted(len(diagnosis.problems), "problem", "problems")
+    if diagnosis.tree is None:
+        _print(console, f"{diagnosis.source} is not a sound tree: {found}.", "bold red", lead="")
+    else:
+        _print(console, f"{diagnosis.source} is a sound tree.", "bold green", lead="")
+        _print(console, _summary(diagnosis.tree))
+        console.print(_level_table(diagnosis.tree.levels, min(console.width, _WIDEST_LINE)), soft_wrap=True)
+        for sentence in _tree_sentences(diagnosis.tree):
+            _print(console, sentence)
+    if diagnosis.scores is not None and diagnosis.scores.kind is not None:
+        _print(console, _score_sentence(diagnosis.scores))
+    if diagnosis.labels is not None:
+        _print(console, _label_sentence(diagnosis.labels))
+    for remark in diagnosis.remarks:
+        _print(console, f"Worth a look: {remark}", "yellow")
+    if diagnosis.tree is not None and diagnosis.problems:
+        _print(console, f"The data do not fit the tree: {found}.", "bold red", lead="")
+    _print_problems(diagnosis.problems, console)
+    # Not wrapped, so that the command can be copied as one line.
+    console.print(Text(f"Next: {_advice(diagnosis)}", style="bold"), soft_wrap=True)
 
 
 def diagnosis_html(diagnosis: Diagnosis) -> str:
     """Return what `print_diagnosis` prints, for a notebook."""
-    return preformatted("".join(f"{text.plain}\n" for text in _paragraphs(diagnosis, _WIDEST_LINE)))
+    text = StringIO()
+    print_diagnosis(diagnosis, Console(file=text, width=_WIDEST_LINE, force_jupyter=False, color_system=None))
+    return preformatted(text.getvalue())
 
 
-def _paragraphs(diagnosis: Diagnosis, width: int) -> Iterator[Text]:
-    if diagnosis.tree is None:
-        found = counted(len(diagnosis.problems), "problem", "problems")
-        yield Text(f"{diagnosis.source} is not a sound tree: {found}.\n", style="bold red")
-    else:
-        yield Text(f"{diagnosis.source} is a sound tree.\n", style="bold green")
-        yield _wrapped(_summary(diagnosis.tree), width)
-        yield _level_table(diagnosis.tree.levels, width)
-        for sentence in _tree_sentences(diagnosis.tree):
-            yield _wrapped(sentence, width)
-    if diagnosis.scores is not None and diagnosis.scores.kind is not None:
-        yield _wrapped(_score_sentence(diagnosis.scores), width)
-    if diagnosis.labels is not None:
-        yield _wrapped(_label_sentence(diagnosis.labels), width)
-    for remark in diagnosis.remarks:
-        yield _wrapped("Worth a look: " + remark, width, "yellow")
-    if diagnosis.tree is not None and diagnosis.problems:
-        found = counted(len(diagnosis.problems), "problem", "problems")
-        yield Text(f"The data do not fit the tree: {found}.\n", style="bold red")
-    yield from _problem_list(diagnosis.problems, width)
-    yield Text("Next: " + _advice(diagnosis), style="bold")
+def _print(console: Console, text: str, style: str = "", lead: str = "  ", end: str = "\n\n") -> None:
+    width = min(console.width, _WIDEST_LINE)
+    console.print(Text(wrapped(text, width, lead), style=style), end=end, soft_wrap=True)
 
 
-def _wrapped(text: str, width: int, style: str = "", lead: str = "  ", end: str = "\n") -> Text:
-    return Text(wrapped(text, width, lead) + end, style=style)
-
-
-def _problem_list(problems: Sequence[Problem], width: int) -> Iterator[Text]:
+def _print_problems(problems: Sequence[Problem], console: Console) -> None:
     number = 0
     for remedy, alike in groupby(problems[:_PROBLEMS_SHOWN], key=lambda problem: problem.remedy):
         first = number + 1
         for number, problem in enumerate(alike, start=first):
             if number > first:
-                yield Text("")
-            yield _wrapped(problem.message, width, "red", f"{number:3}. ", "")
+                console.print()
+            _print(console, problem.message, "red", f"{number:3}. ", "\n")
         several = f"For {first} to {number}: " if number > first else ""
-        yield _wrapped(several + remedy, width, lead=" " * 5) if remedy else Text("")
+        if remedy:
+            _print(console, several + remedy, lead=" " * 5)
+        else:
+            console.print()
     if len(problems) > _PROBLEMS_SHOWN:
         kinds = Counter(problem.kind for problem in problems[_PROBLEMS_SHOWN:]).most_common()
         listed = ", ".join(f"{kind} ({count:,})" for kind, count in kinds)
-        yield _wrapped(f"... and more: {listed}. With --json FILE all of them are written to FILE.", width)
+        _print(console, f"... and more: {listed}. With --json FILE all of them are written to FILE.")
 
 
 def _summary(facts: TreeFacts) -> str:
@@ -132,7 +134,7 @@ def _tree_sentences(facts: TreeFacts) -> Iterator[str]:
             else f"For example, {shown!r} means {last!r}."
         )
         groups = "1 group has" if facts.trivial == 1 else f"{facts.trivial:,} groups have"
-        tools = ", ".join(name for name, known in FORMATS.items() if known.single_child == "answer")
+        tools = ", ".join(name for name, known in FORMATS.items() if known.settings != Settings())
         yield (
             f"{groups} a single child, whose name says more: they are not answers themselves, except with "
             f"{argument('single_child', 'answer')} (the default for scores of {tools}). {example}"
@@ -174,30 +176,30 @@ def _advice(diagnosis: Diagnosis) -> str:
         return f"correct {diagnosis.source}, then ask the doctor again."
     if diagnosis.problems:
         return "make the names in the data agree with the tree, then ask the doctor again."
-    tree = [diagnosis.source, *options(**diagnosis.reading)]
-    reading = {name: _on_command_line(value) for name, value in diagnosis.score_reading.items()}
-    reading["outside"] = tuple(diagnosis.score_reading["outside"])
+    tree = [diagnosis.source, *diagnosis.tree_reading.arguments]
+    reading = replace(diagnosis.reading, labels_file=None, class_columns=_listed(diagnosis.reading.class_columns))
     labels = None if diagnosis.labels is None else diagnosis.labels.source
     if diagnosis.scores is None:
-        given = [] if labels is None else ["--labels", labels, *options(**reading)]
+        given = [] if labels is None else ["--labels", labels, *reading.arguments]
         step, wanted = ("labels", "--labels") if labels is None else ("model's scores", "--scores")
         command = shlex.join(["hedgerow", "doctor", *tree, *given, wanted, "FILE"])
         return f"see whether your {step} fit the tree:\n  {command}"
     scores = diagnosis.scores.source
     if labels is None:
-        given = ["--scores", scores, *options(**reading), "--labels", "FILE"]
+        given = ["--scores", scores, *reading.arguments, "--labels", "FILE"]
         return f"see whether your labels fit the tree:\n  {shlex.join(['hedgerow', 'doctor', *tree, *given])}"
     explained = ""
     if labels != scores:
-        reading["labels_file"] = labels if extension(labels) in TABLES else "FILE"
-        explained = "" if reading["labels_file"] == labels else "\nFILE is a table with columns 'id' and 'label'."
-    command = shlex.join(["hedgerow", "evaluate", scores, *options(**reading), "--tree", *tree])
+        reading = replace(reading, labels_file=labels if extension(labels) in TABLES else "FILE")
+        explained = "" if reading.labels_file == labels else "\nFILE is a table with columns 'id' and 'label'."
+    command = shlex.join(["hedgerow", "evaluate", scores, *reading.arguments, "--tree", *tree])
     fit = "the names in tree, labels and scores fit together; look at the scores themselves"
     return f"{fit}:\n  {command}{explained}"
 
 
-def _on_command_line(value: Any) -> Any:
-    if not isinstance(value, list):
-        return value
-    listed = ",".join(value)
-    return listed if len(value) <= _LISTED and listed.count(",") == len(value) - 1 else "FILE"
+def _listed(classes: str | Sequence[str] | None) -> str | None:
+    """Return class columns as an option names them: a list of a few, or a file."""
+    if classes is None or isinstance(classes, str):
+        return classes
+    listed = ",".join(classes)
+    return listed if len(classes) <= _LISTED and listed.count(",") == len(classes) - 1 else "FILE"

@@ -11,7 +11,7 @@ from rich.text import Text
 from hedgerow.choose import GUARANTEES
 from hedgerow.errors import counted
 from hedgerow.likelihood import to_probability
-from hedgerow.show.evaluation import percent
+from hedgerow.show.print_evaluation import percent
 from hedgerow.show.terminal import print_table, print_text
 
 if TYPE_CHECKING:
@@ -85,11 +85,7 @@ def _print_answers(explanation: Explanation, console: Console) -> None:
     found += [f"{name} {means[name]:.4g} on average" for name in _own_metric(explanation)]
     print_text(console, f"On these {counted(explanation.examples, 'example', 'examples')}: {', '.join(found)}.\n")
     rows = [
-        [
-            level.name or "the root: no answer",
-            percent(level.share),
-            "" if level.correct is None else percent(level.correct),
-        ]
+        [level.name or "the root: no answer", percent(level.share), percent(level.correct)]
         for level in explanation.levels
     ]
     print_table(console, [f"answers at {explanation.kind}", "% of answers", "% right"], rows)

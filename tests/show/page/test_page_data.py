@@ -12,10 +12,10 @@ import hedgerow as hr
 from hedgerow.errors import ParameterError
 from hedgerow.likelihood import BOTTOM, Likelihoods
 from hedgerow.measure import Evaluation, metrics
-from hedgerow.show.page.counts import Changes, Levels, Track, child_towards, nearest_kept
-from hedgerow.show.page.data import PageData, PageModel, PagePoint, aligned
-from hedgerow.show.page.positions import Positions, slider_steps
-from hedgerow.show.page.sample import SHOWN, chosen_examples
+from hedgerow.show.page.clades import SHOWN, chosen_examples
+from hedgerow.show.page.event_counts import Changes, KeptNodes, Levels, Track, child_towards
+from hedgerow.show.page.page_data import PageData, PageModel, PagePoint, aligned
+from hedgerow.show.page.slider import Positions, slider_steps
 from tests.show.page.cases import GARDEN, evaluation
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def test_a_point_for_other_settings_is_refused() -> None:
     q[found.events.example, found.events.node] = found.events.score
     q[:, 0] = 1
     point = hr.select(GARDEN, q, GARDEN.names[found.labels], target=("correct", 0.8))
-    with pytest.raises(ParameterError, match="chosen with information='leaves'"):
+    with pytest.raises(ParameterError, match=r"different settings: information \('leaves' and 'depth'\)"):
         PagePoint.of(point, [evaluation(rows=60, information="depth")])
     other = hr.Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
     with pytest.raises(ParameterError, match="another tree"):
@@ -211,7 +211,7 @@ def test_levels_count_the_answers_that_stop_there(name: str) -> None:
     counts = track.per_level(levels)
     for position, threshold in list(enumerate(track.positions.threshold))[::7]:
         answers = answers_at(found, threshold)
-        right = metrics.correct(hierarchy, found.labels, answers, below_label=found.below_label) == 1
+        right = metrics.correct(hierarchy, found.labels, answers, below_label=found.settings.below_label) == 1
         for level, rank in enumerate(levels.names):
             there = np.array([("root" if v == 0 else hierarchy.rank[v]) == rank for v in answers])  # type: ignore[index]
             assert counts[position, level].tolist() == [int((there & ~right).sum()), int((there & right).sum())]
@@ -227,9 +227,9 @@ def test_nodes_count_right_answers_and_stops(name: str) -> None:
     label = found.labels.astype(np.int64)
     for position, threshold in list(enumerate(page.positions[0].threshold))[::23]:
         answers = answers_at(found, threshold)
-        right = metrics.correct(hierarchy, label, answers, below_label=found.below_label) == 1
+        right = metrics.correct(hierarchy, label, answers, below_label=found.settings.below_label) == 1
         counted = answers.copy()
-        if found.below_label == "label":
+        if found.settings.below_label == "label":
             counted = np.where(hierarchy.is_ancestor(label, answers), label, answers)
         for local, node in enumerate(index):
             inside = hierarchy.is_ancestor(int(node), label)
@@ -249,7 +249,7 @@ def test_pairs_count_confusions(name: str) -> None:
     for position, threshold in list(enumerate(page.positions[0].threshold))[::23]:
         wanted: dict[tuple[str, str], int] = {}
         for label, answer in zip(found.labels.tolist(), answers_at(found, threshold).tolist(), strict=True):
-            if metrics.correct(hierarchy, label, answer, below_label=found.below_label) == 1:
+            if metrics.correct(hierarchy, label, answer, below_label=found.settings.below_label) == 1:
                 continue
             mine, other = hierarchy.lineage(label).tolist(), hierarchy.lineage(answer).tolist()
             depth = next((d for d, (a, b) in enumerate(zip(mine, other, strict=False)) if a != b), len(mine))
@@ -283,8 +283,9 @@ def test_a_child_towards_a_node_contains_it() -> None:
 
 def test_the_nearest_kept_ancestor() -> None:
     kept = np.unique(np.concatenate([GARDEN.lineage("Robin"), GARDEN.lineage("Dandelion")]))
-    found = kept[nearest_kept(GARDEN, kept, np.arange(len(GARDEN)))]
-    for node, ancestor in enumerate(found.tolist()):
+    found = KeptNodes.of(GARDEN, kept)
+    assert np.append(-1, kept)[found.parent + 1].tolist() == GARDEN.parent[kept].tolist()
+    for node, ancestor in enumerate(kept[found.place].tolist()):
         assert ancestor == max(v for v in GARDEN.lineage(node).tolist() if v in set(kept.tolist()))
 
 

@@ -6,6 +6,7 @@ is a running sum over the positions at which the events happen. Nothing here loo
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
@@ -15,12 +16,10 @@ import numpy as np
 from hedgerow.measure import Comparison, metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from hedgerow.measure import Evaluation
-    from hedgerow.show.page.positions import Positions
+    from hedgerow.show.page.slider import Positions
     from hedgerow.tree import Hierarchy, Indices
 
 _MOST_DEPTHS = 14  # deeper answers are counted together
@@ -68,16 +67,11 @@ class Track:
         return self.positions.when(self.evaluation.events.score)
 
     @cached_property
-    def before(self) -> _Answers:
-        """The answers before each event."""
-        label, before, _ = self.evaluation.events.moves.T
-        return _Answers.of(self.evaluation, label, before)
-
-    @cached_property
-    def after(self) -> _Answers:
-        """The answers after each event."""
-        label, _, after = self.evaluation.events.moves.T
-        return _Answers.of(self.evaluation, label, after)
+    def _moves(self) -> tuple[_Answers, Indices, NDArray[np.int64]]:
+        """The answers before all events, then those after them; their positions; -1 for before, 1 for after."""
+        label, before, after = self.evaluation.events.moves.T
+        answers = _Answers.of(self.evaluation, np.tile(label, 2), np.concatenate([before, after]))
+        return answers, np.tile(self.when, 2), np.repeat([-1, 1], len(before))
 
     def answers_at(self, position: int) -> _Answers:
         """Return the answer to every example at a position."""
@@ -87,60 +81,50 @@ class Track:
 
     def per_level(self, levels: Levels) -> NDArray[np.int64]:
         """Return the numbers of wrong and right answers at each level: [positions, levels, 2]."""
+        answers, when, sign = self._moves
         shape = (len(self.positions), len(levels.names), 2)
-        total = np.zeros(shape, dtype=np.int64)
-        for answers, sign in ((self.before, -1), (self.after, 1)):
-            place = np.ravel_multi_index((self.when, levels.of_node[answers.node], answers.right * 1), shape)
-            total += sign * np.bincount(place, minlength=total.size).reshape(shape)
+        place = np.ravel_multi_index((when, levels.of_node[answers.node], answers.right * 1), shape)
+        total = np.bincount(place, sign, minlength=math.prod(shape)).astype(np.int64).reshape(shape)
         total[0, 0, 1] += len(self.evaluation)  # every answer starts at the root, which is right
         return total.cumsum(axis=0)
 
-    def right_below(self, kept: Indices) -> Changes:
-        """Return how the number of right answers to the examples of each kept node changes.
-
-        `kept` are nodes, ascending, that contain the parent of each of them.
-        """
-        changed = self.after.right * 1 - self.before.right * 1
-        some = np.flatnonzero(changed)
-        hierarchy = self.evaluation.hierarchy
-        node = nearest_kept(hierarchy, kept, self.after.label[some])
-        found = Changes.of(node, self.when[some], changed[some], len(self.positions))
-        parent = np.searchsorted(kept, hierarchy.parent[kept])  # 0 for the root
-        parts = [found]
-        while len(found.node) and found.node.any():
-            below = found.node > 0
-            found = Changes.of(
-                parent[found.node[below]], found.position[below], found.by[below], len(self.positions)
-            )
-            parts.append(found)
-        return Changes.joined(parts)
-
-    def stops_at(self, kept: Indices) -> Changes:
-        """Return how the number of examples of each kept node whose answer is this node changes."""
+    def right_below(self, kept: KeptNodes) -> Changes:
+        """Return how the number of right answers to the examples of each kept node changes."""
+        answers, *_ = self._moves
+        before, after = answers.right.reshape(2, -1) * 1
+        some = np.flatnonzero(after != before)
+        node, position, by = kept.place[answers.label[some]], self.when[some], (after - before)[some]
         parts = []
-        for answers, sign in ((self.before, -1), (self.after, 1)):
-            place = np.searchsorted(kept, answers.counted)
-            inside = kept[np.minimum(place, len(kept) - 1)] == answers.counted
-            some = answers.right & inside
-            parts.append((place[some], self.when[some], np.full(int(some.sum()), sign)))
-        node, position, by = (np.concatenate(column) for column in zip(*parts, strict=True))
+        while True:  # a change counts for all ancestors, too
+            found = Changes.of(node, position, by, len(self.positions))
+            parts.append((found.node, found.position, found.by))
+            below = found.node > 0
+            if not below.any():
+                break
+            node, position, by = kept.parent[found.node[below]], found.position[below], found.by[below]
+        node, position, by = map(np.concatenate, zip(*parts, strict=True))
         return Changes.of(node, position, by, len(self.positions))
+
+    def stops_at(self, kept: KeptNodes) -> Changes:
+        """Return how the number of examples of each kept node whose answer is this node changes."""
+        answers, when, sign = self._moves
+        place = kept.place[answers.counted]
+        some = answers.right & (kept.nodes[place] == answers.counted)
+        return Changes.of(place[some], when[some], sign[some], len(self.positions))
 
     def confusions(self) -> Confusions:
         """Return the pairs of siblings, or of groups, that are confused most at some position."""
-        size = len(self.evaluation.hierarchy)
-        parts = []
-        for answers, sign in ((self.before, -1), (self.after, 1)):
-            wrong = ~answers.right
-            mine, other = answers.parted(wrong)
-            parts.append((mine * size + other, self.when[wrong], np.full(int(wrong.sum()), sign)))
-        key, position, by = (np.concatenate(column) for column in zip(*parts, strict=True))
-        pairs, place = np.unique(key, return_inverse=True)
-        found = Changes.of(place, position, by, len(self.positions))
+        hierarchy, size = self.evaluation.hierarchy, len(self.evaluation.hierarchy)
+        answers, when, sign = self._moves
+        wrong = ~answers.right
+        ends = answers.label[wrong], answers.counted[wrong]
+        common = np.asarray(hierarchy.lca(*ends))
+        truth, answer = (child_towards(hierarchy, common, end) for end in ends)
+        pairs, place = np.unique(truth * size + answer, return_inverse=True)
+        found = Changes.of(place, when[wrong], sign[wrong], len(self.positions))
         peak = found.peaks(len(pairs))
-        leaf = self.evaluation.hierarchy.is_leaf
+        both_leaves = hierarchy.is_leaf[pairs // size] & hierarchy.is_leaf[pairs % size]
         chosen = np.zeros(len(pairs), dtype=bool)
-        both_leaves = leaf[pairs // size] & leaf[pairs % size]
         for kind in (both_leaves, ~both_leaves):
             some = np.flatnonzero(kind)
             some = np.sort(some[np.argsort(-peak[some], kind="stable")[:_PAIRS]])
@@ -148,8 +132,8 @@ class Track:
                 series = found.dense(some)
                 top = np.argsort(-series, axis=0, kind="stable")[:_PAIRS_SHOWN]
                 chosen[some[np.unique(top[np.take_along_axis(series, top, axis=0) > 0])]] = True
-        nodes = np.flatnonzero(chosen)
-        return Confusions(pairs[nodes] // size, pairs[nodes] % size, both_leaves[nodes], found.of_nodes(nodes))
+        shown = np.flatnonzero(chosen)
+        return Confusions(pairs[shown] // size, pairs[shown] % size, both_leaves[shown], found.of_nodes(shown))
 
 
 @final
@@ -157,7 +141,6 @@ class Track:
 class _Answers:
     """Answers and their labels."""
 
-    hierarchy: Hierarchy
     label: Indices
     node: Indices
     """The answers."""
@@ -168,15 +151,7 @@ class _Answers:
     @classmethod
     def of(cls, evaluation: Evaluation, label: NDArray[Any], node: NDArray[Any]) -> _Answers:
         pairs = Comparison.of(evaluation.hierarchy, label, node, evaluation.settings)
-        return cls(
-            evaluation.hierarchy, pairs.label, pairs.answer, pairs.prediction, metrics.correct.of(pairs) > 0
-        )
-
-    def parted(self, mask: NDArray[np.bool_]) -> tuple[Indices, Indices]:
-        """Return the ancestors of label and answer just below their common ancestor, where they part."""
-        label, answer = self.label[mask], self.counted[mask]
-        common = np.asarray(self.hierarchy.lca(label, answer))
-        return child_towards(self.hierarchy, common, label), child_towards(self.hierarchy, common, answer)
+        return cls(pairs.label, pairs.answer, pairs.prediction, metrics.correct.of(pairs) > 0)
 
 
 def child_towards(hierarchy: Hierarchy, node: Indices, below: Indices) -> Indices:
@@ -188,16 +163,25 @@ def child_towards(hierarchy: Hierarchy, node: Indices, below: Indices) -> Indice
     return np.where(node == below, node, order[place])
 
 
-def nearest_kept(hierarchy: Hierarchy, kept: Indices, node: Indices) -> Indices:
-    """Return the place in `kept` of the lowest kept ancestor of each node."""
-    place = np.searchsorted(kept, node, side="right") - 1
-    parent = np.searchsorted(kept, hierarchy.parent[kept])
-    # The last kept node at or before a node is an ancestor of it, or has one that is kept.
-    while True:
-        outside = node >= hierarchy.end[kept[place]]
-        if not outside.any():
-            return place
-        place = np.where(outside, parent[place], place)
+@final
+@dataclass(frozen=True, eq=False)
+class KeptNodes:
+    """The nodes that the page knows, which it numbers from 0; with every node its parent."""
+
+    nodes: Indices
+    """Ascending."""
+    parent: Indices
+    """The number of the parent of each; -1 for the root."""
+    place: Indices
+    """For every node of the tree, the number of its lowest kept ancestor; its own if it is kept."""
+
+    @classmethod
+    def of(cls, hierarchy: Hierarchy, nodes: Indices) -> KeptNodes:
+        """Return these nodes, numbered."""
+        place = np.zeros(len(hierarchy), dtype=np.int64)
+        for number, node in enumerate(nodes.tolist()):
+            place[node : hierarchy.end[node]] = number  # overwritten by kept nodes below it, which come later
+        return cls(nodes, np.append(-1, place[hierarchy.parent[nodes[1:]]]), place)
 
 
 @final
@@ -218,13 +202,6 @@ class Changes:
         key, total = key[total != 0], total[total != 0]
         return cls(key // positions, key % positions, total, positions)
 
-    @classmethod
-    def joined(cls, parts: Sequence[Changes]) -> Changes:
-        """Sum the changes of several parts."""
-        columns = zip(*((part.node, part.position, part.by) for part in parts), strict=True)
-        node, position, by = (np.concatenate(column) for column in columns)
-        return cls.of(node, position, by, parts[0].positions)
-
     def __len__(self) -> int:
         return len(self.node)
 
@@ -239,9 +216,8 @@ class Changes:
 
     def of_nodes(self, nodes: Indices) -> Changes:
         """Return the changes of some nodes, given in ascending order, numbered from 0."""
-        place = np.minimum(np.searchsorted(nodes, self.node), max(0, len(nodes) - 1))
-        some = nodes[place] == self.node if len(nodes) else np.zeros(len(self), dtype=bool)
-        return Changes(place[some], self.position[some], self.by[some], self.positions)
+        some = np.isin(self.node, nodes)
+        return Changes(np.searchsorted(nodes, self.node[some]), self.position[some], self.by[some], self.positions)
 
     def dense(self, nodes: Indices) -> NDArray[np.int64]:
         """Return the numbers of some nodes, ascending, at every position: [nodes, positions]."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, final
 
 import matplotlib as mpl
@@ -16,8 +15,8 @@ from matplotlib.textpath import TextPath
 from hedgerow.errors import ParameterError, ScoreError, a_number, counted
 from hedgerow.likelihood import from_probability
 from hedgerow.measure import Evaluation, metrics
+from hedgerow.show.curve_lines import height_ticks
 from hedgerow.show.figures.style import literal
-from hedgerow.show.lines import height_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,26 +33,6 @@ _WIDTH, _ROW, _TALLEST = 3.4, 0.125, 9.0  # inches: one column of a paper, one l
 _LEAF_NAME, _INNER_NAME = 6.5, 5.5  # points
 _LONGEST_NAME = 36  # characters, about half of the width
 _LARGEST_DOT = 8.0  # points across
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Layout:
-    """Where the nodes of a tree stand: the root on the left, all leaves in one column on the right."""
-
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, hierarchy: Hierarchy) -> _Layout:
-        """Give each leaf a row, and each other node the middle of its first and last child."""
-        x = np.where(hierarchy.is_leaf, hierarchy.depth.max(), hierarchy.depth).astype(np.float64)
-        y = hierarchy.leaves_before[:-1].astype(np.float64)
-        for node in range(len(hierarchy) - 1, -1, -1):  # children come after their parents
-            if not hierarchy.is_leaf[node]:
-                children = hierarchy.children(node)
-                y[node] = (y[children[0]] + y[children[-1]]) / 2
-        return cls(x, y)
 
 
 @final
@@ -163,7 +142,7 @@ class TreeDisplay:
     def plot(self, ax: Axes | None = None, *, legend: bool = True) -> Self:
         """Draw into one set of axes, and return the display; see `ax_` and `figure_`.
 
-        Names of leaves are shortened if they are very long, and left out if there is no room for them; so is each
+        Names of leaves are shortened if they are very long, and left out if they would overlap; so is each
         inner name that is longer than its branch.
 
         Parameters
@@ -178,30 +157,30 @@ class TreeDisplay:
 
             height = min(_TALLEST, _ROW * len(self.hierarchy.leaves) + (1.0 if legend else 0.2))
             ax = plt.subplots(figsize=(_WIDTH, max(2.0, height)), layout="constrained")[1]
-        layout = _Layout.of(self.hierarchy)
+        places = _places(self.hierarchy)
         there = self.examples > 0
         share = self.right / np.maximum(self.examples, 1)
         lowest = float(height_ticks(float(share[there].min(initial=0.99)))[0])
         colour = ScalarMappable(Normalize(lowest, 1), _COLOURS)
         colours = [colour.to_rgba(each) if some else _NO_EXAMPLES for each, some in zip(share, there, strict=True)]
         _set_up(ax, self.hierarchy)
-        _draw_branches(ax, self.hierarchy, layout, colours)
-        self._draw_dots(ax, layout, colours, legend=legend)
+        _draw_branches(ax, self.hierarchy, places, colours)
+        self._draw_dots(ax, places, colours, legend=legend)
         if legend:
             bar = ax.figure.colorbar(colour, ax=ax, location="bottom", aspect=40, pad=0.01, fraction=0.03)
             bar.set_label("Share that is right", fontsize="small")
             bar.ax.tick_params(labelsize="x-small")
-        _write_names(ax, self.hierarchy, layout)
+        _write_names(ax, self.hierarchy, places)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _draw_dots(self, ax: Axes, layout: _Layout, colours: list[Any], *, legend: bool) -> None:
+    def _draw_dots(self, ax: Axes, places: NDArray[np.float64], colours: list[Any], *, legend: bool) -> None:
         """Draw a dot where answers stop, and the size of a round number of them into the legend."""
         there = np.flatnonzero(self.stops)
         area = _LARGEST_DOT**2 / max(1, int(self.stops.max()))
         ax.scatter(
-            layout.x[there],
-            layout.y[there],
+            places[there, 0],
+            places[there, 1],
             s=self.stops[there] * area,
             c=[colours[node] for node in there],
             edgecolors="white",
@@ -216,6 +195,16 @@ class TreeDisplay:
             dot = Line2D([], [], linestyle="", marker="o", color="0.35", markersize=size, label=label)
             place: Any = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0}
             ax.legend(handles=[dot], fontsize="x-small", frameon=False, **place)
+
+
+def _places(hierarchy: Hierarchy) -> NDArray[np.float64]:
+    """Return x and y of each node: the root on the left, leaves on the right in rows, parents between children."""
+    x = np.where(hierarchy.is_leaf, hierarchy.depth.max(), hierarchy.depth)
+    y = hierarchy.leaves_before[:-1].astype(np.float64)
+    for node in np.flatnonzero(~hierarchy.is_leaf)[::-1]:  # children come after their parents
+        children = hierarchy.children(node)
+        y[node] = (y[children[0]] + y[children[-1]]) / 2
+    return np.column_stack([x, y])
 
 
 def _below(hierarchy: Hierarchy, nodes: NDArray[np.int64], weights: NDArray[Any]) -> NDArray[np.int64]:
@@ -244,9 +233,9 @@ def _set_up(ax: Axes, hierarchy: Hierarchy) -> None:
     ax.set_ylim(len(hierarchy.leaves) - 0.4, -0.6)  # the first leaf on top
 
 
-def _draw_branches(ax: Axes, hierarchy: Hierarchy, layout: _Layout, colours: list[Any]) -> None:
+def _draw_branches(ax: Axes, hierarchy: Hierarchy, places: NDArray[np.float64], colours: list[Any]) -> None:
     """Draw the branch to each node in its colour, and the line along which its children branch off."""
-    x, y = layout.x, layout.y
+    x, y = places.T
     lines = []
     for node, parent in enumerate(hierarchy.parent):
         if parent >= 0:
@@ -259,22 +248,22 @@ def _draw_branches(ax: Axes, hierarchy: Hierarchy, layout: _Layout, colours: lis
     ax.add_collection(drawn, autolim=False)
 
 
-def _write_names(ax: Axes, hierarchy: Hierarchy, layout: _Layout) -> None:
-    """Write names of leaves next to them, and other names above their branches, where there is room."""
+def _write_names(ax: Axes, hierarchy: Hierarchy, places: NDArray[np.float64]) -> None:
+    """Write names of leaves next to them, and other names above their branches, where they fit."""
     names = [literal(_shortened(hierarchy.display_name(node))) for node in range(len(hierarchy))]
     row = ax.get_window_extent().height / ax.figure.dpi * 72 / len(hierarchy.leaves)
     if row < _LEAF_NAME:
         return
     beside: Any = {"textcoords": "offset points", "fontsize": _LEAF_NAME, "va": "center"}
     for leaf in hierarchy.leaves:
-        ax.annotate(names[leaf], (layout.x[leaf], layout.y[leaf]), (5, -0.5), annotation_clip=False, **beside)
+        ax.annotate(names[leaf], places[leaf], (5, -0.5), annotation_clip=False, **beside)
     figure = ax.get_figure(root=True)
     if figure is not None:
         figure.draw_without_rendering()  # only now is it known how long the branches are
     column = ax.transData.transform([[1, 0], [0, 0]])[:, 0]
-    room = (column[0] - column[1]) / ax.figure.dpi * 72 - _LARGEST_DOT
+    width = (column[0] - column[1]) / ax.figure.dpi * 72 - _LARGEST_DOT
     above: Any = {"textcoords": "offset points", "fontsize": _INNER_NAME, "va": "bottom"}
     for node in np.flatnonzero(~hierarchy.is_leaf)[1:]:
-        if TextPath((0, 0), names[node], size=_INNER_NAME).get_extents().width <= room:
-            start = layout.x[hierarchy.parent[node]], layout.y[node]
+        if TextPath((0, 0), names[node], size=_INNER_NAME).get_extents().width <= width:
+            start = places[hierarchy.parent[node], 0], places[node, 1]
             ax.annotate(names[node], start, (_LARGEST_DOT / 2 + 1, 1), **above)  # beside the dot of its parent

@@ -16,13 +16,12 @@ from PIL import Image
 from hedgerow.errors import ParameterError
 from hedgerow.likelihood import threshold_probability
 from hedgerow.measure import side_by_side
-from hedgerow.show.lines import KINDS, System
+from hedgerow.show.curve_lines import KINDS, System
 from hedgerow.show.page.clades import Clades
-from hedgerow.show.page.counts import Track
-from hedgerow.show.page.positions import Positions, slider_steps
+from hedgerow.show.page.event_counts import Track
+from hedgerow.show.page.slider import Positions, slider_steps
 from hedgerow.show.page.thumbnails import encoded
-from hedgerow.show.page.words import LEVEL
-from hedgerow.show.point import meaning, promises
+from hedgerow.show.print_point import meaning, promises
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,8 +31,10 @@ if TYPE_CHECKING:
     from hedgerow.choose import OperatingPoint
     from hedgerow.likelihood import Scale
     from hedgerow.measure import Evaluation, Interval, OperatingCurve
-    from hedgerow.show.page.positions import Mode
+    from hedgerow.show.page.slider import Mode
 
+LEVEL = 0.95
+"""The share of right answers that the headline is about."""
 _GRID = 600  # cells per unit of either axis of a drawn curve
 _METRICS = ("correct", "exact", "precision", "recall", "f1")
 
@@ -78,7 +79,7 @@ class PagePoint:
             point.check_tree(evaluation.hierarchy)
             if evaluation.settings != point.settings:
                 raise ParameterError(
-                    f"The point and {evaluation.name} have other settings: "
+                    f"The point and {evaluation.name} have different settings: "
                     f"{point.settings.differences(evaluation.settings)}. Evaluate the scores again, or choose the "
                     f"point again."
                 )
@@ -162,13 +163,14 @@ class PageData:
     @cached_property
     def set_of(self) -> list[int]:
         """The data set of each evaluation: models with the same labels in the same order share one."""
-        found: list[Track] = []
+        first: list[Evaluation] = []
         numbers = []
         for track in self.tracks:
-            same = [i for i, other in enumerate(found) if _same_examples(track.evaluation, other.evaluation)]
-            if not same:
-                found.append(track)
-            numbers.append(same[0] if same else len(found) - 1)
+            same = (i for i, other in enumerate(first) if _same_examples(track.evaluation, other))
+            number = next(same, len(first))
+            if number == len(first):
+                first.append(track.evaluation)
+            numbers.append(number)
         return numbers
 
     @cached_property
@@ -221,7 +223,7 @@ def _same_examples(a: Evaluation, b: Evaluation) -> bool:
     ids = a.answers.ids, b.answers.ids
     return (
         np.array_equal(a.labels, b.labels)
-        and a.settings.below_label == b.settings.below_label
+        and a.settings == b.settings
         and (ids[0] is None or ids[1] is None or np.array_equal(ids[0], ids[1]))
     )
 

@@ -15,13 +15,11 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from hedgerow.errors import ParameterError
-from hedgerow.files import atomic_write
+from hedgerow.errors import ParameterError, counted
 from hedgerow.measure import Evaluation
-from hedgerow.show.evaluation import MEANINGS, percent, percent_range
-from hedgerow.show.page import words
-from hedgerow.show.page.data import PageData, PageModel, aligned
+from hedgerow.show.page.page_data import LEVEL, PageData, PageModel, aligned
 from hedgerow.show.page.thumbnails import check_folder, thumbnail
+from hedgerow.show.print_evaluation import MEANINGS, percent, percent_range
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,19 +27,13 @@ if TYPE_CHECKING:
 
     from jinja2 import Template
 
-    from hedgerow.show.page.data import PagePoint
+    from hedgerow.show.page.page_data import PagePoint
 
 SCRIPTS = ("text", "series", "answers", "state", "curves", "figures", "tree", "cards", "mistakes", "table", "main")
 """Our own scripts, in the order in which they are run."""
 
 _TABLE = ("AP", "AC", "AC_exact", "AURC", "R@90C", "R@95C", "E@95C", "majority_F1", "leaf_F1", "leaf_exact")
-
-
-def write_page(path: str | PathLike[str], models: Sequence[Evaluation | PageModel], **options: Any) -> None:
-    """Write the page to a file; the parameters are those of `page_html`."""
-    html = page_html(models, **options)
-    with atomic_write(path) as file:
-        file.write(html)
+_NAMED = 3  # models in the title and in the headline
 
 
 def page_html(
@@ -61,9 +53,9 @@ def page_html(
     title
         The heading; by default the names of the models.
     point
-        An operating point to mark.
+        An operating point to mark; `PagePoint.of` makes it from one that `select` chose.
     images
-        The folder that holds the images of the examples; without it, no image is shown.
+        The folder that holds the images of the examples. Images outside it are not shown.
     command
         The command that makes the page, to be shown on it.
     """
@@ -75,48 +67,32 @@ def page_html(
     ordered, notes = aligned(given)
     data = PageData(ordered, point, picture)
     evaluations = [model.evaluation for model in ordered if model.evaluation is not None]
-    thing = words.thing(evaluations, all(model.picture is not None for model in ordered))
-    exact = data.at_headline("exact")
+    thing = _thing(evaluations, drawn=all(model.picture is not None for model in ordered))
+    names = [model.name for model in ordered]
     content = data.to_dict() | {"thing": thing}
+    warnings = [f"{evaluation.name}: {warning}" for evaluation in evaluations for warning in evaluation.warnings]
     own = _own_script()
     return _template().render(
-        title=title or " and ".join(_listed([model.name for model in ordered])),
+        title=title or (" and ".join(names) if len(names) <= _NAMED else f"{len(names)} models"),
         policy=_policy(get_plotlyjs(), own),
         style=Markup(_file("style.css")),  # noqa: S704  (our own file)
-        headline=words.headline([(model.name, share) for model, share in zip(ordered, exact, strict=True)], thing),
-        facts=words.facts(evaluations, len(ordered), thing),
+        headline=headline(list(zip(names, data.at_headline("exact"), strict=True)), thing),
+        facts=_facts(evaluations, len(ordered), thing),
         thing=thing,
-        notes=[*notes, *_image_notes(content, evaluations, folder is not None), *_warnings(evaluations)],
+        notes=[*notes, *_image_notes(content, evaluations, folder is not None), *warnings],
         models=ordered,
         has_tree=bool(evaluations),
-        modes=_MODES,
-        kinds=_KINDS,
         point=point,
-        table=_summary_table(ordered),
+        table=[name for name in _TABLE if all(name in model.summary for model in ordered)],
+        percent=percent,
+        percent_range=percent_range,
         meanings=[(name, MEANINGS[name]) for name in _TABLE if name in ordered[0].summary],
-        settings=[_settings(evaluation) for evaluation in evaluations],
         command=command,
         versions=f"hedgerow {version('hedgerow')}, Python {platform.python_version()}",
         data=Markup(_json(content)),  # noqa: S704  (escaped by _json)
         plotly=Markup(get_plotlyjs()),  # noqa: S704  (Plotly's own file)
         script=Markup(own),  # noqa: S704  (our own files)
     )
-
-
-_KINDS = {
-    "precision-recall": "Precision, recall",
-    "correct-exact": "Correct, exact",
-    "correct-recall": "Correct, recall",
-}
-_MODES = {
-    "correct": ("Share correct", "at least this share of the answers is right"),
-    "recall": ("Recall", "at least this share of the labels' information is found"),
-    "threshold": ("Threshold", "an answer must be more likely than this"),
-}
-
-
-def _listed(names: list[str]) -> list[str]:
-    return names if len(names) <= 3 else [f"{len(names)} models"]
 
 
 @cache
@@ -165,34 +141,66 @@ def _image_notes(content: dict[str, Any], evaluations: Sequence[Evaluation], fol
     return []
 
 
-def _warnings(evaluations: Sequence[Evaluation]) -> list[str]:
-    return [f"{evaluation.name}: {warning}" for evaluation in evaluations for warning in evaluation.warnings]
+# Sentences -----------------------------------------------------------------------------------------------
 
 
-def _summary_table(models: Sequence[PageModel]) -> dict[str, Any]:
-    names = [name for name in _TABLE if all(name in model.summary for model in models)]
-    rows = []
-    for model in models:
-        cells = []
-        for name in names:
-            value, interval = model.summary[name], model.intervals.get(name)
-            spread = None if interval is None else percent_range(interval.low, interval.high)
-            cells.append({"value": value, "shown": percent(value), "spread": spread})
-        rows.append({"name": model.name, "cells": cells})
-    return {"names": names, "rows": rows}
+def headline(exact: Sequence[tuple[str, float]], thing: str) -> str:
+    """Say how often each model names the exact class while 95 % of its answers are right.
+
+    Parameters
+    ----------
+    exact
+        The names of the models, and the shares of examples whose exact class they name.
+    thing
+        What an example is, in the plural.
+
+    Examples
+    --------
+    >>> print(headline([("keen", 0.66), ("careful", 0.714)], "images").replace("\N{NO-BREAK SPACE}", " "))
+    At 95 % correct, careful still names the exact class for 71 % of the images; keen for 66 %.
+    """
+    (name, share), *others = sorted(exact, key=lambda model: -model[1])
+    said = f"At {_percent(LEVEL)} correct, {name} still names the exact class for {_percent(share)} of the {thing}"
+    named, rest = others[: _NAMED - 1], others[_NAMED - 1 :]
+    if len(rest) == 1:
+        named, rest = others, []
+    said += "".join(f"; {other} for {_percent(value)}" for other, value in named)
+    if rest:
+        low, high = _percent(rest[-1][1]), _percent(rest[0][1])
+        said += f"; the other {len(rest)} for {high if low == high else f'{low} to {high}'}"
+    return said + "."
 
 
-def _settings(evaluation: Evaluation) -> list[tuple[str, str]]:
-    about = evaluation.to_dict()
-    tree = about["tree"]
-    return [
-        ("examples", f"{len(evaluation):,}"),
-        ("specificity measured by", about["settings"]["information"]),
-        (
-            "an answer below its label",
-            "is wrong" if evaluation.settings.below_label == "wrong" else "counts as the label",
-        ),
-        ("scale of the likelihoods", evaluation.scale),
-        ("tree", f"{tree['nodes']:,} nodes, {tree['leaves']:,} leaves, depth {tree['depth']}"),
-        ("fingerprint of the tree", tree["fingerprint"]),
-    ]
+def _percent(share: float) -> str:
+    """Write a share as a percentage; only 0 and 1 are written as 0 and 100.
+
+    >>> [_percent(share).replace("\N{NO-BREAK SPACE}", " ") for share in (0.714, 0.9996, 1.0, 0.0003)]
+    ['71 %', '99.9 %', '100 %', '0.1 %']
+    """
+    if 0 < share < 0.005 or 0.995 <= share < 1:
+        return f"{min(99.9, max(0.1, 100 * share)):.1f}\N{NO-BREAK SPACE}%"
+    return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
+
+
+def _facts(evaluations: Sequence[Evaluation], models: int, thing: str) -> str:
+    """Say what was evaluated: models, examples, tree."""
+    said = [counted(models, "model", "models")]
+    if evaluations:
+        sizes = sorted({len(evaluation) for evaluation in evaluations})
+        number = (
+            counted(sizes[0], thing[:-1], thing) if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,} {thing}"
+        )
+        hierarchy = evaluations[0].hierarchy
+        leaves = counted(len(hierarchy.leaves), "leaf", "leaves")
+        said += [number, f"a tree of {len(hierarchy):,} nodes with {leaves}"]
+    return " · ".join(said)
+
+
+def _thing(evaluations: Sequence[Evaluation], drawn: bool = False) -> str:
+    """Return what examples are called: images, texts or examples; `drawn` ones are images."""
+    if drawn:
+        return "images"
+    for kind in ("images", "texts"):
+        if evaluations and all(getattr(evaluation.answers, kind) is not None for evaluation in evaluations):
+            return kind
+    return "examples"

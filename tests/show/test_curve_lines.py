@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.show.lines import System, height_ticks, hidden_levels
+from hedgerow.show.curve_lines import System, height_ticks, hidden_levels
+from tests.make_evaluations import sample
 from tests.make_scores import H
-from tests.measure.test_evaluation import sample
 
 STEP = 0.01  # heights are interpolated within the steps of a curve
 

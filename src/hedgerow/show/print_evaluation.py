@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from hedgerow.measure import Difference, Evaluation, Reliability, SystemComparison
+    from hedgerow.measure import Evaluation, Interval, Reliability, SystemComparison
     from hedgerow.score_files import Written
     from hedgerow.tree import Settings
 
@@ -77,7 +77,9 @@ def print_evaluation(
     print_text(console, said, "bold")
     if evaluation.settings.single_child == "answer":
         print_text(console, f"{_SINGLE_CHILD}\n")
-    _print_summary(evaluation, console)
+    head, *rows = summary_table(evaluation.summary, evaluation.intervals, evaluation.confidence)
+    print_table(console, head, rows, prose=True)
+    console.print()
     _print_rules(evaluation, console)
     _print_ranks(evaluation, console)
     for warning in evaluation.warnings:
@@ -147,27 +149,16 @@ def print_written(written: Written, output: str, console: Console, settings: Set
         print_text(console, f"Warning: {warning}", "yellow")
 
 
-def _print_summary(evaluation: Evaluation, console: Console) -> None:
-    head, *rows = summary_table(evaluation.summary, *figure_ranges(evaluation))
-    print_table(console, head, rows, prose=True)
-    console.print()
-
-
 def summary_table(
-    summary: Mapping[str, float], heading: str = "", ranges: Mapping[str, tuple[float, float]] | None = None
+    summary: Mapping[str, float], intervals: Mapping[str, Interval] | None = None, confidence: float = 0.95
 ) -> list[list[str]]:
-    """Return summary figures with their meaning and, if there are any, their ranges: headings, then rows."""
-    spread = {name: percent_range(low, high) for name, (low, high) in (ranges or {}).items()}
-    rows = [["figure", "%", heading, "what it means"]]
+    """Return a table of summary figures and their meaning, headings first; with intervals, if there are any."""
+    rows = [["figure", "%", f"{100 * confidence:.0f} % interval", "what it means"]]
     for name, value in summary.items():
-        rows.append([name, percent(value), spread.get(name, ""), MEANINGS.get(name, "")])
-    return rows if spread else [[name, value, meaning] for name, value, _, meaning in rows]
-
-
-def figure_ranges(evaluation: Evaluation) -> tuple[str, Mapping[str, tuple[float, float]]]:
-    """Return what the ranges of the figures are called, and the ranges, as far as there are any."""
-    intervals = {name: (found.low, found.high) for name, found in evaluation.intervals.items()}
-    return f"{100 * evaluation.confidence:.0f} % interval", intervals
+        interval = (intervals or {}).get(name)
+        spread = "" if interval is None else percent_range(interval)
+        rows.append([name, percent(value), spread, MEANINGS.get(name, "")])
+    return rows if intervals else [[name, value, meaning] for name, value, _, meaning in rows]
 
 
 def _print_rules(evaluation: Evaluation, console: Console) -> None:
@@ -181,12 +172,8 @@ def _print_rules(evaluation: Evaluation, console: Console) -> None:
 
 def print_reliability(found: Mapping[str, Reliability], console: Console) -> None:
     """Print how far confidence is from accuracy at each depth, for scores as they are and as they were changed."""
-    errors = {name: each.errors for name, each in found.items()}
-    depths = len(next(iter(errors.values())))
-    rows = [
-        [f"depth {i + 1}", *("" if (error := each[i]) is None else percent(error) for each in errors.values())]
-        for i in range(depths)
-    ]
+    by_depth = zip(*(each.errors for each in found.values()), strict=True)
+    rows = [[f"depth {depth}", *map(percent, errors)] for depth, errors in enumerate(by_depth, start=1)]
     losses = [each.log_loss for each in found.values()]
     rows.append(["log-loss of the labels", *("" if loss is None else f"{loss:.4f}" for loss in losses)])
     print_table(console, ["calibration error (%)", *found], rows)
@@ -202,10 +189,7 @@ def _print_ranks(evaluation: Evaluation, console: Console) -> None:
     shown = ["correct", "misclassified", "underclassified"]
     if any(each["unknown"] for each in figures.values()):
         shown.append("overclassified")
-    rows = [
-        [rank, *("" if (value := each[name]) is None else percent(value) for name in shown)]
-        for rank, each in figures.items()
-    ]
+    rows = [[rank, *(percent(each[name]) for name in shown)] for rank, each in figures.items()]
     print_table(console, [f"majority, by {kind} (%)", *shown], rows)
     over = f"; overclassified: the label names no {kind}, and the answer does" if "overclassified" in shown else ""
     print_text(console, f"Underclassified: the answer ends above this {kind}{over}.\n")
@@ -246,24 +230,20 @@ def _print_figures(comparison: SystemComparison, console: Console) -> None:
 
 
 def _print_differences(comparison: SystemComparison, console: Console) -> None:
-    rows = [
-        [evaluation.name, *(_signed(found[figure]) for figure in _DIFFERENCES)]
-        for evaluation, found in zip(comparison.evaluations, comparison.differences, strict=True)
-        if found
-    ]
+    rows = []
+    for evaluation, found in zip(comparison.evaluations, comparison.differences, strict=True):
+        if found:
+            ranges = (found[figure] for figure in _DIFFERENCES)
+            rows.append([evaluation.name, *(f"{100 * d.low:+.2f} to {100 * d.high:+.2f}" for d in ranges)])
     print_table(console, ["difference (%)", *_DIFFERENCES], rows)
     console.print()
 
 
-def _signed(difference: Difference) -> str:
-    return f"{100 * difference.low:+.2f} to {100 * difference.high:+.2f}"
+def percent(share: float | None) -> str:
+    """Write a share as a percentage, without the sign; nothing for None."""
+    return "" if share is None else f"{100 * share:.1f}"
 
 
-def percent(share: float) -> str:
-    """Write a share as a percentage, without the sign."""
-    return f"{100 * share:.1f}"
-
-
-def percent_range(low: float, high: float) -> str:
-    """Write two shares as a range of percentages, without the sign."""
-    return f"{percent(low)} – {percent(high)}"
+def percent_range(interval: Interval) -> str:
+    """Write an interval of shares as a range of percentages, without the sign."""
+    return f"{percent(interval.low)} – {percent(interval.high)}"

@@ -163,11 +163,9 @@ def remarks(facts: TreeFacts, kind: str) -> list[str]:
             f"They are different classes here. {SAME_CHARACTERS}"
         )
     if facts.invisible:
-        shown = ", ".join(map(ascii, facts.invisible[:_SHOWN]))
-        more = f" and {len(facts.invisible) - _SHOWN:,} more" if len(facts.invisible) > _SHOWN else ""
         found.append(
             f"Some names contain characters that cannot be seen, or accents as characters of their own: "
-            f"{shown}{more}. {SAME_CHARACTERS}"
+            f"{_some([[name] for name in facts.invisible], ascii)}. {SAME_CHARACTERS}"
         )
     if facts.lookalikes:
         found.append(

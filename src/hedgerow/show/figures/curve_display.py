@@ -14,10 +14,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.measure import Evaluation, OperatingCurve, evaluate
+from hedgerow.show.curve_lines import DEFAULT_RULES, KINDS, CurveKind, System
 from hedgerow.show.figures.curve_axes import Style, draw
-from hedgerow.show.figures.files import save_figure
-from hedgerow.show.figures.style import literal
-from hedgerow.show.lines import DEFAULT_RULES, KINDS, CurveKind, System
+from hedgerow.show.figures.style import literal, save_figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.likelihood import Scale
-    from hedgerow.tree import BelowLabel, Hierarchy, InformationKind
+    from hedgerow.tree import Hierarchy
 
 _PANEL_WIDTH, _PANEL_HEIGHT = 3.7, 3.1  # inches
 
@@ -120,11 +119,7 @@ class OperatingCurveDisplay:
         hierarchy: Hierarchy,
         q: Any,
         labels: ArrayLike,
-        *,
-        name: str = "",
-        information: InformationKind | ArrayLike = "leaves",
-        below_label: BelowLabel = "label",
-        scale: Scale | None = None,
+        **options: Any,
     ) -> OperatingCurveDisplay:
         """Show likelihoods: their curve, and the points of single rules.
 
@@ -136,13 +131,10 @@ class OperatingCurveDisplay:
             [examples, nodes] likelihoods, as `hedgerow.evaluate` takes them.
         labels
             Names or indices of nodes, one per example.
-        name
-            The name of the system in the legend.
-        information, below_label, scale
-            See `hedgerow.measure.evaluate`.
+        options
+            Options of `hedgerow.evaluate`, such as `name` and `scale`.
         """
-        options: Any = {"information": information, "below_label": below_label, "scale": scale}
-        return cls.from_evaluations(evaluate(hierarchy, q, labels, name=name, **options))
+        return cls.from_evaluations(evaluate(hierarchy, q, labels, **{"name": "", **options}))
 
     @classmethod
     def from_estimator(
@@ -150,10 +142,7 @@ class OperatingCurveDisplay:
         estimator: Any,
         X: Any,  # noqa: N803  (scikit-learn's name)
         y: ArrayLike,
-        *,
-        name: str | None = None,
-        information: InformationKind | ArrayLike = "leaves",
-        below_label: BelowLabel = "label",
+        **options: Any,
     ) -> OperatingCurveDisplay:
         """Show a fitted classifier: its curve on examples, and the points of single rules.
 
@@ -165,10 +154,8 @@ class OperatingCurveDisplay:
             Features, as the estimator takes them.
         y
             The labels: classes of the estimator, or names of nodes at any depth.
-        name
-            Its name in the legend; by default, the name of its class.
-        information, below_label
-            See `hedgerow.measure.evaluate`.
+        options
+            Options of `hedgerow.evaluate`. The default `name` is the name of the estimator's class.
         """
         missing = [a for a in ("hierarchy_", "predict_likelihood") if not hasattr(estimator, a)]
         if missing:
@@ -179,15 +166,8 @@ class OperatingCurveDisplay:
             )
         scale = _ranking_scale(estimator)
         q = estimator.predict_likelihood(X) if scale is None else estimator.predict_likelihood(X, scale=scale)
-        return cls.from_predictions(
-            estimator.hierarchy_,
-            q,
-            _nodes(estimator, y),
-            name=type(estimator).__name__ if name is None else name,
-            information=information,
-            below_label=below_label,
-            scale=scale,
-        )
+        options = {"name": type(estimator).__name__, "scale": scale, **options}
+        return cls.from_predictions(estimator.hierarchy_, q, _nodes(estimator, y), **options)
 
     def plot(
         self,
@@ -209,7 +189,7 @@ class OperatingCurveDisplay:
         rules
             The rules to mark, if the systems have them: see `RULE_STYLES`.
         thresholds
-            The thresholds to mark on every line, as probabilities; those without room for a label are left out.
+            The thresholds to mark on every line, as probabilities; those whose labels would overlap are left out.
             By default, 0.5, 0.9 and 0.99 if there are at most two systems.
         legend
             Whether to explain colours, shapes and fills.
@@ -228,29 +208,13 @@ class OperatingCurveDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def figure(
-        self,
-        kinds: Sequence[CurveKind] = tuple(KINDS),
-        *,
-        rules: Sequence[str] = DEFAULT_RULES,
-        thresholds: Sequence[float] | None = None,
-        title: str | None = None,
-    ) -> Figure:
-        """Return a figure with one panel per kind and a common legend below; see `plot` for the other options."""
-        panels = [Panel(self, kind) for kind in kinds]
-        return panel_figure(panels, columns=len(panels), rules=rules, thresholds=thresholds, title=title)
+    def figure(self, kinds: Sequence[CurveKind] = tuple(KINDS), **options: Any) -> Figure:
+        """Return a figure with one panel per kind and a common legend below; the options are `panel_figure`'s."""
+        return panel_figure([Panel(self, kind) for kind in kinds], **{"columns": len(kinds), **options})
 
-    def save(
-        self,
-        path: str | PathLike[str],
-        kinds: Sequence[CurveKind] = tuple(KINDS),
-        *,
-        rules: Sequence[str] = DEFAULT_RULES,
-        thresholds: Sequence[float] | None = None,
-        title: str | None = None,
-    ) -> None:
-        """Write the figure as PNG, PDF or SVG, depending on the extension, whole or not at all; see `figure`."""
-        save_figure(self.figure(kinds, rules=rules, thresholds=thresholds, title=title), path)
+    def save(self, path: str | PathLike[str], kinds: Sequence[CurveKind] = tuple(KINDS), **options: Any) -> None:
+        """Write the figure as PNG, PDF or SVG, depending on the extension; the options are those of `figure`."""
+        save_figure(self.figure(kinds, **options), path)
 
 
 @final

@@ -19,8 +19,8 @@ from hedgerow.errors import FileError, ParameterError
 from hedgerow.measure import CurveBuilder, Evaluation, EvaluationBuilder, Events
 from hedgerow.show import write_report
 from hedgerow.show.page import page_html
+from hedgerow.show.page.document import headline
 from hedgerow.show.page.thumbnails import check_folder, thumbnail
-from hedgerow.show.page.words import headline
 from tests.show.page.cases import HOSTILE, evaluation, hostile_tree
 
 if TYPE_CHECKING:
