@@ -27,7 +27,7 @@ AGAIN = "Choose the point again with hedgerow select."
 
 _FORMAT = "hedgerow operating point"
 _VERSION = 2
-_Count = Annotated[int, msgspec.Meta(ge=0)]
+_Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 _Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 
@@ -52,7 +52,7 @@ class PointFile(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     scale: Scale
     at_most: bool
     root_is_safe: bool
-    clade_depth: Annotated[int, msgspec.Meta(ge=1)] | None
+    clade_depth: Annotated[int, msgspec.Meta(ge=1, le=1 << 40)] | None
     settings: _Settings
     temperature: _Positive
     examples: _Count
@@ -114,10 +114,10 @@ def checked_fields(content: Any, shown: str) -> dict[str, Any]:
             fields["hierarchy"] = hierarchy = Hierarchy.from_dict(file.tree)
         except HedgerowError as error:
             raise ValueError(str(error).rstrip(".")) from None
-        if not file.thresholds or not _thresholds_fit(hierarchy, file):
-            raise ValueError("its thresholds do not fit the rest of it")
         if file.guarantee not in GUARANTEES or file.rule not in (*FAMILIES, "ranks"):
             raise ValueError(f"it has the guarantee {file.guarantee!r} and the rule {file.rule!r}")
+        if not file.thresholds or not _thresholds_fit(hierarchy, file):
+            raise ValueError("its thresholds do not fit the rest of it")
     return fields
 
 

@@ -77,7 +77,7 @@ class _Evaluating(Job):
                 hierarchy,
                 part=source.name,
                 information=self.information,
-                single_child=self.single_child or scores.single_child,
+                single_child=self.single_child or getattr(scores, "single_child", "skip"),
                 below_label=self.below_label,
             )
             builder.add(scores, advance=count)

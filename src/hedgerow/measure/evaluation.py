@@ -222,7 +222,7 @@ class Evaluation:
         """Write `examples.npz`, the whole evaluation, and `evaluation.json`, its figures to read, into a folder.
 
         The folder is created if it does not exist. An evaluation in it is replaced, but other files with these
-        names are not. `evaluation.json` is written last, so a folder that contains it is complete.
+        names are not.
         """
         from hedgerow.measure.saved import save_evaluation
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from hedgerow.infer import Rule
     from hedgerow.likelihood import AnyLikelihoods, Scale
+    from hedgerow.measure.events import Events
     from hedgerow.score_files import Progress
     from hedgerow.tree import BelowLabel, Hierarchy, Indices, InformationKind, Names, SingleChild
 
@@ -198,7 +199,10 @@ class EvaluationBuilder:
             evaluation.settings,
             evaluation.scale,
             evaluation.parts,
-            warnings=evaluation.warnings,
+            # What is found in the examples will be found again in all of them.
+            warnings=set(evaluation.warnings).difference(
+                _doubts(evaluation.hierarchy, evaluation.events, evaluation.answers)
+            ),
         )
 
     @classmethod
@@ -249,8 +253,7 @@ class EvaluationBuilder:
         found = (
             *given,
             *sorted(self.warnings.difference(given)),
-            *repeated_ids(whole.answers.ids),
-            *signs_of_wrong_order(self.hierarchy, whole.events.label, whole.answers),
+            *_doubts(self.hierarchy, whole.events, whole.answers),
         )
         return Evaluation(
             self.hierarchy,
@@ -262,6 +265,11 @@ class EvaluationBuilder:
             sizes=tuple((part.name, len(part)) for part in parts if len(part)),
             warnings=tuple(dict.fromkeys(found)),
         )
+
+
+def _doubts(hierarchy: Hierarchy, events: Events, answers: Answers) -> list[str]:
+    """Return what makes examples doubtful, as sentences."""
+    return [*repeated_ids(answers.ids), *signs_of_wrong_order(hierarchy, events.label, answers)]
 
 
 def _unknown_rule(*_: Any) -> Any:

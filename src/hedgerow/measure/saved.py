@@ -1,14 +1,18 @@
 """The one saved form of builders and evaluations: an `.npz` archive, in which nothing is pickled.
 
 Its member `about` is JSON, with the tree and the settings; texts of the examples are JSON lists; all others are
-arrays of numbers. A file may come from anywhere, so everything in it is checked before anything of it is used. An
-evaluation is a folder: `examples.npz` is the evaluation itself, `evaluation.json` repeats its figures for people.
+arrays of numbers. A file may come from anywhere, so everything in it is checked before anything of it is used.
+
+An evaluation is a folder: `examples.npz` is the evaluation itself; `evaluation.json` repeats its figures for
+people, with the SHA-256 of the former. Both are written aside and then moved into place, so a process that is killed
+leaves the old evaluation or the new one; at worst without `evaluation.json`, never with that of another.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,12 +23,16 @@ import numpy as np
 
 from hedgerow.errors import FileError, HedgerowError, ParameterError, argument, some
 from hedgerow.files import (
+    Archive,
+    clear_leftovers,
+    digest,
     printable,
     read_arrays,
     read_json,
     reading,
     require_file,
     stem,
+    temporary,
     try_folder,
     write_arrays,
     write_json,
@@ -57,8 +65,9 @@ _FORMAT = "hedgerow evaluation"
 _VERSION = 2
 _AGAIN = "Evaluate the scores again."
 _EVENTS = ("label", "count", "node", "score")
-_Count = Annotated[int, msgspec.Meta(ge=0)]
+_Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 _Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+_Figure = Annotated[float, msgspec.Meta(ge=-1, le=2)]  # a fraction, and some rounding
 
 
 # What a file says about itself ---------------------------------------------------------------------------------
@@ -68,6 +77,12 @@ class _Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     information: Literal["leaves", "depth", "custom"]
     single_child: SingleChild
     below_label: BelowLabel
+
+
+class _Interval(msgspec.Struct, forbid_unknown_fields=True):
+    value: _Figure
+    low: _Figure
+    high: _Figure
 
 
 class _About(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -84,7 +99,7 @@ class _About(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     name: str = ""
     sizes: list[tuple[str, _Count]] = []
     warnings: list[str] = []
-    intervals: dict[str, Interval] = {}
+    intervals: dict[str, _Interval] = {}
     confidence: _Share = 0.95
     replicates: _Count = 0
 
@@ -175,7 +190,7 @@ def save_evaluation(evaluation: Evaluation, folder: str | os.PathLike[str]) -> N
         name=evaluation.name,
         sizes=list(evaluation.sizes),
         warnings=list(evaluation.warnings),
-        intervals=dict(evaluation.intervals),
+        intervals={name: _Interval(**vars(found)) for name, found in evaluation.intervals.items()},
         confidence=evaluation.confidence,
         replicates=evaluation.replicates,
     )
@@ -187,10 +202,22 @@ def save_evaluation(evaluation: Evaluation, folder: str | os.PathLike[str]) -> N
     for key in ABOUT:
         if (values := getattr(answers, key)) is not None:
             arrays[key] = _bytes(json.dumps(values.tolist()))
-    place.mkdir(parents=True, exist_ok=True)
-    (place / JSON).unlink(missing_ok=True)  # it is written last: a folder that has it is complete
-    _write(place / EXAMPLES, about, evaluation.settings, evaluation.events, arrays)
-    write_json(place / JSON, {"format": _FORMAT, "version": _VERSION} | evaluation.to_dict())
+    clear_leftovers(place)
+    aside = temporary(place / "evaluation")
+    try:
+        aside.mkdir(parents=True)
+        _write(aside / EXAMPLES, about, evaluation.settings, evaluation.events, arrays)
+        files = {EXAMPLES: digest(aside / EXAMPLES)}
+        write_json(
+            aside / JSON, {"format": _FORMAT, "version": _VERSION} | evaluation.to_dict() | {"files": files}
+        )
+        (place / JSON).unlink(missing_ok=True)
+        for name in (EXAMPLES, JSON):
+            (aside / name).replace(place / name)
+    except OSError as error:
+        raise FileError(f"{place} cannot be written: {error.strerror or error}. Check the disk.") from error
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def try_evaluation_folder(folder: str | os.PathLike[str]) -> None:
@@ -210,7 +237,8 @@ def _is_ours(path: Path) -> bool:
         if path.name == JSON:
             content = read_json(path, "an evaluation")
             return isinstance(content, dict) and content.get("format") == _FORMAT
-        return "about" in read_arrays(path)
+        with Archive(path) as archive:
+            return "about" in archive.arrays
     except FileError:
         return False
 
@@ -222,6 +250,7 @@ def load_evaluation(folder: str | os.PathLike[str]) -> Evaluation:
         missing = f"contains no {EXAMPLES}" if Path(folder).exists() else "does not exist"
         shown = os.fspath(folder)
         raise FileError(f"{shown} {missing}. Create it with: hedgerow evaluate SCORES --tree TREE -o {shown}")
+    _check_digest(Path(folder, JSON), path)
     with _naming(path, "an evaluation", _AGAIN):
         found = _Contents.read(path, "evaluation")
         about, events = found.about, found.events()
@@ -239,9 +268,28 @@ def load_evaluation(folder: str | os.PathLike[str]) -> Evaluation:
             settings=found.settings,
             sizes=tuple((printable(name), count) for name, count in about.sizes),
             warnings=tuple(map(printable, about.warnings)),
-            intervals=about.intervals,
+            intervals={name: Interval(**msgspec.structs.asdict(found)) for name, found in about.intervals.items()},
             confidence=about.confidence,
             replicates=about.replicates,
+        )
+
+
+class _Figures(msgspec.Struct):
+    """What is read of `evaluation.json`."""
+
+    files: dict[str, str]
+
+
+def _check_digest(figures: Path, examples: Path) -> None:
+    """Raise an error if the figures in a folder are not those of its examples; there may be none."""
+    if not figures.is_file():
+        return
+    content = read_json(figures, "an evaluation", _AGAIN)
+    with reading(figures, "an evaluation", _AGAIN):
+        bound = msgspec.convert(content, _Figures).files
+    if bound != {EXAMPLES: digest(examples)}:
+        raise FileError(
+            f"{examples} and {JSON} do not belong together: one of them was replaced or is damaged. {_AGAIN}"
         )
 
 
@@ -284,13 +332,15 @@ def read_or_evaluate(
 
 def _check_settings(evaluation: Evaluation, shown: str, options: Mapping[str, Any]) -> None:
     """Raise an error if an evaluation was made with settings other than the requested ones."""
-    wanted = {name: options[name] for name in vars(evaluation.settings) if options.get(name) is not None}
-    asked = replace(evaluation.settings, **wanted)
-    was, now = evaluation.settings.to_dict(), asked.to_dict()
-    for name in was:
-        if was[name] != now[name] or not np.array_equal(vars(asked)[name], vars(evaluation.settings)[name]):
+    was = evaluation.settings
+    asked = replace(was, **{name: options[name] for name in vars(was) if options.get(name) is not None})
+    measure = evaluation.hierarchy.information
+    for name, old in was.to_dict().items():
+        new = asked.to_dict()[name]
+        same = np.array_equal(measure(was.information), measure(asked.information))
+        if not (same if name == "information" else old == new):
             raise ParameterError(
-                f"{shown} was evaluated with {argument(name, was[name])}, not with {argument(name, now[name])}. "
+                f"{shown} was evaluated with {argument(name, old)}, not with {argument(name, new)}. "
                 f"Leave the option out, or evaluate the scores again."
             )
 
