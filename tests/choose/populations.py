@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import hedgerow as hr
-from hedgerow.choose.examples import Examples, gather
+from hedgerow.choose.gathering import Examples, gather
 from hedgerow.choose.select import choose
 from hedgerow.choose.spec import SelectionSpec
 

@@ -235,7 +235,7 @@ def test_files_of_two_evaluations_are_not_mixed(name: str, tmp_path: Path) -> No
     full_evaluation(0).save(tmp_path / "a")
     full_evaluation(1, information="depth").save(tmp_path / "b")
     (tmp_path / "b" / name).replace(tmp_path / "a" / name)
-    with pytest.raises(FileError, match="examples.npz and evaluation.json do not belong together"):
+    with pytest.raises(FileError, match=r"examples\.npz and evaluation\.json do not belong together"):
         Evaluation.load(tmp_path / "a")
 
 
@@ -440,8 +440,9 @@ def test_folders_and_score_files_are_read_alike(tmp_path: Path) -> None:
 
 def test_rules_by_threshold_or_name() -> None:
     q, _ = sample()
-    np.testing.assert_array_equal(answering_rule(0.3, None)(H, Likelihoods.of(H, q)), infer.threshold(H, q, 0.3))
-    np.testing.assert_array_equal(answering_rule(None, "leaf")(H, Likelihoods.of(H, q)), infer.leaf(H, q))
+    block = Block(0, Likelihoods.of(H, q))
+    np.testing.assert_array_equal(answering_rule(0.3, None)(block), infer.threshold(H, q, 0.3))
+    np.testing.assert_array_equal(answering_rule(None, "leaf")(block), infer.leaf(H, q))
     for tau, rule, said in (
         (None, None, "either"),
         (0.5, "leaf", "either"),

@@ -16,6 +16,7 @@ from hedgerow import Hierarchy, infer, likelihood, metrics
 from hedgerow.errors import HedgerowError, ParameterError
 from hedgerow.likelihood import Likelihoods
 from hedgerow.measure import Evaluation, EvaluationBuilder, bootstrap, read_or_evaluate
+from hedgerow.score_files import Block
 from hedgerow.tree import Settings
 from tests import oracle
 from tests.make_scores import H, probabilities
@@ -179,7 +180,7 @@ def test_a_rule_by_name_knows_the_setting() -> None:
             infer.answering_rule(0.5, None, Settings(single_child=single)),
             infer.answering_rule(None, "majority", Settings(single_child=single)),
         ):
-            assert LONE.names[rule(LONE, q)].item() == expected
+            assert LONE.names[rule(Block(0, q))].item() == expected
 
 
 # Builders and evaluations ----------------------------------------------------------------------------------

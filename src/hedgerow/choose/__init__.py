@@ -2,13 +2,12 @@
 
 In come likelihoods and labels of examples that were not used in training, and a target; out goes an
 `OperatingPoint`, a small file that says how to answer new examples. Everything works on threshold events
-(`measure.Events`), so it is the same for dense and sparse likelihoods. The next room is `show`.
+(`measure.Events`), so it is the same for dense and sparse likelihoods.
 """
 
-from hedgerow.choose.answers import PointAnswers, answers_of, predictions
-from hedgerow.choose.examples import gather
 from hedgerow.choose.explain import Explanation, describe, explain
 from hedgerow.choose.families import FAMILIES, Family
+from hedgerow.choose.gathering import gather
 from hedgerow.choose.guarantees import GUARANTEES, Guarantee
 from hedgerow.choose.point import OperatingPoint
 from hedgerow.choose.select import choose, select
@@ -23,13 +22,10 @@ __all__ = [
     "Family",
     "Guarantee",
     "OperatingPoint",
-    "PointAnswers",
     "SelectionSpec",
-    "answers_of",
     "choose",
     "describe",
     "explain",
     "gather",
-    "predictions",
     "select",
 ]

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
 import numpy as np
 
-from hedgerow.choose import ranks
-from hedgerow.choose.families import Family, events_of, map_dense_rows
+from hedgerow.choose.families import FAMILIES, answers_by_rank
 from hedgerow.choose.point_file import AGAIN, checked_fields, content_of, read_content
 from hedgerow.errors import ParameterError, argument, some
 from hedgerow.files import write_json
-from hedgerow.infer import Candidates
+from hedgerow.infer import Candidates, map_dense_rows
 from hedgerow.likelihood import AnyLikelihoods, Likelihoods
 from hedgerow.measure import Ranks
+from hedgerow.score_files import TemperedScores
 from hedgerow.tree import Settings
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.likelihood import Scale
+    from hedgerow.score_files import Block, Scores
     from hedgerow.tree import Hierarchy, Indices
 
 By = Literal["all", "group", "clade", "rank"]
@@ -59,7 +60,8 @@ class OperatingPoint:
     """The name of a guarantee, such as "conformal"."""
     delta: float | None
     """With "pac", the probability that the promise is broken."""
-    rule: Family | Literal["ranks"]
+    rule: str
+    """The name of a family of rules, or "ranks"."""
     by: By
     """What the thresholds are for: "all" examples, or each "group", "clade" or "rank"."""
     thresholds: Mapping[str, float]
@@ -119,8 +121,17 @@ class OperatingPoint:
             return self._by_rank(likelihoods)
         tau = self._threshold_of_each(likelihoods, groups)
         nowhere = np.zeros(len(likelihoods), dtype=np.int64)  # labels are not needed to find answers
-        events = events_of(self.rule, likelihoods, nowhere, self._candidates(likelihoods))  # type: ignore[arg-type]
+        events = FAMILIES[self.rule].events(likelihoods, nowhere, self._candidates(likelihoods))
         return events.answers_above(tau).astype(np.int64)
+
+    def prepared(self, scores: Scores) -> Scores:
+        """Return scores as the point needs them: of its tree, and divided by its temperature."""
+        self.check_tree(scores.hierarchy)
+        return scores if self.temperature == 1 else TemperedScores(scores, self.temperature)
+
+    def answer(self, block: Block) -> NDArray[np.int64]:
+        """Return the answer to each example of a block."""
+        return self.predict(block.likelihoods, block.groups if self.by == "group" else None)
 
     def _fitting(self, q: Any) -> AnyLikelihoods:
         """Return likelihoods that this point is for, or say why they are not."""
@@ -151,7 +162,7 @@ class OperatingPoint:
         lowest = np.full(len(rank), -np.inf)
         for name, tau in self.thresholds.items():
             lowest[rank == known.names.index(name)] = tau
-        return ranks.answer(q, lowest, self._candidates(q))
+        return answers_by_rank(q, lowest, self._candidates(q))
 
     def _candidates(self, q: AnyLikelihoods) -> Candidates:
         return Candidates.of(q.hierarchy, self.settings)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.choose.examples import gather
+from hedgerow.choose.gathering import gather
 from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.choose.point import OperatingPoint
 from hedgerow.choose.spec import SelectionSpec
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from hedgerow.choose.examples import Examples
-    from hedgerow.choose.families import Family
+    from hedgerow.choose.gathering import Examples
     from hedgerow.likelihood import Scale
     from hedgerow.tree import BelowLabel, InformationKind, SingleChild
 
@@ -44,7 +43,7 @@ def select(
     groups: ArrayLike | bool | None = None,
     clusters: ArrayLike | bool | None = None,
     clades: int | str | None = None,
-    rule: Family = "threshold",
+    rule: str = "threshold",
     bounds: tuple[float, float] | None = None,
     classes: ArrayLike | None = None,
     information: InformationKind = "leaves",

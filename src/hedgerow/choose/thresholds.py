@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hedgerow.choose.families import bottom_of
+from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES, Promise
 from hedgerow.choose.losses import AffordsNothing, Clusters, Steps, changes, worst_so_far
 from hedgerow.errors import HedgerowError, ScoreError, counted, some
@@ -17,9 +17,9 @@ from hedgerow.measure import Ranks
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hedgerow.choose.examples import Examples
+    from hedgerow.choose.gathering import Examples
     from hedgerow.choose.spec import SelectionSpec, Target
-    from hedgerow.tree import BelowLabel, Indices
+    from hedgerow.tree import Indices, Settings
 
 
 class CannotPromiseError(HedgerowError):
@@ -67,7 +67,7 @@ def losses_of(spec: SelectionSpec, examples: Examples) -> Callable[[Indices | sl
     base, amount = (worst_so_far if growing else changes)(events, at_root, after, from_root=from_root)
     kept = np.flatnonzero(amount)
     score, amount, example = events.score[kept], amount[kept], events.example[kept]
-    bottom = bottom_of(spec.rule, examples.scale)
+    bottom = FAMILIES[spec.rule].bottom(examples.scale)
 
     def steps(rows: Indices | slice, clusters: Clusters) -> Steps:
         if isinstance(rows, slice):
@@ -128,7 +128,7 @@ def _by_rank(spec: SelectionSpec, examples: Examples) -> tuple[dict[str, float],
     delta = spec.delta / len(spec.ranks)  # all ranks together keep their promises with confidence 1 - δ
     for rank, level in spec.per_rank.items():
         promise = Promise(spec.guarantee, 1 - level, delta)
-        thresholds[rank], found = _rank_threshold(promise, examples, rank, spec.settings.below_label, slice(None))
+        thresholds[rank], found = _rank_threshold(promise, examples, (rank, spec.settings), slice(None))
         notes += found
     ranks = Ranks.of(spec.hierarchy)
     for rank, share in spec.overclassification.items():
@@ -140,23 +140,23 @@ def _by_rank(spec: SelectionSpec, examples: Examples) -> tuple[dict[str, float],
                 f"taxa that the tree does not have, labelled by the deepest node that they belong to."
             )
         promise = Promise(spec.guarantee, share, delta)
-        tau, found = _rank_threshold(promise, examples, rank, "wrong", unknown)
+        tau, found = _rank_threshold(promise, examples, (rank, spec.strict), unknown)
         thresholds[rank] = max(tau, thresholds.get(rank, BOTTOM[examples.scale]))
         notes += found
     return {rank: thresholds[rank] for rank in ranks.names if rank in thresholds}, notes
 
 
 def _rank_threshold(
-    promise: Promise, examples: Examples, rank: str, below_label: BelowLabel, rows: Indices | slice
+    promise: Promise, examples: Examples, rank: tuple[str, Settings], rows: Indices | slice
 ) -> tuple[float, list[str]]:
     """Return the threshold of a rank, and a note if too few examples keep all answers above it."""
-    score = examples.wrong_at[rank, below_label][rows]
+    score = examples.wrong_at[rank][rows]
     clusters = _clusters(examples, rows)
     promise = replace(promise, binary=clusters.are_single)
     budget = promise.budget(clusters.number)
     if budget < 0:
         note = (
-            f"The promise for {rank} needs at least {promise.needed:,} {clusters.unit}s; found "
+            f"The promise for {rank[0]} needs at least {promise.needed:,} {clusters.unit}s; found "
             f"{clusters.number:,}. Until then, no answer reaches this rank."
         )
         return np.inf, [note]

@@ -115,7 +115,7 @@ def predict(
     scheduler: SchedulerOption = None,
 ) -> None:
     """Write an answer for every example: name, rank or depth, confidence, lineage."""
-    from hedgerow.choose import OperatingPoint, PointAnswers
+    from hedgerow.choose import OperatingPoint
     from hedgerow.infer import answering_rule
     from hedgerow.score_files import check_layout, write_predictions
     from hedgerow.show import print_written
@@ -164,8 +164,9 @@ def predict(
             answer = answering_rule(tau, rule, used)
             written = write_predictions(output, file, answer, progress=bar, **written_as)
         else:
-            answers = PointAnswers(chosen, file)
-            written = write_predictions(output, answers, answers.rule, progress=bar, **written_as)
+            written = write_predictions(
+                output, chosen.prepared(file), chosen.answer, progress=bar, **written_as
+            )
     print_written(written, str(output), Console(), used)
     if json_file is not None:
         write_json(

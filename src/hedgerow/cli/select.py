@@ -153,7 +153,7 @@ def select(
         guarantee=guarantee,
         delta=delta,
         clades=clades,
-        rule=rule.value.replace("-", "_"),  # type: ignore[arg-type]
+        rule=rule.value.replace("-", "_"),
         bounds=_bounds(bounds),
         settings=settings.over(single_child=opened.single_child),
         by_group=groups,
@@ -161,15 +161,12 @@ def select(
     wanted: dict[str, Any] = {"groups": groups, "clusters": clusters or None}
     examples = choose.gather(order, opened, None, **wanted, progress=bar)
     point = choose.choose(order, examples)
-    answers = choose.answers_of(point, examples)
-    if answers is None:
-        answers = choose.predictions(point, opened)
     later = replace(reading.unlabelled(files), group_column=reading.group_column)
     if groups and reading.labels_file is not None:
         groups_file = Path(f"NEW-GROUPS{_endings(reading.labels_file)}")
         later = replace(later, labels_file=groups_file, id_column=reading.id_column)
     again = [*([] if tree_file is None else tree_file.arguments), *later.arguments]
-    explanation = choose.describe(order, examples, point, answers)
+    explanation = choose.describe(order, examples, point, opened)
     point.save(output)
     new = (
         [scores[0], "--data", "NEW"] if is_run(files[0]) else [f"{'NEW/*' if many else 'NEW'}{_endings(files[0])}"]

@@ -194,36 +194,44 @@ class EvaluationBuilder:
     @classmethod
     def of(cls, evaluation: Evaluation) -> EvaluationBuilder:
         """Return a builder that holds the examples of an evaluation, to merge it with others."""
+        doubts = _doubts(evaluation.hierarchy, evaluation.events, evaluation.answers)
         return cls.holding(
             evaluation.hierarchy,
             evaluation.settings,
             evaluation.scale,
             evaluation.parts,
-            # What is found in the examples will be found again in all of them.
-            warnings=set(evaluation.warnings).difference(
-                _doubts(evaluation.hierarchy, evaluation.events, evaluation.answers)
-            ),
+            warnings=set(evaluation.warnings).difference(doubts),  # they will be asked again of all examples
         )
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What the builder holds, without its tree: the other arguments of `holding`."""
+        return {
+            "settings": self.settings,
+            "scale": None if self.curve is None else self.curve.scale,
+            "parts": self.parts,
+            "numbered": () if self.curve is None else self.curve.numbered,
+            "warnings": self.warnings,
+        }
 
     @classmethod
     def holding(
         cls,
         hierarchy: Hierarchy,
         settings: Settings,
-        scale: Scale,
-        parts: Iterable[Part],
-        *,
+        scale: Scale | None,
+        parts: list[Part],
         numbered: Indices | tuple[()] = (),
         warnings: Iterable[str] = (),
     ) -> EvaluationBuilder:
         """Return a builder that holds examples whose events and answers are already known."""
-        given = list(parts)
-        rules = {name: RULES.get(name, _unknown_rule) for name in given[0].answers.predictions}
-        builder = cls(hierarchy, rules=rules, **vars(settings))
-        builder.curve = builder.curve_on(scale)
-        builder.curve.numbered = np.asarray(numbered, dtype=np.int64)
+        names = parts[0].answers.predictions if parts else RULES
+        builder = cls(hierarchy, rules={name: RULES.get(name, _unknown_rule) for name in names}, **vars(settings))
         builder.warnings.update(warnings)
-        builder._merged = given
+        if scale is not None:
+            builder.curve = builder.curve_on(scale)
+            builder.curve.numbered = np.asarray(numbered, dtype=np.int64)
+            builder._merged = parts
         return builder
 
     def _answers(self, q: AnyLikelihoods, curve: CurveBuilder) -> Answers:

@@ -4,8 +4,8 @@ Its member `about` is JSON, with the tree and the settings; texts of the example
 arrays of numbers. A file may come from anywhere, so everything in it is checked before anything of it is used.
 
 An evaluation is a folder: `examples.npz` is the evaluation itself; `evaluation.json` repeats its figures for
-people, with the SHA-256 of the former. Both are written aside and then moved into place, so a process that is killed
-leaves the old evaluation or the new one; at worst without `evaluation.json`, never with that of another.
+people, with the SHA-256 of the former. Both are written aside and then moved into place, so that a process that is
+killed leaves the old evaluation or the new one; at worst without `evaluation.json`, never with that of another.
 """
 
 from __future__ import annotations

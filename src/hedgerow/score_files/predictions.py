@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.likelihood import Likelihoods, SparseLikelihoods
     from hedgerow.score_files.layouts import Table
     from hedgerow.score_files.score_file import Scores
+    from hedgerow.score_files.source import Block
     from hedgerow.tree import Hierarchy
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet takes for a formula
@@ -187,13 +187,13 @@ def _by_rank(hierarchy: Hierarchy, answers: NDArray[np.int64]) -> dict[str, int]
 def write_predictions(
     path: str | os.PathLike[str],
     scores: Scores,
-    rule: Callable[[Hierarchy, Likelihoods | SparseLikelihoods], Any],
+    answer: Callable[[Block], Any],
     *,
     layout: str = "table",
     spreadsheet_safe: bool = False,
     progress: Progress = silent,
 ) -> Written:
-    """Answer every example of a score file by a rule, and write the answers; see `prediction_writer`.
+    """Answer every example of a score file, and write the answers; see `prediction_writer`.
 
     Parameters
     ----------
@@ -201,8 +201,8 @@ def write_predictions(
         The file to write.
     scores
         A score file, or what a trained model says of new data.
-    rule
-        From the tree and likelihoods to node indices: see `infer.answering_rule`.
+    answer
+        From a block of examples to node indices: see `infer.answering_rule` and `OperatingPoint.answer`.
     layout, spreadsheet_safe
         See `prediction_writer`.
     progress
@@ -218,7 +218,7 @@ def write_predictions(
         progress("Answering", scores.rows) as advance,
     ):
         for block in scores:
-            nodes = np.asarray(rule(hierarchy, block.likelihoods))
+            nodes = np.asarray(answer(block))
             confidence = to_probability(block.at(nodes), block.scale)
             write(nodes, confidence, block.ids)
             answers += np.bincount(nodes, minlength=len(hierarchy))

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.choose.families import events_of
+from hedgerow.choose.families import FAMILIES, largest_wrong
 from hedgerow.choose.point import clades_of
-from hedgerow.choose.ranks import largest_wrong
 from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.infer import Candidates
 from hedgerow.measure import Events, Ranks, example_blocks
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from hedgerow.choose.spec import SelectionSpec
     from hedgerow.likelihood import Scale
     from hedgerow.score_files import Block
-    from hedgerow.tree import BelowLabel, Hierarchy, Indices
+    from hedgerow.tree import Hierarchy, Indices, Settings
 
     Texts = NDArray[np.object_]
 
@@ -39,7 +38,7 @@ class Examples:
     temperature: float
     events: Events | None = None
     """Where their answers change in a family of rules."""
-    wrong_at: Mapping[tuple[str, BelowLabel], NDArray[np.float64]] = field(default_factory=dict)
+    wrong_at: Mapping[tuple[str, Settings], NDArray[np.float64]] = field(default_factory=dict)
     """The largest likelihood of a wrong node of each rank."""
     ids: Texts | None = None
     groups: Texts | None = None
@@ -102,10 +101,10 @@ def _of_block(spec: SelectionSpec, block: Block) -> Examples:
         labels,
         block.scale,
         getattr(q, "temperature", 1.0),
-        events=None if spec.ranks else events_of(spec.rule, q, labels, candidates),
+        events=None if spec.ranks else FAMILIES[spec.rule].events(q, labels, candidates),
         wrong_at={
-            (rank, below_label): largest_wrong(q, labels, ranks.nodes(rank), below_label, candidates)
-            for rank, below_label in spec.ranks
+            (rank, settings): largest_wrong(q, labels, ranks.nodes(rank), settings, candidates)
+            for rank, settings in spec.ranks
         },
         ids=block.ids,
         groups=block.groups,
