@@ -168,7 +168,7 @@ def test_settings_that_do_not_mix() -> None:
     with pytest.raises(ParameterError, match="single_child='skip', not with 'answer'"):
         infer.majority(LONE, [[1] * 7], information=infer.Candidates.of(LONE), single_child="answer")
     b.update([[1.0] * 7], ["cod"])
-    with pytest.raises(ParameterError, match="single_child='skip'"):
+    with pytest.raises(ParameterError, match="only if all leaves, and no other nodes"):
         Evaluation.of_events(b)
 
 

@@ -15,7 +15,7 @@ from hedgerow.errors import FileError, HedgerowError
 from hedgerow.files import read_text, reading
 from hedgerow.likelihood import Scale
 from hedgerow.measure import Ranks
-from hedgerow.tree import BelowLabel, Hierarchy, InformationKind, Settings, SingleChild
+from hedgerow.tree import Hierarchy, Settings
 
 if TYPE_CHECKING:
     import os
@@ -29,12 +29,6 @@ _FORMAT = "hedgerow operating point"
 _VERSION = 2
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 _Positive = Annotated[float, msgspec.Meta(gt=0)]
-
-
-class _Settings(msgspec.Struct, forbid_unknown_fields=True):
-    information: InformationKind
-    single_child: SingleChild
-    below_label: BelowLabel
 
 
 class PointFile(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -53,7 +47,7 @@ class PointFile(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     at_most: bool
     root_is_safe: bool
     clade_depth: Annotated[int, msgspec.Meta(ge=1, le=1 << 40)] | None
-    settings: _Settings
+    settings: dict[str, str]
     temperature: _Positive
     examples: _Count
     clusters: _Count | None
@@ -108,9 +102,9 @@ def checked_fields(content: Any, shown: str) -> dict[str, Any]:
             raise ValueError("it was changed after it was written, so it promises nothing")
         fields = {name: getattr(file, name) for name in _FIELDS}
         fields["thresholds"] = {name: float(tau) for name, tau in file.thresholds.items()}
-        fields["settings"] = Settings(**msgspec.structs.asdict(file.settings))
         fields["notes"] = tuple(file.notes)
         try:
+            fields["settings"] = Settings.from_dict(file.settings)
             fields["hierarchy"] = hierarchy = Hierarchy.from_dict(file.tree)
         except HedgerowError as error:
             raise ValueError(str(error).rstrip(".")) from None

@@ -13,6 +13,7 @@ from hedgerow.infer.expected_cost import exclusive, expected_cost, expected_cost
 from hedgerow.infer.pareto import candidates_of
 from hedgerow.infer.rules import by_rows, first
 from hedgerow.likelihood import BOTTOM, Likelihoods, SparseLikelihoods, to_probability
+from hedgerow.tree import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,6 +95,7 @@ def fit_lambda(
         )
     if not 0 <= a_number(accuracy, "accuracy") <= 1:
         raise ParameterError(f"accuracy must lie between 0 and 1, not {accuracy}.")
+    settings = Settings(below_label=below_label)
     # For every λ, the answer belongs to the Pareto set; within the set, ties go to the first node.
     candidates = candidates_of(hierarchy, information, single_child)
     sets = candidates.sets(given, BOTTOM[given.scale])
@@ -101,7 +103,7 @@ def fit_lambda(
     p = to_probability(score, given.scale)
     example = np.repeat(np.arange(len(count)), count)
     right = hierarchy.is_ancestor(node, known[example])
-    if below_label == "label":
+    if settings.below_is_right:
         right |= hierarchy.is_ancestor(known[example], node)
     gain = candidates.value[node]
     start = (np.cumsum(count) - count)[count > 0]

@@ -143,12 +143,13 @@ class Evaluation:
         """Return the evaluation that follows from the events of a builder alone: the rules `leaf` and `majority`.
 
         An example's last event leads to the most likely leaf only if all leaves, and no other nodes, are the most
-        specific. With any settings except information="leaves" and single_child="skip" that may not hold, so it is
-        an error.
+        specific; else it is an error.
         """
-        if builder.settings != Settings(below_label=builder.settings.below_label):
+        candidates = builder.candidates
+        if not np.array_equal(candidates.nodes[candidates.start[-2] :], builder.hierarchy.leaves):
             raise ParameterError(
-                "Events determine the most likely leaf only with information='leaves' and single_child='skip'."
+                "Events determine the most likely leaf only if all leaves, and no other nodes, are the most "
+                "specific: leave out information= and single_child=."
             )
         events = builder.events
         most_specific = events.answers_above(BOTTOM[builder.scale])

@@ -45,7 +45,7 @@ from hedgerow.measure.evaluation_builder import evaluate
 from hedgerow.measure.events import Events
 from hedgerow.measure.metrics import METRICS
 from hedgerow.score_files import Progress, open_scores, silent
-from hedgerow.tree import BelowLabel, Hierarchy, Settings, SingleChild
+from hedgerow.tree import Hierarchy, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -73,12 +73,6 @@ _Figure = Annotated[float, msgspec.Meta(ge=-1, le=2)]  # a fraction, and some ro
 # What a file says about itself ---------------------------------------------------------------------------------
 
 
-class _Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    information: Literal["leaves", "depth", "custom"]
-    single_child: SingleChild
-    below_label: BelowLabel
-
-
 class _Interval(msgspec.Struct, forbid_unknown_fields=True):
     value: _Figure
     low: _Figure
@@ -92,7 +86,7 @@ class _About(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     version: int
     kind: Literal["curve", "evaluation"]
     tree: dict[str, Any]
-    settings: _Settings
+    settings: dict[str, str]
     scale: Scale
     metrics: list[str] = []
     rules: list[str] = []
@@ -109,7 +103,7 @@ def _described(hierarchy: Hierarchy, settings: Settings, scale: Scale, **more: A
         format=_FORMAT,
         version=_VERSION,
         tree=hierarchy.to_dict(),
-        settings=_Settings(**settings.to_dict()),
+        settings=settings.to_dict(),
         scale=scale,
         **more,
     )
@@ -388,10 +382,10 @@ class _Contents:
         arrays = read_arrays(path)
         about = _about(arrays.pop("about", None), kind)
         hierarchy = Hierarchy.from_dict(about.tree)
-        given = msgspec.structs.asdict(about.settings)
-        if about.settings.information == "custom":
-            given["information"] = hierarchy.information(arrays.pop("information", np.empty(0)))
-        return cls(about, hierarchy, Settings(**given), arrays)
+        given: dict[str, Any] = about.settings
+        if given.get("information") == "custom":
+            given |= {"information": hierarchy.information(arrays.pop("information", np.empty(0)))}
+        return cls(about, hierarchy, Settings.from_dict(given), arrays)
 
     def array(self, name: str, dtype: type[Any], count: int | None, low: float, high: float) -> NDArray[Any]:
         """Take an array, which must be a list of so many numbers within a range."""
