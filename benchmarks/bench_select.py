@@ -17,8 +17,7 @@ import numpy as np
 from tests.choose.populations import population
 
 import hedgerow as hr
-from hedgerow.choose.gathering import Examples
-from hedgerow.choose.select import choose
+from hedgerow.choose.select import Examples, choose
 from hedgerow.choose.spec import SelectionSpec
 
 LEVELS = (0.55, 0.8, 0.9, 0.95, 0.99)
@@ -82,7 +81,7 @@ def time_beside_sorting(examples: int) -> None:
     part = population(leaves=243, size=10_000)
     h = part.hierarchy
     order = SelectionSpec.of(h, target=("correct", 0.95))
-    from hedgerow.choose.gathering import gather
+    from hedgerow.choose.select import gather
 
     pool = gather(order, part.q, h.names[part.labels])
     assert pool.events is not None

@@ -114,7 +114,7 @@ def test_files_that_are_no_points(tmp_path: Path, text: str) -> None:
 
 def forged(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
     """A file whose digest was computed again."""
-    from hedgerow.choose.point_file import digest
+    from hedgerow.choose.point import digest
 
     def seal(content: dict[str, Any]) -> None:
         change(content)

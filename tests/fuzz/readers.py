@@ -17,7 +17,7 @@ import torch
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.choose.point_file import digest as point_digest
+from hedgerow.choose.point import digest as point_digest
 from hedgerow.doctor import examine
 from hedgerow.learn import data
 from hedgerow.learn.data.feature_files import read_features

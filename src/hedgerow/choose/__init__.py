@@ -7,10 +7,9 @@ In come likelihoods and labels of examples that were not used in training, and a
 
 from hedgerow.choose.explain import Explanation, describe, explain
 from hedgerow.choose.families import FAMILIES, Family
-from hedgerow.choose.gathering import gather
 from hedgerow.choose.guarantees import GUARANTEES, Guarantee
 from hedgerow.choose.point import OperatingPoint
-from hedgerow.choose.select import choose, select
+from hedgerow.choose.select import choose, gather, select
 from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import CannotPromiseError
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.choose.gathering import Examples, gather
-from hedgerow.choose.select import choose
+from hedgerow.choose.select import Examples, choose, gather
 from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import CannotPromiseError
 from hedgerow.measure import STANDARD_METRICS, Comparison, Measures, Ranks, example_blocks, metrics
