@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
+import msgspec
 import numpy as np
 
 from hedgerow.choose.select import Examples, choose, gather
@@ -83,8 +84,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the point, ready for JSON."""
-        fields = {name: value for name, value in vars(self).items() if name != "point"}
-        return {name: _plain(value) for name, value in fields.items()}
+        return {name: msgspec.to_builtins(value) for name, value in vars(self).items() if name != "point"}
 
 
 def explain(
@@ -240,9 +240,3 @@ def _spec(point: OperatingPoint, hierarchy: Hierarchy) -> SelectionSpec:
         by_group=point.by == "group",
         **common,
     )
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_plain(each) for each in value]
-    return asdict(value) if hasattr(value, "__dataclass_fields__") else value

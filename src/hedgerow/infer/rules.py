@@ -360,17 +360,8 @@ RULES: Registry[Rule] = Registry(
         "expected_information": _expected_information,
     },
 )
-"""The rules that need no threshold: every evaluation reports them, and `hedgerow predict` takes them."""
-
-
-def register(name: str, rule: Rule) -> None:
-    """Add your own rule to `RULES`: every evaluation reports its operating point, and `predict` takes it."""
-    RULES.register(name.replace("-", "_"), rule)
-
-
-def find_rule(name: str) -> Rule:
-    """Return the rule with this name; "expected-information" also finds "expected_information"."""
-    return RULES.find(name.replace("-", "_"))
+"""The rules that need no threshold; `RULES.register` adds your own. Every evaluation reports their operating
+points, and `hedgerow predict` takes their names."""
 
 
 def answering_rule(
@@ -383,7 +374,7 @@ def answering_rule(
         )
     if tau is not None and not 0 <= tau <= 1:
         raise ParameterError(f"The threshold must lie between 0 and 1, not {tau}.")
-    found = None if rule is None else find_rule(rule)
+    found = None if rule is None else RULES.find(rule.replace("-", "_"))
 
     def answer(block: Block) -> Any:
         q = block.likelihoods

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hedgerow.likelihood import AnyLikelihoods, Scale
     from hedgerow.measure.events import Events
     from hedgerow.score_files import Progress
-    from hedgerow.tree import BelowLabel, Hierarchy, Indices, InformationKind, Names, SingleChild
+    from hedgerow.tree import BelowLabel, Hierarchy, InformationKind, Names, SingleChild
 
 _ENOUGH_EXAMPLES = 20  # to distinguish accuracy at chance level from bad luck
 
@@ -213,7 +213,6 @@ class EvaluationBuilder:
             "settings": self.settings,
             "scale": None if self.curve is None else self.curve.scale,
             "parts": self.parts,
-            "numbered": () if self.curve is None else self.curve.numbered,
             "warnings": self.warnings,
         }
 
@@ -224,7 +223,6 @@ class EvaluationBuilder:
         settings: Settings,
         scale: Scale | None,
         parts: list[Part],
-        numbered: Indices | tuple[()] = (),
         warnings: Iterable[str] = (),
     ) -> EvaluationBuilder:
         """Return a builder that holds examples whose events and answers are already known."""
@@ -233,7 +231,6 @@ class EvaluationBuilder:
         builder.warnings.update(warnings)
         if scale is not None:
             builder.curve = builder.curve_on(scale)
-            builder.curve.numbered = np.asarray(numbered, dtype=np.int64)
             builder._merged = parts
         return builder
 
