@@ -158,6 +158,23 @@ def test_other_trees_are_named() -> None:
         hr.CurveBuilder(H).merge(hr.CurveBuilder(turned))
 
 
+def test_aliases_of_a_tree_do_not_keep_builders_apart(tmp_path: Path) -> None:
+    known = hr.Hierarchy(H.names, H.parent, aliases={"redbreast": H.index("robin")})
+    q, labels = sample(20)
+    first, second = hr.CurveBuilder(known), hr.CurveBuilder(known)
+    first.update(q[:9], labels[:9], H.names)
+    second.update(q[9:], labels[9:], H.names)
+    first.save(tmp_path / "first.npz")
+    second.merge(hr.CurveBuilder.load(tmp_path / "first.npz"))
+    assert raw(second.compute()) == raw(hr.operating_curve(H, q, labels, classes=H.names))
+    parts = [
+        evaluate(known, q[rows], labels[rows], classes=H.names, name=str(rows))
+        for rows in (slice(9), slice(9, 20))
+    ]
+    parts[0].save(tmp_path / "part")
+    assert len(merge([Evaluation.load(tmp_path / "part"), parts[1]])) == 20
+
+
 # On disk ---------------------------------------------------------------------------------------------------
 
 

@@ -261,8 +261,8 @@ def differences(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
     said = []
     for name, value in ours.items():
         other = theirs[name]
-        if value == other:
-            continue
+        if value == other or (isinstance(value, Hierarchy) and value.to_dict() == other.to_dict()):
+            continue  # a tree that was saved has no aliases
         if isinstance(value, Settings):
             said.append(value.differences(other))
         elif not isinstance(value, Hierarchy):

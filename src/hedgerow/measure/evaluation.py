@@ -149,7 +149,7 @@ class Evaluation:
         if not np.array_equal(candidates.nodes[candidates.start[-2] :], builder.hierarchy.leaves):
             raise ParameterError(
                 "Events determine the most likely leaf only if all leaves, and no other nodes, are the most "
-                "specific: leave out information= and single_child=."
+                "specific, as they are by default."
             )
         events = builder.events
         most_specific = events.answers_above(BOTTOM[builder.scale])
