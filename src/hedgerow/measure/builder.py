@@ -98,7 +98,8 @@ class CurveBuilder:
         self.measures = Measures.of(hierarchy, (*STANDARD_METRICS, *metrics), self.settings)
         self.candidates = Candidates.of(hierarchy, self.settings)
         self._parts: list[Events] = []
-        self._numbered = np.zeros(len(hierarchy), dtype=bool)  # labels that came as integers without classes
+        self.numbered = np.zeros(len(hierarchy), dtype=bool)
+        """[nodes] Which nodes were labels, according to integers whose meaning nobody stated."""
 
     @property
     def events(self) -> Events:
@@ -129,7 +130,7 @@ class CurveBuilder:
         nodes = self.hierarchy.nodes(given, classes)
         events = Events.of(likelihoods, nodes, self.candidates)
         if classes is None and given.dtype.kind in "iu":
-            self._numbered[nodes] = True
+            self.numbered[nodes] = True
         return events
 
     def add(self, events: Events) -> None:
@@ -144,12 +145,12 @@ class CurveBuilder:
                 f"Only builders with the same tree, metrics, settings and scale can be merged; these differ in "
                 f"{differ}."
             )
-        self._numbered |= other._numbered
+        self.numbered |= other.numbered
         self._parts.extend(other._parts)
 
     def compute(self) -> OperatingCurve:
         """Return the curve of all examples so far."""
-        warn_of_class_numbers(self.hierarchy, self._numbered)
+        warn_of_class_numbers(self.hierarchy, self.numbered)
         threshold, sums, examples = self._sums()
         if not examples:
             raise ScoreError("A curve needs at least one example.")
@@ -160,15 +161,6 @@ class CurveBuilder:
         other = copy.copy(self)
         other._parts = [events]
         return other
-
-    @property
-    def numbered(self) -> Indices:
-        """The nodes that were labels according to integers whose meaning nobody stated."""
-        return np.flatnonzero(self._numbered)
-
-    @numbered.setter
-    def numbered(self, nodes: Indices) -> None:
-        self._numbered[nodes] = True
 
     @property
     def identity(self) -> dict[str, Any]:

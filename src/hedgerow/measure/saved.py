@@ -144,11 +144,9 @@ def load_curve(path: str | os.PathLike[str], metrics: Sequence[Metric | CustomMe
     with _naming(path, "a curve builder", "Make it again."):
         found = _Contents.read(path, "curve")
         known: dict[str, Any] = METRICS | {name_of_metric(metric): metric for metric in metrics}
-        standard, others = (
-            [metric.name for metric in STANDARD_METRICS],
-            found.about.metrics[len(STANDARD_METRICS) :],
-        )
-        if found.about.metrics[: len(standard)] != standard:
+        standard = [metric.name for metric in STANDARD_METRICS]
+        others = found.about.metrics[len(standard) :]
+        if found.about.metrics != [*standard, *others]:
             raise ValueError("its metrics do not begin with those that every curve has")
         for name in others:
             if name not in known:
@@ -162,7 +160,7 @@ def load_curve(path: str | os.PathLike[str], metrics: Sequence[Metric | CustomMe
             **vars(found.settings),
             scale=found.about.scale,
         )
-        builder.numbered = found.array("numbered", np.int64, None, 0, len(found.hierarchy) - 1)
+        builder.numbered = found.array("numbered", np.bool_, len(found.hierarchy), False, True)
         builder.add(found.events())
         found.require_all_used()
         return builder
