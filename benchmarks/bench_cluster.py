@@ -26,7 +26,7 @@ def seconds(h: Hierarchy, client: Any) -> float:
     parts = sources(PART * PARTS, PART)
     began = time.perf_counter()
     with at_most_threads(1):
-        hr.cluster.build(parts, h, client)
+        hr.cluster.evaluate(parts, h, client)
     return time.perf_counter() - began
 
 
@@ -35,7 +35,7 @@ def main() -> None:
     with hr.cluster.connect(workers=1) as one, hr.cluster.connect(workers=2) as two:
         clients = (None, one, two)
         for client in clients:
-            hr.cluster.build(sources(PART * 8, PART), h, client)  # imports, and what is derived from the tree
+            hr.cluster.evaluate(sources(PART * 8, PART), h, client)  # imports, and what is derived from the tree
         # In turns, since machines are faster at some times than at others.
         rounds = [[seconds(h, client) for client in clients] for _ in range(REPEATS)]
     loop, alone, both = map(min, zip(*rounds, strict=True))

@@ -18,8 +18,7 @@ from scipy import stats
 from tests.choose.populations import Draws, population
 
 from hedgerow.choose.guarantees import Promise
-from hedgerow.choose.losses import Clusters
-from hedgerow.choose.thresholds import losses_of
+from hedgerow.choose.thresholds import Clusters, losses_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,9 +17,8 @@ import numpy as np
 from tests.choose.populations import population
 
 import hedgerow as hr
-from hedgerow.choose.examples import Examples
-from hedgerow.choose.order import Order
-from hedgerow.choose.select import choose
+from hedgerow.choose.select import Examples, choose
+from hedgerow.choose.spec import SelectionSpec
 
 LEVELS = (0.55, 0.8, 0.9, 0.95, 0.99)
 TIMED = ((("correct", 0.95), "conformal"), (("correct", 0.95), "pac"), (("recall", 0.3), "conformal"))
@@ -81,8 +80,8 @@ def time_beside_sorting(examples: int) -> None:
     """Compare the time of a choice with that of sorting the events."""
     part = population(leaves=243, size=10_000)
     h = part.hierarchy
-    order = Order.of(h, target=("correct", 0.95))
-    from hedgerow.choose.examples import gather
+    order = SelectionSpec.of(h, target=("correct", 0.95))
+    from hedgerow.choose.select import gather
 
     pool = gather(order, part.q, h.names[part.labels])
     assert pool.events is not None
@@ -96,7 +95,7 @@ def time_beside_sorting(examples: int) -> None:
     sorting = best(lambda: np.argsort(events.score))
     print(f"{len(labels):,} examples, {len(events.score):,} events; sorting them {sorting:.2f} s")
     for target, guarantee in TIMED:
-        asked = Order.of(h, target=target, guarantee=guarantee)  # type: ignore[arg-type]
+        asked = SelectionSpec.of(h, target=target, guarantee=guarantee)  # type: ignore[arg-type]
         taken = best(lambda asked=asked: choose(asked, everyone))
         print(f"{target[0]}, {guarantee}: {taken:.2f} s, {taken / sorting:.2f} of sorting")
 

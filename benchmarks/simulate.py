@@ -20,13 +20,12 @@ import numpy as np
 import hedgerow as hr
 from benchmarks.bench_curves import balanced_tree
 from hedgerow.cluster import MadeSource
-from hedgerow.measure import evaluation_of, evaluation_state
 from hedgerow.score_files import Block
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from hedgerow import EvaluationBuilder, Hierarchy
+    from hedgerow import Hierarchy
 
 BLOCK = 10_000
 """Examples that are made at once."""
@@ -79,24 +78,12 @@ def printed(total: int) -> Iterator[Callable[[int], None]]:
     yield advance
 
 
-def merge_seconds(builder: EvaluationBuilder, hierarchy: Hierarchy) -> float:
-    """Return how long it takes to merge a state into another."""
-    state = evaluation_state(builder)
-    began = time.perf_counter()
-    for _ in range(8):
-        one = evaluation_of(state, hierarchy)
-        one.merge(evaluation_of(state, hierarchy))
-        evaluation_state(one)
-    return (time.perf_counter() - began) / 8
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--examples", type=lambda text: int(float(text)), default=1_000_000)
     parser.add_argument("--per-part", type=lambda text: int(float(text)), default=100_000)
     parser.add_argument("--listed", type=int, default=20, help="classes with a score, for each example")
     parser.add_argument("--leaves", type=int, default=10_000)
-    parser.add_argument("--bins", type=int, default=10_000, help="0 for exact results")
     parser.add_argument("--workers", type=int)
     parser.add_argument("--scheduler")
     given = parser.parse_args()
@@ -107,22 +94,16 @@ def main() -> None:
         if client is not None:
             print(f"Dashboard: {client.dashboard_link}")
         began = time.perf_counter()
-        builder = hr.cluster.build(parts, h, client, progress=printed, bins=given.bins or None)
+        evaluation = hr.cluster.evaluate(parts, h, client, progress=printed)
         seconds = time.perf_counter() - began
     print(
         f"{seconds:,.1f} s, {given.examples / seconds:,.0f} examples/s, "
         f"{1e6 * seconds / given.examples:.2f} µs each"
     )
-    print(f"merging two states: {1e3 * merge_seconds(builder, h):.1f} ms")
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"memory of this process, at most: {most:,.0f} MB")
-    if given.bins:
-        binned = builder.compute_binned()
-        for name, (low, high) in binned.brackets.items():
-            print(f"  {name:17} {binned.summary[name]:.5f}  in {low:.5f} .. {high:.5f}")
-    else:
-        for name, value in builder.compute().summary.items():
-            print(f"  {name:17} {value:.5f}")
+    for name, value in evaluation.summary.items():
+        print(f"  {name:17} {value:.5f}")
 
 
 if __name__ == "__main__":

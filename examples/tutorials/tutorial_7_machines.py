@@ -3,8 +3,8 @@ Several machines
 ================
 
 The scores of a large test lie in many files, perhaps on several machines. An evaluation does not need them in one
-place: each part is reduced to a small state where it lies, and states add up. The result is that of a single pass
-over everything, to the last digit.
+place: each part is evaluated where it lies, and evaluations add up. The result is that of a single pass over
+everything, to the last digit.
 
 This needs ``pip install 'hedgerow[plot,dask]'``; without Dask, the second half is left out.
 """
@@ -44,10 +44,10 @@ for part, noise in enumerate((1.5, 2.0, 2.5), 1):
     )
 
 # %%
-# States, and any scheduler
-# -------------------------
-# ``--state`` writes what is needed of a part. Such commands can run on several machines, as jobs of Slurm or of
-# a workflow manager: they know nothing of each other.
+# Evaluations of parts, and any scheduler
+# ---------------------------------------
+# ``-o`` saves all that is needed of a part. Such commands can run on several machines, as jobs of Slurm or of a
+# workflow manager: they know nothing of each other.
 
 
 def run(command: str, *shown: str) -> None:
@@ -64,36 +64,34 @@ def run(command: str, *shown: str) -> None:
     print(*paragraphs, sep="\n...\n" if shown else "\n\n")
 
 
-run("hedgerow evaluate part-1.npz --tree tree.json --state part-1.state")
+run("hedgerow evaluate part-1.npz --tree tree.json -o part-1", "At threshold")
 
 # %%
 # The same from Python, for the other two:
 
 for name in ("part-2", "part-3"):
-    builder = hr.EvaluationBuilder(h, part=f"{name}.npz")
-    builder.add(hr.open_scores(folder / f"{name}.npz", h))
-    builder.save(folder / f"{name}.state")
+    hr.evaluate(h, hr.open_scores(folder / f"{name}.npz", h), name=name).save(folder / name)
 
-for path in sorted(folder.glob("part-*")):
-    print(f"{path.name}: {path.stat().st_size / 1000:,.0f} kB")
+for path in sorted([*folder.glob("part-*.npz"), *folder.glob("part-*/examples.npz")]):
+    print(f"{path.relative_to(folder)}: {path.stat().st_size / 1000:,.0f} kB")
 
 # %%
-# States can be merged anywhere, in any order.
+# Evaluations can be merged anywhere, in any order.
 
-run("hedgerow merge part-3.state part-1.state part-2.state -o merged", "merged:", "At threshold")
+run("hedgerow merge part-3 part-1 part-2 -o merged", "merged:", "At threshold")
 
 # %%
 # Is that what one pass over everything gives? Every figure, to the last digit:
 
 merged = hr.Evaluation.load(folder / "merged")
 parts = [folder / f"part-{part}.npz" for part in (1, 2, 3)]
-whole = hr.cluster.build(parts, h).compute(name="all parts")
+whole = hr.cluster.evaluate(parts, h, name="all parts")
 print("The same figures:", whole.summary == merged.summary)
 
 # %%
-# A state is also an evaluation of its part:
+# The parts beside the whole:
 
-evaluations = [hr.EvaluationBuilder.load(path.with_suffix(".state")).compute(name=path.stem) for path in parts]
+evaluations = [hr.Evaluation.load(path.with_suffix("")) for path in parts]
 OperatingCurveDisplay.from_evaluations([whole, *evaluations]).plot("correct-recall", rules=[])
 
 # %%
@@ -158,8 +156,6 @@ shutil.rmtree(folder)  # unless you want to look at the files
 # %%
 # What to do next
 # ---------------
-# * An exact state grows with the examples. ``--bins 10000``, or ``CurveBuilder(h, bins=10_000)``, keeps it
-#   small however many there are; every figure then comes with a bracket that holds the exact value.
 # * From Python, ``hr.cluster.connect(workers=2)`` gives a client for ``hr.cluster.evaluate``. Workers are
 #   processes, so the script needs the usual ``if __name__ == "__main__":``.
 # * ``hedgerow predict`` and ``compare`` take parts and workers, too. :doc:`Many parts, many machines </scale>`

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import hedgerow as hr
-from hedgerow.choose.examples import Examples, gather
-from hedgerow.choose.select import choose
+from hedgerow.choose.select import Examples, choose, gather
 from hedgerow.choose.spec import SelectionSpec
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.choose.families import FAMILIES, bottom_of, events_of
+from hedgerow.choose.families import FAMILIES
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import Likelihoods, Scale, from_probability
 from hedgerow.tree import Settings
@@ -38,7 +38,7 @@ def examples(draw: st.DrawFn) -> tuple[hr.Hierarchy, NDArray[np.float64]]:
 @given(case=examples(), tau=st.floats(0, 1))
 def test_climbing(case: tuple[hr.Hierarchy, NDArray[np.float64]], tau: float) -> None:
     h, q = case
-    events = events_of("climbing", Likelihoods.of(h, q), np.zeros(len(q), int), Candidates.of(h))
+    events = FAMILIES["climbing"].events(Likelihoods.of(h, q), np.zeros(len(q), int), Candidates.of(h))
     for t in (tau, 0.0, *events.score):
         assert events.answers_above(t).tolist() == hr.infer.climbing(h, q, t).tolist()
 
@@ -51,7 +51,9 @@ def test_climbing_among_listed_classes(
     h, values = case
     row, node = np.nonzero(np.random.default_rng(0).random(values.shape) < share)  # leaves are often missing
     q = hr.likelihood.from_lineages(h, row, node, values[row, node], rows=len(values))
-    events = events_of("climbing", q, np.zeros(len(q), int), Candidates.of(h, Settings(single_child=single_child)))
+    events = FAMILIES["climbing"].events(
+        q, np.zeros(len(q), int), Candidates.of(h, Settings(single_child=single_child))
+    )
     for t in (tau, 0.0, *events.score):
         answers = hr.infer.climbing(h, q, t, single_child=single_child)
         assert events.answers_above(t).tolist() == answers.tolist()
@@ -61,7 +63,7 @@ def test_climbing_among_listed_classes(
 def test_expected_information(case: tuple[hr.Hierarchy, NDArray[np.float64]], lam: float) -> None:
     h, q = case
     candidates = Candidates.of(h)
-    events = events_of("expected_information", Likelihoods.of(h, q), np.zeros(len(q), int), candidates)
+    events = FAMILIES["expected_information"].events(Likelihoods.of(h, q), np.zeros(len(q), int), candidates)
     answers = events.answers_above(lam)
     expected = hr.infer.expected_information(h, q, lam)
     value = (h.information() + lam) * q
@@ -84,11 +86,11 @@ def test_other_scales(scale: Scale) -> None:
     other = Likelihoods.of(h, from_probability(q, scale), scale)
     candidates = Candidates.of(h)
     nowhere = np.zeros(50, dtype=int)
-    for family in FAMILIES:
-        plain = events_of(family, Likelihoods.of(h, q), nowhere, candidates)
-        mapped = events_of(family, other, nowhere, candidates)
+    for family in FAMILIES.values():
+        plain = family.events(Likelihoods.of(h, q), nowhere, candidates)
+        mapped = family.events(other, nowhere, candidates)
         assert plain.node.tolist() == mapped.node.tolist()
-        if family == "expected_information":
+        if family.is_lambda:
             np.testing.assert_allclose(plain.score, mapped.score, rtol=1e-9)
-    assert bottom_of("threshold", scale) == -np.inf
-    assert bottom_of("expected_information", scale) == 0
+    assert FAMILIES["threshold"].bottom(scale) == -np.inf
+    assert FAMILIES["expected_information"].bottom(scale) == 0

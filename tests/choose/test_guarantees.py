@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 import hedgerow as hr
-from hedgerow.choose.guarantees import GUARANTEES, Guarantee, Promise, exactly
+from hedgerow.choose.guarantees import GUARANTEES, Promise, exactly
 
 
 def binomial_tail(n: int, count: int, alpha: Fraction) -> Fraction:
@@ -46,6 +47,26 @@ def test_the_pac_budget_is_clopper_and_pearson(n: int, alpha: str, delta: str) -
     assert budget == max(affordable, default=-1)
 
 
+@pytest.mark.parametrize("delta", ["0.001", "0.05", "0.1", "0.5", "0.9"])
+@pytest.mark.parametrize("alpha", ["0.0001", "0.01", "0.05", "0.1", "0.3", "0.5", "0.9", "0.99"])
+def test_the_pac_budget_is_the_largest_unlikely_count(alpha: str, delta: str) -> None:
+    for n in (1, 2, 5, 13, 59, 100, 299, 1_000, 4_999, 100_000, 3_000_000):
+        budget = int(Promise("pac", exactly(alpha), exactly(delta)).budget(n))
+        assert -1 <= budget < n
+        at, above = (float(stats.binom.cdf(count, n, float(alpha))) for count in (budget, budget + 1))
+        assert at <= float(delta) * (1 + 1e-8)
+        assert above > float(delta) * (1 - 1e-8)
+        if n <= 300:  # exactly, also where δ is met
+            assert binomial_tail(n, budget, exactly(alpha)) <= exactly(delta)
+            assert binomial_tail(n, budget + 1, exactly(alpha)) > exactly(delta)
+
+
+def test_a_tail_of_exactly_delta_is_unlikely_enough() -> None:
+    assert Promise("pac", Fraction(1, 2), Fraction(1, 2**10)).budget(10) == 0
+    assert Promise("pac", Fraction(1, 2), Fraction(11, 2**10)).budget(10) == 1
+    assert Promise("pac", Fraction(1, 2), Fraction(11, 2**10) - Fraction(1, 10**30)).budget(10) == 0
+
+
 @settings(max_examples=50, deadline=None)
 @given(n=st.integers(1, 500), alpha=levels, delta=st.sampled_from([0.01, 0.05, 0.2]))
 def test_the_budget_for_bounded_losses_is_hoeffding_and_bentkus(n: int, alpha: str, delta: float) -> None:
@@ -69,7 +90,7 @@ def test_the_budget_for_bounded_losses_is_hoeffding_and_bentkus(n: int, alpha: s
 
 @pytest.mark.parametrize("guarantee", GUARANTEES)
 @pytest.mark.parametrize("binary", [True, False])
-def test_the_number_needed_is_the_smallest_that_suffices(guarantee: Guarantee, binary: bool) -> None:
+def test_the_number_needed_is_the_smallest_that_suffices(guarantee: str, binary: bool) -> None:
     promise = Promise(guarantee, Fraction(1, 20), Fraction(1, 10), binary)
     assert promise.budget(promise.needed) >= 0
     assert promise.needed == 1 or promise.budget(promise.needed - 1) < 0

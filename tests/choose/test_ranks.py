@@ -12,6 +12,7 @@ from scipy import stats
 
 import hedgerow as hr
 from hedgerow.measure import Ranks, mistakes
+from hedgerow.tree import BelowLabel, Settings
 from tests.choose.populations import population
 from tests.choose.test_select import quiet
 from tests.tree_strategies import parent_lists, plain_names
@@ -161,8 +162,9 @@ def test_overclassification_needs_unknown_taxa() -> None:
 def test_mistakes_by_their_definition() -> None:
     random = np.random.default_rng(0)
     labels, answers = (random.integers(len(TREE), size=500) for _ in range(2))
+    below_label: BelowLabel
     for below_label in ("label", "wrong"):
-        found = mistakes(TREE, labels, answers, below_label=below_label)
+        found = mistakes(TREE, labels, answers, Settings(below_label=below_label))
         for depth in (1, 2, 3):
             counts = {"right": 0, "mis": 0, "under": 0, "known": 0, "over": 0, "unknown": 0}
             for label, answer in zip(labels, answers, strict=True):
@@ -193,5 +195,5 @@ def test_ranks_are_in_order_and_may_be_missing() -> None:
     assert ranks.names == ("class", "genus", "species")
     assert ranks.at("genus")[h.index("owl")] == -1
     assert h.names[ranks.at("genus")[h.index("robin")]] == "robins"
-    figures = mistakes(h, h.indices(["owl"]), h.indices(["owl"]), below_label="wrong")
+    figures = mistakes(h, h.indices(["owl"]), h.indices(["owl"]), Settings(below_label="wrong"))
     assert (figures["genus"]["known"], figures["genus"]["unknown"]) == (0, 0)

@@ -1,8 +1,9 @@
-"""The command with many parts, states and workers."""
+"""The command with many parts and workers."""
 
 from __future__ import annotations
 
 import json
+from shutil import copytree
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from typer.testing import CliRunner
 
 from hedgerow.cli import app
 from hedgerow.errors import FileError, HedgerowError, ParameterError
-from hedgerow.measure import MEMBERS
+from hedgerow.measure import Evaluation
 from tests.cluster.conftest import ROWS
+from tests.cluster.test_evaluating import in_arrays
 from tests.make_scores import H, save_npz
 
 if TYPE_CHECKING:
@@ -39,12 +41,13 @@ def refused(*args: object) -> HedgerowError:
 
 
 def same(one: Path, other: Path) -> None:
-    for member in MEMBERS:
-        if member == "evaluation.json":
-            first, second = (json.loads((place / member).read_text()) for place in (one, other))
-            assert first | {"name": ""} == second | {"name": ""}
-        else:
-            assert (one / member).read_bytes() == (other / member).read_bytes(), member
+    first, second = Evaluation.load(one), Evaluation.load(other)
+    assert first.to_dict() | {"name": ""} == second.to_dict() | {"name": ""}
+    for found, wanted in zip(in_arrays(first), in_arrays(second), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    for place, evaluation in ((one, first), (other, second)):
+        said = json.loads((place / "evaluation.json").read_text())
+        assert said["summary"] == evaluation.summary
 
 
 @pytest.fixture(scope="module")
@@ -79,44 +82,28 @@ def test_a_scheduler_that_is_there(client: Any, folder: Path, expected: Path, tm
     same(tmp_path / "out", expected)
 
 
-def test_states_merge_to_the_same_folder(folder: Path, parts: list[Path], expected: Path, tmp_path: Path) -> None:
+def test_evaluations_merge_to_the_same_folder(
+    folder: Path, parts: list[Path], expected: Path, tmp_path: Path
+) -> None:
     for path in parts:
-        said = done("evaluate", path, "--tree", folder / "tree.csv", "--state", tmp_path / f"{path.stem}.state")
-        assert "hedgerow merge STATE" in said
-        assert "AP" not in said
-    said = done("merge", f"{tmp_path}/*.state", "-o", tmp_path / "out", "--json", tmp_path / "out.json")
+        done("evaluate", path, "--tree", folder / "tree.csv", "-o", tmp_path / path.stem)
+    said = done("merge", f"{tmp_path}/part-*", "-o", tmp_path / "out", "--json", tmp_path / "out.json")
     assert "AP" in said
     same(tmp_path / "out", expected)
-    half = sorted(tmp_path.glob("part-?.state"))[:4]
-    rest = sorted(set(tmp_path.glob("part-*.state")) - set(half))
-    done("merge", *half, "--state", tmp_path / "half")
+    half = sorted(tmp_path.glob("part-?"))[:4]
+    rest = sorted(set(tmp_path.glob("part-*")) - set(half))
+    done("merge", *half, "-o", tmp_path / "half")
     done("merge", *rest, tmp_path / "half", "-o", tmp_path / "again", "--name", "x")
     same(tmp_path / "again", expected)
     assert json.loads((tmp_path / "again" / "evaluation.json").read_text())["name"] == "x"
-
-
-def test_bins(folder: Path, expected: Path, tmp_path: Path) -> None:
-    tree, out = ("--tree", folder / "tree.csv"), tmp_path / "out"
-    said = done("evaluate", f"{folder}/part-*.npz", *tree, "--bins", 1000, "-o", out)
-    assert "exact value lies in" in said
-    found = json.loads((out / "evaluation.json").read_text())
-    exact = json.loads((expected / "evaluation.json").read_text())["summary"]
-    assert found["bins"] == 1000
-    assert all(low <= exact[name] <= high for name, (low, high) in found["brackets"].items())
-    assert not (out / "examples.npz").exists()
-    with pytest.raises(FileError, match="made with --bins 1000"):
-        raise refused("compare", out, expected)
-    with pytest.raises(ParameterError, match="leave out --bootstrap 9"):
-        raise refused("evaluate", f"{folder}/part-*.npz", *tree, "--bins", 10, "--bootstrap", 9)
-    for i in (1, 2):
-        done("evaluate", folder / f"part-{i}.npz", *tree, "--bins", 10 * i, "--state", tmp_path / f"{i}.state")
-    with pytest.raises(
-        ParameterError, match=r"1\.state and .*2\.state do not belong together.*bins \(10 and 20\)"
-    ):
-        raise refused("merge", tmp_path / "1.state", tmp_path / "2.state")
-    (tmp_path / "copy.state").write_bytes((tmp_path / "1.state").read_bytes())
-    with pytest.raises(ParameterError, match="the same state, which would count twice"):
-        raise refused("merge", tmp_path / "1.state", tmp_path / "copy.state")
+    copytree(tmp_path / "part-1", tmp_path / "copy")
+    with pytest.raises(ParameterError, match="'part-1' is there twice, with the same examples"):
+        raise refused("merge", tmp_path / "part-1", tmp_path / "copy")
+    with pytest.raises(ParameterError, match="is given twice"):
+        raise refused("merge", tmp_path / "part-1", f"{tmp_path}/./part-1")
+    done("evaluate", parts[0], "--tree", folder / "tree.csv", "--below-label", "wrong", "-o", tmp_path / "other")
+    with pytest.raises(ParameterError, match=r"differ in below_label \('label' and 'wrong'\)"):
+        raise refused("merge", tmp_path / "part-1", tmp_path / "other")
 
 
 def test_failing_parts(folder: Path, tmp_path: Path) -> None:
@@ -124,16 +111,16 @@ def test_failing_parts(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "cut.npz").write_bytes((folder / "part-8.npz").read_bytes()[:900])
     given = (folder / "part-1.npz", tmp_path / "foreign.npz", tmp_path / "cut.npz", tmp_path / "none.npz")
     before = sorted(tmp_path.iterdir())
-    result = invoke("evaluate", *given, "--tree", folder / "tree.csv", "-o", tmp_path / "out")
+    result = invoke("evaluate", *given, "--tree", folder / "tree.csv")
     assert result.exit_code == 1
     assert "3 of 4 parts failed" in result.output
     for path in given[1:]:
         assert f"{path}: " in result.output
     assert sorted(tmp_path.iterdir()) == before
-    result = invoke("evaluate", *given, "--tree", folder / "tree.csv", "--state", tmp_path / "some.state")
+    result = invoke("evaluate", *given, "--tree", folder / "tree.csv", "-o", tmp_path / "some")
     assert result.exit_code == 1
     assert "hedgerow merge" in result.output
-    done("merge", tmp_path / "some.state")
+    done("merge", tmp_path / "some")
 
 
 def test_answers_one_file_a_part(client: Any, folder: Path, tmp_path: Path) -> None:
@@ -197,8 +184,8 @@ def test_what_parts_do_not_take(folder: Path, tmp_path: Path) -> None:
         raise refused("evaluate", folder, folder / "part-1.npz", "--tree", folder / "tree.csv")
     with pytest.raises(ParameterError, match="--workers or --scheduler, not both"):
         raise refused("evaluate", pattern, "--tree", folder / "tree.csv", "--workers", 1, "--scheduler", "x")
-    with pytest.raises(FileError, match="would overwrite"):
-        raise refused("evaluate", pattern, "--tree", folder / "tree.csv", "--state", folder / "part-1.npz")
+    with pytest.raises(FileError, match="is a file"):
+        raise refused("evaluate", pattern, "--tree", folder / "tree.csv", "-o", folder / "part-1.npz")
     assert len(H) == 7
 
 

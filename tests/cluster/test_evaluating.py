@@ -18,7 +18,7 @@ from hedgerow import cluster
 from hedgerow.cluster import FileSource, MadeSource, PartsError, Source, connect, engine
 from hedgerow.cluster.sources import divided
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError
-from hedgerow.measure import MEMBERS, EvaluationBuilder
+from hedgerow.measure import Evaluation
 from tests.cluster.conftest import ROWS
 from tests.curve_strategies import raw
 from tests.make_scores import H, probabilities, save_npz
@@ -27,18 +27,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from hedgerow.measure import Measured
     from hedgerow.score_files import Block
 
 
-def same_folder(one: Any, other: Any, place: Path) -> None:
+def same_folder(one: Evaluation, other: Evaluation, place: Path) -> None:
+    """Save and load two evaluations: apart from the names of parts, they are the same."""
     for name, evaluation in (("one", one), ("other", other)):
         evaluation.save(place / name)
-    for member in MEMBERS:
-        assert (place / "one" / member).read_bytes() == (place / "other" / member).read_bytes(), member
+    loaded = [Evaluation.load(place / name) for name in ("one", "other")]
+    same_figures(*loaded)
+    for found, expected in zip(*(in_arrays(each) for each in loaded), strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
-def same_figures(one: Measured, other: Measured) -> None:
+def in_arrays(evaluation: Evaluation) -> list[Any]:
+    """All that is known of the examples."""
+    events, answers = evaluation.events, evaluation.answers
+    rules = [kind[rule] for kind in (answers.predictions, answers.confidence) for rule in kind]
+    return [events.label, events.count, events.node, events.score, *rules, answers.ids]
+
+
+def same_figures(one: Evaluation, other: Evaluation) -> None:
     assert one.to_dict() == other.to_dict()
     assert raw(one.curve) == raw(other.curve)
 
@@ -73,8 +82,8 @@ def test_labels_that_only_the_workers_can_see(parts: list[Path], tmp_path: Path)
         yield lambda _examples: None
         labels.unlink()  # all parts are done: from here on, only this process is at work
 
-    builder = cluster.build(parts, H, reading={"labels_file": labels}, progress=progress)
-    assert not any("not in any part" in warning for warning in builder.warnings)
+    found = cluster.evaluate(parts, H, reading={"labels_file": labels}, progress=progress)
+    assert not any("not in any part" in warning for warning in found.warnings)
 
 
 def test_labels_in_a_file_of_their_own(folder: Path, parts: list[Path], tmp_path: Path) -> None:
@@ -92,11 +101,10 @@ def test_labels_in_a_file_of_their_own(folder: Path, parts: list[Path], tmp_path
         assert warning.startswith(sentence)
 
 
-@pytest.mark.parametrize("bins", [None, 50])
-def test_parts_of_which_no_example_has_a_label(bins: int | None, parts: list[Path], tmp_path: Path) -> None:
+def test_parts_of_which_no_example_has_a_label(parts: list[Path], tmp_path: Path) -> None:
     labels = some_labels(tmp_path, left_out="")
     with pytest.raises(ScoreError, match=r"no examples to evaluate. part-0.npz is left out: none of its ids"):
-        cluster.evaluate(parts, H, reading={"labels_file": labels}, bins=bins)
+        cluster.evaluate(parts, H, reading={"labels_file": labels})
 
 
 def scale(client: Any, workers: int) -> None:
@@ -125,18 +133,6 @@ def test_any_partition(client: Any, folder: Path, tmp_path: Path) -> None:
         save_npz(tmp_path / f"other-{i}.npz", **{name: array[order[a:b]] for name, array in arrays.items()})
     found = cluster.evaluate(sorted(tmp_path.glob("other-*")), H, client)
     same_figures(found, whole(folder))
-
-
-@pytest.mark.parametrize("bins", [4, 300])
-def test_bins(client: Any, folder: Path, parts: list[Path], bins: int) -> None:
-    exact = whole(folder)
-    one = EvaluationBuilder(H, bins=bins)
-    one.add(hr.open_scores(folder / "whole.npz", H))
-    for evaluation in (cluster.evaluate(parts, H, bins=bins), cluster.evaluate(parts, H, client, bins=bins)):
-        same_figures(evaluation, one.compute_binned())
-        assert isinstance(evaluation, hr.measure.BinnedEvaluation)
-        for name, (low, high) in evaluation.brackets.items():
-            assert low <= exact.summary[name] <= high
 
 
 def test_progress_tells_every_part_once(client: Any, parts: list[Path]) -> None:
@@ -182,7 +178,7 @@ def test_parts_that_fail_are_named_and_the_others_are_finished(
     for path, said in bad.items():
         with pytest.raises(ValueError, match=said):
             raise ValueError(failures[str(path)])
-    same_figures(caught.value.finished.compute(), whole(folder))
+    same_figures(caught.value.finished, whole(folder))
 
 
 def test_all_parts_fail(client: Any, tmp_path: Path) -> None:
@@ -223,7 +219,7 @@ def test_a_killed_worker_changes_nothing(client: Any, folder: Path, parts: list[
 def test_a_part_that_kills_every_process_is_named(client: Any, folder: Path, parts: list[Path]) -> None:
     with pytest.raises(PartsError, match=r"1 of 12 parts failed:\n  killer: the processes .* died") as caught:
         cluster.evaluate([*parts, MadeSource("killer", always_deadly)], H, client)
-    same_figures(caught.value.finished.compute(), whole(folder))
+    same_figures(caught.value.finished, whole(folder))
 
 
 def at_once_deadly(_: hr.Hierarchy) -> list[Block]:

@@ -17,6 +17,7 @@ import torch
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from hedgerow.choose.point import digest as point_digest
 from hedgerow.doctor import examine
 from hedgerow.learn import data
 from hedgerow.learn.data.feature_files import read_features
@@ -159,7 +160,7 @@ def taxdumps() -> Reader:
     return Reader("taxdump", made, lambda folder: hr.Hierarchy.read(folder, "taxdump"))
 
 
-# Points and states -------------------------------------------------------------------------------------------
+# Points and builders -----------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -169,8 +170,18 @@ def point() -> dict[str, Any]:
     return hr.select(H, q, ["c"] * 29 + ["d"], target=("correct", 0.9)).to_dict()
 
 
+@st.composite
+def points(draw: Any) -> bytes:
+    """The file of a point; most have a digest that fits."""
+    changed = draw(changed_json(point()))
+    if isinstance(changed, dict) and draw(st.integers(0, 9)):
+        with contextlib.suppress(ValueError):
+            changed["digest"] = point_digest(changed)
+    return json.dumps(changed).encode()
+
+
 @functools.cache
-def state() -> dict[str, Any]:
+def curve_builder() -> dict[str, Any]:
     """The arrays of a builder's file."""
     builder = hr.CurveBuilder(H)
     builder.update([[1, 0.9, 0.1, 0.6, 0.3]] * 3, ["c", "d", "b"])
@@ -199,31 +210,21 @@ def evaluation() -> tuple[Files, dict[str, Any], dict[str, Any]]:
 def evaluations(draw: Any) -> Files:
     whole, about, arrays = evaluation()
     files = dict(whole)
-    what = draw(st.sampled_from(["json", "examples", "curve", "tree", "bytes"]))
-    plain = {key: value for key, value in about.items() if key != "files"}
-    if what != "bytes":  # without digests, so that readers look further
-        files["evaluation.json"] = json.dumps(plain).encode()
+    what = draw(st.sampled_from(["json", "about", "examples", "bytes"]))
     if what == "json":
-        files["evaluation.json"] = json.dumps(draw(changed_json(draw(st.sampled_from([about, plain]))))).encode()
+        files["evaluation.json"] = json.dumps(draw(changed_json(about))).encode()
+    elif what == "about":
+        changed = json.dumps(draw(changed_json(json.loads(arrays["about"].tobytes())))).encode()
+        archive = io.BytesIO()
+        np.savez(archive, **(arrays | {"about": np.frombuffer(changed, np.uint8)}))
+        files["examples.npz"] = archive.getvalue()
     elif what == "examples":
-        files["examples.npz"] = draw(
-            content.npz(arrays, ("prediction:x", "confidence:leaf", "groups", "texts_end"))
-        )
-    elif what == "curve":
-        values = {
-            f"value:{key}": np.ones(3) for key in ("correct", "exact", "precision", "recall", "f1", "coverage")
-        }
-        curve = {
-            "threshold": np.array([2.0, 1.0, 0.0]),
-            "examples": np.array(2),
-            "scale": np.array("log"),
-            **values,
-        }
-        files["curve.npz"] = draw(content.npz(curve, ("value:x",)))
-    elif what == "tree":
-        files["tree.json"] = json.dumps(draw(changed_json(json.loads(whole["tree.json"])))).encode()
+        files["examples.npz"] = draw(content.npz(arrays, ("prediction:x", "confidence:leaf", "groups", "texts")))
     name = draw(st.sampled_from(sorted(files)))
     files[name] = draw(damaged(st.just(files[name])))
+    if what != "json" and draw(st.integers(0, 9)):  # with a digest that fits, so that readers look further
+        found = {"examples.npz": hashlib.sha256(files["examples.npz"]).hexdigest()}
+        files["evaluation.json"] = json.dumps(about | {"files": found}).encode()
     if not draw(st.integers(0, 9)):
         del files[draw(st.sampled_from(sorted(files)))]
     return files
@@ -438,8 +439,8 @@ READERS = [
         format="speciesnet",
     ),
     tree("codes", lines_of("01\n0101\n010121\n0102\n"), "t.txt", format="codes", prefixes="2,4,6"),
-    one("point", content.as_json(changed_json(point())), hr.OperatingPoint.load, "p.json"),
-    one("state", content.npz(state(), ("bins", "information")), hr.CurveBuilder.load, "s.npz"),
+    one("point", points(), hr.OperatingPoint.load, "p.json"),
+    one("curve builder", content.npz(curve_builder(), ("information",)), hr.CurveBuilder.load, "s.npz"),
     one("labels, text", encoded(st.lists(content.names).map("\n".join)), read_labels, "l.txt"),
     one("labels, CSV", encoded(content.table(EDGE_CELLS, ("id", "label"))), read_labels, "l.csv"),
     one("labels, npz", content.npz({"labels": np.array(["b", "c"])}, ("ids",)), read_labels, "l.npz"),

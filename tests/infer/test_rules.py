@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hedgerow import Hierarchy, infer, metrics, ordered_pareto_sets
 from hedgerow.errors import HedgerowError, ParameterError, ScoreError
-from hedgerow.infer import expected_cost as risk
+from hedgerow.infer import decisions as risk
 from hedgerow.likelihood.likelihoods import Likelihoods
 from tests import oracle
 from tests.backends import BACKENDS, Backend, make, values_of

@@ -23,7 +23,7 @@ COIN = Hierarchy.from_edges([("root", "heads"), ("root", "tails")])
 
 def builder_of(problem: Problem, rows: Any = slice(None), **options: Any) -> hr.CurveBuilder:
     builder = hr.CurveBuilder(problem.h, **problem.options, **options)
-    builder.update(problem.q[rows], problem.labels[rows])
+    builder.update(problem.q[rows], problem.labels[rows], problem.h.names)
     return builder
 
 
@@ -143,5 +143,3 @@ def test_bad_arguments() -> None:
         differences(builder, random_builder(1, examples=11))
     with pytest.raises(ScoreError, match="at least one example"):
         intervals(hr.CurveBuilder(COIN))
-    with pytest.raises(ParameterError, match="leave out bins="):
-        intervals(hr.CurveBuilder(COIN, bins=10))

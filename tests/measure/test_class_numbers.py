@@ -47,11 +47,7 @@ def evaluation_by_batches(labels: Any, **more: Any) -> Any:
     return built(labels, hr.EvaluationBuilder(H), **more)
 
 
-def binned_curve(labels: Any, **more: Any) -> Any:
-    return built(labels, hr.CurveBuilder(H, bins=64), **more)()
-
-
-ways = pytest.mark.parametrize("way", [curve, evaluation, curve_by_batches, evaluation_by_batches, binned_curve])
+ways = pytest.mark.parametrize("way", [curve, evaluation, curve_by_batches, evaluation_by_batches])
 
 
 @ways

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy import special
 
 import hedgerow as hr
-from hedgerow import CurveBuilder, Hierarchy, metrics
+from hedgerow import Hierarchy, metrics
 from hedgerow.errors import FileError, ParameterError, ScoreError, UnknownNameError
 from hedgerow.measure.builder import STANDARD_METRICS
 from tests import oracle, oracle_curve
@@ -203,28 +203,27 @@ def test_two_metrics_of_one_name_are_refused() -> None:
 # Splitting and merging ------------------------------------------------------------------------------------
 
 
-@given(st.data(), st.sampled_from([None, 7, 1000]))
+@given(st.data())
 @QUICK
-def test_any_split_gives_the_same_bytes(data: st.DataObject, bins: int | None) -> None:
+def test_any_split_gives_the_same_bytes(data: st.DataObject) -> None:
     problem = data.draw(problems(max_rows=12))
-    whole = builder_of(problem, list(range(len(problem.q))), bins=bins).compute()
-    parts = [builder_of(problem, rows, bins=bins) for rows in data.draw(in_parts(len(problem.q)))]
+    whole = builder_of(problem, list(range(len(problem.q)))).compute()
+    parts = [builder_of(problem, rows) for rows in data.draw(in_parts(len(problem.q)))]
     assert raw(merged(parts).compute()) == raw(whole)
 
 
-@pytest.mark.parametrize("bins", [None, 50])
-def test_order_does_not_matter_at_size(bins: int | None) -> None:
+def test_order_does_not_matter_at_size() -> None:
     random = np.random.default_rng(1)
     h = Hierarchy.from_parents(
         [f"n{i}" for i in range(40)], [-1, *(int(random.integers(i)) for i in range(1, 40))]
     )
     q = random.integers(0, 6, (4000, 40)) / 5 * random.choice([1, 0.37], (4000, 1))
     labels = random.integers(40, size=4000)
-    whole = hr.operating_curve(h, q, labels, bins=bins)
+    whole = hr.operating_curve(h, q, labels)
     for _ in range(3):
         builders = []
         for rows in np.array_split(random.permutation(4000), 9):
-            builders.append(hr.CurveBuilder(h, bins=bins))
+            builders.append(hr.CurveBuilder(h))
             builders[-1].update(q[rows], labels[rows])
         random.shuffle(builders)
         left, right = merged(builders[:4]), merged(builders[4:])
@@ -247,62 +246,27 @@ def test_computing_does_not_end_the_building() -> None:
 
 
 def test_builders_travel_between_processes() -> None:
-    for bins in (None, 10):
-        builder = hr.CurveBuilder(PETS, metrics=[metrics.edge_distance], bins=bins)
-        builder.update(PETS_Q, ["cat", "wolf", "dog"])
-        copy = pickle.loads(pickle.dumps(builder))  # noqa: S301
-        assert raw(copy.compute()) == raw(builder.compute())
-        builder.merge(copy)
-        assert builder.compute().examples == 6
+    builder = hr.CurveBuilder(PETS, metrics=[metrics.edge_distance])
+    builder.update(PETS_Q, ["cat", "wolf", "dog"])
+    copy = pickle.loads(pickle.dumps(builder))  # noqa: S301
+    assert raw(copy.compute()) == raw(builder.compute())
+    builder.merge(copy)
+    assert builder.compute().examples == 6
 
 
 @pytest.mark.parametrize(
     "other",
     [
         {"scale": "log"},
-        {"bins": 5},
+        {"single_child": "answer"},
         {"below_label": "wrong"},
         {"information": "depth"},
         {"metrics": [metrics.edge_distance]},
     ],
 )
 def test_only_like_builders_merge(other: dict[str, Any]) -> None:
-    with pytest.raises(ParameterError, match="same tree, metrics, single_child, scale and bins"):
+    with pytest.raises(ParameterError, match="same tree, metrics, settings and scale"):
         hr.CurveBuilder(PETS).merge(hr.CurveBuilder(PETS, **other))
-
-
-# Bins -----------------------------------------------------------------------------------------------------
-
-
-@given(problems(max_rows=10), st.integers(2, 40), st.sampled_from(["probability", "log", "logit"]))
-@QUICK
-def test_binned_points_are_points_of_the_exact_curve(problem: Problem, bins: int, scale: Any) -> None:
-    with np.errstate(divide="ignore"):
-        scores = {"probability": problem.q, "log": np.log(problem.q), "logit": special.logit(problem.q)}[scale]
-    exact = hr.operating_curve(problem.h, scores, problem.labels, scale=scale, **problem.options)
-    binned = hr.operating_curve(problem.h, scores, problem.labels, scale=scale, bins=bins, **problem.options)
-    assert len(binned) <= bins + 2
-    assert binned.threshold[-1] == exact.threshold[-1]
-    assert np.all(np.diff(binned.threshold) < 0)
-    for j, tau in enumerate(binned.threshold):
-        point = exact.at(tau)
-        for name, values in binned.values.items():
-            assert values[j] == pytest.approx(point[name], abs=2**-32)
-    for name, values in binned.values.items():
-        assert values[0] == pytest.approx(exact.values[name][0], abs=2**-32)
-
-
-def test_many_bins_are_the_exact_curve() -> None:
-    exact = hr.operating_curve(PETS, PETS_Q, ["cat", "wolf", "dog"])
-    binned = hr.operating_curve(PETS, PETS_Q, ["cat", "wolf", "dog"], bins=10_000)
-    np.testing.assert_allclose(binned.correct, exact.correct, atol=2**-32)
-    np.testing.assert_allclose(binned.threshold, exact.threshold, rtol=0.01)
-
-
-def test_unnormalised_logarithms_have_bins_too() -> None:
-    curve = hr.operating_curve(PETS, [[9.0, 5.0, 3.0, 1.0, -1.0]], ["wolf"], scale="log", bins=4)
-    assert curve.correct[0] == 1
-    assert curve.correct[-1] == 0
 
 
 # Parts and files ------------------------------------------------------------------------------------------
@@ -419,9 +383,8 @@ def test_shapes_and_labels(q: Any, labels: Any, error: type[Exception], message:
     ("options", "message"),
     [
         ({"scale": "odds"}, "scale must be"),
-        ({"bins": 1}, "bins must be 2 or more"),
         ({"below_label": "right"}, "below_label must be"),
-        ({"information": "weight"}, "Information must be"),
+        ({"information": "weight"}, "information must be"),
     ],
 )
 def test_unknown_options(options: dict[str, Any], message: str) -> None:
@@ -429,17 +392,11 @@ def test_unknown_options(options: dict[str, Any], message: str) -> None:
         hr.CurveBuilder(PETS, **options)
 
 
-@pytest.mark.parametrize("bins", [None, 10])
-def test_a_builder_without_examples(bins: int | None) -> None:
-    builder = hr.CurveBuilder(PETS, bins=bins)
+def test_a_builder_without_examples() -> None:
+    builder = hr.CurveBuilder(PETS)
     builder.update(np.zeros((0, 5)), np.zeros(0, dtype=np.int64))
     with pytest.raises(ScoreError, match="at least one example"):
         builder.compute()
-
-
-def test_a_binned_builder_has_no_events() -> None:
-    with pytest.raises(ParameterError, match="leave out bins="):
-        _ = hr.CurveBuilder(PETS, bins=10).events
 
 
 def test_one_example_of_one_class() -> None:
@@ -459,47 +416,8 @@ def test_rounding_takes_no_figure_above_1() -> None:
     theta = random.normal(size=(5000, len(h.leaves)))
     theta[np.arange(5000), np.searchsorted(h.leaves, labels)] += 40
     q = hr.likelihood.flat_softmax(h, theta)
-    for bins in (None, 50):
-        curve = hr.operating_curve(h, q, labels, bins=bins)
-        for name in ("correct", "exact", "precision", "recall"):
-            assert 0 <= getattr(curve, name).min() <= getattr(curve, name).max() <= 1
-        assert curve.recall[-1] == pytest.approx(1, abs=1e-9)
-        assert max(curve.summary().values()) <= 1
-
-
-@pytest.mark.parametrize("worth", [1e10, np.nan])
-def test_bins_refuse_what_they_cannot_add_up(worth: float) -> None:
-    h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
-
-    def minutes(h: Hierarchy, label: Any, prediction: Any) -> Any:
-        return np.where(label == prediction, 0.0, worth)
-
-    q = np.array([[1, 0.7, 0.3]] * 5)
-    assert len(hr.operating_curve(h, q, ["dog"] * 5, metrics=[minutes]).threshold) == 2
-    with pytest.raises(ParameterError, match="values of the metric 'minutes' cannot be summed in bins"):
-        hr.operating_curve(h, q, ["dog"] * 5, metrics=[minutes], bins=10)
-
-
-def test_a_refused_batch_leaves_bins_as_they_were_and_sums_of_all_are_refused() -> None:
-    h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
-
-    def price(h: Hierarchy, label: Any, prediction: Any) -> Any:
-        return np.where(prediction == 0, np.where(label == 2, 1e12, 1e6), 0.0)
-
-    def builder() -> CurveBuilder:
-        b = CurveBuilder(h, metrics=[metrics.correct, price], bins=8)
-        b.update(np.tile([1, 0.7, 0.3], (1000, 1)), ["cat"] * 1000)
-        return b
-
-    first = builder()
-    before = first.compute()
-    with pytest.raises(ParameterError, match="values of the metric 'price' cannot be summed"):
-        first.update([[1, 0.7, 0.3]], ["dog"])
-    assert {name: value.tolist() for name, value in first.compute().values.items()} == {
-        name: value.tolist() for name, value in before.values.items()
-    }
-    assert before.values["price"][0] == 1e6
-    for _ in range(2):
-        first.merge(builder())
-    with pytest.raises(ParameterError, match="values of the metric 'price' cannot be summed"):
-        first.compute()
+    curve = hr.operating_curve(h, q, labels)
+    for name in ("correct", "exact", "precision", "recall"):
+        assert 0 <= getattr(curve, name).min() <= getattr(curve, name).max() <= 1
+    assert curve.recall[-1] == pytest.approx(1, abs=1e-9)
+    assert max(curve.summary().values()) <= 1

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hedgerow import Hierarchy, metrics
 from hedgerow.errors import ParameterError, ScoreError, UnknownNameError
 from hedgerow.measure.metrics import METRICS, Comparison, Metric
+from hedgerow.tree import Settings
 from tests import oracle
 from tests.strategies import QUICK, information_kinds, trees
 
@@ -123,7 +124,7 @@ def test_names_indices_scalars_and_shapes() -> None:
 
 
 def test_pairs_may_be_prepared_once() -> None:
-    pairs = Comparison.of(GARDEN, ["robin", "koi"], ["wren", "fish"], information="depth")
+    pairs = Comparison.of(GARDEN, ["robin", "koi"], ["wren", "fish"], Settings("depth"))
     for metric in METRICS.values():
         expected = metric(GARDEN, ["robin", "koi"], ["wren", "fish"], information="depth")
         assert metric.of(pairs).tolist() == expected.tolist()

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hedgerow.measure.folder import read_or_evaluate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +15,8 @@ import hedgerow as hr
 from hedgerow import Hierarchy, infer, likelihood, metrics
 from hedgerow.errors import HedgerowError, ParameterError
 from hedgerow.likelihood import Likelihoods
-from hedgerow.measure import Evaluation, EvaluationBuilder, bootstrap
+from hedgerow.measure import Evaluation, EvaluationBuilder, bootstrap, read_or_evaluate
+from hedgerow.score_files import Block
 from hedgerow.tree import Settings
 from tests import oracle
 from tests.make_scores import H, probabilities
@@ -148,14 +148,12 @@ def test_the_setting_is_saved_and_compared(tmp_path: Path) -> None:
     for evaluation in (skip, answer):
         evaluation.save(tmp_path / "e")
         again = Evaluation.load(tmp_path / "e")
-        assert again.single_child == evaluation.single_child
+        assert again.settings == evaluation.settings
         assert again.to_dict() == evaluation.to_dict()
-        assert again.subset(np.arange(40) < 30).single_child == evaluation.single_child
+        assert again.subset(np.arange(40) < 30).settings == evaluation.settings
     about = json.loads((tmp_path / "e" / "evaluation.json").read_text())
-    assert about.pop("single_child") == "answer"
-    (tmp_path / "e" / "evaluation.json").write_text(json.dumps(about))
-    assert Evaluation.load(tmp_path / "e").single_child == "skip"  # as folders without the setting were written
-    assert "single_child='answer', not 'skip'" in str(hr.compare([skip, answer], replicates=2).reasons[1])
+    assert about["settings"] == {"information": "leaves", "single_child": "answer", "below_label": "label"}
+    assert "single_child ('answer' and 'skip')" in str(hr.compare([skip, answer], replicates=2).reasons[1])
     answer.save(tmp_path / "answer")
     with pytest.raises(ParameterError, match="was evaluated with single_child='answer'"):
         read_or_evaluate(tmp_path / "answer", LONE, single_child="skip")
@@ -170,7 +168,7 @@ def test_settings_that_do_not_mix() -> None:
     with pytest.raises(ParameterError, match="single_child='skip', not with 'answer'"):
         infer.majority(LONE, [[1] * 7], information=infer.Candidates.of(LONE), single_child="answer")
     b.update([[1.0] * 7], ["cod"])
-    with pytest.raises(ParameterError, match="only with single_child='skip'"):
+    with pytest.raises(ParameterError, match="only if all leaves, and no other nodes"):
         Evaluation.of_events(b)
 
 
@@ -182,7 +180,7 @@ def test_a_rule_by_name_knows_the_setting() -> None:
             infer.answering_rule(0.5, None, Settings(single_child=single)),
             infer.answering_rule(None, "majority", Settings(single_child=single)),
         ):
-            assert LONE.names[rule(LONE, q)].item() == expected
+            assert LONE.names[rule(Block(0, q))].item() == expected
 
 
 # Builders and evaluations ----------------------------------------------------------------------------------

@@ -1,12 +1,22 @@
 """Operations over a tree, for NumPy arrays and torch tensors alike; private.
 
 In come arrays whose last axis is the nodes (or leaves) of a tree in depth-first order; out go arrays of the same
-kind. The tensor part is loaded only when a tensor arrives. The next room is `tree`.
+kind. The tensor part is loaded only when a tensor arrives.
 """
 
 from hedgerow.arrays import operations
-from hedgerow.arrays.conversions import as_numpy, as_rows, as_scores, namespace, ops_of, rounded_down
-from hedgerow.arrays.interface import Array, Check, Indices, Tiers
+from hedgerow.arrays.interface import (
+    Array,
+    Check,
+    Indices,
+    Tiers,
+    as_numpy,
+    as_rows,
+    as_scores,
+    namespace,
+    ops_of,
+    rounded_down,
+)
 from hedgerow.arrays.layout import Derives, Layout, ancestor_slots
 from hedgerow.arrays.numpy_ops import UNIT, sum_rounding
 from hedgerow.arrays.operations import add_down, max_unrelated, pass_down, sum_ancestors, sum_children

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, final
 
 import numpy as np
 
-from hedgerow.arrays.conversions import ops_of
-from hedgerow.arrays.interface import Intervals
+from hedgerow.arrays.interface import Intervals, ops_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence

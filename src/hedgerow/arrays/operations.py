@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hedgerow.arrays.conversions import namespace, ops_of
+from hedgerow.arrays.interface import namespace, ops_of
 from hedgerow.arrays.layout import Layout
 
 if TYPE_CHECKING:

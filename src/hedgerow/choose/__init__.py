@@ -2,16 +2,14 @@
 
 In come likelihoods and labels of examples that were not used in training, and a target; out goes an
 `OperatingPoint`, a small file that says how to answer new examples. Everything works on threshold events
-(`measure.Events`), so it is the same for dense and sparse likelihoods. The next room is `show`.
+(`measure.Events`), so it is the same for dense and sparse likelihoods.
 """
 
-from hedgerow.choose.answers import answer, answers_of, predictions, prepared
-from hedgerow.choose.examples import gather
 from hedgerow.choose.explain import Explanation, describe, explain
 from hedgerow.choose.families import FAMILIES, Family
 from hedgerow.choose.guarantees import GUARANTEES, Guarantee
 from hedgerow.choose.point import OperatingPoint
-from hedgerow.choose.select import choose, select
+from hedgerow.choose.select import choose, gather, select
 from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import CannotPromiseError
 
@@ -24,13 +22,9 @@ __all__ = [
     "Guarantee",
     "OperatingPoint",
     "SelectionSpec",
-    "answer",
-    "answers_of",
     "choose",
     "describe",
     "explain",
     "gather",
-    "predictions",
-    "prepared",
     "select",
 ]

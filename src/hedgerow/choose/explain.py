@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
+import msgspec
 import numpy as np
 
-from hedgerow.choose.answers import answers_of, predictions
-from hedgerow.choose.examples import Examples, gather
-from hedgerow.choose.select import choose
+from hedgerow.choose.select import Examples, choose, gather
 from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import CannotPromiseError
-from hedgerow.measure import STANDARD_METRICS, Measures, Ranks, example_blocks, metrics
+from hedgerow.measure import STANDARD_METRICS, Comparison, Measures, Ranks, example_blocks, metrics
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.choose.point import OperatingPoint
+    from hedgerow.score_files import Block
     from hedgerow.tree import Hierarchy
 
 _MOST = 10  # classes that are listed
@@ -82,8 +84,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the point, ready for JSON."""
-        fields = {name: value for name, value in vars(self).items() if name != "point"}
-        return {name: _plain(value) for name, value in fields.items()}
+        return {name: msgspec.to_builtins(value) for name, value in vars(self).items() if name != "point"}
 
 
 def explain(
@@ -125,21 +126,22 @@ def explain(
     spec = _spec(point, hierarchy)
     about: dict[str, Any] = {"classes": classes, "groups": groups, "clusters": clusters}
     examples = gather(spec, scores, labels, **about, scale=point.scale)
-    answers = answers_of(point, examples)
-    if answers is None:
-        answers = predictions(point, example_blocks(hierarchy, scores, labels, classes, None, point.scale))
-    found = describe(spec, examples, point, answers)
+    blocks = example_blocks(hierarchy, scores, labels, classes, None, point.scale)
+    found = describe(spec, examples, point, blocks)
     if spec.target is not None and spec.target.name not in point.target:
         return replace(found, stricter=None, looser=None)  # these would be of another metric
     return found
 
 
 def describe(
-    spec: SelectionSpec, examples: Examples, point: OperatingPoint, answers: NDArray[np.int64]
+    spec: SelectionSpec, examples: Examples, point: OperatingPoint, blocks: Iterable[Block]
 ) -> Explanation:
-    """Explain a point by its answers to some examples."""
+    """Explain a point by its answers to some examples; blocks are read only if their events are unknown."""
     hierarchy, labels = examples.hierarchy, examples.labels
-    right = metrics.correct(hierarchy, labels, answers, below_label=spec.settings.below_label) > 0
+    answers = _answers(point, examples)
+    if answers is None:
+        answers = np.concatenate([point.answer(block) for block in blocks])
+    right = metrics.correct.of(Comparison.of(hierarchy, labels, answers, spec.settings)) > 0
     ranks = Ranks.of(hierarchy)
     # A node without a rank counts with the rank above it.
     level = np.zeros(len(hierarchy), dtype=np.int64)
@@ -161,6 +163,14 @@ def describe(
         _shortened(hierarchy, labels, answers),
         *_alternatives(spec, examples),
     )
+
+
+def _answers(point: OperatingPoint, examples: Examples) -> NDArray[np.int64] | None:
+    """Return the answers of a point to examples whose events are known; None if they are not."""
+    if examples.events is None:
+        return None
+    names = examples.groups if point.by == "group" else examples.clades
+    return examples.events.answers_above(point.thresholds_of(names, len(examples))).astype(np.int64)
 
 
 def _means(spec: SelectionSpec, labels: NDArray[Any], answers: NDArray[Any]) -> dict[str, float]:
@@ -199,7 +209,7 @@ def _alternative(spec: SelectionSpec, examples: Examples) -> Alternative | None:
         point = choose(spec, examples)
     except CannotPromiseError:
         return Alternative(level, None)
-    answers = answers_of(point, examples)
+    answers = _answers(point, examples)
     if answers is None:
         return None
     return Alternative(level, _means(spec, examples.labels, answers), float((answers == 0).mean()))
@@ -230,9 +240,3 @@ def _spec(point: OperatingPoint, hierarchy: Hierarchy) -> SelectionSpec:
         by_group=point.by == "group",
         **common,
     )
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_plain(each) for each in value]
-    return asdict(value) if hasattr(value, "__dataclass_fields__") else value

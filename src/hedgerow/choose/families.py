@@ -1,24 +1,33 @@
 """Families of operating points: how answers change along one number, from the root to the most specific.
 
 Each family has one number, the *threshold*: high for conservative answers, low for specific ones. For each
-example, the answers change at certain values of it, its *events*. Everything else in this room works on events
+example, the answers change at certain values of it, its *events*. Everything else in this package works on events
 alone, so it is the same for all families, and for dense and sparse likelihoods.
 
 - "threshold": the most specific node with a likelihood above τ;
 - "climbing": from the most likely leaf up to the first node with a likelihood above τ (Goren et al.);
 - "expected_information": the node with the largest (I + λ) q (Deng et al.); the number is λ.
+
+Thresholds may also be set for each rank: "family at 99 %, species at 90 %". A node may be the answer only if it
+and all nodes above it that have a threshold exceed it. An answer that reaches a rank and is wrong there has a node
+of that rank with a likelihood above the threshold of the rank, and this node is neither above nor below the label.
+So with r = the largest likelihood of such a node, ``r <= τ`` rules it out. That holds for any choice among such
+nodes. Ranks without a threshold would let unlikely nodes through, so the answer is always on the path to the most
+likely leaf.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.arrays import as_numpy, map_row_blocks
-from hedgerow.errors import ParameterError, no_such
-from hedgerow.likelihood import BOTTOM, SparseLikelihoods, to_probability
+from hedgerow.arrays import as_numpy, sum_ancestors, sum_children
+from hedgerow.infer import climbing_sets, map_dense_rows
+from hedgerow.likelihood import BOTTOM, to_probability
 from hedgerow.measure import Events
+from hedgerow.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,105 +36,27 @@ if TYPE_CHECKING:
 
     from hedgerow.infer import Candidates
     from hedgerow.likelihood import AnyLikelihoods, Scale
-    from hedgerow.tree import Hierarchy, Indices
-
-T = TypeVar("T")
-Family = Literal["threshold", "climbing", "expected_information"]
-FAMILIES: tuple[Family, ...] = get_args(Family)
+    from hedgerow.tree import Indices, Settings
 
 
-def check_family(family: str) -> None:
-    """Raise an error for anything that is not the name of a family."""
-    if family not in FAMILIES:
-        raise ParameterError(no_such("rule", family, FAMILIES))
+@final
+@dataclass(frozen=True)
+class Family:
+    """Rules that differ in one number."""
 
+    events: Callable[[AnyLikelihoods, Indices, Candidates], Events]
+    """From likelihoods and labels to the events of each example."""
+    is_lambda: bool = False
+    """Whether the number is a λ from 0 on; else it is a threshold on the scale of the likelihoods."""
 
-def bottom_of(family: Family, scale: Scale) -> float:
-    """Return the lowest threshold of a family."""
-    return 0.0 if family == "expected_information" else BOTTOM[scale]
-
-
-def events_of(family: Family, q: AnyLikelihoods, labels: Indices, candidates: Candidates) -> Events:
-    """Return the events of each example in a family; thresholds are on the scale of q, or are values of λ."""
-    if family == "threshold":
-        return Events.of(q, labels, candidates)
-    if family == "climbing":
-        return _climbing(q, labels, candidates)
-    return _expected_information(q, labels, candidates)
-
-
-def map_dense_rows(work: Callable[[NDArray[Any], slice], T], q: AnyLikelihoods) -> list[T]:
-    """Call a function on the likelihoods [rows, nodes] of some examples at a time, and on which these are."""
-    if isinstance(q, SparseLikelihoods):
-        row_bytes = 8 * len(q.hierarchy)
-        return map_row_blocks(lambda rows: work(as_numpy(q[rows].dense()), rows), len(q), row_bytes)
-    values = as_numpy(q)
-    return map_row_blocks(lambda rows: work(values[rows], rows), len(values), values[:1].nbytes)
-
-
-# Climbing --------------------------------------------------------------------------------------------------
+    def bottom(self, scale: Scale) -> float:
+        """Return the lowest threshold."""
+        return 0.0 if self.is_lambda else BOTTOM[scale]
 
 
 def _climbing(q: AnyLikelihoods, labels: Indices, candidates: Candidates) -> Events:
-    """Return the nodes above the most likely leaf, coarsest first, that are more likely than all below them."""
-    if isinstance(q, SparseLikelihoods):
-        return _climbing_listed(q, labels, candidates)
-    hierarchy, bottom = q.hierarchy, BOTTOM[q.scale]
-    paths = _paths(hierarchy, candidates)
-
-    def block(part: NDArray[Any], _: slice) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        path = paths[np.argmax(part[:, hierarchy.leaves], axis=1)]
-        score = np.take_along_axis(part, np.maximum(path, 0), axis=1).astype(np.float64)
-        score[path < 0] = -np.inf
-        from_here = np.maximum.accumulate(score[:, ::-1], axis=1)[:, ::-1]
-        below = np.concatenate([from_here[:, 1:], np.full_like(score[:, :1], -np.inf)], axis=1)
-        kept = (score > below) & (score > bottom) & (path > 0)
-        return kept.sum(axis=1), path[kept], score[kept] + 0.0  # -0.0 becomes 0.0
-
-    if not len(q):
-        return Events.none()
-    count, node, score = (np.concatenate(arrays) for arrays in zip(*map_dense_rows(block, q), strict=True))
-    return Events.of_arrays(labels, count, node, score)
-
-
-def _climbing_listed(q: SparseLikelihoods, labels: Indices, candidates: Candidates) -> Events:
-    """Return the same for listed nodes; those without listed descendants take the place of the leaves."""
-    possible = candidates.tier[q.node] >= 0
-    start = np.append(0, np.cumsum(possible))[q.start]
-    listed = SparseLikelihoods.checked(q.hierarchy, start, q.node[possible], q.value[possible], q.scale)
-    value, above, filled = listed.value, listed.above, np.flatnonzero(listed.count)
-    if not len(value):
-        return Events.of_arrays(labels, listed.count, (), ())
-    lowest = np.ones(len(value), dtype=bool)
-    lowest[above[above >= 0]] = False
-    largest = np.maximum.reduceat(np.where(lowest, value, -np.inf), start[filled])
-    likeliest = np.flatnonzero(lowest & (value == np.repeat(largest, listed.count[filled])))
-    here = likeliest[np.diff(listed.row[likeliest], prepend=-1) > 0]  # the first of equals
-    best, found = np.full(len(here), -np.inf), []
-    while len(here):
-        found.append(here[value[here] > best])
-        best, here = np.maximum(best, value[here]), above[here]
-        best, here = best[here >= 0], here[here >= 0]
-    chosen = np.sort(np.concatenate(found))  # the entries of an example are in depth-first order
-    count = np.bincount(listed.row[chosen], minlength=len(q))
-    return Events.of_arrays(labels, count, listed.node[chosen], value[chosen] + 0.0)  # -0.0 becomes 0.0
-
-
-def _paths(hierarchy: Hierarchy, candidates: Candidates) -> Indices:
-    """Return the possible answers on the path to each leaf, by depth: [leaves, depths]; -1 where there is none."""
-    possible = np.zeros(len(hierarchy), dtype=bool)
-    possible[candidates.nodes] = True
-    paths = np.full((len(hierarchy.leaves), int(hierarchy.depth.max()) + 1), -1, dtype=np.int64)
-    row, node = np.arange(len(hierarchy.leaves)), hierarchy.leaves
-    while len(node):
-        kept = possible[node]
-        paths[row[kept], hierarchy.depth[node[kept]]] = node[kept]
-        inner = node > 0
-        row, node = row[inner], hierarchy.parent[node[inner]]
-    return paths
-
-
-# The largest (I + λ) q -------------------------------------------------------------------------------------
+    sets = climbing_sets(q, candidates)
+    return Events.of_arrays(labels, sets.count, sets.node, sets.score + 0.0)  # -0.0 becomes 0.0
 
 
 def _expected_information(q: AnyLikelihoods, labels: Indices, candidates: Candidates) -> Events:
@@ -171,3 +102,93 @@ def _rivals(current: Indices, last: Indices) -> tuple[Indices, Indices, Indices]
     width = last - current - 1
     first = np.cumsum(width) - width
     return np.arange(width.sum()) + np.repeat(current + 1 - first, width), np.repeat(current, width), first
+
+
+FAMILIES: Registry[Family] = Registry(
+    "rule",
+    {
+        "threshold": Family(Events.of),
+        "climbing": Family(_climbing),
+        "expected_information": Family(_expected_information, is_lambda=True),
+    },
+)
+"""The families of rules, by the name of the rule."""
+
+
+# A threshold for each rank -------------------------------------------------------------------------------------
+
+
+def largest_wrong(
+    q: AnyLikelihoods, labels: Indices, nodes: Indices, settings: Settings, candidates: Candidates
+) -> NDArray[np.float64]:
+    """Return, for each example, the largest likelihood of the given nodes that are wrong; -inf if none is.
+
+    Parameters
+    ----------
+    q, labels
+        The likelihoods and labels.
+    nodes
+        The nodes of one rank.
+    settings
+        Whether nodes below the label are right.
+    candidates
+        The nodes that can be answers.
+    """
+    hierarchy = q.hierarchy
+    stands_for = _representatives(candidates, len(hierarchy))[nodes]
+    end = hierarchy.end[nodes]
+
+    def block(part: NDArray[Any], rows: slice) -> NDArray[np.float64]:
+        label = labels[rows, None]
+        right = (nodes <= label) & (label < end)
+        if settings.below_is_right:
+            right |= (label <= nodes) & (nodes < hierarchy.end[label])
+        score = part[:, stands_for].astype(np.float64)
+        score[right] = -np.inf
+        largest: NDArray[np.float64] = score.max(axis=1, initial=-np.inf) + 0.0  # -0.0 becomes 0.0
+        return largest
+
+    return np.concatenate([np.zeros(0), *map_dense_rows(block, q)])
+
+
+def answers_by_rank(q: AnyLikelihoods, lowest: NDArray[np.float64], candidates: Candidates) -> Indices:
+    """Return the most specific node above the most likely leaf that exceeds its threshold, as do all above it.
+
+    Where no leaf has a likelihood, the path leads to the most likely of the nodes with nothing below them.
+
+    Parameters
+    ----------
+    q
+        The likelihoods.
+    lowest
+        The threshold of each node, on the scale of q.
+    candidates
+        The nodes that can be answers, from coarse to specific.
+    """
+    hierarchy = q.hierarchy
+    stands_for = _representatives(candidates, len(hierarchy))
+    nodes = np.arange(len(hierarchy))
+
+    def block(part: NDArray[Any], _: slice) -> Indices:
+        p = part[:, stands_for].astype(np.float64)
+        fails = ~(p > lowest)
+        fails[:, 0] = False
+        possible = p > BOTTOM[q.scale]
+        tips = possible & (sum_children(hierarchy, possible.astype(np.float64)) == 0)
+        tip = np.argmax(np.where(tips, p, -np.inf), axis=1)[:, None]
+        on_path = (nodes <= tip) & (tip < hierarchy.end)
+        passing = (sum_ancestors(hierarchy, fails.astype(np.float64)) == 0) & possible & on_path
+        value = np.where(passing, candidates.tier, -1)
+        best = value.max(axis=1, keepdims=True)
+        chosen = np.argmax(np.where(value == best, p, -np.inf), axis=1)
+        return np.where(best[:, 0] < 0, 0, chosen)
+
+    return np.concatenate([np.zeros(0, dtype=np.int64), *map_dense_rows(block, q)])
+
+
+def _representatives(candidates: Candidates, count: int) -> Indices:
+    """Return the node whose likelihood counts for each node: for one that is never an answer, its only child."""
+    stands_for = np.arange(count)
+    for node in np.setdiff1d(stands_for, candidates.nodes)[::-1].tolist():
+        stands_for[node] = stands_for[node + 1]
+    return stands_for

@@ -30,7 +30,7 @@ from hedgerow.errors import ParameterError, argument
 from hedgerow.registry import Registry
 
 if TYPE_CHECKING:
-    from hedgerow.choose.losses import Steps
+    from hedgerow.choose.thresholds import Steps
 
 _EXACT = 2_000  # up to this many examples, ties with δ are decided in whole numbers
 _MOST = 1 << 50  # more examples than this are never asked for

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, final
 
+import msgspec
 import numpy as np
 
-from hedgerow.choose import ranks
-from hedgerow.choose.families import Family, events_of, map_dense_rows
-from hedgerow.choose.point_file import AGAIN, checked_fields, content_of, read_content
-from hedgerow.errors import ParameterError, argument, some
-from hedgerow.files import write_json
-from hedgerow.infer import Candidates
-from hedgerow.likelihood import AnyLikelihoods, Likelihoods
+from hedgerow.choose.families import FAMILIES, answers_by_rank
+from hedgerow.choose.guarantees import GUARANTEES
+from hedgerow.errors import FileError, HedgerowError, ParameterError, argument, some
+from hedgerow.files import read_text, reading, write_json
+from hedgerow.infer import Candidates, map_dense_rows
+from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Scale
 from hedgerow.measure import Ranks
-from hedgerow.tree import Settings
+from hedgerow.tree import Hierarchy, Settings
 
 if TYPE_CHECKING:
     import os
@@ -25,9 +27,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.likelihood import Scale
-    from hedgerow.tree import Hierarchy, Indices
+    from hedgerow.score_files import Block, Scores
+    from hedgerow.tree import Indices
 
+AGAIN = "Choose the point again with hedgerow select."
+
+_FORMAT = "hedgerow operating point"
+_VERSION = 2
+_Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
+_Positive = Annotated[float, msgspec.Meta(gt=0)]
 By = Literal["all", "group", "clade", "rank"]
 """What there is a threshold for."""
 
@@ -59,7 +67,8 @@ class OperatingPoint:
     """The name of a guarantee, such as "conformal"."""
     delta: float | None
     """With "pac", the probability that the promise is broken."""
-    rule: Family | Literal["ranks"]
+    rule: str
+    """The name of a family of rules, or "ranks"."""
     by: By
     """What the thresholds are for: "all" examples, or each "group", "clade" or "rank"."""
     thresholds: Mapping[str, float]
@@ -119,8 +128,17 @@ class OperatingPoint:
             return self._by_rank(likelihoods)
         tau = self._threshold_of_each(likelihoods, groups)
         nowhere = np.zeros(len(likelihoods), dtype=np.int64)  # labels are not needed to find answers
-        events = events_of(self.rule, likelihoods, nowhere, self._candidates(likelihoods))  # type: ignore[arg-type]
+        events = FAMILIES[self.rule].events(likelihoods, nowhere, self._candidates(likelihoods))
         return events.answers_above(tau).astype(np.int64)
+
+    def prepared(self, scores: Scores) -> Scores:
+        """Return scores as the point needs them: of its tree, and divided by its temperature."""
+        self.check_tree(scores.hierarchy)
+        return scores if self.temperature == 1 else scores.tempered(self.temperature)
+
+    def answer(self, block: Block) -> NDArray[np.int64]:
+        """Return the answer to each example of a block."""
+        return self.predict(block.likelihoods, block.groups if self.by == "group" else None)
 
     def _fitting(self, q: Any) -> AnyLikelihoods:
         """Return likelihoods that this point is for, or say why they are not."""
@@ -151,7 +169,7 @@ class OperatingPoint:
         lowest = np.full(len(rank), -np.inf)
         for name, tau in self.thresholds.items():
             lowest[rank == known.names.index(name)] = tau
-        return ranks.answer(q, lowest, self._candidates(q))
+        return answers_by_rank(q, lowest, self._candidates(q))
 
     def _candidates(self, q: AnyLikelihoods) -> Candidates:
         return Candidates.of(q.hierarchy, self.settings)
@@ -269,3 +287,101 @@ def clades_of(q: AnyLikelihoods, depth: int) -> NDArray[np.object_]:
 def _parent(hierarchy: Hierarchy, name: str) -> str:
     place = int(hierarchy.parent[hierarchy.index(name)])
     return "" if place < 0 else str(hierarchy.names[place])
+
+
+# Points as files: JSON with every field, the tree and a digest; all of it is checked before it is used ----------
+
+
+class PointFile(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """What a file holds: the fields of an `OperatingPoint`, and a digest of everything else."""
+
+    format: str
+    schema: int
+    target: dict[str, float]
+    overclassification: dict[str, float]
+    guarantee: str
+    delta: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None
+    rule: str
+    by: By
+    thresholds: dict[str, float | Literal["inf", "-inf"]]  # JSON has no infinity
+    scale: Scale
+    at_most: bool
+    root_is_safe: bool
+    clade_depth: Annotated[int, msgspec.Meta(ge=1, le=1 << 40)] | None
+    settings: dict[str, str]
+    temperature: _Positive
+    examples: _Count
+    clusters: _Count | None
+    notes: list[str]
+    created: str
+    version: str
+    tree: dict[str, Any]
+    digest: str
+
+
+def content_of(point: OperatingPoint) -> dict[str, Any]:
+    """Return everything about a point, ready for JSON, with a digest of it."""
+    content = {
+        "format": _FORMAT,
+        "schema": _VERSION,
+        **{name: getattr(point, name) for name in _FIELDS},
+        "target": dict(point.target),
+        "overclassification": dict(point.overclassification),
+        "thresholds": {name: tau if math.isfinite(tau) else str(tau) for name, tau in point.thresholds.items()},
+        "settings": point.settings.to_dict(),
+        "notes": list(point.notes),
+        "tree": point.hierarchy.to_dict(),
+    }
+    return content | {"digest": digest(content)}
+
+
+_FIELDS = [name for name in PointFile.__struct_fields__ if name not in ("format", "schema", "tree", "digest")]
+
+
+def digest(content: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of everything but the digest itself, in hexadecimal."""
+    text = json.dumps({key: content[key] for key in content if key != "digest"}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_content(path: str | os.PathLike[str]) -> Any:
+    """Read a JSON file."""
+    text = read_text(path)
+    with reading(path, "a point", AGAIN):
+        return msgspec.json.decode(text)
+
+
+def checked_fields(content: Any, shown: str) -> dict[str, Any]:
+    """Return the fields of the point in a file, once everything in it has been checked."""
+    if not isinstance(content, dict) or content.get("format") != _FORMAT:
+        raise FileError(f"{shown} is not a point written by hedgerow select.")
+    if content.get("schema") != _VERSION:
+        raise FileError(f"{shown} was written by another version of hedgerow. {AGAIN}")
+    with reading(shown, "a point", AGAIN):
+        file = msgspec.convert(content, PointFile)
+        if file.digest != digest(content):
+            raise ValueError("it was changed after it was written, so it promises nothing")
+        fields = {name: getattr(file, name) for name in _FIELDS}
+        fields["thresholds"] = {name: float(tau) for name, tau in file.thresholds.items()}
+        fields["notes"] = tuple(file.notes)
+        try:
+            fields["settings"] = Settings.from_dict(file.settings)
+            fields["hierarchy"] = hierarchy = Hierarchy.from_dict(file.tree)
+        except HedgerowError as error:
+            raise ValueError(str(error).rstrip(".")) from None
+        if file.guarantee not in GUARANTEES or file.rule not in (*FAMILIES, "ranks"):
+            raise ValueError(f"it has the guarantee {file.guarantee!r} and the rule {file.rule!r}")
+        if not file.thresholds or not _thresholds_fit(hierarchy, file):
+            raise ValueError("its thresholds do not fit the rest of it")
+    return fields
+
+
+def _thresholds_fit(hierarchy: Hierarchy, file: PointFile) -> bool:
+    """Return whether the thresholds are for what the point says they are for."""
+    known = {
+        "group": set(file.thresholds),
+        "clade": set(hierarchy.names.tolist()),
+        "rank": set(Ranks.of(hierarchy).names),
+        "all": {""},
+    }
+    return set(file.thresholds) <= known[file.by] and (file.by == "rank") == (file.rule == "ranks")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.choose.families import Family, check_family
+from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES, Promise, exactly
-from hedgerow.errors import ParameterError, argument, no_such, some
+from hedgerow.errors import ParameterError, argument, some
 from hedgerow.measure import Measures, Metric, Ranks, metrics, name_of_metric
-from hedgerow.tree import BelowLabel, Settings
+from hedgerow.tree import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,7 +115,7 @@ class SelectionSpec:
     overclassification: Mapping[str, Fraction]
     guarantee: str
     delta: Fraction
-    rule: Family
+    rule: str
     settings: Settings
     clade_depth: int | None
     by_group: bool
@@ -131,13 +131,13 @@ class SelectionSpec:
         guarantee: str = "conformal",
         delta: Any = 0.05,
         clades: int | str | None = None,
-        rule: Family = "threshold",
+        rule: str = "threshold",
         bounds: tuple[float, float] | None = None,
         settings: Settings | None = None,
         by_group: bool = False,
     ) -> SelectionSpec:
         """Check what is asked for; the parameters are those of `select`."""
-        check_family(rule)
+        FAMILIES.find(rule)
         by_rank = bool(per_rank or overclassification)
         if (target is None) == (not by_rank):
             example = argument("target", "correct=0.95", python="target=('correct', 0.95)")
@@ -174,11 +174,16 @@ class SelectionSpec:
         return "clade" if self.clade_depth is not None else "group" if self.by_group else "all"
 
     @property
-    def ranks(self) -> tuple[tuple[str, BelowLabel], ...]:
-        """The ranks that get a threshold, and how answers below a label count there; none with a target."""
-        ranks: list[tuple[str, BelowLabel]] = [(rank, self.settings.below_label) for rank in self.per_rank]
-        ranks += [(rank, "wrong") for rank in self.overclassification]
+    def ranks(self) -> tuple[tuple[str, Settings], ...]:
+        """The ranks that get a threshold, and what counts as right there; none with a target."""
+        ranks = [(rank, self.settings) for rank in self.per_rank]
+        ranks += [(rank, self.strict) for rank in self.overclassification]
         return tuple(dict.fromkeys(ranks))
+
+    @property
+    def strict(self) -> Settings:
+        """The settings with which a name below the label is wrong, as for examples of unknown taxa."""
+        return replace(self.settings, below_label="wrong")
 
     @property
     def from_root(self) -> bool:
@@ -209,9 +214,7 @@ def _exactly(name: str, value: Any) -> Fraction:
 
 def _metric(given: Any) -> Any:
     if isinstance(given, str):
-        if given not in metrics.METRICS:
-            raise ParameterError(no_such("metric", given, metrics.METRICS))
-        return metrics.METRICS[given]
+        return metrics.METRICS.find(given)
     if not callable(given):
         raise ParameterError(f"A metric is a name or a function, not {given!r}.")
     return given

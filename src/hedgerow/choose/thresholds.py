@@ -1,15 +1,20 @@
-"""The boldest thresholds that keep a promise: one for all, or one for each group, clade or rank."""
+"""The boldest thresholds that keep a promise: one for all, or one for each group, clade or rank.
+
+The loss of an example changes at its events. *Steps* say where and by how much, seen from the end of the family
+that keeps the promise best: the root for being right, the most specific answers for finding much. A threshold is
+chosen by moving away from that end until the losses exceed a budget: see `hedgerow.choose.guarantees`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from hedgerow.choose.families import bottom_of
+from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES, Promise
-from hedgerow.choose.losses import AffordsNothing, Clusters, Steps, changes, worst_so_far
 from hedgerow.errors import HedgerowError, ScoreError, counted, some
 from hedgerow.likelihood import BOTTOM
 from hedgerow.measure import Ranks
@@ -17,9 +22,12 @@ from hedgerow.measure import Ranks
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hedgerow.choose.examples import Examples
+    from numpy.typing import ArrayLike, NDArray
+
+    from hedgerow.choose.select import Examples
     from hedgerow.choose.spec import SelectionSpec, Target
-    from hedgerow.tree import BelowLabel, Indices
+    from hedgerow.measure import Events
+    from hedgerow.tree import Indices, Settings
 
 
 class CannotPromiseError(HedgerowError):
@@ -67,7 +75,7 @@ def losses_of(spec: SelectionSpec, examples: Examples) -> Callable[[Indices | sl
     base, amount = (worst_so_far if growing else changes)(events, at_root, after, from_root=from_root)
     kept = np.flatnonzero(amount)
     score, amount, example = events.score[kept], amount[kept], events.example[kept]
-    bottom = bottom_of(spec.rule, examples.scale)
+    bottom = FAMILIES[spec.rule].bottom(examples.scale)
 
     def steps(rows: Indices | slice, clusters: Clusters) -> Steps:
         if isinstance(rows, slice):
@@ -128,7 +136,7 @@ def _by_rank(spec: SelectionSpec, examples: Examples) -> tuple[dict[str, float],
     delta = spec.delta / len(spec.ranks)  # all ranks together keep their promises with confidence 1 - δ
     for rank, level in spec.per_rank.items():
         promise = Promise(spec.guarantee, 1 - level, delta)
-        thresholds[rank], found = _rank_threshold(promise, examples, rank, spec.settings.below_label, slice(None))
+        thresholds[rank], found = _rank_threshold(promise, examples, (rank, spec.settings), slice(None))
         notes += found
     ranks = Ranks.of(spec.hierarchy)
     for rank, share in spec.overclassification.items():
@@ -140,23 +148,23 @@ def _by_rank(spec: SelectionSpec, examples: Examples) -> tuple[dict[str, float],
                 f"taxa that the tree does not have, labelled by the deepest node that they belong to."
             )
         promise = Promise(spec.guarantee, share, delta)
-        tau, found = _rank_threshold(promise, examples, rank, "wrong", unknown)
+        tau, found = _rank_threshold(promise, examples, (rank, spec.strict), unknown)
         thresholds[rank] = max(tau, thresholds.get(rank, BOTTOM[examples.scale]))
         notes += found
     return {rank: thresholds[rank] for rank in ranks.names if rank in thresholds}, notes
 
 
 def _rank_threshold(
-    promise: Promise, examples: Examples, rank: str, below_label: BelowLabel, rows: Indices | slice
+    promise: Promise, examples: Examples, rank: tuple[str, Settings], rows: Indices | slice
 ) -> tuple[float, list[str]]:
     """Return the threshold of a rank, and a note if too few examples keep all answers above it."""
-    score = examples.wrong_at[rank, below_label][rows]
+    score = examples.wrong_at[rank][rows]
     clusters = _clusters(examples, rows)
     promise = replace(promise, binary=clusters.are_single)
     budget = promise.budget(clusters.number)
     if budget < 0:
         note = (
-            f"The promise for {rank} needs at least {promise.needed:,} {clusters.unit}s; found "
+            f"The promise for {rank[0]} needs at least {promise.needed:,} {clusters.unit}s; found "
             f"{clusters.number:,}. Until then, no answer reaches this rank."
         )
         return np.inf, [note]
@@ -165,3 +173,214 @@ def _rank_threshold(
     ones = np.ones(len(wrong))
     steps = Steps.of(score[wrong], ones, wrong, np.zeros(len(score)), clusters, from_root=True, bottom=bottom)
     return steps.within(budget), []
+
+
+# What answers cost, as functions of the threshold --------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Which examples belong together; by default, each is a cluster of its own."""
+
+    size: Indices
+    """Size of the cluster of each example."""
+    number: int
+    """How many clusters there are."""
+    unit: str = "cluster"
+    """What to call one of them: "example" if the examples were not said to be in clusters."""
+
+    @classmethod
+    def of(cls, clusters: ArrayLike | None, examples: int) -> Clusters:
+        """Count the members of each cluster."""
+        if clusters is None:
+            return cls(np.ones(examples, dtype=np.int64), examples, "example")
+        _, member, size = np.unique(np.asarray(clusters), return_inverse=True, return_counts=True)
+        return cls(size[member], len(size))
+
+    @property
+    def are_single(self) -> bool:
+        """Whether no two examples are in one cluster."""
+        return bool((self.size == 1).all())
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Where the losses of examples change, in the order in which a threshold moving away from the safe end passes.
+
+    The sum over clusters of their mean losses is ``start`` at the safe end, plus the amounts of all steps passed.
+    """
+
+    score: NDArray[np.float64]
+    """The threshold of each step."""
+    amount: NDArray[np.float64]
+    """By how much the loss of an example changes there."""
+    size: Indices
+    """The size of the cluster of that example."""
+    start: Fraction
+    from_root: bool
+    """Whether the safe end is the root: then thresholds fall, and a step is passed below its score."""
+    bottom: float
+    """The lowest threshold."""
+
+    @classmethod
+    def of(
+        cls,
+        score: NDArray[np.float64],
+        amount: NDArray[np.float64],
+        example: Indices,
+        base: NDArray[np.float64],
+        clusters: Clusters,
+        *,
+        from_root: bool,
+        bottom: float,
+    ) -> Steps:
+        """Put steps in order.
+
+        Parameters
+        ----------
+        score, amount, example
+            The steps, in any order.
+        base
+            The loss of each example at the safe end.
+        clusters
+            The clusters of the examples.
+        from_root, bottom
+            See the fields.
+        """
+        order = np.argsort(-score if from_root else score, kind="stable")
+        start = _total(base, clusters.size)
+        return cls(score[order], amount[order], clusters.size[example[order]], start, from_root, bottom)
+
+    def within(self, budget: Fraction) -> float:
+        """Return the boldest threshold up to which the losses, which only grow, are within a budget; exactly."""
+        ends = self._ends
+        low, high = 0, len(ends) + 1  # so many groups of equal scores are affordable, and so many are not
+        if self.start > budget:
+            raise AffordsNothing(self.start)
+        while high - low > 1:
+            middle = (low + high) // 2
+            passed = ends[middle - 1]
+            affordable = self.start + _total(self.amount[:passed], self.size[:passed]) <= budget
+            low, high = (middle, high) if affordable else (low, middle)
+        return self._before(low)
+
+    def first_above(self, budget: Fraction) -> float:
+        """Return the boldest threshold up to which losses that may also fall never exceed a budget."""
+        if self.start > budget:
+            raise AffordsNothing(self.start)
+        above = np.flatnonzero(self._sums > float(budget))
+        return self._before(int(above[0]) if len(above) else len(self._ends))
+
+    def last_within(self, budget: Fraction) -> float:
+        """Return the boldest threshold at which the losses are within a budget."""
+        within = np.flatnonzero(np.append(float(self.start), self._sums) <= float(budget) + 1e-12)
+        if not len(within):
+            raise AffordsNothing(self.start)
+        return self._before(int(within[-1]))
+
+    @property
+    def _ends(self) -> Indices:
+        """The end of each group of steps with equal scores."""
+        if not len(self.score):
+            return np.zeros(0, dtype=np.int64)
+        return np.append(np.flatnonzero(self.score[1:] != self.score[:-1]), len(self.score) - 1) + 1
+
+    @property
+    def _sums(self) -> NDArray[np.float64]:
+        """The losses after each group of steps with equal scores."""
+        sums: NDArray[np.float64] = float(self.start) + np.cumsum(self.amount / self.size)[self._ends - 1]
+        return sums
+
+    def _before(self, group: int) -> float:
+        """Return the boldest threshold that does not pass a group of steps; for the last one, the end."""
+        starts = np.append(0, self._ends)
+        if group >= len(starts) - 1:
+            return self.bottom if self.from_root else np.inf
+        score = float(self.score[starts[group]])
+        return score if self.from_root else float(np.nextafter(score, -np.inf))
+
+
+class AffordsNothing(Exception):  # noqa: N818  (it never leaves this package)
+    """Even the safe end is beyond the budget."""
+
+    def __init__(self, loss: Fraction) -> None:
+        super().__init__(loss)
+        self.loss = loss
+
+
+def _total(amount: NDArray[np.float64], size: Indices) -> Fraction:
+    """Return Σ amount / size: exactly, if the amounts are whole numbers."""
+    if not len(amount):
+        return Fraction(0)
+    if size.min() == size.max():
+        return Fraction(float(amount.sum())) / int(size[0])
+    sums = np.bincount(size, amount)
+    return sum((Fraction(float(sums[s])) / int(s) for s in np.flatnonzero(sums)), Fraction(0))
+
+
+def changes(
+    events: Events, at_root: NDArray[np.float64], after: NDArray[np.float64], *, from_root: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the loss of each example at the safe end, and how each event changes it when it is passed.
+
+    Parameters
+    ----------
+    events
+        The events of some examples.
+    at_root
+        The loss of each example if the answer is the root.
+    after
+        The loss after each event.
+    from_root
+        Whether the root is the safe end.
+    """
+    before = np.empty_like(after)
+    before[1:] = after[:-1]
+    first, last, moved = _ends_of(events)
+    before[first] = at_root[moved]
+    if from_root:
+        return at_root, after - before
+    base = at_root.copy()
+    base[moved] = after[last]
+    return base, before - after
+
+
+def worst_so_far(
+    events: Events, at_root: NDArray[np.float64], after: NDArray[np.float64], *, from_root: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the same as `changes` for the largest loss between the safe end and the threshold.
+
+    This is the smallest loss that never falls and is never below the real one. With a loss of 1 for a wrong
+    answer, its only step is at the largest likelihood at which the answer is wrong.
+    """
+    first, last, moved = _ends_of(events)
+    amount = np.zeros_like(after)
+    if from_root:
+        base, worst, place = at_root, at_root[moved].copy(), first.copy()
+        while len(place):
+            amount[place] = np.maximum(after[place] - worst, 0)
+            worst = np.maximum(worst, after[place])
+            place += 1
+            going = place <= last
+            place, last, worst = place[going], last[going], worst[going]
+        return base, amount
+    base = at_root.copy()
+    base[moved] = after[last]
+    worst, place, root = base[moved].copy(), last.copy(), at_root[moved]
+    while len(place):
+        is_first = place == first
+        before = np.where(is_first, root, after[place - 1])
+        amount[place] = np.maximum(before - worst, 0)
+        worst = np.maximum(worst, before)
+        going = ~is_first
+        place, first, worst, root = place[going] - 1, first[going], worst[going], root[going]
+    return base, amount
+
+
+def _ends_of(events: Events) -> tuple[Indices, Indices, Indices]:
+    """Return the first and the last event of each example that has any, and these examples."""
+    end = np.cumsum(events.count, dtype=np.int64)
+    moved = np.flatnonzero(events.count)
+    return (end - events.count)[moved], end[moved] - 1, moved

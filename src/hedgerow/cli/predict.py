@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -86,7 +85,7 @@ def predict(
     json_file: JsonOption = None,
 ) -> None:
     """Write an answer for every example: name, rank or depth, confidence, lineage."""
-    from hedgerow.choose import OperatingPoint, answer, prepared
+    from hedgerow.choose import OperatingPoint
     from hedgerow.infer import answering_rule
     from hedgerow.score_files import check_layout, write_predictions
     from hedgerow.show import print_written
@@ -121,11 +120,12 @@ def predict(
     else:
         opened = given.open(labels=False)
         used = chosen.settings if chosen else settings.over(opened.settings)
+        answers: Callable[[Block], Any]
         if chosen is not None:
-            opened, answers = prepared(chosen, opened), partial(answer, chosen)
+            opened, answers = chosen.prepared(opened), chosen.answer
         else:
             opened, _ = given.tempered(opened, temperature)
-            answers = partial(_by_rule, answering_rule(tau, rule, used))
+            answers = answering_rule(tau, rule, used)
         written = write_predictions(output, opened, answers, progress=bar, **written_as)
     print_written(written, str(output), Console(), used)
     if json_file is not None:
@@ -139,10 +139,6 @@ def predict(
                 **written.to_dict(),
             },
         )
-
-
-def _by_rule(rule: Callable[..., Any], block: Block) -> Any:
-    return rule(block.likelihoods.hierarchy, block.likelihoods)
 
 
 def _many(

@@ -127,7 +127,7 @@ def select(
         guarantee=guarantee,
         delta=delta,
         clades=clades,
-        rule=rule.value.replace("-", "_"),  # type: ignore[arg-type]
+        rule=rule.value.replace("-", "_"),
         bounds=_bounds(bounds),
         settings=settings.over(opened.settings),
         by_group=groups,
@@ -135,15 +135,12 @@ def select(
     wanted: dict[str, Any] = {"groups": groups, "clusters": clusters or None}
     examples = choose.gather(spec, opened, None, **wanted, progress=bar)
     point = choose.choose(spec, examples)
-    answers = choose.answers_of(point, examples)
-    if answers is None:
-        answers = choose.predictions(point, opened)
     later = replace(given.unlabelled(), group_column=reading.group_column)
     if groups and reading.labels_file is not None:
         groups_file = f"NEW-GROUPS{_endings(Path(reading.labels_file))}"
         later = replace(later, labels_file=groups_file, id_column=reading.id_column)
     again = [*given.tree_arguments, *later.arguments]
-    explanation = choose.describe(spec, examples, point, answers)
+    explanation = choose.describe(spec, examples, point, opened)
     point.save(output)
     new = (
         [given.scores[0], "--data", "NEW"]

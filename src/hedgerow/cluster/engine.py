@@ -1,19 +1,17 @@
-"""Work on every part, and results merged in a tree: in this process, or as Dask tasks."""
+"""A function called on every part, or on any items: in this process, or as Dask tasks."""
 
 from __future__ import annotations
 
 import math
-import secrets
 import time
-from abc import ABC, abstractmethod
-from contextlib import contextmanager, nullcontext
+import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from hedgerow import __version__
 from hedgerow.arrays import at_most_threads
-from hedgerow.errors import HedgerowError, counted
+from hedgerow.errors import HedgerowError, ParameterError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -22,11 +20,12 @@ if TYPE_CHECKING:
     from hedgerow.cluster.sources import Source
     from hedgerow.tree import Hierarchy
 
-_AT_ONCE = 8  # results that are merged into one
 _NAMED = 10  # failures that a message lists
 _POLL, _LOOK = 0.02, 1.0  # seconds between looks for results, and for workers
 _PATIENCE = 30.0  # seconds without any worker
 
+Work: TypeAlias = "Callable[[Hierarchy, Source], tuple[Any, int]]"
+"""From the tree and a part to the result of the part and the number of its examples; it is sent to the workers."""
 PartsProgress: TypeAlias = "Callable[[int], AbstractContextManager[Callable[[int], None]]]"
 """Called with the number of parts; the `with` block gets a function to call with the examples of each one done."""
 
@@ -56,7 +55,7 @@ class PartsError(HedgerowError):
     parts
         Number of all parts.
     finished
-        What the others gave, if there are any.
+        What the others gave; None if there are none.
     """
 
     def __init__(self, failures: Sequence[Failure], parts: int, finished: Any = None) -> None:
@@ -74,168 +73,136 @@ def _without(failure: Failure) -> str:
     return failure.message.removeprefix(failure.part).lstrip(" :")
 
 
-class Job(ABC):
-    """What to do with every part, and how to put the results together; it is sent to the workers."""
-
-    @abstractmethod
-    def work(self, hierarchy: Hierarchy, source: Source) -> tuple[Any, int]:
-        """Return the result of a part and the number of its examples."""
-
-    @abstractmethod
-    def merged(self, hierarchy: Hierarchy, results: Sequence[Any]) -> Any:
-        """Return the result of several parts from theirs; neither order nor grouping may matter."""
-
-
-@final
-@dataclass(frozen=True)
-class Outcome:
-    """What some parts gave, and which of them failed."""
-
-    results: tuple[Any, ...] = ()
-    """One result, or none if all parts failed."""
-    failures: tuple[Failure, ...] = ()
-
-
 def run(
-    job: Job,
+    work: Work,
     hierarchy: Hierarchy,
     sources: Sequence[Source],
     client: Any = None,
     progress: PartsProgress = unseen,
-) -> Any:
-    """Work on all parts and return the merged result; if parts failed, finish the others and raise an error."""
+) -> list[Any]:
+    """Work on all parts and return their results, in order.
+
+    Raises
+    ------
+    PartsError
+        If parts failed. The others are finished; their results are the error's `finished`.
+    """
+    results: dict[int, Any] = {}
+    failures: dict[int, Failure] = {}
     with progress(len(sources)) as advance:
-        if client is None:
-            outcome = _one_by_one(job, hierarchy, sources, advance)
-        else:
-            outcome = _as_tasks(job, hierarchy, sources, client, advance)
-    result = outcome.results[0] if outcome.results else None
-    if outcome.failures:
-        place = {source.name: i for i, source in enumerate(sources)}
-        raise PartsError(sorted(outcome.failures, key=lambda failure: place[failure.part]), len(sources), result)
-    return result
+        for i, done, why in _done(work, hierarchy, sources, client):
+            if why is None:
+                results[i], examples = done
+                advance(examples)
+            else:
+                failures[i] = Failure(sources[i].name, why)
+                advance(0)
+    found = [results[i] for i in sorted(results)]
+    if failures:
+        raise PartsError([failures[i] for i in sorted(failures)], len(sources), found or None)
+    return found
 
 
-def _one_by_one(
-    job: Job, hierarchy: Hierarchy, sources: Sequence[Source], advance: Callable[[int], None]
-) -> Outcome:
-    levels: list[list[Outcome]] = [[]]  # outcomes of single parts, then of eight, then of sixty-four, ...
-    for source in sources:
-        outcome, examples = work_on(job, hierarchy, source)
-        advance(examples)
-        levels[0].append(outcome)
-        for i, level in enumerate(levels):
-            if len(level) == _AT_ONCE:
-                if i + 1 == len(levels):
-                    levels.append([])
-                levels[i + 1].append(merge(job, hierarchy, level))
-                level.clear()
-    return merge(job, hierarchy, [outcome for level in levels for outcome in level])
+def _done(
+    work: Work, hierarchy: Hierarchy, sources: Sequence[Source], client: Any
+) -> Iterator[tuple[int, Any, str | None]]:
+    """Yield the number of each part that is done, and its result, or why it failed."""
+    if client is None:
+        yield from ((i, *_attempt(work, hierarchy, source)) for i, source in enumerate(sources))
+        return
+    for i, answer, died in _tasks(client, _work_task, sources, (__version__, work, hierarchy)):
+        done, why = (None, died) if died else answer
+        yield i, done, why
 
 
-def work_on(job: Job, hierarchy: Hierarchy, source: Source) -> tuple[Outcome, int]:
-    """Work on one part; whatever goes wrong is the outcome."""
+def _attempt(work: Work, hierarchy: Hierarchy, source: Source) -> tuple[Any, str | None]:
+    """Work on one part; return what it gave, or what went wrong."""
     try:
-        result, examples = job.work(hierarchy, source)
+        return work(hierarchy, source), None
     except HedgerowError as error:
-        return Outcome(failures=(Failure(source.name, str(error)),)), 0
+        return None, str(error)
     except Exception as error:  # a library underneath, the disk, the memory: the other parts go on
-        return Outcome(failures=(Failure(source.name, f"{type(error).__name__}: {error}"),)), 0
-    return Outcome((result,)), examples
-
-
-def merge(job: Job, hierarchy: Hierarchy, outcomes: Sequence[Outcome]) -> Outcome:
-    """Merge outcomes into one."""
-    results = [result for outcome in outcomes for result in outcome.results]
-    failures = tuple(failure for outcome in outcomes for failure in outcome.failures)
-    return Outcome((job.merged(hierarchy, results),) if results else (), failures)
+        return None, f"{type(error).__name__}: {error}"
 
 
 # As Dask tasks ----------------------------------------------------------------------------------------------
 
 
-def _as_tasks(
-    job: Job, hierarchy: Hierarchy, sources: Sequence[Source], client: Any, advance: Callable[[int], None]
-) -> Outcome:
-    topic = f"hedgerow-{secrets.token_hex(8)}"
-    with _telling(client, topic, advance):
-        # A task and not scattered: it can be made again if all processes that hold it die.
-        tree = client.submit(same, hierarchy, key=f"{topic}-tree")
-        common = {"job": job, "hierarchy": tree, "pure": False}
-        work = partial(_work_task, topic=topic, version=__version__)
-        found, failed = _merged_as_done(client, client.map(work, range(len(sources)), sources, **common), common)
-        for number in failed:
-            result, why = alone(client, client.submit(work, number, sources[number], **common))
-            found.append(Outcome(failures=(Failure(sources[number].name, why),)) if why else result)
-        return merge(job, hierarchy, found)
+def _work_task(source: Source, *, shared: tuple[str, Work, Hierarchy]) -> tuple[Any, str | None]:
+    version, work, hierarchy = shared
+    if version != __version__:  # a worker that joined after the versions were compared
+        return None, f"a worker has hedgerow {__version__}, and this process {version}: install the same version"
+    with at_most_threads(1):  # Dask runs as many tasks as a worker has threads
+        return _attempt(work, hierarchy, source)
 
 
-@contextmanager
-def _telling(client: Any, topic: str, advance: Callable[[int], None]) -> Iterator[None]:
-    """Call `advance` with the examples of each part that a worker has done, once."""
-    told: set[int] = set()
+def run_tasks(
+    client: Any, work: Callable[..., Any], items: Sequence[Any], shared: Any, *, limit: float | None = None
+) -> Iterator[tuple[int, Any, str | None]]:
+    """Call a function on every item, one at a time in each process, and yield what it returned, as it comes.
 
-    def hear(event: Any) -> None:
-        number, examples = event[1]
-        if number not in told:  # a part is done again if the process that holds its result dies
-            told.add(number)
-            advance(examples)
+    Parameters
+    ----------
+    client
+        A Dask client whose workers have one thread each: what the function does to its process, such as setting a
+        random seed, must not reach other items.
+    work
+        A function of an item and `shared`.
+    items, shared
+        What to work on, and what all of them need, which is sent to each worker once.
+    limit
+        Seconds after which no further item starts, and those being worked on are given up.
 
-    client.subscribe_topic(topic, hear)
-    try:
-        yield
-    finally:
-        client.unsubscribe_topic(topic)
-
-
-def _merged_as_done(client: Any, parts: list[Any], common: dict[str, Any]) -> tuple[list[Outcome], list[int]]:
-    """Merge the outcomes of parts as they are done; return what is left in the end, and which parts failed."""
-    from distributed import as_completed
-
-    numbers = {future.key: number for number, future in enumerate(parts)}
-    done = as_completed(parts)
-    parts.clear()  # a result that nobody holds is freed
-    waiting: list[Any] = []
-    failed: list[int] = []
-    merging: dict[str, list[Any]] = {}  # what a merge was made from, by its key
-    for future in finished(client, done):
-        if future.key not in merging:
-            if future.status == "error":
-                failed.append(numbers[future.key])
-            else:
-                waiting.append(future)
-        elif future.status != "error":
-            merging.pop(future.key)
-            waiting.append(future)
-        elif not _was_killed(future.exception()):
-            future.result()  # raises its error
-        else:  # once more, with what is still there
-            given = merging.pop(future.key)
-            failed += [numbers[one.key] for one in given if one.status == "error"]
-            waiting += [one for one in given if one.status != "error"]
-        # Merges come before parts, so that few results wait on the workers.
-        if len(waiting) >= _AT_ONCE or (len(waiting) > 1 and done.is_empty()):
-            merged = client.submit(_merge_task, waiting, priority=1, **common)
-            merging[merged.key] = waiting
-            done.add(merged)
-            waiting = []
-    return [future.result() for future in waiting], failed
-
-
-def alone(client: Any, future: Any, end: float = math.inf) -> tuple[Any, str | None]:
-    """Wait for a task that failed among others and is done again; return its result, or why it failed again.
-
-    When a process dies, Dask blames all that was to be done there. Alone, only the culprit fails again.
+    Yields
+    ------
+    number, result, failure
+        The number of the item, and what the function returned, or why it did not; items that were given up are not
+        yielded.
     """
-    from distributed import as_completed
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    for address, worker in sorted(workers.items()):
+        if worker["nthreads"] != 1:
+            raise ParameterError(
+                f"The worker {address} has {worker['nthreads']} threads, and this needs workers with one each. "
+                f"Start them with: dask worker --nthreads 1"
+            )
+    yield from _tasks(client, work, items, shared, math.inf if limit is None else time.monotonic() + limit)
 
-    (done,) = finished(client, as_completed([future]), end)
-    error = done.exception()
-    return (None, reason(error)) if error else (done.result(), None)
+
+def _tasks(
+    client: Any, work: Callable[..., Any], items: Sequence[Any], shared: Any, end: float = math.inf
+) -> Iterator[tuple[int, Any, str | None]]:
+    """Yield the number of each item, and its result, or why there is none; until the time `end`."""
+    with warnings.catch_warnings():
+        # A task and not scattered: it can be run again if all processes that hold the data die.
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+        data = client.submit(_same, shared, pure=False)
+    futures = client.map(work, items, shared=data, pure=False)
+    number = {future.key: i for i, future in enumerate(futures)}
+    left = {future.key: future for future in futures}
+    futures.clear()  # a result that nobody holds is freed
+    failed = []
+    try:
+        for future in _finished(client, list(left.values()), end):
+            i = number[left.pop(future.key).key]
+            if future.status == "error":
+                failed.append(i)
+            else:
+                yield i, future.result(), None
+        # When a process dies, Dask blames all that was to be done there. Alone, only the culprit fails again.
+        for i in failed:
+            left[""] = client.submit(work, items[i], shared=data, pure=False)
+            (future,) = _finished(client, [left[""]], end)
+            error = future.exception()
+            yield (i, None, _reason(error)) if error else (i, future.result(), None)
+    except TimeoutError:
+        return
+    finally:
+        client.cancel(list(left.values()))
 
 
-def finished(client: Any, futures: Any, end: float = math.inf) -> Iterator[Any]:
-    """Yield the futures of an `as_completed` as they are done.
+def _finished(client: Any, futures: list[Any], end: float) -> Iterator[Any]:
+    """Yield futures as they are done.
 
     Dask starts a process again that died, but not one that dies while it is being started. So there may be no
     worker left, for which Dask itself would wait for ever.
@@ -247,10 +214,14 @@ def finished(client: Any, futures: Any, end: float = math.inf) -> Iterator[Any]:
     TimeoutError
         At the time `end`, as `time.monotonic` counts it.
     """
+    from distributed import as_completed
+
+    waiting = as_completed(futures)
+    futures.clear()
     alive = look = time.monotonic()
-    while not futures.is_empty():
-        if futures.has_ready():
-            yield next(futures)
+    while not waiting.is_empty():
+        if waiting.has_ready():
+            yield next(waiting)
             alive = time.monotonic()
             continue
         time.sleep(_POLL)
@@ -268,36 +239,13 @@ def finished(client: Any, futures: Any, end: float = math.inf) -> Iterator[Any]:
             )
 
 
-def same(data: Any) -> Any:
+def _same(data: Any) -> Any:
     """Return the data; a task that does so can be run again if the processes that hold its result die."""
     return data
 
 
-def _work_task(
-    number: int, source: Source, *, job: Job, hierarchy: Hierarchy, topic: str, version: str
-) -> Outcome:
-    from distributed import get_worker
-
-    if version != __version__:  # a worker that joined after the versions were compared
-        message = f"a worker has hedgerow {__version__}, and this process {version}: install the same version"
-        return Outcome(failures=(Failure(source.name, message),))
-    with at_most_threads(1):  # Dask runs as many tasks as a worker has threads
-        outcome, examples = work_on(job, hierarchy, source)
-    get_worker().log_event(topic, (number, examples))
-    return outcome
-
-
-def _merge_task(outcomes: Sequence[Outcome], *, job: Job, hierarchy: Hierarchy) -> Outcome:
-    with at_most_threads(1):
-        return merge(job, hierarchy, outcomes)
-
-
-def reason(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     """Say why a task failed."""
-    if _was_killed(error):
+    if type(error).__name__ == "KilledWorker":
         return "the processes that worked on it died, perhaps for lack of memory"
     return f"{type(error).__name__}: {error}"
-
-
-def _was_killed(error: BaseException) -> bool:
-    return type(error).__name__ == "KilledWorker"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.cluster.engine import Job, PartsError, run, unseen
+from hedgerow.cluster.engine import PartsError, run, unseen
 from hedgerow.cluster.sources import as_sources, divided
 from hedgerow.errors import ScoreError
-from hedgerow.measure import EvaluationBuilder, Part
+from hedgerow.measure import EvaluationBuilder
 from hedgerow.score_files import LabelFile
 from hedgerow.tree import Settings
 
@@ -23,73 +23,22 @@ if TYPE_CHECKING:
 
     from hedgerow.cluster.engine import PartsProgress
     from hedgerow.cluster.sources import Source
-    from hedgerow.likelihood import Scale
-    from hedgerow.measure import Evaluation
+    from hedgerow.measure import Evaluation, Part
     from hedgerow.score_files import ScoreReading
-    from hedgerow.tree import BelowLabel, Hierarchy, Indices, InformationKind, SingleChild
+    from hedgerow.tree import BelowLabel, Hierarchy, InformationKind, SingleChild
 
 _NAMED = 5  # parts that a message tells of
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class _Examples:
-    """What a builder holds, without its tree: what processes send each other."""
-
-    settings: Settings
-    scale: Scale
-    parts: list[Part]
-    numbered: Indices
-    warnings: set[str]
-
-    @classmethod
-    def of(cls, builder: EvaluationBuilder) -> _Examples | None:
-        if builder.curve is None:
-            return None
-        numbered = builder.curve.numbered
-        return cls(builder.settings, builder.curve.scale, builder.parts, numbered, builder.warnings)
-
-    def builder(self, hierarchy: Hierarchy) -> EvaluationBuilder:
-        return EvaluationBuilder.holding(
-            hierarchy, self.settings, self.scale, self.parts, numbered=self.numbered, warnings=self.warnings
-        )
-
-
-@final
-@dataclass(frozen=True)
-class _Evaluating(Job):
-    """Turns a part into examples with their answers."""
-
-    information: InformationKind | ArrayLike
-    single_child: SingleChild | None
-    """None: what the format of the file means."""
-    below_label: BelowLabel
-
-    def work(self, hierarchy: Hierarchy, source: Source) -> tuple[_Examples | None, int]:
-        examples = 0
-
-        def count(number: int) -> None:
-            nonlocal examples
-            examples += number
-
-        with source.opened(hierarchy, labels=True) as scores:
-            builder = EvaluationBuilder(
-                hierarchy,
-                part=source.name,
-                information=self.information,
-                single_child=self.single_child or getattr(scores, "settings", Settings()).single_child,
-                below_label=self.below_label,
-            )
-            builder.add(scores, advance=count)
-        return _Examples.of(builder), examples
-
-    def merged(self, hierarchy: Hierarchy, results: Sequence[_Examples | None]) -> _Examples | None:
-        builders = [result.builder(hierarchy) for result in results if result is not None]
-        if not builders:
-            return None
-        for other in builders[1:]:
-            builders[0].merge(other)
-        return _Examples.of(builders[0])
+def _evaluated(
+    hierarchy: Hierarchy, source: Source, single_child: SingleChild | None, **keywords: Any
+) -> tuple[dict[str, Any], int]:
+    """Evaluate a part; return what `EvaluationBuilder.holding` needs besides the tree, and how many examples."""
+    with source.opened(hierarchy, labels=True) as scores:
+        usual = getattr(scores, "settings", Settings()).single_child
+        builder = EvaluationBuilder(hierarchy, part=source.name, single_child=single_child or usual, **keywords)
+        builder.add(scores)
+    return builder.content, sum(map(len, builder.parts))
 
 
 def evaluate(
@@ -148,19 +97,26 @@ def evaluate(
     """
     Settings(information, single_child or "skip", below_label)  # an error here, not on every part
     sources = divided(as_sources(parts, reading))
-    job = _Evaluating(information, single_child, below_label)
+    work = partial(_evaluated, single_child=single_child, information=information, below_label=below_label)
     try:
-        found = run(job, hierarchy, sources, client, progress)
+        builder = _merged(hierarchy, run(work, hierarchy, sources, client, progress))
     except PartsError as error:
         if error.finished is not None:
-            error.finished = error.finished.builder(hierarchy).compute(name=name)
+            error.finished = _merged(hierarchy, error.finished).compute(name=name)
         raise
-    if found is None or not sum(map(len, found.parts)):
-        noticed = [] if found is None else sorted(found.warnings)[:_NAMED]
+    if not sum(map(len, builder.parts)):
+        noticed = sorted(builder.warnings)[:_NAMED]
         raise ScoreError(" ".join(["There are no examples to evaluate.", *noticed]))
-    builder: EvaluationBuilder = found.builder(hierarchy)
-    builder.warnings.update(_unused_labels(hierarchy, found.parts, reading))
+    builder.warnings.update(_unused_labels(hierarchy, builder.parts, reading))
     return builder.compute(name=name)
+
+
+def _merged(hierarchy: Hierarchy, results: list[dict[str, Any]]) -> EvaluationBuilder:
+    """Return one builder with the examples of all parts."""
+    first, *others = (EvaluationBuilder.holding(hierarchy, **result) for result in results)
+    for other in others:
+        first.merge(other)
+    return first
 
 
 def _unused_labels(hierarchy: Hierarchy, parts: Sequence[Part], reading: ScoreReading | None) -> list[str]:

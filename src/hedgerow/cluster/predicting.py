@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.choose import OperatingPoint, answer, prepared
-from hedgerow.cluster.engine import Job, run, unseen
+from hedgerow.choose import OperatingPoint
+from hedgerow.cluster.engine import run, unseen
 from hedgerow.cluster.sources import as_sources
 from hedgerow.errors import ParameterError, counted
 from hedgerow.files import make_folder, stem
@@ -26,47 +25,26 @@ if TYPE_CHECKING:
     from hedgerow.score_files import Block, ScoreReading
     from hedgerow.tree import Hierarchy
 
+    Rule = Callable[[Block], Any] | OperatingPoint
+
 _SHOWN = 5  # warnings
 
 
-@final
-@dataclass(frozen=True)
-class _Predicting(Job):
-    """Writes the answers to a part."""
-
-    rule: Callable[..., Any] | OperatingPoint
-    outputs: Mapping[str, str]
-    """Where to write, by the name of the part."""
-    layout: str
-    spreadsheet_safe: bool
-
-    def work(self, hierarchy: Hierarchy, source: Source) -> tuple[dict[str, Written], int]:
-        with source.opened(hierarchy, labels=False) as scores:
-            rule = self.rule
-            answers: Callable[[Block], Any] = partial(_by_rule, rule)
-            if isinstance(rule, OperatingPoint):
-                scores, answers = prepared(rule, scores), partial(answer, rule)
-            written = write_predictions(
-                self.outputs[source.name],
-                scores,
-                answers,
-                layout=self.layout,
-                spreadsheet_safe=self.spreadsheet_safe,
-            )
-        return {source.name: written}, written.examples
-
-    def merged(self, hierarchy: Hierarchy, results: Sequence[dict[str, Written]]) -> dict[str, Written]:  # noqa: ARG002
-        return {name: written for result in results for name, written in result.items()}
-
-
-def _by_rule(rule: Callable[..., Any], block: Block) -> Any:
-    return rule(block.likelihoods.hierarchy, block.likelihoods)
+def _predicted(
+    hierarchy: Hierarchy, source: Source, rule: Rule, outputs: Mapping[str, str], **layout: Any
+) -> tuple[Written, int]:
+    """Write the answers to a part; return what was written, and how many examples there are."""
+    with source.opened(hierarchy, labels=False) as scores:
+        if isinstance(rule, OperatingPoint):
+            scores, rule = rule.prepared(scores), rule.answer
+        written = write_predictions(outputs[source.name], scores, rule, **layout)
+    return written, written.examples
 
 
 def predict(
     parts: Iterable[str | os.PathLike[str] | Source],
     hierarchy: Hierarchy,
-    rule: Callable[..., Any] | OperatingPoint,
+    rule: Rule,
     output: str | os.PathLike[str],
     client: Any = None,
     *,
@@ -82,7 +60,7 @@ def predict(
     parts, hierarchy, client, reading, progress
         As for `evaluate`; labels are not looked at.
     rule
-        From the tree and likelihoods to node indices: see `infer.answering_rule`; or an operating point.
+        From a block of examples to node indices: see `infer.answering_rule`; or an operating point.
     output
         Where to write, with ``*`` for the name of the part: ``answers/*.csv`` gives ``answers/part-1.csv``.
     layout, spreadsheet_safe
@@ -96,10 +74,9 @@ def predict(
     sources = as_sources(parts, reading)
     outputs = output_names([source.name for source in sources], os.fspath(output))
     make_folder(Path(output).parent)
-    found: dict[str, Written] = run(
-        _Predicting(rule, outputs, layout, spreadsheet_safe), hierarchy, sources, client, progress
-    )
-    return _sum_of({source.name: found[source.name] for source in sources})
+    work = partial(_predicted, rule=rule, outputs=outputs, layout=layout, spreadsheet_safe=spreadsheet_safe)
+    written = run(work, hierarchy, sources, client, progress)
+    return _sum_of({source.name: one for source, one in zip(sources, written, strict=True)})
 
 
 def output_names(parts: Sequence[str], output: str) -> dict[str, str]:

@@ -38,6 +38,10 @@ class Source(ABC):
     def opened(self, hierarchy: Hierarchy, *, labels: bool) -> Any:
         """Return a context manager for the examples: a score file, or blocks."""
 
+    def divided(self, part_bytes: int) -> list[Source]:  # noqa: ARG002
+        """Return smaller parts of about so many bytes, if the part can be divided."""
+        return [self]
+
 
 @final
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ class FileSource(Source):
                 raise type(error)(str(error).replace(copy, self.path)) from error
 
     def divided(self, part_bytes: int) -> list[Source]:
-        """Return a local Parquet file with one example a row in parts of about so many bytes, by row groups."""
+        """Divide a local Parquet file with one example per row, by its row groups."""
         if is_remote(self.path) or not self.path.lower().endswith(".parquet"):
             return [self]
         sizes = _row_group_bytes(self.path)
@@ -136,11 +140,7 @@ def _refuse_repeated(names: Iterable[str]) -> None:
 
 def divided(sources: Iterable[Source], part_bytes: int = _PART_BYTES) -> list[Source]:
     """Divide large Parquet files into parts by their row groups."""
-    return [
-        part
-        for source in sources
-        for part in (source.divided(part_bytes) if isinstance(source, FileSource) else [source])
-    ]
+    return [part for source in sources for part in source.divided(part_bytes)]
 
 
 def _row_group_bytes(path: str) -> list[int]:

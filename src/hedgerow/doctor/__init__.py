@@ -91,8 +91,8 @@ def examine(
     scores
         A score file. Of a wide one only the names are read: its classes, and its labels without a file of labels.
     reading
-        How to read the scores. Its `labels_file` may be a `.txt` file with one label on each line, a `.csv`, `.tsv`
-        or `.parquet` table with a column `label`, or an `.npz` file with a member `labels`.
+        How to read the scores. Its `labels_file` may be a `.txt` file with one label on each line, a `.csv`,
+        `.tsv` or `.parquet` table with a column `label`, or an `.npz` file with a member `labels`.
     titles
         A JSON file of display names, ``{"n02084071": "dog", ...}``.
 

@@ -1,10 +1,10 @@
 """Inference rules: from likelihoods to one answer per example.
 
 In come the tree and likelihoods [B, nodes] in node order; out go node indices, int64 [B]: NumPy in, NumPy out;
-torch in, torch out. The next room, `measure`, asks how good the answers are. All rules have this in common:
+torch in, torch out. All rules have this in common:
 
-- trivial nodes (see `hedgerow.Hierarchy`) are never answers, and their own likelihood is ignored, unless
-  ``single_child="answer"``: they are then nodes like others, and ties by information go to the deeper node;
+- trivial nodes (see `hedgerow.Hierarchy`) are never answers, and their own likelihood is ignored, unless a keyword
+  asks for them: they are then nodes like others, and ties by information go to the deeper node;
 - a node with likelihood 0 is never an answer; if no node qualifies, the answer is the root;
 - ties go to higher information, then higher likelihood, then lower index, unless a rule says otherwise.
 
@@ -28,17 +28,16 @@ from hedgerow.infer.rules import (
     Rule,
     answering_rule,
     climbing,
+    climbing_sets,
     expected_information,
-    find_rule,
     information_threshold,
     leaf,
     majority,
+    map_dense_rows,
     plurality,
-    register,
     threshold,
     top_down,
 )
-from hedgerow.tree import SingleChild
 
 __all__ = [
     "RULES",
@@ -46,19 +45,18 @@ __all__ = [
     "FittedLambda",
     "ParetoSets",
     "Rule",
-    "SingleChild",
     "answering_rule",
     "climbing",
+    "climbing_sets",
     "expected_information",
-    "find_rule",
     "fit_lambda",
     "information_threshold",
     "leaf",
     "majority",
+    "map_dense_rows",
     "most_likely_exclusive",
     "ordered_pareto_sets",
     "plurality",
-    "register",
     "risk_minimising",
     "threshold",
     "top_down",

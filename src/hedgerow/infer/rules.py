@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,12 +16,16 @@ from hedgerow.arrays import (
     namespace,
     ops_of,
     rounded_down,
+    running_max,
     sum_ancestors,
+    take_rows,
+    with_ancestors,
 )
-from hedgerow.errors import ParameterError, a_number, argument, no_such
+from hedgerow.errors import ParameterError, a_number, argument
 from hedgerow.infer import sparse
-from hedgerow.infer.pareto import Candidates, candidates_of
+from hedgerow.infer.pareto import Candidates, ParetoSets, candidates_of
 from hedgerow.likelihood import BOTTOM, Likelihoods, SparseLikelihoods, from_probability, to_probability
+from hedgerow.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +34,10 @@ if TYPE_CHECKING:
 
     from hedgerow.infer.pareto import Specificity
     from hedgerow.likelihood import AnyLikelihoods, Scale
-    from hedgerow.tree import Hierarchy, Settings, SingleChild
+    from hedgerow.score_files import Block
+    from hedgerow.tree import Hierarchy, Indices, Settings, SingleChild
+
+T = TypeVar("T")
 
 
 def leaf(hierarchy: Hierarchy, q: Any, *, scale: Scale | None = None) -> Array:
@@ -240,6 +247,41 @@ def climbing(
     return by_rows(given.values, rule)
 
 
+def climbing_sets(q: AnyLikelihoods, candidates: Candidates) -> ParetoSets:
+    """Return the answers of `climbing` to each example, from the highest τ to the lowest, without the root.
+
+    These are the nodes on the path to the most likely leaf that are more likely than all nodes below them there.
+    """
+    bottom = BOTTOM[q.scale]
+    if isinstance(q, SparseLikelihoods):
+        if not len(q):
+            return ParetoSets(*(np.zeros(0, dtype=np.int64),) * 2, np.zeros(0))
+        rows = sparse.Rows.of(q, candidates)
+        on_path = sparse.climbing_path(rows) & (rows.node > 0)
+        start = np.append(0, np.cumsum(on_path))[rows.start]
+        return _rising(start, candidates.ascending[rows.node[on_path]], rows.p[on_path], bottom)
+    tree = candidates.tree
+    paths = with_ancestors(tree, np.arange(len(tree.leaves) + 1), tree.leaves)
+    leaves, on_paths = candidates.ascending[tree.leaves], candidates.ascending[paths.node]
+
+    def block(part: NDArray[Any], _: slice) -> ParetoSets:
+        start, places = take_rows(paths.start, np.argmax(part[:, leaves], axis=1))
+        node = on_paths[places]
+        row = np.repeat(np.arange(len(part)), np.diff(start))
+        return _rising(start, node, part[row, node].astype(np.float64), bottom)
+
+    sets = [ParetoSets(*(np.zeros(0, dtype=np.int64),) * 2, np.zeros(0)), *map_dense_rows(block, q)]
+    return ParetoSets(*(np.concatenate([getattr(one, name) for one in sets]) for name in vars(sets[0])))
+
+
+def _rising(start: Indices, node: Indices, score: NDArray[np.float64], bottom: float) -> ParetoSets:
+    """Keep the nodes of each path, given from the top down, that are more likely than all nodes below them."""
+    below_it = np.repeat(start[1:], np.diff(start)) - 1 - np.arange(len(node))
+    largest = np.append(running_max(score[::-1], below_it[::-1])[::-1], -np.inf)
+    kept = (score > np.where(below_it > 0, largest[1:], -np.inf)) & (score > bottom)
+    return ParetoSets(np.diff(np.append(0, np.cumsum(kept))[start]), node[kept], score[kept])
+
+
 def top_down(
     hierarchy: Hierarchy,
     q: Any,
@@ -309,44 +351,39 @@ def _expected_information(hierarchy: Hierarchy, q: AnyLikelihoods, information: 
     return expected_information(hierarchy, q, information=information)
 
 
-RULES: dict[str, Rule] = {  # named functions, which can be pickled
-    "leaf": _leaf,
-    "majority": _majority,
-    "plurality": _plurality,
-    "expected_information": _expected_information,
-}
-"""The rules that need no threshold, by name: every evaluation reports them, and `hedgerow predict` takes them."""
-
-
-def register(name: str, rule: Rule) -> None:
-    """Add your own rule to `RULES`: every evaluation reports its operating point, and `predict` takes it."""
-    if name.replace("-", "_") in RULES:
-        raise ParameterError(f"A rule named {name!r} already exists. Choose another name.")
-    RULES[name.replace("-", "_")] = rule
-
-
-def find_rule(name: str) -> Rule:
-    """Return the rule with this name; "expected-information" also finds "expected_information"."""
-    spelt = name.replace("-", "_")
-    if spelt not in RULES:
-        raise ParameterError(no_such("rule", name, RULES))
-    return RULES[spelt]
+RULES: Registry[Rule] = Registry(
+    "rule",
+    {  # named functions, which can be pickled
+        "leaf": _leaf,
+        "majority": _majority,
+        "plurality": _plurality,
+        "expected_information": _expected_information,
+    },
+)
+"""The rules that need no threshold; `RULES.register` adds your own. Every evaluation reports their operating
+points, and `hedgerow predict` takes their names."""
 
 
 def answering_rule(
     tau: float | None, rule: str | None, settings: Settings | None = None
-) -> Callable[[Hierarchy, AnyLikelihoods], Any]:
-    """Return a function of tree and likelihoods that applies a threshold or a rule given by name."""
+) -> Callable[[Block], Any]:
+    """Return a function that answers the examples of a block by a threshold, or by a rule given by name."""
     if (tau is None) == (rule is None):
         raise ParameterError(
             f"Give either a threshold, {argument('tau', '0.8')}, or a rule, {argument('rule', 'majority')}."
         )
-    if rule is not None:
-        found = find_rule(rule)
-        return lambda hierarchy, q: found(hierarchy, q, Candidates.of(hierarchy, settings))
-    if tau is None or not 0 <= tau <= 1:
+    if tau is not None and not 0 <= tau <= 1:
         raise ParameterError(f"The threshold must lie between 0 and 1, not {tau}.")
-    return lambda hierarchy, q: threshold(hierarchy, q, tau, information=Candidates.of(hierarchy, settings))
+    found = None if rule is None else RULES.find(rule.replace("-", "_"))
+
+    def answer(block: Block) -> Any:
+        q = block.likelihoods
+        candidates = Candidates.of(q.hierarchy, settings)
+        if found is not None:
+            return found(q.hierarchy, q, candidates)
+        return threshold(q.hierarchy, q, tau, information=candidates)
+
+    return answer
 
 
 # Building blocks of the rules ------------------------------------------------------------------------------
@@ -398,6 +435,15 @@ def by_rows(q: Array, rule: Callable[[Array, slice], Array]) -> Array:
     if len(q) == 0:
         return np.zeros(0, dtype=np.int64)
     return np.concatenate(map_row_blocks(lambda rows: rule(q[rows], rows), len(q), q[:1].nbytes))
+
+
+def map_dense_rows(work: Callable[[NDArray[Any], slice], T], q: AnyLikelihoods) -> list[T]:
+    """Call a function on the likelihoods [rows, nodes] of some examples at a time, and on which these are."""
+    if isinstance(q, SparseLikelihoods):
+        row_bytes = 8 * len(q.hierarchy)
+        return map_row_blocks(lambda rows: work(as_numpy(q[rows].dense()), rows), len(q), row_bytes)
+    values = as_numpy(q)
+    return map_row_blocks(lambda rows: work(values[rows], rows), len(values), values[:1].nbytes)
 
 
 def placed(values: NDArray[Any], like: Array) -> Array:

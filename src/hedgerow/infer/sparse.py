@@ -265,12 +265,16 @@ def plurality(rows: Rows, _: slice) -> Indices:
     return rows.first(rows.p > rows.max_unrelated(), (rows.tier, rows.p))
 
 
-def climbing(rows: Rows, cut: Floats) -> Indices:
-    """Start at the most likely node without listed descendants; go up to the first that exceeds `cut` [rows]."""
+def climbing_path(rows: Rows) -> NDArray[np.bool_]:
+    """Return which nodes lie on the path from the root to the most likely node without listed descendants."""
     lowest = np.append(rows.key[1:], np.iinfo(np.int64).max) >= rows.key - rows.node + rows.end
     bottom = np.repeat(rows.first(lowest, (rows.p,)), rows.count)
-    above = (rows.node <= bottom) & (bottom < rows.end)
-    return rows.first(above & (rows.p > np.repeat(cut, rows.count)), (rows.node,))
+    return np.asarray((rows.node <= bottom) & (bottom < rows.end))
+
+
+def climbing(rows: Rows, cut: Floats) -> Indices:
+    """Go up from the end of the `climbing_path` to the first node that exceeds `cut` [rows]."""
+    return rows.first(climbing_path(rows) & (rows.p > np.repeat(cut, rows.count)), (rows.node,))
 
 
 def top_down(rows: Rows, cut: Floats) -> Indices:

@@ -1,8 +1,8 @@
-"""The only room that measures: what likelihoods and labels say about a model.
+"""The only package that measures: what likelihoods and labels say about a model.
 
 In come likelihoods, block by block, with labels; out come operating curves, summary figures and an `Evaluation`,
-which can be saved as a folder. `compare` tests whether several evaluations really differ. No other room turns
-likelihoods and labels into figures. The next room is `choose`.
+which can be saved as a folder. `compare` tests whether several evaluations really differ. No other package turns
+likelihoods and labels into figures.
 """
 
 from hedgerow.measure import metrics
@@ -12,9 +12,16 @@ from hedgerow.measure.calibration import Reliability, calibration_error
 from hedgerow.measure.comparison import SystemComparison, compare, side_by_side
 from hedgerow.measure.curve import OperatingCurve, intercept
 from hedgerow.measure.evaluation import Answers, Evaluation, Part
-from hedgerow.measure.evaluation_builder import EvaluationBuilder, evaluate, merge, natural, with_intervals
+from hedgerow.measure.evaluation_builder import (
+    EvaluationBuilder,
+    evaluate,
+    example_blocks,
+    merge,
+    natural,
+    repeated_ids,
+    with_intervals,
+)
 from hedgerow.measure.events import Events
-from hedgerow.measure.examples import example_blocks, repeated_ids
 from hedgerow.measure.metrics import Comparison, Metric
 from hedgerow.measure.ranks import Ranks, mistakes
 from hedgerow.measure.saved import MEMBERS, read_or_evaluate, try_evaluation_folder

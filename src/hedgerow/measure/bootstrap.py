@@ -64,7 +64,7 @@ def intervals(
     Parameters
     ----------
     builder
-        A builder (without bins) that holds the examples.
+        A builder that holds the examples.
     per_example
         Additional figures that are means over the examples: name -> one value per example.
     summarise

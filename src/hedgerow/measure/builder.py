@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import sys
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, final
 
@@ -15,7 +17,6 @@ from hedgerow.likelihood import Likelihoods, check_scale
 from hedgerow.measure import metrics as standard
 from hedgerow.measure.curve import OperatingCurve
 from hedgerow.measure.events import Events
-from hedgerow.measure.examples import warn_of_class_numbers
 from hedgerow.measure.metrics import Comparison, Metric
 from hedgerow.tree import Hierarchy, Settings
 
@@ -39,6 +40,7 @@ STANDARD_METRICS = (
 """The metrics of every curve."""
 
 _ADDED_AT_ONCE = 1 << 16
+_CHANCE = 0.01  # how likely a coincidence must be to be taken for one
 _BYTES_OF_PAIRS = 32  # so that 65,536 pairs are compared at once
 
 
@@ -96,7 +98,8 @@ class CurveBuilder:
         self.measures = Measures.of(hierarchy, (*STANDARD_METRICS, *metrics), self.settings)
         self.candidates = Candidates.of(hierarchy, self.settings)
         self._parts: list[Events] = []
-        self._numbered = np.zeros(len(hierarchy), dtype=bool)  # labels that came as integers without classes
+        self.numbered = np.zeros(len(hierarchy), dtype=bool)
+        """[nodes] Which nodes were labels, according to integers whose meaning nobody stated."""
 
     @property
     def events(self) -> Events:
@@ -127,7 +130,7 @@ class CurveBuilder:
         nodes = self.hierarchy.nodes(given, classes)
         events = Events.of(likelihoods, nodes, self.candidates)
         if classes is None and given.dtype.kind in "iu":
-            self._numbered[nodes] = True
+            self.numbered[nodes] = True
         return events
 
     def add(self, events: Events) -> None:
@@ -142,12 +145,12 @@ class CurveBuilder:
                 f"Only builders with the same tree, metrics, settings and scale can be merged; these differ in "
                 f"{differ}."
             )
-        self._numbered |= other._numbered
+        self.numbered |= other.numbered
         self._parts.extend(other._parts)
 
     def compute(self) -> OperatingCurve:
         """Return the curve of all examples so far."""
-        warn_of_class_numbers(self.hierarchy, self._numbered)
+        warn_of_class_numbers(self.hierarchy, self.numbered)
         threshold, sums, examples = self._sums()
         if not examples:
             raise ScoreError("A curve needs at least one example.")
@@ -158,15 +161,6 @@ class CurveBuilder:
         other = copy.copy(self)
         other._parts = [events]
         return other
-
-    @property
-    def numbered(self) -> Indices:
-        """The nodes that were labels according to integers whose meaning nobody stated."""
-        return np.flatnonzero(self._numbered)
-
-    @numbered.setter
-    def numbered(self, nodes: Indices) -> None:
-        self._numbered[nodes] = True
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -259,8 +253,8 @@ def differences(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
     said = []
     for name, value in ours.items():
         other = theirs[name]
-        if value == other:
-            continue
+        if value == other or (isinstance(value, Hierarchy) and value.to_dict() == other.to_dict()):
+            continue  # a tree that was saved has no aliases
         if isinstance(value, Settings):
             said.append(value.differences(other))
         elif not isinstance(value, Hierarchy):
@@ -271,6 +265,41 @@ def differences(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
         else:
             said.append(f"{name} (the same nodes, but in another order or with other ranks or titles)")
     return ", ".join(said)
+
+
+def warn_of_class_numbers(hierarchy: Hierarchy, used: NDArray[np.bool_]) -> None:
+    """Warn, where the caller's own code stands, if node indices look like numbers of classes.
+
+    Numbers of classes lie below the number of leaves. Node indices rarely all do, the more of them there are;
+    and if they all were leaves, there would be nothing to doubt.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree.
+    used
+        [nodes] Which nodes are labels, according to integers whose meaning nobody stated.
+    """
+    leaves, count = len(hierarchy.leaves), np.count_nonzero(used)
+    if not count or used[leaves:].any() or hierarchy.is_leaf[used].all():
+        return
+    drawn = np.arange(count)
+    chance = float(np.prod((leaves - drawn) / (len(hierarchy) - drawn)))
+    if chance < _CHANCE:
+        warnings.warn(
+            f"The labels are integers and were taken as node indices, but all {count:,} different ones lie below "
+            f"{leaves:,}, the number of leaves, as numbers of classes would. If that is what they are, say which "
+            f"classes they number: classes=names. If they are node indices, say classes=hierarchy.names.",
+            stacklevel=_levels_to_caller(),
+        )
+
+
+def _levels_to_caller() -> int:
+    """Count the frames up to the first that is not ours, as `warnings.warn` in the calling function counts."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "hedgerow":
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _add_up(rows: NDArray[np.float64]) -> None:

@@ -143,12 +143,13 @@ class Evaluation:
         """Return the evaluation that follows from the events of a builder alone: the rules `leaf` and `majority`.
 
         An example's last event leads to the most likely leaf only if all leaves, and no other nodes, are the most
-        specific. With any settings except information="leaves" and single_child="skip" that may not hold, so it is
-        an error.
+        specific; else it is an error.
         """
-        if builder.settings != Settings(below_label=builder.settings.below_label):
+        candidates = builder.candidates
+        if not np.array_equal(candidates.nodes[candidates.start[-2] :], builder.hierarchy.leaves):
             raise ParameterError(
-                "Events determine the most likely leaf only with information='leaves' and single_child='skip'."
+                "Events determine the most likely leaf only if all leaves, and no other nodes, are the most "
+                "specific, as they are by default."
             )
         events = builder.events
         most_specific = events.answers_above(BOTTOM[builder.scale])
@@ -222,7 +223,7 @@ class Evaluation:
         """Write `examples.npz`, the whole evaluation, and `evaluation.json`, its figures to read, into a folder.
 
         The folder is created if it does not exist. An evaluation in it is replaced, but other files with these
-        names are not. `evaluation.json` is written last, so a folder that contains it is complete.
+        names are not.
         """
         from hedgerow.measure.saved import save_evaluation
 

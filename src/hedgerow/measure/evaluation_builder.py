@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, final
@@ -10,25 +12,27 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.arrays import as_numpy
-from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.errors import ParameterError, ScoreError, counted
 from hedgerow.infer import RULES
 from hedgerow.likelihood import Likelihoods, check_scale, to_probability
 from hedgerow.measure import bootstrap
-from hedgerow.measure.builder import CurveBuilder, differences
+from hedgerow.measure.builder import CurveBuilder, differences, warn_of_class_numbers
 from hedgerow.measure.evaluation import ABOUT, Answers, Evaluation, Part
-from hedgerow.measure.examples import example_blocks, repeated_ids, signs_of_wrong_order
 from hedgerow.score_files import Block, Scores, silent
 from hedgerow.tree import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.infer import Rule
     from hedgerow.likelihood import AnyLikelihoods, Scale
+    from hedgerow.measure.events import Events
     from hedgerow.score_files import Progress
-    from hedgerow.tree import BelowLabel, Hierarchy, Indices, InformationKind, Names, SingleChild
+    from hedgerow.tree import BelowLabel, Hierarchy, InformationKind, Names, SingleChild
+
+_ENOUGH_EXAMPLES = 20  # to distinguish accuracy at chance level from bad luck
 
 
 @final
@@ -193,33 +197,41 @@ class EvaluationBuilder:
     @classmethod
     def of(cls, evaluation: Evaluation) -> EvaluationBuilder:
         """Return a builder that holds the examples of an evaluation, to merge it with others."""
+        doubts = _doubts(evaluation.hierarchy, evaluation.events, evaluation.answers)
         return cls.holding(
             evaluation.hierarchy,
             evaluation.settings,
             evaluation.scale,
             evaluation.parts,
-            warnings=evaluation.warnings,
+            warnings=set(evaluation.warnings).difference(doubts),  # they will be asked again of all examples
         )
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What the builder holds, without its tree: the other arguments of `holding`."""
+        return {
+            "settings": self.settings,
+            "scale": None if self.curve is None else self.curve.scale,
+            "parts": self.parts,
+            "warnings": self.warnings,
+        }
 
     @classmethod
     def holding(
         cls,
         hierarchy: Hierarchy,
         settings: Settings,
-        scale: Scale,
-        parts: Iterable[Part],
-        *,
-        numbered: Indices | tuple[()] = (),
+        scale: Scale | None,
+        parts: list[Part],
         warnings: Iterable[str] = (),
     ) -> EvaluationBuilder:
         """Return a builder that holds examples whose events and answers are already known."""
-        given = list(parts)
-        rules = {name: RULES.get(name, _unknown_rule) for name in given[0].answers.predictions}
-        builder = cls(hierarchy, rules=rules, **vars(settings))
-        builder.curve = builder.curve_on(scale)
-        builder.curve.numbered = np.asarray(numbered, dtype=np.int64)
+        names = parts[0].answers.predictions if parts else RULES
+        builder = cls(hierarchy, rules={name: RULES.get(name, _unknown_rule) for name in names}, **vars(settings))
         builder.warnings.update(warnings)
-        builder._merged = given
+        if scale is not None:
+            builder.curve = builder.curve_on(scale)
+            builder._merged = parts
         return builder
 
     def _answers(self, q: AnyLikelihoods, curve: CurveBuilder) -> Answers:
@@ -249,8 +261,7 @@ class EvaluationBuilder:
         found = (
             *given,
             *sorted(self.warnings.difference(given)),
-            *repeated_ids(whole.answers.ids),
-            *signs_of_wrong_order(self.hierarchy, whole.events.label, whole.answers),
+            *_doubts(self.hierarchy, whole.events, whole.answers),
         )
         return Evaluation(
             self.hierarchy,
@@ -262,6 +273,11 @@ class EvaluationBuilder:
             sizes=tuple((part.name, len(part)) for part in parts if len(part)),
             warnings=tuple(dict.fromkeys(found)),
         )
+
+
+def _doubts(hierarchy: Hierarchy, events: Events, answers: Answers) -> list[str]:
+    """Return what makes examples doubtful, as sentences."""
+    return [*repeated_ids(answers.ids), *signs_of_wrong_order(hierarchy, events.label, answers)]
 
 
 def _unknown_rule(*_: Any) -> Any:
@@ -409,3 +425,89 @@ def with_intervals(
             progress=lambda: advance(1),
         )
     return replace(evaluation, intervals=drawn, confidence=confidence, replicates=replicates)
+
+
+# Examples as they come in, and signs that they are not what they seem ------------------------------------------
+
+
+def example_blocks(
+    hierarchy: Hierarchy,
+    scores: Scores | Iterable[Block] | Any,
+    labels: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
+    ids: ArrayLike | None = None,
+    scale: Scale | None = None,
+) -> Iterator[Block]:
+    """Yield the examples of a score file, of other blocks, or of likelihoods with labels; see `evaluate`."""
+    if isinstance(scores, Scores):
+        if scores.hierarchy != hierarchy:
+            raise ParameterError("The score file was opened with another tree; open it with this one.")
+        yield from scores
+        return
+    if labels is None:
+        for block in scores if isinstance(scores, Iterable) else [scores]:
+            if not isinstance(block, Block):
+                raise ParameterError(
+                    "Likelihoods need labels: evaluate(hierarchy, likelihoods, labels). A score file must be "
+                    "opened first: hedgerow.open_scores(path, hierarchy)."
+                )
+            yield block
+        return
+    q = Likelihoods.of(hierarchy, scores, scale)
+    given = np.atleast_1d(as_numpy(labels))
+    if given.ndim > 1:
+        raise ScoreError(
+            f"One label per example is needed; got labels of shape {given.shape}. Of a lineage, give the last "
+            f"name that is filled in."
+        )
+    nodes = hierarchy.nodes(given, classes)
+    if classes is None and given.dtype.kind in "iu":
+        warn_of_class_numbers(hierarchy, np.bincount(nodes, minlength=len(hierarchy)) > 0)
+    named = None if ids is None else np.array([str(i) for i in np.asarray(ids).tolist()], dtype=object)
+    if len(q) != len(nodes) or (named is not None and len(named) != len(nodes)):
+        got = f"{counted(len(q), 'example', 'examples')} and {counted(len(nodes), 'label', 'labels')}"
+        raise ScoreError(f"One label (and id) per example is needed; got {got}.")
+    yield Block(0, q, nodes, named)
+
+
+def signs_of_wrong_order(hierarchy: Hierarchy, labels: NDArray[np.int32], answers: Answers) -> Iterator[str]:
+    """Yield a warning if a model is confident but no better than chance, as columns in the wrong order make it."""
+    known = hierarchy.is_leaf[labels] & (answers.predictions["leaf"] > 0)  # no leaf is likely, without scores
+    answer, label = answers.predictions["leaf"][known], labels[known]
+    number = len(label)
+    if number < _ENOUGH_EXAMPLES:
+        return
+    accuracy = float(np.mean(answer == label))
+    sure = float(np.mean(answers.confidence["leaf"][known]))
+    # The expected agreement of the same answers with the same labels in random order.
+    answered, labelled = (np.bincount(nodes, minlength=len(hierarchy)) / number for nodes in (answer, label))
+    chance = float(answered @ labelled)
+    at_chance = accuracy <= chance + 3 * np.sqrt(chance * (1 - chance) / number)
+    if at_chance and sure >= 2 * accuracy and sure >= accuracy + 0.2:
+        yield (
+            f"The most likely leaf is right for {100 * accuracy:.1f} % of the examples, no more than expected by "
+            f"chance ({100 * chance:.1f} %), yet its mean probability is {100 * sure:.1f} %. Are the columns in "
+            f"the order you think? Scores are matched to classes by column name, so the names must be in the "
+            f"order of the scores. Check also that labels and scores belong to the same rows."
+        )
+
+
+def repeated_ids(ids: Names | None) -> Iterator[str]:
+    """Yield a warning if examples share an id.
+
+    >>> import numpy as np
+    >>> print(*repeated_ids(np.array(["a", "b", "a"], dtype=object)))
+    1 id stands for several examples, such as 'a' (2 of them), and each example counts. Remove rows ...
+    """
+    hashes = np.sort(np.fromiter(map(hash, () if ids is None else ids), np.int64))
+    shared = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
+    if ids is None or not shared:
+        return
+    counts = Counter(name for name in ids if hash(name) in shared)
+    often = [(name, count) for name, count in counts.items() if count > 1]
+    if often:
+        yield (
+            f"{counted(len(often), 'id stands', 'ids stand')} for several examples, such as {often[0][0]!r} "
+            f"({often[0][1]:,} of them), and each example counts. Remove rows that were written twice; give "
+            f"others, such as crops of one photograph, ids of their own."
+        )

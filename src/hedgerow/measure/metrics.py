@@ -59,7 +59,7 @@ class Comparison:
         """Check and broadcast labels and predictions, given as names or node indices."""
         settings = settings or Settings()
         known, answer = np.broadcast_arrays(hierarchy.nodes(label), hierarchy.nodes(prediction))
-        below = hierarchy.is_ancestor(known, answer) if settings.below_label == "label" else np.False_
+        below = hierarchy.is_ancestor(known, answer) if settings.below_is_right else np.False_
         counted = np.where(below, known, answer)
         return cls(hierarchy, known, answer, counted, hierarchy.information(settings.information))
 

@@ -6,8 +6,8 @@ At a rank, such as genus, an example whose label names one is
 - **misclassified** if it names another,
 - **underclassified** if it names none;
 
-an example of an unknown genus, whose label lies above that rank (``below_label="wrong"``), is **overclassified**
-if the answer names any. A tree without ranks has depths instead.
+an example of an unknown genus, whose label lies above that rank, is **overclassified** if the answer names any. A
+tree without ranks has depths instead.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def mistakes(
     labels, answers
         Node indices.
     settings
-        Whether labels that are not leaves mean "none of those below" (``below_label="wrong"``); only then can
-        there be overclassification.
+        Whether an answer below its label is wrong, because labels that are not leaves mean "none of those below";
+        only then can there be overclassification.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def mistakes(
     'overclassified': None}
     """
     ranks = Ranks.of(hierarchy)
-    novel = (settings or Settings()).below_label == "wrong"
+    novel = not (settings or Settings()).below_is_right
     labels, answers = np.asarray(labels, dtype=np.int64), np.asarray(answers, dtype=np.int64)
     figures: dict[str, dict[str, float | int | None]] = {}
     for rank in ranks.names:

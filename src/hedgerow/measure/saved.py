@@ -1,14 +1,18 @@
 """The one saved form of builders and evaluations: an `.npz` archive, in which nothing is pickled.
 
 Its member `about` is JSON, with the tree and the settings; texts of the examples are JSON lists; all others are
-arrays of numbers. A file may come from anywhere, so everything in it is checked before anything of it is used. An
-evaluation is a folder: `examples.npz` is the evaluation itself, `evaluation.json` repeats its figures for people.
+arrays of numbers. A file may come from anywhere, so everything in it is checked before anything of it is used.
+
+An evaluation is a folder: `examples.npz` is the evaluation itself; `evaluation.json` repeats its figures for
+people, with the SHA-256 of the former. Both are written aside and then moved into place, so that a process that is
+killed leaves the old evaluation or the new one; at worst without `evaluation.json`, never with that of another.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,12 +23,16 @@ import numpy as np
 
 from hedgerow.errors import FileError, HedgerowError, ParameterError, argument, some
 from hedgerow.files import (
+    Archive,
+    clear_leftovers,
+    digest,
     printable,
     read_arrays,
     read_json,
     reading,
     require_file,
     stem,
+    temporary,
     try_folder,
     write_arrays,
     write_json,
@@ -37,7 +45,7 @@ from hedgerow.measure.evaluation_builder import evaluate
 from hedgerow.measure.events import Events
 from hedgerow.measure.metrics import METRICS
 from hedgerow.score_files import Progress, ScoreReading, open_scores, silent
-from hedgerow.tree import BelowLabel, Hierarchy, Settings, SingleChild
+from hedgerow.tree import Hierarchy, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -57,17 +65,18 @@ _FORMAT = "hedgerow evaluation"
 _VERSION = 2
 _AGAIN = "Evaluate the scores again."
 _EVENTS = ("label", "count", "node", "score")
-_Count = Annotated[int, msgspec.Meta(ge=0)]
+_Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 _Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+_Figure = Annotated[float, msgspec.Meta(ge=-1, le=2)]  # a fraction, and some rounding
 
 
 # What a file says about itself ---------------------------------------------------------------------------------
 
 
-class _Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    information: Literal["leaves", "depth", "custom"]
-    single_child: SingleChild
-    below_label: BelowLabel
+class _Interval(msgspec.Struct, forbid_unknown_fields=True):
+    value: _Figure
+    low: _Figure
+    high: _Figure
 
 
 class _About(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -77,14 +86,14 @@ class _About(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     version: int
     kind: Literal["curve", "evaluation"]
     tree: dict[str, Any]
-    settings: _Settings
+    settings: dict[str, str]
     scale: Scale
     metrics: list[str] = []
     rules: list[str] = []
     name: str = ""
     sizes: list[tuple[str, _Count]] = []
     warnings: list[str] = []
-    intervals: dict[str, Interval] = {}
+    intervals: dict[str, _Interval] = {}
     confidence: _Share = 0.95
     replicates: _Count = 0
 
@@ -94,7 +103,7 @@ def _described(hierarchy: Hierarchy, settings: Settings, scale: Scale, **more: A
         format=_FORMAT,
         version=_VERSION,
         tree=hierarchy.to_dict(),
-        settings=_Settings(**settings.to_dict()),
+        settings=settings.to_dict(),
         scale=scale,
         **more,
     )
@@ -135,11 +144,9 @@ def load_curve(path: str | os.PathLike[str], metrics: Sequence[Metric | CustomMe
     with _naming(path, "a curve builder", "Make it again."):
         found = _Contents.read(path, "curve")
         known: dict[str, Any] = METRICS | {name_of_metric(metric): metric for metric in metrics}
-        standard, others = (
-            [metric.name for metric in STANDARD_METRICS],
-            found.about.metrics[len(STANDARD_METRICS) :],
-        )
-        if found.about.metrics[: len(standard)] != standard:
+        standard = [metric.name for metric in STANDARD_METRICS]
+        others = found.about.metrics[len(standard) :]
+        if found.about.metrics != [*standard, *others]:
             raise ValueError("its metrics do not begin with those that every curve has")
         for name in others:
             if name not in known:
@@ -153,7 +160,7 @@ def load_curve(path: str | os.PathLike[str], metrics: Sequence[Metric | CustomMe
             **vars(found.settings),
             scale=found.about.scale,
         )
-        builder.numbered = found.array("numbered", np.int64, None, 0, len(found.hierarchy) - 1)
+        builder.numbered = found.array("numbered", np.bool_, len(found.hierarchy), False, True)
         builder.add(found.events())
         found.require_all_used()
         return builder
@@ -175,7 +182,7 @@ def save_evaluation(evaluation: Evaluation, folder: str | os.PathLike[str]) -> N
         name=evaluation.name,
         sizes=list(evaluation.sizes),
         warnings=list(evaluation.warnings),
-        intervals=dict(evaluation.intervals),
+        intervals={name: _Interval(**vars(found)) for name, found in evaluation.intervals.items()},
         confidence=evaluation.confidence,
         replicates=evaluation.replicates,
     )
@@ -187,10 +194,22 @@ def save_evaluation(evaluation: Evaluation, folder: str | os.PathLike[str]) -> N
     for key in ABOUT:
         if (values := getattr(answers, key)) is not None:
             arrays[key] = _bytes(json.dumps(values.tolist()))
-    place.mkdir(parents=True, exist_ok=True)
-    (place / JSON).unlink(missing_ok=True)  # it is written last: a folder that has it is complete
-    _write(place / EXAMPLES, about, evaluation.settings, evaluation.events, arrays)
-    write_json(place / JSON, {"format": _FORMAT, "version": _VERSION} | evaluation.to_dict())
+    clear_leftovers(place)
+    aside = temporary(place / "evaluation")
+    try:
+        aside.mkdir(parents=True)
+        _write(aside / EXAMPLES, about, evaluation.settings, evaluation.events, arrays)
+        files = {EXAMPLES: digest(aside / EXAMPLES)}
+        write_json(
+            aside / JSON, {"format": _FORMAT, "version": _VERSION} | evaluation.to_dict() | {"files": files}
+        )
+        (place / JSON).unlink(missing_ok=True)
+        for name in (EXAMPLES, JSON):
+            (aside / name).replace(place / name)
+    except OSError as error:
+        raise FileError(f"{place} cannot be written: {error.strerror or error}. Check the disk.") from error
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def try_evaluation_folder(folder: str | os.PathLike[str]) -> None:
@@ -210,7 +229,8 @@ def _is_ours(path: Path) -> bool:
         if path.name == JSON:
             content = read_json(path, "an evaluation")
             return isinstance(content, dict) and content.get("format") == _FORMAT
-        return "about" in read_arrays(path)
+        with Archive(path) as archive:
+            return "about" in archive.arrays
     except FileError:
         return False
 
@@ -222,6 +242,7 @@ def load_evaluation(folder: str | os.PathLike[str]) -> Evaluation:
         missing = f"contains no {EXAMPLES}" if Path(folder).exists() else "does not exist"
         shown = os.fspath(folder)
         raise FileError(f"{shown} {missing}. Create it with: hedgerow evaluate SCORES --tree TREE -o {shown}")
+    _check_digest(Path(folder, JSON), path)
     with _naming(path, "an evaluation", _AGAIN):
         found = _Contents.read(path, "evaluation")
         about, events = found.about, found.events()
@@ -239,9 +260,28 @@ def load_evaluation(folder: str | os.PathLike[str]) -> Evaluation:
             settings=found.settings,
             sizes=tuple((printable(name), count) for name, count in about.sizes),
             warnings=tuple(map(printable, about.warnings)),
-            intervals=about.intervals,
+            intervals={name: Interval(**msgspec.structs.asdict(found)) for name, found in about.intervals.items()},
             confidence=about.confidence,
             replicates=about.replicates,
+        )
+
+
+class _Figures(msgspec.Struct):
+    """What is read of `evaluation.json`."""
+
+    files: dict[str, str]
+
+
+def _check_digest(figures: Path, examples: Path) -> None:
+    """Raise an error if the figures in a folder are not those of its examples; there may be none."""
+    if not figures.is_file():
+        return
+    content = read_json(figures, "an evaluation", _AGAIN)
+    with reading(figures, "an evaluation", _AGAIN):
+        bound = msgspec.convert(content, _Figures).files
+    if bound != {EXAMPLES: digest(examples)}:
+        raise FileError(
+            f"{examples} and {JSON} do not belong together: one of them was replaced or is damaged. {_AGAIN}"
         )
 
 
@@ -284,13 +324,15 @@ def read_or_evaluate(
 
 def _check_settings(evaluation: Evaluation, shown: str, options: Mapping[str, Any]) -> None:
     """Raise an error if an evaluation was made with settings other than the requested ones."""
-    wanted = {name: options[name] for name in vars(evaluation.settings) if options.get(name) is not None}
-    asked = replace(evaluation.settings, **wanted)
-    was, now = evaluation.settings.to_dict(), asked.to_dict()
-    for name in was:
-        if was[name] != now[name] or not np.array_equal(vars(asked)[name], vars(evaluation.settings)[name]):
+    was = evaluation.settings
+    asked = replace(was, **{name: options[name] for name in vars(was) if options.get(name) is not None})
+    measure = evaluation.hierarchy.information
+    for name, old in was.to_dict().items():
+        new = asked.to_dict()[name]
+        same = np.array_equal(measure(was.information), measure(asked.information))
+        if not (same if name == "information" else old == new):
             raise ParameterError(
-                f"{shown} was evaluated with {argument(name, was[name])}, not with {argument(name, now[name])}. "
+                f"{shown} was evaluated with {argument(name, old)}, not with {argument(name, new)}. "
                 f"Leave the option out, or evaluate the scores again."
             )
 
@@ -338,10 +380,10 @@ class _Contents:
         arrays = read_arrays(path)
         about = _about(arrays.pop("about", None), kind)
         hierarchy = Hierarchy.from_dict(about.tree)
-        given = msgspec.structs.asdict(about.settings)
-        if about.settings.information == "custom":
-            given["information"] = hierarchy.information(arrays.pop("information", np.empty(0)))
-        return cls(about, hierarchy, Settings(**given), arrays)
+        given: dict[str, Any] = about.settings
+        if given.get("information") == "custom":
+            given |= {"information": hierarchy.information(arrays.pop("information", np.empty(0)))}
+        return cls(about, hierarchy, Settings.from_dict(given), arrays)
 
     def array(self, name: str, dtype: type[Any], count: int | None, low: float, high: float) -> NDArray[Any]:
         """Take an array, which must be a list of so many numbers within a range."""

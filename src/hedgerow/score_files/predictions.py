@@ -201,7 +201,7 @@ def write_predictions(
     scores
         A score file, or what a trained model says about new data.
     answer
-        From a block of examples to node indices.
+        From a block of examples to node indices: see `infer.answering_rule` and `OperatingPoint.answer`.
     layout, spreadsheet_safe
         See `prediction_writer`.
     progress

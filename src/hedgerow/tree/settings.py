@@ -10,6 +10,8 @@ import numpy as np
 from hedgerow.errors import ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike
 
 InformationKind = Literal["leaves", "depth"]
@@ -64,6 +66,11 @@ class Settings:
     def __hash__(self) -> int:
         return hash((self.single_child, self.below_label))
 
+    @property
+    def below_is_right(self) -> bool:
+        """Whether an answer below its label counts as the label, and is right."""
+        return self.below_label == "label"
+
     def differences(self, other: Settings) -> str:
         """Name the fields that differ, with both values; '' if there are none."""
         return ", ".join(
@@ -71,6 +78,14 @@ class Settings:
             for (name, ours), (_, theirs) in zip(self.to_dict().items(), other.to_dict().items(), strict=True)
             if not np.array_equal(getattr(self, name), getattr(other, name))
         )
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Settings:
+        """Return the settings with these fields, no more and no fewer."""
+        names = [field.name for field in fields(cls)]
+        if sorted(given) != sorted(names):
+            raise ParameterError(f"Settings have the fields {', '.join(names)}, not {', '.join(map(str, given))}.")
+        return cls(**given)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON; values of information that have no name are "custom"."""

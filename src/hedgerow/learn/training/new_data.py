@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from os import PathLike
 
-    from hedgerow.infer import SingleChild
     from hedgerow.learn.training.run_folder import RunFolder
-    from hedgerow.tree import Hierarchy
+    from hedgerow.tree import Hierarchy, SingleChild
 
 
 _TRAINING = ("train", "training")
