@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
@@ -164,7 +165,7 @@ def test_methods_of_ones_own_by_name_and_by_path(monkeypatch: pytest.MonkeyPatch
     expected = methods.create("flat-softmax", h).loss(theta, labels) / 2
     by_path = methods.create("tests.methods.test_registry:Halved", h)
     assert torch.equal(by_path.loss(theta, labels), expected)
-    monkeypatch.setattr(methods, "METHODS", dict(methods.METHODS))
+    monkeypatch.setattr(methods, "METHODS", copy.copy(methods.METHODS))
     methods.register("halved", Halved)
     assert "halved" in methods.available()
     assert torch.equal(methods.create("halved", h).loss(theta, labels), expected)
@@ -182,6 +183,7 @@ def test_methods_of_an_installed_package(monkeypatch: pytest.MonkeyPatch) -> Non
     def found(group: str, name: str | None = None) -> list[EntryPoint]:
         return [point] if group == "hedgerow.methods" and name in (None, "thirds") else []
 
-    monkeypatch.setattr(methods, "entry_points", found)
+    monkeypatch.setattr(methods, "METHODS", copy.copy(methods.METHODS))
+    monkeypatch.setattr("hedgerow.registry.entry_points", found)
     assert methods.find("thirds").__name__ == "Halved"
     assert methods.available()[-1] == "thirds"

@@ -16,7 +16,6 @@ from hedgerow.files.atomic import (
     try_folder,
     write_json,
 )
-from hedgerow.files.bundle import member, replacing
 from hedgerow.files.parquet import column_texts, open_parquet
 from hedgerow.files.reading import digest, printable, read_json, read_toml, reading
 from hedgerow.files.text import (
@@ -58,7 +57,6 @@ __all__ = [
     "is_special",
     "line_of",
     "make_folder",
-    "member",
     "open_binary",
     "open_parquet",
     "open_text",
@@ -73,7 +71,6 @@ __all__ = [
     "reading",
     "refuse_sep_line",
     "refuse_spreadsheet",
-    "replacing",
     "require_file",
     "schema",
     "stem",

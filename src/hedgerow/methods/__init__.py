@@ -1,8 +1,7 @@
 """Training methods: loss and likelihood of one set of scores, as torch modules.
 
 In come scores θ and labels; out go losses to train with, and likelihoods of all nodes to answer with. A method is
-one class in one file, which holds both side by side. This is the first room that imports torch. The next room is
-`learn`.
+one class in one file, which holds both side by side. This is the first package that imports torch.
 
 >>> from hedgerow import Hierarchy, methods
 >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
@@ -16,26 +15,25 @@ children; π(y) is its parent; L are the leaves and L(y) those below y; r is the
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import numbers
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.errors import ParameterError, no_such
-from hedgerow.methods.base import Law, Method
+from hedgerow.errors import ParameterError
+from hedgerow.methods.base import HierarchicalHead, Law, Method
 from hedgerow.methods.conditional_sigmoid import ConditionalSigmoid
 from hedgerow.methods.conditional_softmax import ConditionalSoftmax
 from hedgerow.methods.deep_rtc import DeepRTC
 from hedgerow.methods.flat_softmax import FlatSoftmax
-from hedgerow.methods.head import HierarchicalHead
 from hedgerow.methods.hxe import HXE
 from hedgerow.methods.logit_adjusted import LogitAdjustedConditionalSoftmax
 from hedgerow.methods.multilabel_focal import MultilabelFocal
-from hedgerow.methods.plugins import ENTRY_POINTS, checked_method, import_object
 from hedgerow.methods.ps_softmax import PSSoftmax
 from hedgerow.methods.soft_labels import SoftLabels
 from hedgerow.methods.softmax_descendant import SoftmaxDescendant
 from hedgerow.methods.softmax_margin import SoftmaxMargin
+from hedgerow.registry import Registry
 
 if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy
@@ -53,26 +51,39 @@ __all__ = [
     "register",
 ]
 
-METHODS: dict[str, type[Method]] = {
-    "flat-softmax": FlatSoftmax,
-    "hxe": HXE,
-    "multilabel-focal": MultilabelFocal,
-    "conditional-softmax": ConditionalSoftmax,
-    "conditional-sigmoid": ConditionalSigmoid,
-    "deep-rtc": DeepRTC,
-    "ps-softmax": PSSoftmax,
-    "softmax-descendant": SoftmaxDescendant,
-    "softmax-margin": SoftmaxMargin,
-    "soft-labels": SoftLabels,
-    "logit-adjusted-conditional-softmax": LogitAdjustedConditionalSoftmax,
-}
-"""Every method by its name: the nine of the paper, then the extras."""
 _LARGEST = 1e6  # what a parameter may be; losses with larger ones exceed what a float can hold
+
+
+def _checked(name: str, found: Any) -> type[Method]:
+    if isinstance(found, type) and issubclass(found, Method):
+        return found
+    raise ParameterError(f"{name!r} is not a method: it must be a subclass of hedgerow.methods.Method.")
+
+
+METHODS: Registry[type[Method]] = Registry(
+    "method",
+    {
+        "flat-softmax": FlatSoftmax,
+        "hxe": HXE,
+        "multilabel-focal": MultilabelFocal,
+        "conditional-softmax": ConditionalSoftmax,
+        "conditional-sigmoid": ConditionalSigmoid,
+        "deep-rtc": DeepRTC,
+        "ps-softmax": PSSoftmax,
+        "softmax-descendant": SoftmaxDescendant,
+        "softmax-margin": SoftmaxMargin,
+        "soft-labels": SoftLabels,
+        "logit-adjusted-conditional-softmax": LogitAdjustedConditionalSoftmax,
+    },
+    group="hedgerow.methods",
+    check=_checked,
+)
+"""Every method by its name: the nine of the paper, then the extras."""
 
 
 def available() -> list[str]:
     """Return the names that `create` knows, including those from installed packages."""
-    return [*METHODS, *(point.name for point in entry_points(group=ENTRY_POINTS) if point.name not in METHODS)]
+    return METHODS.names()
 
 
 def register(name: str, method: type[Method]) -> None:
@@ -80,20 +91,24 @@ def register(name: str, method: type[Method]) -> None:
 
     A package can do this without being imported first, through an entry point in the group "hedgerow.methods".
     """
-    if name in METHODS:
-        raise ParameterError(f"A method named {name!r} already exists. Choose another name.")
-    METHODS[name] = checked_method(method, name)
+    METHODS.register(name, method)
 
 
 def find(name: str) -> type[Method]:
     """Return the method with this name: one of `available`, or "package.module:Class"."""
-    if name in METHODS:
-        return METHODS[name]
-    if ":" in name:
-        return checked_method(import_object(name, "method"), name)
-    for point in entry_points(group=ENTRY_POINTS, name=name):
-        return checked_method(point.load(), name)
-    raise ParameterError(no_such("method", name, available()))
+    return _checked(name, import_object(name, "method")) if ":" in name else METHODS.find(name)
+
+
+def import_object(path: str, kind: str) -> Any:
+    """Import the object named "package.module:object"; errors call it a `kind`."""
+    module, _, name = path.partition(":")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ParameterError(
+            f"The {kind} {path!r} cannot be imported: {error}. Write 'package.module:object'. If the module is in "
+            f"the current folder, call the command as `python -m hedgerow`, or set PYTHONPATH=. before it."
+        ) from None
 
 
 def parameters(name: str) -> dict[str, Any]:
