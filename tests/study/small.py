@@ -11,7 +11,7 @@ from tests.learn.training import toy
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hedgerow.learn.data.base import DataSplits
+    from hedgerow.learn.data import DataSplits
     from hedgerow.learn.training.recipe import Recipe
 
 TWO = ("flat-softmax", "ps-softmax")

@@ -23,7 +23,7 @@ from tests.study.small import TWO, recipe, run, splits
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hedgerow.learn.data.base import DataSplits
+    from hedgerow.learn.data import DataSplits
     from hedgerow.study.cells import Cell
 
 command = CliRunner()

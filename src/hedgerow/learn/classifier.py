@@ -22,10 +22,9 @@ from hedgerow import infer, methods
 from hedgerow.choose import OperatingPoint, SelectionSpec, select
 from hedgerow.errors import ParameterError
 from hedgerow.learn import held_out, penalty, targets
-from hedgerow.learn.columns import Columns
-from hedgerow.learn.fitting import Fitting, likelihood
 from hedgerow.learn.scaling import Scaling
-from hedgerow.learn.solver import Network, Schedule
+from hedgerow.learn.shared_outputs import SharedOutputs
+from hedgerow.learn.solver import Fitting, Network, Schedule, likelihood
 from hedgerow.likelihood import Likelihoods, check_scale
 from hedgerow.measure import metrics
 from hedgerow.methods import Method
@@ -221,16 +220,16 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._seen = self._seen + np.bincount(node[rows], weight[rows], minlength=len(self._seen))
         # What fits in one batch is cheap, and then worth double precision: weights act exactly like repetitions.
         fitting = self._fitting(np.float64 if len(rows) <= self.batch_size else np.float32)
-        columns = Columns.of(self.method_, node[rows])
+        shared = SharedOutputs.of(self.method_, node[rows])
         self.C_, self.path_ = self._usual_penalty(), penalty.no_path()
         if self.C == "auto":
             with _progress("choosing C", penalty.LONGEST, self.verbose) as done:
-                self.C_, self.path_ = penalty.choose(fitting, self._layers(), columns, *examples, random, done)
+                self.C_, self.path_ = penalty.choose(fitting, self._layers(), shared, *examples, random, done)
                 done(f"{self.C_:.3g} chosen")
         self._train(
             fitting,
             fitting.examples(*examples),
-            columns,
+            shared,
             fitting.examples(X[stopping], node[stopping], weight[stopping]) if len(stopping) else None,
         )
         self._momentum = None  # what `fit` leaves behind is the end of its schedule
@@ -407,11 +406,11 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         fitting: Fitting,
         examples: TrainingSet,
-        columns: Columns | None = None,
+        shared: SharedOutputs | None = None,
         stopping: TrainingSet | None = None,
     ) -> None:
         """Train the weights that are to stay."""
-        network = fitting.network(self._layers(), columns)
+        network = fitting.network(self._layers(), shared)
         strength = 1 / (self.C_ * self._seen.sum())
         with _progress("training", fitting.schedule.epochs, self.verbose) as done:
             solver = fitting.train(

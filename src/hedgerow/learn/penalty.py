@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.learn import held_out
-from hedgerow.learn.fitting import likelihood
+from hedgerow.learn.solver import likelihood
 from hedgerow.measure import CurveBuilder
 
 if TYPE_CHECKING:
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.learn.columns import Columns
-    from hedgerow.learn.fitting import Fitting
-    from hedgerow.learn.solver import Layer
+    from hedgerow.learn.shared_outputs import SharedOutputs
+    from hedgerow.learn.solver import Fitting, Layer
     from hedgerow.tree import Indices
 
 Path = dict[str, list[float]]
@@ -57,7 +56,7 @@ def usual(examples_a_label: float) -> float:
 def choose(
     fitting: Fitting,
     layers: Sequence[Layer],
-    columns: Columns | None,
+    shared: SharedOutputs | None,
     X: Any,
     label: Indices,
     weight: NDArray[np.float64],
@@ -78,7 +77,7 @@ def choose(
     if not splits:
         return usual(examples_a_label), no_path()
     method = fitting.method
-    networks = [fitting.network(layers, columns) for _ in splits]
+    networks = [fitting.network(layers, shared) for _ in splits]
     learnt = [fitting.examples(X[rows], label[rows], weight[rows]) for rows, _ in splits]
     first = FIRST / examples_a_label
     full_rate = fitting.schedule.learning_rate

@@ -140,7 +140,7 @@ def _one_by_one(
 
 
 def _run(cell: Cell, splits: DataSplits, records: Records, moved: Callable[[float], None]) -> None:
-    from hedgerow.learn.training.progress import told_progress
+    from hedgerow.learn.training.console import told_progress
     from hedgerow.study import EXPERIMENTS
 
     with told_progress(moved):

@@ -74,7 +74,7 @@ def test_training_data_are_not_measured_as_new(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(Path("/"))
     point = ("--target", "correct=0.9", "-o", tmp_path / "point.json")
     for verb, more in (("evaluate", ()), ("select", point)):
-        with pytest.raises(FileError, match="was trained with"):
+        with pytest.raises(FileError, match="was trained on"):
             invoke(verb, tmp_path / "run", "--data", tmp_path / "features.npz", *more)
         with pytest.raises(FileError, match=f"holds {SIZES['train']} training examples"):
             invoke(verb, tmp_path / "run", "--data", tmp_path / "copy.npz", *more)

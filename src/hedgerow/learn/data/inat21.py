@@ -10,8 +10,8 @@ import numpy as np
 
 from hedgerow.errors import FileError, some
 from hedgerow.files import read_json, reading
-from hedgerow.learn.data import DataSplits, Examples, ImageFiles
-from hedgerow.learn.data.held_out import hold_out
+from hedgerow.learn.data.image_files import ImageFiles
+from hedgerow.learn.data.splits import DataSplits, Examples, hold_out
 from hedgerow.tree import Hierarchy
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from hedgerow import methods
 from hedgerow.errors import HedgerowError, argument
 from hedgerow.learn import models
-from hedgerow.learn.data.torch_dataset import to_float
+from hedgerow.learn.data.splits import to_float
 from hedgerow.learn.momentum import OutputMomentum
 from hedgerow.learn.torch_metric import SummaryMetric
 

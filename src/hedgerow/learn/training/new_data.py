@@ -11,8 +11,7 @@ import torch
 
 from hedgerow.errors import FileError, ScoreError, argument, counted, some
 from hedgerow.learn.data import Examples, ImageFiles
-from hedgerow.learn.data.feature_files import read_features
-from hedgerow.learn.data.features import label_nodes
+from hedgerow.learn.data.features import label_nodes, read_features
 from hedgerow.learn.data.image_files import EXTENSIONS
 from hedgerow.learn.training.run_folder import likelihood_blocks
 from hedgerow.score_files import Block
@@ -21,9 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from os import PathLike
 
-    from hedgerow.infer import SingleChild
     from hedgerow.learn.training.run_folder import RunFolder
-    from hedgerow.tree import Hierarchy
+    from hedgerow.tree import Hierarchy, SingleChild
 
 
 _TRAINING = ("train", "training")
@@ -43,22 +41,15 @@ class RunScores:
         named after their classes.
     labels
         Whether labels are needed. If not, they are ignored.
-    single_child
-        Whether a node with one child is an "answer" of its own, or left out ("skip").
     """
 
-    def __init__(
-        self,
-        run: RunFolder,
-        path: str | PathLike[str],
-        *,
-        labels: bool = True,
-        single_child: SingleChild = "skip",
-    ) -> None:
+    single_child: SingleChild = "skip"
+    has_ids = True
+
+    def __init__(self, run: RunFolder, path: str | PathLike[str], *, labels: bool = True) -> None:
         self.path = os.fspath(path)
         self.hierarchy = run.hierarchy()
         self.warnings: list[str] = []
-        self.single_child: SingleChild = single_child
         self._labelled = labels
         if labels:
             _refuse_training_data(run, Path(path))
@@ -76,11 +67,6 @@ class RunScores:
         """Number of examples."""
         return len(self._examples)
 
-    @property
-    def has_ids(self) -> bool:
-        """Examples always have ids here."""
-        return True
-
     def __iter__(self) -> Iterator[Block]:
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         ids = self._examples.ids.astype(object)
@@ -93,15 +79,15 @@ class RunScores:
 
 
 def _refuse_training_data(run: RunFolder, path: Path) -> None:
-    """Refuse the data of which the run took its training examples: figures would be too good, promises false."""
+    """Refuse the data that the model was trained on: metrics would be optimistic and guarantees invalid."""
     learnt_from = run.recipe().data.params.get("path")
     if not isinstance(learnt_from, str):
         return
     source, given = Path(learnt_from).resolve(), path.resolve()
     if given == source or any(given.is_relative_to(source / part) for part in _TRAINING):
         raise FileError(
-            f"{path} holds what the model in {run.path} was trained with: figures would be too good, and promises "
-            f"false. Leave it out, to use the test part of that data, or give data that is new to the model."
+            f"{path} holds data that the model in {run.path} was trained on: metrics would be optimistic and "
+            f"guarantees invalid. Leave it out to use the test part of that data, or give data new to the model."
         )
 
 
@@ -110,8 +96,8 @@ def _features(path: Path, hierarchy: Hierarchy, _: tuple[int, ...], labelled: bo
     learnt = 0 if file.split is None else int(np.isin(file.split, _TRAINING).sum())
     if labelled and learnt:
         raise FileError(
-            f"{path} holds {counted(learnt, 'training example', 'training examples')}, says its 'split': figures "
-            f"would be too good, and promises false. Save the others in a file of their own."
+            f"{path} holds {counted(learnt, 'training example', 'training examples')}, according to its 'split': "
+            f"metrics would be optimistic and guarantees invalid. Save the others in a file of their own."
         )
     labels = label_nodes(file, hierarchy) if labelled else np.zeros(len(file.features), dtype=np.int64)
     return Examples(file.features, labels, file.ids)
