@@ -14,11 +14,11 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from hedgerow.choose.order import Order
 from tests.choose.populations import population
 
 import hedgerow as hr
 from hedgerow.choose.examples import Examples
+from hedgerow.choose.order import Order
 from hedgerow.choose.select import choose
 
 LEVELS = (0.55, 0.8, 0.9, 0.95, 0.99)

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, final
 
 from hedgerow import __version__, methods
 from hedgerow.arrays import available_cores
-from hedgerow.errors import ParameterError, closest
+from hedgerow.errors import ParameterError
 from hedgerow.files import atomic_write, make_folder, try_folder, write_json
 from hedgerow.learn import data, models
 from hedgerow.learn.data import ImageFiles
 from hedgerow.show import require_report
 from hedgerow.study import EXPERIMENTS
 from hedgerow.study.cells import PAPER_METHODS, Cell, StudyPlan
-from hedgerow.study.pool import Failure, run_cells, run_cells_on
+from hedgerow.study.pool import Failure, run_cells
 from hedgerow.study.records import Records
 
 if TYPE_CHECKING:
@@ -209,15 +209,15 @@ def _run(
         ]
     # The number of threads decides the order of sums, and a record must not depend on cells that run next to it.
     in_memory = not isinstance(plan.splits.train.inputs, ImageFiles)
-    threads = 1 if in_memory and not gpu else max(1, available_cores() // number)
+    threads: int | None = 1 if in_memory and not gpu else max(1, available_cores() // number)
     if client is not None:
-        own = 1 if in_memory else None  # other workers may have other numbers of cores
-        return run_cells_on(client, missing, plan.splits, records, threads=own, limit=limit, done=watcher.done)
+        threads = 1 if in_memory else None  # other workers may have other numbers of cores
     return run_cells(
         missing,
         plan.splits,
         records,
         jobs=number,
+        client=client,
         threads=threads,
         limit=limit,
         done=watcher.done,
@@ -228,11 +228,7 @@ def _run(
 def _experiments(given: Sequence[str]) -> list[str]:
     names = [name for each in given for name in (EXPERIMENTS if each == "all" else [each.replace("-", "_")])]
     for name in names:
-        if name not in EXPERIMENTS:
-            raise ParameterError(
-                f"There is no experiment {name!r}. Choose from {', '.join(EXPERIMENTS)}, or all."
-                f"{closest([name], EXPERIMENTS)}"
-            )
+        EXPERIMENTS.find(name)  # an error if there is none
     return list(dict.fromkeys(names))
 
 

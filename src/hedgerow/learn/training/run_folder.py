@@ -230,7 +230,7 @@ class RunFolder:
                 f"The run in {self.path} is not finished: continue it with {argument('resume', True)}."
             )
         again = f"Delete it, and write it again with {argument('resume', True)}."
-        return _read(path, _Metrics, "the figures of a training run", again)
+        return {**_read(path, _Metrics, "the figures of a training run", again)}
 
     def save_digests(self) -> None:
         """Write down which files belong together."""
