@@ -78,9 +78,9 @@ def test_an_unknown_parameter_lists_what_there_is() -> None:
             {"gamma": 1e308},
             "gamma of 'multilabel-focal' must be at most 1e[+]06, not 1e[+]308",
         ),
-        ("hxe", {"alpha": None}, "alpha of 'hxe' must be a number, not None"),
-        ("hxe", {"alpha": "0.1"}, "alpha of 'hxe' must be a number, not '0.1'"),
-        ("softmax-margin", {"hard": "no"}, "hard of 'softmax-margin' must be True or False, not 'no'"),
+        ("hxe", {"alpha": None}, "The method 'hxe': alpha must be a number, not None"),
+        ("hxe", {"alpha": "0.1"}, "The method 'hxe': alpha must be a number, not '0.1'"),
+        ("softmax-margin", {"hard": "no"}, "The method 'softmax-margin': hard must be true or false, not 'no'"),
         ("multilabel-focal", {"alpha": 2.0}, "alpha must lie between 0 and 1"),
         (
             "multilabel-focal",

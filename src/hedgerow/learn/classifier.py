@@ -286,10 +286,9 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ParameterError(f"C must be a positive number or 'auto', not {self.C!r}.")
         if not (self.learning_rate is None or _is_positive(self.learning_rate)):
             raise ParameterError(f"learning_rate must be a positive number or None, not {self.learning_rate!r}.")
-        if not 0 < self.validation_fraction < 1:
-            raise ParameterError(f"validation_fraction is between 0 and 1; got {self.validation_fraction!r}.")
-        if not 0 < self.calibration_fraction < 1:
-            raise ParameterError(f"calibration_fraction is between 0 and 1; got {self.calibration_fraction!r}.")
+        for name in ("validation_fraction", "calibration_fraction"):
+            if not 0 < (value := getattr(self, name)) < 1:
+                raise ParameterError(f"{name} is between 0 and 1; got {value!r}.")
         _check_point(self.operating_point)
 
     def _features(self, X: Any, y: Any = None, *, reset: bool) -> Any:
@@ -332,16 +331,15 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _chosen_point(self, X: Any, node: Indices, rows: Indices, clusters: Any) -> OperatingPoint | None:
         if self.target is None:
             return None
-        scale = self.method_.scale
         return select(
             self.hierarchy_,
-            self._each_valid_block(X[rows], scale, lambda block: block),
+            self._each_valid_block(X[rows], lambda q: q.values),
             node[rows],
             target=self.target,
             guarantee=self.guarantee,
             clusters=None if clusters is None else np.asarray(clusters)[rows],
             classes=self.hierarchy_.names,
-            scale=scale,
+            scale=self.method_.scale,
         )
 
     def _weights(self, y: Any, node: Indices, weight: Floats) -> Floats:
@@ -453,16 +451,16 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         which rules would find ties. Pass the same ``scale=`` to `hedgerow.infer`, `evaluate` or `operating_curve`.
         """
         check_scale(scale)
-        return self._each_block(X, scale, lambda q: q)
+        return self._each_block(X, lambda q: q.values, scale)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the likelihoods of the leaves, in the order of `classes_`, made to sum to 1.
 
         For methods that rank by logits these are odds made to sum to 1, so that the order of the leaves is kept.
         """
-        scale = self._ranking_scale()
+        check_is_fitted(self)
         leaves = self.hierarchy_.leaves if self._flat else self.hierarchy_.indices(self.classes_)
-        return self._each_block(X, scale, lambda q: special.softmax(q[:, leaves], axis=1))
+        return self._each_block(X, lambda q: special.softmax(q.values[:, leaves], axis=1))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean information F1 of `predict`; see `hedgerow.metrics`."""
@@ -489,38 +487,37 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _answers(self, X: Any) -> Indices:
         check_is_fitted(self)
-        hierarchy = self.hierarchy_
         point = self.operating_point_ if self.operating_point is None else self.operating_point
         if point is None and self._flat:
             return self._leaves(X)
         if point is None or isinstance(point, Real):
             tau = 0.5 if point is None else float(point)
-            scale = self._ranking_scale()
-            return self._each_block(X, scale, lambda q: infer.threshold(hierarchy, q, tau, scale=scale))
-        scale = getattr(point, "scale", "probability")
+            return self._each_block(X, lambda q: infer.threshold(self.hierarchy_, q, tau))
         if isinstance(point, OperatingPoint):
-            return self._each_block(X, scale, lambda q: point.predict(Likelihoods.of(hierarchy, q, scale)))
-        return self._each_block(X, scale, lambda q: np.asarray(point.predict(q)))
+            return self._each_block(X, point.predict, point.scale)
+        scale: Any = getattr(point, "scale", "probability")
+        return self._each_block(X, lambda q: np.asarray(point.predict(q.values)), scale)
 
     def _leaves(self, X: Any) -> Indices:
-        scale = self._ranking_scale()
-        return self._each_block(X, scale, lambda q: infer.leaf(self.hierarchy_, q, scale=scale))
+        return self._each_block(X, lambda q: infer.leaf(self.hierarchy_, q))
 
-    def _ranking_scale(self) -> Scale:
-        """Return the scale on which the method ranks."""
+    def _each_block(
+        self, X: Any, function: Callable[[Likelihoods], NDArray[Any]], scale: Scale | None = None
+    ) -> NDArray[Any]:
+        """Apply a function to the likelihoods of some rows at a time, by default on the method's own scale."""
         check_is_fitted(self)
-        return self.method_.scale
+        return self._each_valid_block(self._features(X, reset=False), function, scale)
 
-    def _each_block(self, X: Any, scale: Scale, function: Callable[[Floats], NDArray[Any]]) -> NDArray[Any]:
-        """Apply a function to the likelihoods of some rows at a time."""
-        check_is_fitted(self)
-        return self._each_valid_block(self._features(X, reset=False), scale, function)
-
-    def _each_valid_block(self, X: Any, scale: Scale, function: Callable[[Floats], NDArray[Any]]) -> NDArray[Any]:
+    def _each_valid_block(
+        self, X: Any, function: Callable[[Likelihoods], NDArray[Any]], scale: Scale | None = None
+    ) -> NDArray[Any]:
         size = max(1, _BLOCK_ENTRIES // len(self.hierarchy_))
-        blocks = [X[start : start + size] for start in range(0, X.shape[0], size)]
-        model = self.method_, self._scaling, self._layers()
-        return np.concatenate([function(likelihood(*model, block, scale)) for block in blocks])
+        model, scale = (self.method_, self._scaling, self._layers()), scale or self.method_.scale
+        results = []
+        for start in range(0, X.shape[0], size):
+            q = likelihood(*model, X[start : start + size], scale)
+            results.append(function(Likelihoods.of(self.hierarchy_, q, scale)))
+        return np.concatenate(results)
 
     def _named(self, node: Indices) -> NDArray[Any]:
         if not self._flat:

@@ -17,10 +17,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import numbers
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, check_kinds
 from hedgerow.methods.base import HierarchicalHead, Law, Method
 from hedgerow.methods.conditional_sigmoid import ConditionalSigmoid
 from hedgerow.methods.conditional_softmax import ConditionalSoftmax
@@ -140,21 +139,14 @@ def create(name: str, hierarchy: Hierarchy, **params: Any) -> Method:
     Traceback (most recent call last):
     hedgerow.errors.ParameterError: 'hxe' has no parameter 'beta'; it has alpha.
     """
-    method, known = find(name), parameters(name)
+    method, defaults = find(name), parameters(name)
+    known = inspect.signature(method).parameters
     for key, value in params.items():
-        if key not in known:
-            there = f"it has {', '.join(known)}" if known else "it has none"
+        if key not in defaults:
+            there = f"it has {', '.join(defaults)}" if defaults else "it has none"
             raise ParameterError(f"{name!r} has no parameter {key!r}; {there}.")
-        if isinstance(known[key], bool) and not isinstance(value, bool):
-            raise ParameterError(f"{key} of {name!r} must be True or False, not {value!r}.")
-        if isinstance(known[key], float) and not _is_number(value, method, key):
-            raise ParameterError(f"{key} of {name!r} must be a number, not {value!r}.")
         if isinstance(value, float) and value > _LARGEST:
             raise ParameterError(f"{key} of {name!r} must be at most {_LARGEST:g}, not {value!r}.")
+        if value is not None or "None" not in str(known[key].annotation):
+            check_kinds(f"The method {name!r}", defaults, {key: value})
     return method(hierarchy, **params)
-
-
-def _is_number(value: Any, method: type[Method], key: str) -> bool:
-    if value is None:
-        return "None" in str(inspect.signature(method).parameters[key].annotation)
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)

@@ -7,7 +7,7 @@ import os
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from hedgerow import __version__, methods
 from hedgerow.arrays import available_cores
@@ -40,29 +40,18 @@ _PLACES: dict[str, dict[str, str]] = {
 """Where the data is looked for if the recipe does not say."""
 
 
-class Watcher(Protocol):
-    """Follows the progress of a study."""
+class Watcher:
+    """Follows the progress of a study; this one does nothing."""
 
-    def done(self, cell: Cell, /) -> None:
+    def done(self, cell: Cell) -> None:
         """Record that a cell has ended, whether it succeeded or failed."""
 
-    def moved(self, cell: Cell, share: float, /) -> None:
+    def moved(self, cell: Cell, share: float) -> None:
         """Record the share of a cell's training that is done, from 0 to 1."""
 
 
 Progress: TypeAlias = "Callable[[int, int], AbstractContextManager[Watcher]]"
 """Called with the number of all cells and the number of cells to run."""
-
-
-@final
-class _Nobody:
-    """A watcher that does nothing."""
-
-    def done(self, cell: Cell) -> None:
-        """Do nothing."""
-
-    def moved(self, cell: Cell, share: float) -> None:
-        """Do nothing."""
 
 
 @final
@@ -113,7 +102,7 @@ def study(
     imports: Sequence[str | PathLike[str]] = (),
     limit: float | None = None,
     draw: bool = True,
-    progress: Progress = lambda _, __: nullcontext(_Nobody()),
+    progress: Progress = lambda _, __: nullcontext(Watcher()),
     client: Any = None,
 ) -> Report:
     """Run the cells of experiments that have no record yet, and write tables and figures of those that have one.

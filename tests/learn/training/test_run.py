@@ -178,9 +178,9 @@ def test_a_run_with_another_number_of_steps_is_not_resumed(tmp_path: Path) -> No
     run = train(chosen, tmp_path / "run", progress=False, splits=data)
     (run.path / "metrics.json").unlink()  # as if it had been cut off
     checkpoint = torch.load(run.last, weights_only=False)
-    checkpoint["lr_schedulers"][0]["T_max"] = 3  # one full batch an epoch, as earlier versions had it
+    checkpoint["lr_schedulers"][0]["T_max"] = 3  # as if it had seen fewer examples
     torch.save(checkpoint, run.last)
-    with pytest.raises(TrainingError, match="begun with 3 steps and would now have 6: earlier versions"):
+    with pytest.raises(TrainingError, match="begun with 3 steps and would now have 6: its training data"):
         train(chosen, run.path, progress=False, splits=data, resume=True)
 
 

@@ -24,7 +24,7 @@ import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, TypeVar, final
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar, final
 
 import msgspec
 import numpy as np
@@ -67,13 +67,19 @@ _Digests = TypedDict(
 )
 _Width = Annotated[int, msgspec.Meta(ge=1, le=_LARGEST_INPUT)]
 _Content = TypeVar("_Content")
-_Metrics = dict[Literal["val", "test"], dict[str, float]]
 
 
 class _Penalty(msgspec.Struct, forbid_unknown_fields=True):
     """The penalty that was chosen for a run."""
 
     C: Annotated[float, msgspec.Meta(ge=1e-6, le=1e12)]
+
+
+class _Metrics(msgspec.Struct):
+    """Summary figures on the validation and test data."""
+
+    val: dict[str, float]
+    test: dict[str, float]
 
 
 class _Checkpoint(msgspec.Struct):
@@ -230,7 +236,7 @@ class RunFolder:
                 f"The run in {self.path} is not finished: continue it with {argument('resume', True)}."
             )
         again = f"Delete it, and write it again with {argument('resume', True)}."
-        return {**_read(path, _Metrics, "the figures of a training run", again)}
+        return msgspec.structs.asdict(_read(path, _Metrics, "the figures of a training run", again))
 
     def save_digests(self) -> None:
         """Write down which files belong together."""
