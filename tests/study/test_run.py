@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import signal
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
@@ -156,6 +157,18 @@ def test_processes_work_like_one_and_one_that_dies_takes_only_its_cell_with_it(t
     assert together is not None
     assert alone is not None
     assert together["results"] == alone["results"]
+
+
+def test_running_cells_are_stopped_at_the_limit(tmp_path: Path) -> None:
+    endless = study.StudyPlan(recipe("model.name=tests.study.deadly:sleep"), splits(), seeds=3)
+    cells = endless.cells("main", "flat-softmax")
+    failures = run_cells(cells, splits(), study.Records(tmp_path), jobs=2, limit=3.0)
+    assert [failure.message for failure in failures] == [
+        "it was stopped: the time limit was reached",
+        "it was stopped: the time limit was reached",
+        "it was not started: the time limit was reached",
+    ]
+    assert not multiprocessing.active_children()
 
 
 def test_a_record_does_not_depend_on_how_many_cells_run_at_the_same_time(

@@ -66,7 +66,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Inverse strength of the L2 penalty, as in scikit-learn's LogisticRegression on features whose mean squared
         norm is 1. "auto" chooses the smallest, 5 or more, whose AP on held-out examples is within a standard error
         of the best (below 5 only if no other is), then fits all of them. Where too little can be held out (20
-        examples), and in `partial_fit`, it is 20, or 300 / examples a label if that is more.
+        examples), and in `partial_fit`, it is max(20, 300 / examples per label).
     class_weight
         "balanced", or a weight for each label as it stands in `y` (1 for those not named).
     operating_point
@@ -84,7 +84,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     epochs
         Passes over the data; small data are passed over more often.
     batch_size
-        Examples a step.
+        Examples per step.
     learning_rate
         Size of the first steps, for inputs of mean squared norm 1; it falls to 0 along a cosine. None chooses 0.3
         for a linear model and 0.03 with hidden layers.
@@ -195,8 +195,8 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X
             Features [examples, features]: an array, a DataFrame or a sparse matrix.
         y
-            Names of nodes at any depth, one an example; or lineages, coarsest name first, blank where not known:
-            tuples, a two-dimensional array, or a DataFrame with one rank a column. A label at the root teaches
+            Names of nodes at any depth, one per example; or lineages, coarsest name first, blank where unknown:
+            tuples, a two-dimensional array, or a DataFrame with one rank per column. A label at the root teaches
             nothing.
         sample_weight
             Optional weight of each example.
@@ -243,7 +243,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X, y, sample_weight
             See `fit`. The first call also decides the scale of the features: make it a typical piece of the data.
-            ``C="auto"`` cannot be chosen from pieces: it is 20, or 300 / examples a label so far if that is more.
+            ``C="auto"`` cannot be chosen from pieces: it is max(20, 300 / examples per label so far).
         classes
             Needed in the first call unless a hierarchy is given: all labels (or lineages) there will be.
         """
@@ -552,7 +552,7 @@ def _check_point(point: Any) -> None:
 
 @contextmanager
 def _progress(task: str, steps: int, verbose: bool) -> Iterator[Callable[[str], None]]:
-    """Yield what is to be called after every step, with how it went; there may be fewer steps."""
+    """Yield a callback for each step, which takes a description; there may be fewer steps than announced."""
     if not verbose:
         yield lambda _: None
         return

@@ -25,7 +25,7 @@ Row = tuple[str, ...]
 
 
 def is_lineages(y: Any) -> bool:
-    """Tell whether labels are lineages, one rank a column or a sequence each, rather than one name an example."""
+    """Tell whether labels are lineages (one rank per column, or a sequence each) or single names."""
     if hasattr(y, "shape") and len(y.shape) != 1:
         return len(y.shape) == 2 and y.shape[1] > 1
     if hasattr(y, "dtype") and y.dtype != object:

@@ -191,11 +191,7 @@ def _run(
     gpu = plan.recipe.run.accelerator != "cpu" and torch.cuda.is_available()
     number = jobs or default_jobs(plan.splits, gpu=gpu)
     if number > 1 or client is not None:  # compiling in many processes costs more than it gains
-        plain = [dataclasses.replace(cell.recipe.run, compile="no") for cell in missing]
-        missing = [
-            dataclasses.replace(cell, recipe=dataclasses.replace(cell.recipe, run=run))
-            for cell, run in zip(missing, plain, strict=True)
-        ]
+        missing = [dataclasses.replace(cell, recipe=cell.recipe.with_run(compile="no")) for cell in missing]
     # The number of threads decides the order of sums, and a record must not depend on cells that run next to it.
     in_memory = not isinstance(plan.splits.train.inputs, ImageFiles)
     threads: int | None = 1 if in_memory and not gpu else max(1, available_cores() // number)

@@ -45,8 +45,8 @@ def load_features(
     Parameters
     ----------
     path
-        The file: see `read_features`. If labels have several ranks, the most
-        specific rank that is filled in is the label; a row without any is labelled with the root.
+        The file: see `read_features`. If labels have several ranks, the most specific rank that is filled in is
+        the label; a row without any is labelled with the root.
     tree, tree_format
         A tree file. By default the tree is built from the ranks, or is a root with all classes below it.
     root
@@ -59,21 +59,13 @@ def load_features(
         Seed of what is held out.
     """
     file = read_features(path, label)
-    if file.labels is None:
-        raise FileError(
-            f"{file.path} holds no labels. Save names as 'labels' (.npz), or name the column that holds them: "
-            f"label='...' (.parquet)."
-        )
     with tree_settings():
         hierarchy = _tree(file, root) if tree is None else Hierarchy.read(tree, tree_format, root=root)
-    examples = Examples(file.features, label_nodes(file, hierarchy), file.ids)
-    return _split(PurePath(file.path).stem, hierarchy, examples, file, (val_share, test_share), seed)
+    return _split(file, hierarchy, {"val": val_share, "test": test_share}, seed)
 
 
 def _tree(file: FeatureFile, root: str) -> Hierarchy:
-    if file.labels is None:
-        raise FileError(f"{file.path} holds no labels to build a tree from.")
-    rows = list(dict.fromkeys(map(tuple, file.labels.tolist())))
+    rows = list(dict.fromkeys(file.lineages))
     if len(file.ranks) == 1:
         return Hierarchy.from_edges([(root, name) for (name,) in rows if name])
     return Hierarchy.from_lineages(rows, ranks=file.ranks, root=root)
@@ -81,9 +73,7 @@ def _tree(file: FeatureFile, root: str) -> Hierarchy:
 
 def label_nodes(file: FeatureFile, hierarchy: Hierarchy) -> Indices:
     """Return the node of each label; of a lineage, that of its most specific name."""
-    if file.labels is None:
-        raise FileError(f"{file.path} holds no labels, which are needed here. Save the names as 'labels'.")
-    rows = list(map(tuple, file.labels.tolist()))
+    rows = file.lineages
     if len(file.ranks) > 1:
         return lineage_nodes(hierarchy, rows, skip_unknown=True)  # the tree need not have every rank
     blank = next((i for i, (name,) in enumerate(rows) if not name.strip()), None)
@@ -95,20 +85,15 @@ def label_nodes(file: FeatureFile, hierarchy: Hierarchy) -> Indices:
     return hierarchy.indices([name for (name,) in rows])
 
 
-def _split(
-    name: str,
-    hierarchy: Hierarchy,
-    examples: Examples,
-    file: FeatureFile,
-    shares: tuple[float, float],
-    seed: int,
-) -> DataSplits:
+def _split(file: FeatureFile, hierarchy: Hierarchy, shares: dict[str, float], seed: int) -> DataSplits:
+    """Return the splits that the file names; of those it lacks, hold out a share of the training examples."""
+    examples = Examples(file.features, label_nodes(file, hierarchy), file.ids)
     given = np.full(len(examples), "train", dtype=object) if file.split is None else file.split
     other = [split for split in dict.fromkeys(given.tolist()) if split not in SPLITS]
     if other:
         raise FileError(f"{file.path}: there is no split {some(other)}. Write {', '.join(SPLITS)}.")
-    parts = {split: examples.subset(given == split) for split in SPLITS}
-    for split, share in zip(SPLITS[1:], shares, strict=True):
+    parts: dict[str, Examples] = {split: examples.subset(given == split) for split in SPLITS}
+    for split, share in shares.items():
         if not len(parts[split]):
             # Shares refer to all the training examples of the file, including those already split off.
             share *= len(examples.subset(given == "train")) / max(1, len(parts["train"]))
@@ -116,7 +101,7 @@ def _split(
     empty = [split for split in SPLITS if not len(parts[split])]
     if empty:
         raise FileError(f"{file.path} leaves no examples for {some(empty)}. Add rows, or change 'split'.")
-    return DataSplits(name, hierarchy, parts["train"], parts["val"], parts["test"])
+    return DataSplits(PurePath(file.path).stem, hierarchy, parts["train"], parts["val"], parts["test"])
 
 
 @final
@@ -133,6 +118,16 @@ class FeatureFile:
     """Names of the label columns."""
     split: Texts | None
     ids: Texts | None
+
+    @property
+    def lineages(self) -> list[tuple[str, ...]]:
+        """The labels of each example, coarsest rank first; an error if the file has none."""
+        if self.labels is None:
+            raise FileError(
+                f"{self.path} holds no labels. Save names as 'labels' (.npz), or name the column that holds them: "
+                f"label='...' (.parquet)."
+            )
+        return list(map(tuple, self.labels.tolist()))
 
     def __post_init__(self) -> None:
         rows = len(self.features)

@@ -212,6 +212,10 @@ class Recipe:
         """Return the recipe with another optimiser.C."""
         return dataclasses.replace(self, optimiser=dataclasses.replace(self.optimiser, C=strength))
 
+    def with_run(self, **changes: Any) -> Self:
+        """Return the recipe with other values in its section [run]."""
+        return dataclasses.replace(self, run=dataclasses.replace(self.run, **changes))
+
     def tables(self) -> dict[str, dict[str, Any]]:
         """Return every section as a plain table."""
         sections = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
