@@ -189,7 +189,7 @@ def test_outputs_never_replace_inputs(tmp_path: Path) -> None:
 
 def test_a_parameter_of_the_wrong_type_leaves_no_folder(tmp_path: Path) -> None:
     recipe, folder = write_files(tmp_path, epochs=1), tmp_path / "run"
-    with pytest.raises(ParameterError, match="alpha of 'hxe' must be a number, not 'x'"):
+    with pytest.raises(ParameterError, match="The method 'hxe': alpha must be a number, not 'x'"):
         invoke("train", recipe, "-o", folder, "--set", "method.name=hxe", "--set", "method.alpha=x")
     assert not folder.exists()
 
