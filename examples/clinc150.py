@@ -17,7 +17,7 @@ from rich.console import Console
 
 from hedgerow import HedgerowError, Hierarchy
 from hedgerow.errors import FileError
-from hedgerow.learn.data.base import DataSplits, Examples
+from hedgerow.learn.data import DataSplits, Examples
 from hedgerow.learn.training.recipe import Recipe
 from hedgerow.study.cells import PAPER_METHODS
 from hedgerow.study.printing import print_report, study_bar

@@ -20,7 +20,7 @@ import hedgerow as hr
 from hedgerow.choose.point import digest as point_digest
 from hedgerow.doctor import examine
 from hedgerow.learn import data
-from hedgerow.learn.data.feature_files import read_features
+from hedgerow.learn.data.features import read_features
 from hedgerow.learn.training.module import Classifier
 from hedgerow.learn.training.recipe import Recipe
 from hedgerow.learn.training.run_folder import AtomicCheckpoints, RunFolder

@@ -355,7 +355,7 @@ SMALL = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"),
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ([1, 0.5, np.nan, 0, 0.5], "row 1 has nan for 'cat'"),
+        ([1, 0.5, np.nan, 0, 0.5], r"row 1 has no number \(NaN\) for 'cat'"),
         ([1, 0.5, -0.25, 0, 0.5], "row 1 has -0.25 for 'cat'"),
         ([1, 0.5, 0, 0, 1.5], "row 1 has 1.5 for 'wolf'"),
         ([1, 0.5, 0, 0, np.inf], "row 1 has inf for 'wolf'"),

@@ -28,7 +28,7 @@ from hedgerow import methods, metrics
 from hedgerow.errors import HedgerowError, ParameterError, TreeError, UnknownNameError
 from hedgerow.learn import solver
 from hedgerow.learn.classifier import HedgedClassifier
-from hedgerow.learn.columns import Columns
+from hedgerow.learn.shared_outputs import SharedOutputs
 from hedgerow.learn.solver import Network
 
 if TYPE_CHECKING:
@@ -388,11 +388,11 @@ def test_leaves_without_examples_share_a_column_exactly(method: str, monkeypatch
     y[::5] = [LINEAGE[name][0] for name in y[::5]]
     clf = HedgedClassifier(wide, method=method, C=10, epochs=2, random_state=0)
     labels = wide.indices(y)
-    columns = Columns.of(clf.fit(X, y).method_, labels)
+    columns = SharedOutputs.of(clf.fit(X, y).method_, labels)
     assert columns is not None
     assert len(columns.kept) == len(columns.place) - 3
     shared = clf.predict_likelihood(X)
-    monkeypatch.setattr(Columns, "of", lambda *_: None)
+    monkeypatch.setattr(SharedOutputs, "of", lambda *_: None)
     np.testing.assert_allclose(clf.fit(X, y).predict_likelihood(X), shared, atol=1e-7)
 
 
@@ -407,7 +407,7 @@ def test_without_evidence_classes_are_equally_likely(method: str) -> None:
     q = dict(zip(tree.names, clf.predict_likelihood([[1.0, 0.0, 0.0]])[0], strict=True))
     assert q["animal"] > 0.99
     assert q["robin"] == pytest.approx(q["wren"], abs=1e-12) == pytest.approx(q["skate"], abs=1e-12)
-    shared = Columns.of(clf.method_, tree.indices(y))
+    shared = SharedOutputs.of(clf.method_, tree.indices(y))
     assert shared is not None
     assert len(shared.kept) == (3 if len(clf.method_.outputs) == 5 else 5)  # oak, fern, below animal; life, plant
 
@@ -421,7 +421,7 @@ def test_every_label_is_asked_before_columns_are_shared(method: str, others: int
     label = tree.indices([*names, "P", "Q"])  # P comes after the others
     counts = {"counts": np.ones(len(tree))} if "counts" in methods.parameters(method) else {}
     made = methods.create(method, tree, **counts)
-    shared = Columns.of(made, label)
+    shared = SharedOutputs.of(made, label)
     assert shared is not None
     columns = dict(zip(tree.names[made.outputs].tolist(), shared.place.tolist(), strict=True))
     assert columns["p1"] == columns["p2"]
@@ -439,8 +439,8 @@ def test_all_labels_at_the_root_are_no_obstacle() -> None:
 def test_a_loss_that_tells_leaves_apart_shares_no_column() -> None:
     bare = hr.Hierarchy.from_edges([("r", "a"), ("r", "b"), ("r", "c"), ("r", "d")])
     label = bare.indices(["a", "b"])
-    assert Columns.of(methods.create("softmax-margin", bare), label) is not None
-    assert Columns.of(LeafOrder(bare), label) is None
+    assert SharedOutputs.of(methods.create("softmax-margin", bare), label) is not None
+    assert SharedOutputs.of(LeafOrder(bare), label) is None
 
 
 class LeafOrder(methods.Method):

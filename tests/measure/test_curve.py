@@ -341,7 +341,7 @@ def test_what_a_curve_says_of_itself() -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (math.nan, "between 0 and 1; row 2 has nan for 'dog'"),
+        (math.nan, r"between 0 and 1; row 2 has no number \(NaN\) for 'dog'"),
         (-0.25, "between 0 and 1; row 2 has -0.25 for 'dog'"),
         (1.5, "between 0 and 1; row 2 has 1.5 for 'dog'.*scale='log'"),
         (math.inf, "row 2 has inf"),
@@ -356,7 +356,7 @@ def test_impossible_likelihoods(backend: Backend, value: float, message: str) ->
 
 @pytest.mark.parametrize("scale", ["log", "logit"])
 def test_nan_on_other_scales(scale: Any) -> None:
-    with pytest.raises(ScoreError, match="row 0 has nan for 'wolf'"):
+    with pytest.raises(ScoreError, match=r"row 0 has no number \(NaN\) for 'wolf'"):
         hr.operating_curve(PETS, [[0, -1, -2, -np.inf, np.nan]], ["cat"], scale=scale)
 
 

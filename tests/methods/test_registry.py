@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
@@ -77,9 +78,9 @@ def test_an_unknown_parameter_lists_what_there_is() -> None:
             {"gamma": 1e308},
             "gamma of 'multilabel-focal' must be at most 1e[+]06, not 1e[+]308",
         ),
-        ("hxe", {"alpha": None}, "alpha of 'hxe' must be a number, not None"),
-        ("hxe", {"alpha": "0.1"}, "alpha of 'hxe' must be a number, not '0.1'"),
-        ("softmax-margin", {"hard": "no"}, "hard of 'softmax-margin' must be True or False, not 'no'"),
+        ("hxe", {"alpha": None}, "The method 'hxe': alpha must be a number, not None"),
+        ("hxe", {"alpha": "0.1"}, "The method 'hxe': alpha must be a number, not '0.1'"),
+        ("softmax-margin", {"hard": "no"}, "The method 'softmax-margin': hard must be true or false, not 'no'"),
         ("multilabel-focal", {"alpha": 2.0}, "alpha must lie between 0 and 1"),
         (
             "multilabel-focal",
@@ -164,7 +165,7 @@ def test_methods_of_ones_own_by_name_and_by_path(monkeypatch: pytest.MonkeyPatch
     expected = methods.create("flat-softmax", h).loss(theta, labels) / 2
     by_path = methods.create("tests.methods.test_registry:Halved", h)
     assert torch.equal(by_path.loss(theta, labels), expected)
-    monkeypatch.setattr(methods, "METHODS", dict(methods.METHODS))
+    monkeypatch.setattr(methods, "METHODS", copy.copy(methods.METHODS))
     methods.register("halved", Halved)
     assert "halved" in methods.available()
     assert torch.equal(methods.create("halved", h).loss(theta, labels), expected)
@@ -182,6 +183,7 @@ def test_methods_of_an_installed_package(monkeypatch: pytest.MonkeyPatch) -> Non
     def found(group: str, name: str | None = None) -> list[EntryPoint]:
         return [point] if group == "hedgerow.methods" and name in (None, "thirds") else []
 
-    monkeypatch.setattr(methods, "entry_points", found)
+    monkeypatch.setattr(methods, "METHODS", copy.copy(methods.METHODS))
+    monkeypatch.setattr("hedgerow.registry.entry_points", found)
     assert methods.find("thirds").__name__ == "Halved"
     assert methods.available()[-1] == "thirds"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from hedgerow.learn.training.progress import EpochReport
+from hedgerow.learn.training.console import EpochReport
 from hedgerow.show.terminal import live_bar
 
 

@@ -12,7 +12,7 @@ from scipy import special
 
 from hedgerow import Hierarchy, infer, likelihood, metrics, operating_curve
 from hedgerow.errors import ParameterError
-from hedgerow.learn.data.base import DataSplits, Examples
+from hedgerow.learn.data import DataSplits, Examples
 from hedgerow.learn.training.run import fit
 from hedgerow.learn.training.run_folder import score_blocks
 from hedgerow.study import EXPERIMENTS, levels, long_tail, mixed_granularity, out_of_scope, unseen

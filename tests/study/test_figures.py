@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-from tests.measure.test_evaluation import LABELS, model
+from tests.study.small import result
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
-from hedgerow.study.figures import curves
-
-
-def record(seed: int) -> dict[str, Any]:
-    evaluation = model(LABELS, 2, seed=seed)
-    curve = {"tau": evaluation.curve.threshold, **evaluation.curve.values}
-    return {
-        "examples": len(evaluation),
-        "curve": {name: values.tolist() for name, values in curve.items()},
-        "rules": {**evaluation.rules, "crm": evaluation.rules["leaf"]},
-    }
+from hedgerow.study.experiment import curve_figure
 
 
 def test_seeds_of_a_method_are_one_line_with_a_band() -> None:
-    systems = {"One": [record(0), record(1), record(2)], "Other": [record(3)]}
-    figure = curves(
+    systems = {"One": [result(2, seed) for seed in range(3)], "Other": [result(2, 3)]}
+    figure = curve_figure(
         {"A": ("precision-recall", systems), "B": ("correct-exact", systems)}, rules=["majority", "crm"]
     )
     assert [ax.get_title() for ax in figure.axes] == ["A", "B"]

@@ -11,7 +11,6 @@ import pytest
 
 from hedgerow.errors import FileError
 from hedgerow.study.cells import StudyPlan
-from hedgerow.study.records import _CURVE as CURVE
 from hedgerow.study.records import _SUMMARY as SUMMARY
 from hedgerow.study.records import Records, _checksum
 from tests.study.small import recipe, splits
@@ -20,6 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hedgerow.study.cells import Cell
+
+
+CURVE = ("correct", "exact", "precision", "recall")
 
 
 def cells(seeds: int = 2, *changes: str) -> list[Cell]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import signal
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ from tests.study.small import TWO, recipe, run, splits
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hedgerow.learn.data.base import DataSplits
+    from hedgerow.learn.data import DataSplits
     from hedgerow.study.cells import Cell
 
 command = CliRunner()
@@ -149,13 +150,25 @@ def test_processes_work_like_one_and_one_that_dies_takes_only_its_cell_with_it(t
     records, ended = study.Records(tmp_path / "pool"), list[study.Cell]()
     failures = run_cells(cells, splits(), records, jobs=2, done=ended.append)
     assert {failure.cell.name for failure in failures} == {cells[0].name, cells[2].name}
-    assert "its process ended with status -9" in {f.cell.name: f.message for f in failures}[cells[0].name]
+    assert "its process was killed" in {f.cell.name: f.message for f in failures}[cells[0].name]
     assert len(ended) == 3
     run(tmp_path / "alone", chosen=["flat-softmax"])
     together, alone = records.read(cells[1]), study.Records(tmp_path / "alone" / "records").read(cells[1])
     assert together is not None
     assert alone is not None
     assert together["results"] == alone["results"]
+
+
+def test_running_cells_are_stopped_at_the_limit(tmp_path: Path) -> None:
+    endless = study.StudyPlan(recipe("model.name=tests.study.deadly:sleep"), splits(), seeds=3)
+    cells = endless.cells("main", "flat-softmax")
+    failures = run_cells(cells, splits(), study.Records(tmp_path), jobs=2, limit=3.0)
+    assert [failure.message for failure in failures] == [
+        "it was stopped: the time limit was reached",
+        "it was stopped: the time limit was reached",
+        "it was not started: the time limit was reached",
+    ]
+    assert not multiprocessing.active_children()
 
 
 def test_a_record_does_not_depend_on_how_many_cells_run_at_the_same_time(

@@ -89,8 +89,7 @@ def _of_run(path: Path, given: FileReading) -> dict[str, Any]:
     """Return what is known about a training run besides its evaluation: its recipe, and its images, if any."""
     if not is_run(path):
         return {}
-    from hedgerow.learn.training.pictures import drawn_pictures
     from hedgerow.learn.training.run_folder import RunFolder
 
     run = RunFolder(path, tuple(given.trust or ()))
-    return {"recipe": run.recipe().to_toml(), "picture": drawn_pictures(run)}
+    return {"recipe": run.recipe().to_toml(), "picture": run.pictures()}

@@ -55,7 +55,7 @@ def train(
     if show:
         typer.echo(chosen.explained())
         return
-    from hedgerow.learn.training.printing import print_run
+    from hedgerow.learn.training.console import print_run
     from hedgerow.learn.training.run import train
 
     folder = Path("runs", Path(recipe).stem) if output is None else output

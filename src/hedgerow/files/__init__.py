@@ -4,7 +4,6 @@ In come paths given by a user, and files that anyone may have written; out go te
 checked, and files that are never half-written. Nothing here knows what the files mean. The next room is `arrays`.
 """
 
-from hedgerow.files import schema
 from hedgerow.files.archive import Archive, Member, Rows, read_arrays, write_arrays
 from hedgerow.files.atomic import (
     atomic_write,
@@ -16,7 +15,6 @@ from hedgerow.files.atomic import (
     try_folder,
     write_json,
 )
-from hedgerow.files.bundle import member, replacing
 from hedgerow.files.reading import digest, printable, read_json, read_toml, reading
 from hedgerow.files.tables import (
     TABLES,
@@ -70,7 +68,6 @@ __all__ = [
     "is_special",
     "line_of",
     "make_folder",
-    "member",
     "open_binary",
     "open_parquet",
     "open_table",
@@ -87,10 +84,8 @@ __all__ = [
     "reading",
     "refuse_sep_line",
     "refuse_spreadsheet",
-    "replacing",
     "require_file",
     "row_name",
-    "schema",
     "stem",
     "temporary",
     "try_file",

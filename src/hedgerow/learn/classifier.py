@@ -22,10 +22,9 @@ from hedgerow import infer, methods
 from hedgerow.choose import OperatingPoint, SelectionSpec, select
 from hedgerow.errors import ParameterError
 from hedgerow.learn import held_out, penalty, targets
-from hedgerow.learn.columns import Columns
-from hedgerow.learn.fitting import Fitting, likelihood
 from hedgerow.learn.scaling import Scaling
-from hedgerow.learn.solver import Network, Schedule
+from hedgerow.learn.shared_outputs import SharedOutputs
+from hedgerow.learn.solver import Fitting, Network, Schedule, likelihood
 from hedgerow.likelihood import Likelihoods, check_scale
 from hedgerow.measure import metrics
 from hedgerow.methods import Method
@@ -67,7 +66,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Inverse strength of the L2 penalty, as in scikit-learn's LogisticRegression on features whose mean squared
         norm is 1. "auto" chooses the smallest, 5 or more, whose AP on held-out examples is within a standard error
         of the best (below 5 only if no other is), then fits all of them. Where too little can be held out (20
-        examples), and in `partial_fit`, it is 20, or 300 / examples a label if that is more.
+        examples), and in `partial_fit`, it is max(20, 300 / examples per label).
     class_weight
         "balanced", or a weight for each label as it stands in `y` (1 for those not named).
     operating_point
@@ -85,7 +84,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     epochs
         Passes over the data; small data are passed over more often.
     batch_size
-        Examples a step.
+        Examples per step.
     learning_rate
         Size of the first steps, for inputs of mean squared norm 1; it falls to 0 along a cosine. None chooses 0.3
         for a linear model and 0.03 with hidden layers.
@@ -196,8 +195,8 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X
             Features [examples, features]: an array, a DataFrame or a sparse matrix.
         y
-            Names of nodes at any depth, one an example; or lineages, coarsest name first, blank where not known:
-            tuples, a two-dimensional array, or a DataFrame with one rank a column. A label at the root teaches
+            Names of nodes at any depth, one per example; or lineages, coarsest name first, blank where unknown:
+            tuples, a two-dimensional array, or a DataFrame with one rank per column. A label at the root teaches
             nothing.
         sample_weight
             Optional weight of each example.
@@ -221,16 +220,16 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._seen = self._seen + np.bincount(node[rows], weight[rows], minlength=len(self._seen))
         # What fits in one batch is cheap, and then worth double precision: weights act exactly like repetitions.
         fitting = self._fitting(np.float64 if len(rows) <= self.batch_size else np.float32)
-        columns = Columns.of(self.method_, node[rows])
+        shared = SharedOutputs.of(self.method_, node[rows])
         self.C_, self.path_ = self._usual_penalty(), penalty.no_path()
         if self.C == "auto":
             with _progress("choosing C", penalty.LONGEST, self.verbose) as done:
-                self.C_, self.path_ = penalty.choose(fitting, self._layers(), columns, *examples, random, done)
+                self.C_, self.path_ = penalty.choose(fitting, self._layers(), shared, *examples, random, done)
                 done(f"{self.C_:.3g} chosen")
         self._train(
             fitting,
             fitting.examples(*examples),
-            columns,
+            shared,
             fitting.examples(X[stopping], node[stopping], weight[stopping]) if len(stopping) else None,
         )
         self._momentum = None  # what `fit` leaves behind is the end of its schedule
@@ -244,7 +243,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X, y, sample_weight
             See `fit`. The first call also decides the scale of the features: make it a typical piece of the data.
-            ``C="auto"`` cannot be chosen from pieces: it is 20, or 300 / examples a label so far if that is more.
+            ``C="auto"`` cannot be chosen from pieces: it is max(20, 300 / examples per label so far).
         classes
             Needed in the first call unless a hierarchy is given: all labels (or lineages) there will be.
         """
@@ -287,10 +286,9 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ParameterError(f"C must be a positive number or 'auto', not {self.C!r}.")
         if not (self.learning_rate is None or _is_positive(self.learning_rate)):
             raise ParameterError(f"learning_rate must be a positive number or None, not {self.learning_rate!r}.")
-        if not 0 < self.validation_fraction < 1:
-            raise ParameterError(f"validation_fraction is between 0 and 1; got {self.validation_fraction!r}.")
-        if not 0 < self.calibration_fraction < 1:
-            raise ParameterError(f"calibration_fraction is between 0 and 1; got {self.calibration_fraction!r}.")
+        for name in ("validation_fraction", "calibration_fraction"):
+            if not 0 < (value := getattr(self, name)) < 1:
+                raise ParameterError(f"{name} is between 0 and 1; got {value!r}.")
         _check_point(self.operating_point)
 
     def _features(self, X: Any, y: Any = None, *, reset: bool) -> Any:
@@ -333,16 +331,15 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _chosen_point(self, X: Any, node: Indices, rows: Indices, clusters: Any) -> OperatingPoint | None:
         if self.target is None:
             return None
-        scale = self.method_.scale
         return select(
             self.hierarchy_,
-            self._each_valid_block(X[rows], scale, lambda block: block),
+            self._each_valid_block(X[rows], lambda q: q.values),
             node[rows],
             target=self.target,
             guarantee=self.guarantee,
             clusters=None if clusters is None else np.asarray(clusters)[rows],
             classes=self.hierarchy_.names,
-            scale=scale,
+            scale=self.method_.scale,
         )
 
     def _weights(self, y: Any, node: Indices, weight: Floats) -> Floats:
@@ -407,11 +404,11 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         fitting: Fitting,
         examples: TrainingSet,
-        columns: Columns | None = None,
+        shared: SharedOutputs | None = None,
         stopping: TrainingSet | None = None,
     ) -> None:
         """Train the weights that are to stay."""
-        network = fitting.network(self._layers(), columns)
+        network = fitting.network(self._layers(), shared)
         strength = 1 / (self.C_ * self._seen.sum())
         with _progress("training", fitting.schedule.epochs, self.verbose) as done:
             solver = fitting.train(
@@ -454,16 +451,16 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         which rules would find ties. Pass the same ``scale=`` to `hedgerow.infer`, `evaluate` or `operating_curve`.
         """
         check_scale(scale)
-        return self._each_block(X, scale, lambda q: q)
+        return self._each_block(X, lambda q: q.values, scale)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the likelihoods of the leaves, in the order of `classes_`, made to sum to 1.
 
         For methods that rank by logits these are odds made to sum to 1, so that the order of the leaves is kept.
         """
-        scale = self._ranking_scale()
+        check_is_fitted(self)
         leaves = self.hierarchy_.leaves if self._flat else self.hierarchy_.indices(self.classes_)
-        return self._each_block(X, scale, lambda q: special.softmax(q[:, leaves], axis=1))
+        return self._each_block(X, lambda q: special.softmax(q.values[:, leaves], axis=1))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean information F1 of `predict`; see `hedgerow.metrics`."""
@@ -490,38 +487,37 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _answers(self, X: Any) -> Indices:
         check_is_fitted(self)
-        hierarchy = self.hierarchy_
         point = self.operating_point_ if self.operating_point is None else self.operating_point
         if point is None and self._flat:
             return self._leaves(X)
         if point is None or isinstance(point, Real):
             tau = 0.5 if point is None else float(point)
-            scale = self._ranking_scale()
-            return self._each_block(X, scale, lambda q: infer.threshold(hierarchy, q, tau, scale=scale))
-        scale = getattr(point, "scale", "probability")
+            return self._each_block(X, lambda q: infer.threshold(self.hierarchy_, q, tau))
         if isinstance(point, OperatingPoint):
-            return self._each_block(X, scale, lambda q: point.predict(Likelihoods.of(hierarchy, q, scale)))
-        return self._each_block(X, scale, lambda q: np.asarray(point.predict(q)))
+            return self._each_block(X, point.predict, point.scale)
+        scale: Any = getattr(point, "scale", "probability")
+        return self._each_block(X, lambda q: np.asarray(point.predict(q.values)), scale)
 
     def _leaves(self, X: Any) -> Indices:
-        scale = self._ranking_scale()
-        return self._each_block(X, scale, lambda q: infer.leaf(self.hierarchy_, q, scale=scale))
+        return self._each_block(X, lambda q: infer.leaf(self.hierarchy_, q))
 
-    def _ranking_scale(self) -> Scale:
-        """Return the scale on which the method ranks."""
+    def _each_block(
+        self, X: Any, function: Callable[[Likelihoods], NDArray[Any]], scale: Scale | None = None
+    ) -> NDArray[Any]:
+        """Apply a function to the likelihoods of some rows at a time, by default on the method's own scale."""
         check_is_fitted(self)
-        return self.method_.scale
+        return self._each_valid_block(self._features(X, reset=False), function, scale)
 
-    def _each_block(self, X: Any, scale: Scale, function: Callable[[Floats], NDArray[Any]]) -> NDArray[Any]:
-        """Apply a function to the likelihoods of some rows at a time."""
-        check_is_fitted(self)
-        return self._each_valid_block(self._features(X, reset=False), scale, function)
-
-    def _each_valid_block(self, X: Any, scale: Scale, function: Callable[[Floats], NDArray[Any]]) -> NDArray[Any]:
+    def _each_valid_block(
+        self, X: Any, function: Callable[[Likelihoods], NDArray[Any]], scale: Scale | None = None
+    ) -> NDArray[Any]:
         size = max(1, _BLOCK_ENTRIES // len(self.hierarchy_))
-        blocks = [X[start : start + size] for start in range(0, X.shape[0], size)]
-        model = self.method_, self._scaling, self._layers()
-        return np.concatenate([function(likelihood(*model, block, scale)) for block in blocks])
+        model, scale = (self.method_, self._scaling, self._layers()), scale or self.method_.scale
+        results = []
+        for start in range(0, X.shape[0], size):
+            q = likelihood(*model, X[start : start + size], scale)
+            results.append(function(Likelihoods.of(self.hierarchy_, q, scale)))
+        return np.concatenate(results)
 
     def _named(self, node: Indices) -> NDArray[Any]:
         if not self._flat:
@@ -556,7 +552,7 @@ def _check_point(point: Any) -> None:
 
 @contextmanager
 def _progress(task: str, steps: int, verbose: bool) -> Iterator[Callable[[str], None]]:
-    """Yield what is to be called after every step, with how it went; there may be fewer steps."""
+    """Yield a callback for each step, which takes a description; there may be fewer steps than announced."""
     if not verbose:
         yield lambda _: None
         return

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.learn import held_out
-from hedgerow.learn.fitting import likelihood
+from hedgerow.learn.solver import likelihood
 from hedgerow.measure import CurveBuilder
 
 if TYPE_CHECKING:
@@ -22,16 +22,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.learn.columns import Columns
-    from hedgerow.learn.fitting import Fitting
-    from hedgerow.learn.solver import Layer
+    from hedgerow.learn.shared_outputs import SharedOutputs
+    from hedgerow.learn.solver import Fitting, Layer
     from hedgerow.tree import Indices
 
 Path = dict[str, list[float]]
 """The values of "C" that were tried, and the "AP" of each on held-out examples."""
 
 FIRST = 60.0
-"""C times the examples a label, where the path begins; the best value is seldom below it."""
+"""C times the examples per label, where the path begins; the best value is seldom below it."""
 FACTOR = 4.0
 """From one value of C to the next."""
 LEAST = 5.0
@@ -45,19 +44,19 @@ _NEXT_RATE = 0.7  # of the learning rate, after the first: full steps would shak
 _USUAL, _FEW_SHOT = 20.0, 300.0
 
 
-def usual(examples_a_label: float) -> float:
-    """Return the C to use where nothing can be held out: 20, or 300 at one example a label.
+def usual(examples_per_label: float) -> float:
+    """Return the C to use where nothing can be held out: 20, or more if labels have fewer than 15 examples.
 
     >>> usual(100.0), usual(3.0)
     (20.0, 100.0)
     """
-    return max(_USUAL, _FEW_SHOT / examples_a_label)
+    return max(_USUAL, _FEW_SHOT / examples_per_label)
 
 
 def choose(
     fitting: Fitting,
     layers: Sequence[Layer],
-    columns: Columns | None,
+    shared: SharedOutputs | None,
     X: Any,
     label: Indices,
     weight: NDArray[np.float64],
@@ -73,14 +72,14 @@ def choose(
     C, path
         The choice, and what was tried.
     """
-    examples_a_label = float(weight.sum() / len(np.unique(label)))
+    examples_per_label = float(weight.sum() / len(np.unique(label)))
     splits = held_out.folds(X, label, random)
     if not splits:
-        return usual(examples_a_label), no_path()
+        return usual(examples_per_label), no_path()
     method = fitting.method
-    networks = [fitting.network(layers, columns) for _ in splits]
+    networks = [fitting.network(layers, shared) for _ in splits]
     learnt = [fitting.examples(X[rows], label[rows], weight[rows]) for rows, _ in splits]
-    first = FIRST / examples_a_label
+    first = FIRST / examples_per_label
     full_rate = fitting.schedule.learning_rate
 
     def score(C: float) -> float:
@@ -134,5 +133,5 @@ def relax(score: Callable[[float], float], first: float, examples: int) -> tuple
 
 
 def _within(margin: float, values: list[float]) -> list[int]:
-    """Return the places of the values that are at most so far below the greatest."""
+    """Return the positions of the values within a margin of the greatest."""
     return [i for i, value in enumerate(values) if value >= max(values) - margin]

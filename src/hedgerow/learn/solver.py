@@ -10,7 +10,7 @@ import math
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +28,12 @@ from hedgerow.learn.momentum import move
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from hedgerow.learn.columns import Columns
     from hedgerow.learn.momentum import State
     from hedgerow.learn.scaling import Scaling
+    from hedgerow.learn.shared_outputs import SharedOutputs
+    from hedgerow.likelihood import Scale
     from hedgerow.methods import Method
+    from hedgerow.tree import Indices
 
     Work = Callable[[Tensor], list[Tensor]]
     Map = Callable[[Work, Tensor], list[list[Tensor]]]
@@ -91,20 +93,20 @@ class TrainingSet:
 class Network(nn.Module):
     """Linear layers with ReLU between them; takes sparse features as well.
 
-    Its scores are those of `columns`, if some outputs share one; otherwise one for each output.
+    If some outputs share their weights, it has one score for each group of them; otherwise one for each output.
     """
 
     kept: Tensor
     place: Tensor
 
-    def __init__(self, layers: Sequence[Layer], dtype: Any, columns: Columns | None = None) -> None:
+    def __init__(self, layers: Sequence[Layer], dtype: Any, shared: SharedOutputs | None = None) -> None:
         super().__init__()
         *layers, (weight, bias) = layers
-        self.shared = columns is not None
-        if columns is not None:
-            weight, bias = weight[:, columns.kept], bias[columns.kept]
-            self.register_buffer("kept", torch.from_numpy(columns.kept))
-            self.register_buffer("place", torch.from_numpy(columns.place))
+        self.shared = shared is not None
+        if shared is not None:
+            weight, bias = weight[:, shared.kept], bias[shared.kept]
+            self.register_buffer("kept", torch.from_numpy(shared.kept))
+            self.register_buffer("place", torch.from_numpy(shared.place))
         layers.append((weight, bias))
         # Chosen columns of an array lie column by column in memory, which makes every step several times slower.
         self.weights = nn.ParameterList(torch.from_numpy(w.astype(dtype, order="C")) for w, _ in layers)
@@ -284,6 +286,55 @@ class Solver:
             x, label, weight = examples.batch(rows)
             total += float((weight * self.method.loss(self.network.outputs(self.network(x)), label)).sum())
         return total / len(examples)
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """How a model is fitted."""
+
+    method: Method
+    scaling: Scaling
+    schedule: Schedule
+    """All but its penalty."""
+    device: str = "cpu"
+    dtype: Any = np.float32
+
+    def examples(self, X: Any, node: Indices, weight: Floats) -> TrainingSet:
+        """Return examples as they are trained with."""
+        return TrainingSet.of(X, self.scaling, node, weight, torch.device(self.device), self.dtype)
+
+    def network(self, layers: Sequence[Layer], shared: SharedOutputs | None) -> Network:
+        """Return a network that starts with these weights."""
+        return Network(layers, self.dtype, shared).to(self.device)
+
+    def train(
+        self,
+        network: Network,
+        examples: TrainingSet,
+        penalty: float,
+        *,
+        held_out: TrainingSet | None = None,
+        state: Sequence[State] | None = None,
+        done: Callable[[float], None] = lambda _: None,
+        **changed: Any,
+    ) -> Solver:
+        """Train a network, with a penalty λ on mean losses and changes of the schedule, and return its solver."""
+        schedule = replace(self.schedule, penalty=penalty, **changed)
+        solver = Solver(network, self.method.to(self.device), schedule, state)
+        try:
+            solver.run(examples, held_out, done)
+        finally:
+            self.method.to("cpu")
+        return solver
+
+
+def likelihood(method: Method, scaling: Scaling, layers: Sequence[Layer], X: Any, scale: Scale) -> Floats:
+    """Return likelihoods of all nodes, in double precision: an answer must not depend on the rows beside it."""
+    theta = scaling.apply(X)
+    for i, (weight, bias) in enumerate(layers):
+        theta = (np.maximum(theta, 0) if i else theta) @ weight + bias
+    q: Floats = method.link(method.hierarchy, theta, scale=scale)
+    return q
 
 
 def _on(state: State, device: torch.device) -> State:

@@ -1,8 +1,7 @@
 """Training methods: loss and likelihood of one set of scores, as torch modules.
 
 In come scores θ and labels; out go losses to train with, and likelihoods of all nodes to answer with. A method is
-one class in one file, which holds both side by side. This is the first room that imports torch. The next room is
-`learn`.
+one class in one file, which holds both side by side. This is the first package that imports torch.
 
 >>> from hedgerow import Hierarchy, methods
 >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
@@ -16,26 +15,24 @@ children; π(y) is its parent; L are the leaves and L(y) those below y; r is the
 
 from __future__ import annotations
 
+import importlib
 import inspect
-import numbers
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.errors import ParameterError, no_such
-from hedgerow.methods.base import Law, Method
+from hedgerow.errors import ParameterError, check_kinds
+from hedgerow.methods.base import HierarchicalHead, Law, Method
 from hedgerow.methods.conditional_sigmoid import ConditionalSigmoid
 from hedgerow.methods.conditional_softmax import ConditionalSoftmax
 from hedgerow.methods.deep_rtc import DeepRTC
 from hedgerow.methods.flat_softmax import FlatSoftmax
-from hedgerow.methods.head import HierarchicalHead
 from hedgerow.methods.hxe import HXE
 from hedgerow.methods.logit_adjusted import LogitAdjustedConditionalSoftmax
 from hedgerow.methods.multilabel_focal import MultilabelFocal
-from hedgerow.methods.plugins import ENTRY_POINTS, checked_method, import_object
 from hedgerow.methods.ps_softmax import PSSoftmax
 from hedgerow.methods.soft_labels import SoftLabels
 from hedgerow.methods.softmax_descendant import SoftmaxDescendant
 from hedgerow.methods.softmax_margin import SoftmaxMargin
+from hedgerow.registry import Registry
 
 if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy
@@ -53,26 +50,39 @@ __all__ = [
     "register",
 ]
 
-METHODS: dict[str, type[Method]] = {
-    "flat-softmax": FlatSoftmax,
-    "hxe": HXE,
-    "multilabel-focal": MultilabelFocal,
-    "conditional-softmax": ConditionalSoftmax,
-    "conditional-sigmoid": ConditionalSigmoid,
-    "deep-rtc": DeepRTC,
-    "ps-softmax": PSSoftmax,
-    "softmax-descendant": SoftmaxDescendant,
-    "softmax-margin": SoftmaxMargin,
-    "soft-labels": SoftLabels,
-    "logit-adjusted-conditional-softmax": LogitAdjustedConditionalSoftmax,
-}
-"""Every method by its name: the nine of the paper, then the extras."""
 _LARGEST = 1e6  # what a parameter may be; losses with larger ones exceed what a float can hold
+
+
+def _checked(name: str, found: Any) -> type[Method]:
+    if isinstance(found, type) and issubclass(found, Method):
+        return found
+    raise ParameterError(f"{name!r} is not a method: it must be a subclass of hedgerow.methods.Method.")
+
+
+METHODS: Registry[type[Method]] = Registry(
+    "method",
+    {
+        "flat-softmax": FlatSoftmax,
+        "hxe": HXE,
+        "multilabel-focal": MultilabelFocal,
+        "conditional-softmax": ConditionalSoftmax,
+        "conditional-sigmoid": ConditionalSigmoid,
+        "deep-rtc": DeepRTC,
+        "ps-softmax": PSSoftmax,
+        "softmax-descendant": SoftmaxDescendant,
+        "softmax-margin": SoftmaxMargin,
+        "soft-labels": SoftLabels,
+        "logit-adjusted-conditional-softmax": LogitAdjustedConditionalSoftmax,
+    },
+    group="hedgerow.methods",
+    check=_checked,
+)
+"""Every method by its name: the nine of the paper, then the extras."""
 
 
 def available() -> list[str]:
     """Return the names that `create` knows, including those from installed packages."""
-    return [*METHODS, *(point.name for point in entry_points(group=ENTRY_POINTS) if point.name not in METHODS)]
+    return METHODS.names()
 
 
 def register(name: str, method: type[Method]) -> None:
@@ -80,20 +90,24 @@ def register(name: str, method: type[Method]) -> None:
 
     A package can do this without being imported first, through an entry point in the group "hedgerow.methods".
     """
-    if name in METHODS:
-        raise ParameterError(f"A method named {name!r} already exists. Choose another name.")
-    METHODS[name] = checked_method(method, name)
+    METHODS.register(name, method)
 
 
 def find(name: str) -> type[Method]:
     """Return the method with this name: one of `available`, or "package.module:Class"."""
-    if name in METHODS:
-        return METHODS[name]
-    if ":" in name:
-        return checked_method(import_object(name, "method"), name)
-    for point in entry_points(group=ENTRY_POINTS, name=name):
-        return checked_method(point.load(), name)
-    raise ParameterError(no_such("method", name, available()))
+    return _checked(name, import_object(name, "method")) if ":" in name else METHODS.find(name)
+
+
+def import_object(path: str, kind: str) -> Any:
+    """Import the object named "package.module:object"; errors call it a `kind`."""
+    module, _, name = path.partition(":")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ParameterError(
+            f"The {kind} {path!r} cannot be imported: {error}. Write 'package.module:object'. If the module is in "
+            f"the current folder, call the command as `python -m hedgerow`, or set PYTHONPATH=. before it."
+        ) from None
 
 
 def parameters(name: str) -> dict[str, Any]:
@@ -125,21 +139,14 @@ def create(name: str, hierarchy: Hierarchy, **params: Any) -> Method:
     Traceback (most recent call last):
     hedgerow.errors.ParameterError: 'hxe' has no parameter 'beta'; it has alpha.
     """
-    method, known = find(name), parameters(name)
+    method, defaults = find(name), parameters(name)
+    known = inspect.signature(method).parameters
     for key, value in params.items():
-        if key not in known:
-            there = f"it has {', '.join(known)}" if known else "it has none"
+        if key not in defaults:
+            there = f"it has {', '.join(defaults)}" if defaults else "it has none"
             raise ParameterError(f"{name!r} has no parameter {key!r}; {there}.")
-        if isinstance(known[key], bool) and not isinstance(value, bool):
-            raise ParameterError(f"{key} of {name!r} must be True or False, not {value!r}.")
-        if isinstance(known[key], float) and not _is_number(value, method, key):
-            raise ParameterError(f"{key} of {name!r} must be a number, not {value!r}.")
         if isinstance(value, float) and value > _LARGEST:
             raise ParameterError(f"{key} of {name!r} must be at most {_LARGEST:g}, not {value!r}.")
+        if value is not None or "None" not in str(known[key].annotation):
+            check_kinds(f"The method {name!r}", defaults, {key: value})
     return method(hierarchy, **params)
-
-
-def _is_number(value: Any, method: type[Method], key: str) -> bool:
-    if value is None:
-        return "None" in str(inspect.signature(method).parameters[key].annotation)
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)

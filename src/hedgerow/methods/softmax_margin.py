@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, final
 
+import numpy as np
 import torch
+from numpy.typing import ArrayLike, NDArray
 
 from hedgerow import likelihood
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.methods.base import NESTED, Law, Method
-from hedgerow.methods.margins import margin_parts
 from hedgerow.methods.paths import NOTHING, Paths, constant, in_slice, negative_log_share, nesting
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from hedgerow.methods.margins import Margin
     from hedgerow.tree import Hierarchy
+
+Margin = Literal["correct", "depth", "information"] | Callable[[NDArray[np.int64]], ArrayLike]
+"""1 - Correct, the edges between y and v, the bits that they do not share, or a function of their LCA."""
 
 
 @final
@@ -65,7 +69,7 @@ class SoftmaxMargin(Method):
         constant(self, "end", hierarchy.end)
         if not self.unless_related:
             self.paths = Paths(hierarchy)
-            own, shared = margin_parts(hierarchy, margin)
+            own, shared = _margin_parts(hierarchy, margin)
             constant(self, "own", own)
             constant(self, "shared", shared)
 
@@ -86,3 +90,18 @@ class SoftmaxMargin(Method):
         lca_depth = nesting(path, self.end[path], self.width)
         margin = self.own[labels, None] + self.own + self.shared[path].gather(1, lca_depth)
         return margin.masked_fill(in_slice(labels, self.end[labels], self.width), 0.0)
+
+
+def _margin_parts(hierarchy: Hierarchy, margin: Margin) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Split a margin other than "correct" into values of single nodes: C(y, v) = own(y) + own(v) + shared(lca)."""
+    if callable(margin):
+        shared = np.asarray(margin(np.arange(len(hierarchy))), dtype=np.float64)
+        if shared.shape != (len(hierarchy),) or not np.isfinite(shared).all():
+            raise ScoreError("A margin function must take an array of nodes and return one finite value for each.")
+        return np.zeros(len(hierarchy)), shared
+    if margin not in ("depth", "information"):
+        raise ParameterError(
+            f"margin must be 'correct', 'depth', 'information' or a function of the lca, not {margin!r}."
+        )
+    own = hierarchy.information("depth" if margin == "depth" else "leaves")
+    return own, -2 * own

@@ -2,11 +2,12 @@
 
 In come a recipe and the names of experiments; out go records, tables, figures and sentences about what they show.
 An experiment is a grid of cells; each cell is one training and its measurements. A finished cell is one small JSON
-record; tables and figures are made from records alone. The next room is `cli`.
+record; tables and figures are made from records alone.
 """
 
 from __future__ import annotations
 
+from hedgerow.registry import Registry
 from hedgerow.study import (
     calibration,
     hyper_parameters,
@@ -23,14 +24,17 @@ from hedgerow.study.records import Records
 
 __all__ = ["EXPERIMENTS", "PAPER_METHODS", "Cell", "Experiment", "Findings", "Records", "StudyPlan"]
 
-EXPERIMENTS: dict[str, Experiment] = {
-    "main": main.EXPERIMENT,
-    "unseen": unseen.EXPERIMENT,
-    "levels": levels.EXPERIMENT,
-    "hyper_parameters": hyper_parameters.EXPERIMENT,
-    "calibration": calibration.EXPERIMENT,
-    "long_tail": long_tail.EXPERIMENT,
-    "mixed_granularity": mixed_granularity.EXPERIMENT,
-    "out_of_scope": out_of_scope.EXPERIMENT,
-}
+EXPERIMENTS: Registry[Experiment] = Registry(
+    "experiment",
+    {
+        "main": main.EXPERIMENT,
+        "unseen": unseen.EXPERIMENT,
+        "levels": levels.EXPERIMENT,
+        "hyper_parameters": hyper_parameters.EXPERIMENT,
+        "calibration": calibration.EXPERIMENT,
+        "long_tail": long_tail.EXPERIMENT,
+        "mixed_granularity": mixed_granularity.EXPERIMENT,
+        "out_of_scope": out_of_scope.EXPERIMENT,
+    },
+)
 """Every experiment by its name, in the order in which `all` runs them."""

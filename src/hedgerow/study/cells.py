@@ -96,19 +96,10 @@ class StudyPlan:
     def cells(self, task: str, method: str, params: Mapping[str, Any] | None = None, **options: Any) -> list[Cell]:
         """Return the cells of a method, one per seed; parameters not given are the recipe's, or the defaults."""
         own = self.recipe.method.params if method == self.recipe.method.name else {}
-        choice = Choice(method, {**own, **(params or {})})
+        recipe = dataclasses.replace(self.recipe, method=Choice(method, {**own, **(params or {})}))
         first = self.recipe.run.seed
-        return [
-            Cell(
-                task,
-                dataclasses.replace(
-                    self.recipe, method=choice, run=dataclasses.replace(self.recipe.run, seed=seed)
-                ),
-                self.data,
-                options,
-            )
-            for seed in range(first, first + self.seeds)
-        ]
+        seeds = range(first, first + self.seeds)
+        return [Cell(task, recipe.with_run(seed=seed), self.data, options) for seed in seeds]
 
     def cells_of_methods(self, task: str, **options: Any) -> list[Cell]:
         """Return the cells of every method and seed."""
@@ -131,10 +122,9 @@ class StudyPlan:
                 if first - _NEAR <= cell["seed"] < first + self.seeds + _NEAR:
                     seeds.add(cell["seed"])
         order = [*PAPER_METHODS, *chosen]
-        run = dataclasses.replace(self.recipe.run, seed=min(seeds))
         return dataclasses.replace(
             self,
-            recipe=dataclasses.replace(self.recipe, run=run),
+            recipe=self.recipe.with_run(seed=min(seeds)),
             seeds=max(seeds) - min(seeds) + 1,
             methods=tuple(name for name in dict.fromkeys(order) if name in chosen),
         )

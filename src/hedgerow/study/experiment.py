@@ -1,20 +1,25 @@
-"""What an experiment is: the cells to run, the work on each, and the findings from their records."""
+"""What an experiment is: the cells to run, the work on each, and the findings from their records.
+
+The functions below make tables, figures and pages from results.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
-from hedgerow.study.scoring import FROM_PS
+from hedgerow.show import System, write_report
+from hedgerow.study.scoring import FROM_PS, curve_of
 from hedgerow.study.tables import Column, Row, Table, entries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from matplotlib.figure import Figure
 
     from hedgerow.learn.data import DataSplits
+    from hedgerow.show import CurveKind
     from hedgerow.study.cells import Cell, StudyPlan
     from hedgerow.study.records import Records
 
@@ -114,3 +119,39 @@ def notes(*measured: Mapping[str, Results]) -> tuple[str, ...]:
     if any(NAMES[FROM_PS] in systems for systems in measured):
         said.append(f"{NAMES[FROM_PS]} reads the weights of the PS softmax with σ(β), as the paper does.")
     return tuple(said)
+
+
+def curve_figure(
+    panels: Mapping[str, tuple[CurveKind, Mapping[str, Results]]], *, columns: int = 3, rules: Sequence[str] = ()
+) -> Figure:
+    """Draw panels: title -> (kind, system -> results, one per seed), and mark the points of rules."""
+    from hedgerow.show.figures import OperatingCurveDisplay, Panel, panel_figure
+
+    drawn = [
+        Panel(OperatingCurveDisplay([_system(*named) for named in systems.items()]), kind, title)
+        for title, (kind, systems) in panels.items()
+    ]
+    return panel_figure(drawn, columns=columns, rules=rules)
+
+
+def _system(name: str, results: Results) -> System:
+    return System.of_seeds(name, [curve_of(r) for r in results], [r["rules"] for r in results])
+
+
+def write_page(systems: Mapping[str, Results], title: str, path: Path) -> None:
+    """Write a page of systems: name -> results, one per seed.
+
+    Of several seeds, the page shows the one with the median AP. A mean of curves at equal thresholds can be below
+    all of them, and no other mean has thresholds for a slider.
+    """
+    from hedgerow.show.page import PageModel
+
+    shown = {name: _median(results) for name, results in systems.items()}
+    models = [PageModel(name, curve_of(result), result["summary"]) for name, result in shown.items()]
+    seeds = max(map(len, systems.values()))
+    write_report(path, models, title=f"{title} (of {seeds} seeds, that of median AP)" if seeds > 1 else title)
+
+
+def _median(results: Results) -> Mapping[str, Any]:
+    """Return the result of the seed with the median AP; of two in the middle, the lower."""
+    return sorted(results, key=lambda result: float(result["summary"]["AP"]))[(len(results) - 1) // 2]

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.study import main
-from hedgerow.study.experiment import FIGURES, Experiment, Findings, Results
+from hedgerow.study.experiment import FIGURES, Experiment, Findings, Results, curve_figure
 from hedgerow.study.tables import Column, Row, Table, entries
 
 if TYPE_CHECKING:
@@ -44,8 +44,6 @@ def cells(plan: StudyPlan) -> list[Cell]:
 
 def findings(plan: StudyPlan, records: Records) -> Findings:
     """Return one table and one figure of all sweeps."""
-    from hedgerow.study.figures import curves
-
     fans = {title: fan for title in _chosen(plan) if (fan := _fan(plan, records, title))}
     if not fans:
         return Findings()
@@ -56,7 +54,7 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
     ]
     table = Table(f"Hyper-parameters on {plan.splits.name}", [Column(name) for name in FIGURES], rows)
     panels: Any = {title: ("correct-recall", fan) for title, fan in fans.items()}
-    return Findings({"hyper_parameters": table}, {"hyper_parameters": partial(curves, panels, columns=4)})
+    return Findings({"hyper_parameters": table}, {"hyper_parameters": partial(curve_figure, panels, columns=4)})
 
 
 def _chosen(plan: StudyPlan) -> dict[str, tuple[str, tuple[dict[str, Any], ...]]]:

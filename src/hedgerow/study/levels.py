@@ -18,8 +18,8 @@ from hedgerow.learn.training.run_folder import likelihood_blocks
 from hedgerow.likelihood import Likelihoods
 from hedgerow.measure import evaluate
 from hedgerow.study.experiment import Experiment, Findings
+from hedgerow.study.scoring import trained
 from hedgerow.study.tables import Column, Entry, Row, Table
-from hedgerow.study.work import trained
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

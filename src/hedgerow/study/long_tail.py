@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.study.experiment import Experiment, Findings, by_method, column_table, method_table
-from hedgerow.study.work import train_and_test
+from hedgerow.study.experiment import Experiment, Findings, by_method, column_table, curve_figure, method_table
+from hedgerow.study.scoring import train_and_test
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,8 +59,6 @@ def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
 
 def findings(plan: StudyPlan, records: Records) -> Findings:
     """Return the main table, AP and accuracy by frequency, and the curves."""
-    from hedgerow.study.figures import curves
-
     systems = by_method(plan, records, TASK, head=HEAD)
     if not systems:
         return Findings()
@@ -76,7 +74,7 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
         "long_tail": method_table(title, systems),
         "long_tail_by_frequency": column_table(f"{title}, by frequency", columns),
     }
-    return Findings(tables, {"long_tail": partial(curves, panels)})
+    return Findings(tables, {"long_tail": partial(curve_figure, panels)})
 
 
 EXPERIMENT = Experiment("Training examples per class that fall off as 1 / rank", cells, work, findings)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.study import main
-from hedgerow.study.experiment import Experiment, Findings, Results, by_method, column_table
-from hedgerow.study.work import train_and_test
+from hedgerow.study.experiment import Experiment, Findings, Results, by_method, column_table, curve_figure
+from hedgerow.study.scoring import train_and_test
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,8 +54,6 @@ def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
 
 def findings(plan: StudyPlan, records: Records) -> Findings:
     """Return AP and recall at 95 % correct at every share, and the curves at the largest."""
-    from hedgerow.study.figures import curves
-
     found: dict[float, dict[str, Results]] = {0.0: by_method(plan, records, main.TASK)}
     for share in SHARES:
         found[share] = by_method(plan, records, TASK, share=share)
@@ -73,7 +71,7 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
         for share in (SHARES[0], SHARES[-1])
         if found[share]
     }
-    return Findings({TASK: table}, {TASK: partial(curves, panels)})
+    return Findings({TASK: table}, {TASK: partial(curve_figure, panels)})
 
 
 EXPERIMENT = Experiment("Training labels at any depth of the tree", cells, work, findings)

@@ -17,11 +17,11 @@ from scipy import special
 
 from hedgerow.errors import ParameterError
 from hedgerow.measure import intercept
-from hedgerow.study.experiment import Experiment, Findings, Results, by_method, notes
-from hedgerow.study.scoring import logits_of
+from hedgerow.study.experiment import Experiment, Findings, Results, by_method, curve_figure, notes
+from hedgerow.study.scoring import logits_of, train_and_test
 from hedgerow.study.tables import Column, Entry, Row, Table, entries
 from hedgerow.study.unseen import without
-from hedgerow.study.work import train_and_test
+from hedgerow.tree import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy
 
 TASK = "out_of_scope"
+SETTINGS = Settings(below_label="wrong")
 SHARE = 0.2
 PARTS = ("in scope", "out of scope")
 TAUS = (0.5, 0.9)
@@ -63,13 +64,11 @@ def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
     if not outside.any():
         splits, left = without(splits, groups(hierarchy, float(cell.options["share"]), cell.recipe.run.seed))
         outside = ~left[labels]
-    return train_and_test(cell, splits, {"in scope": ~outside, "out of scope": outside}, below_label="wrong")
+    return train_and_test(cell, splits, {"in scope": ~outside, "out of scope": outside}, settings=SETTINGS)
 
 
 def findings(plan: StudyPlan, records: Records) -> Findings:
     """Return the results for examples in and out of scope, and the curves of both."""
-    from hedgerow.study.figures import curves
-
     everything, inside, outside = (
         by_method(plan, records, TASK, part=part, share=SHARE) for part in ("all", *PARTS)
     )
@@ -100,7 +99,7 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
         "In scope": ("correct-recall", inside),
         "In and out of scope": ("correct-recall", everything),
     }
-    return Findings({TASK: table}, {TASK: partial(curves, panels)})
+    return Findings({TASK: table}, {TASK: partial(curve_figure, panels)})
 
 
 def _at_common_thresholds(inside: Results, outside: Results) -> dict[str, Entry]:

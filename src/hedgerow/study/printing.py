@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, final
 from rich.console import Console
 
 from hedgerow.show import live_bar, print_text
+from hedgerow.study.run import Watcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 @final
 @dataclass
-class StudyProgress:
+class StudyProgress(Watcher):
     """Shows the progress of a study: a line per finished cell and, in a terminal, a bar with the time left."""
 
     out: Console

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Annotated, Any, Literal, final
 from zipfile import ZIP_DEFLATED, ZipFile
+
+import msgspec
 
 from hedgerow import __version__
 from hedgerow.errors import FileError
-from hedgerow.files import Archive, atomic_write, make_folder, read_json, reading, schema
+from hedgerow.files import Archive, atomic_write, make_folder, read_json, reading
 from hedgerow.study.cells import as_read, canonical, name_of_cell
 
 if TYPE_CHECKING:
@@ -20,73 +22,93 @@ if TYPE_CHECKING:
     from hedgerow.study.cells import Cell
 
 _FORMAT = 1
-_LARGEST_SEED = 2**32 - 1
-
-# What stands in a record. Names become parts of file names and of tables, so they are words.
-_NAME = schema.text(r"[\w.:-]{1,200}")
-_COUNT = schema.whole(0, 1 << 40)
-_CELL = schema.fields(
-    {
-        "task": schema.text("[a-z_]{1,60}"),
-        "options": schema.mapping(schema.anything, keys=_NAME),
-        "data": schema.fields({"name": schema.text(longest=1000)}),
-        "model": schema.fields({"name": schema.text(longest=200)}),
-        "method": schema.fields({"name": _NAME}),
-        "optimiser": schema.mapping(schema.anything, keys=_NAME),
-        "seed": schema.whole(0, _LARGEST_SEED),
-    }
-)
 _SUMMARY = ("AP", "AC", "R@90C", "R@95C", "majority_F1", "leaf_F1", "leaf_exact", "leaf_ECE")
-_CURVE = ("correct", "exact", "precision", "recall")
-_MEASURED = schema.fields(
-    {
-        "way": schema.one_of("plain", "tempered"),
-        "reading": _NAME,
-        "part": schema.text(r"[\w -]{1,60}"),
-        "examples": _COUNT,
-        "summary": schema.fields(dict.fromkeys(_SUMMARY, schema.number())),
-        "rules": schema.mapping(schema.mapping(schema.number(), keys=_NAME), keys=_NAME),
-    },
-    optional={
-        "curve": schema.fields(
-            dict.fromkeys(_CURVE, schema.listing(schema.number(), longest=10_000)),
-            optional={
-                "logit": schema.listing(lambda value, where: schema.number()(float(value), where)),
-                "tau": schema.listing(schema.number(0, 1)),
-            },
-        )
-    },
-)
-_LEVEL = schema.fields({"level": _COUNT, "classes": _COUNT, "examples": _COUNT, "accuracy": schema.number(0, 1)})
-_TEMPERATURE = schema.fields(dict.fromkeys(("value", "before", "after"), schema.number()))
-_RECORD = schema.fields(
-    {"cell": _CELL, "results": schema.listing(lambda value, where: _result(value, where))},
-    optional={"temperature": schema.mapping(_TEMPERATURE, keys=_NAME)},
-)
+
+# What a record holds. Names become parts of file names and of tables, so they are words.
+_Word = Annotated[str, msgspec.Meta(pattern=r"\A[\w.:-]{1,200}\Z")]
+_Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
+_Column = Annotated[list[float], msgspec.Meta(max_length=10_000)]
 
 
-def _result(value: Any, where: str) -> None:
-    """Require the measurements of a curve, or those of one level of the tree."""
-    if isinstance(value, dict) and "level" in value:
-        return _LEVEL(value, where)
-    _MEASURED(value, where)
-    if value["way"] == "plain" or "curve" in value:
-        curve = value.get("curve", {})
-        thresholds = curve.get("logit", curve.get("tau", []))
-        if not thresholds or any(len(curve[name]) != len(thresholds) for name in _CURVE):
-            raise ValueError(f"{where}.curve must have a value for each of its thresholds")
-    return None
+class _Named(msgspec.Struct):
+    name: Annotated[str, msgspec.Meta(max_length=1000)]
 
 
-def _check(record: Any) -> None:
-    """Raise a ValueError if something is not a record."""
-    _RECORD(record, "the record")
-    results = [result for result in record["results"] if "way" in result]
-    plain = {(result["reading"], result["part"]) for result in results if result["way"] == "plain"}
-    for result in results:
-        known = result["reading"] in record.get("temperature", {})
-        if (result["reading"], result["part"]) not in plain or (result["way"] == "tempered" and not known):
-            raise ValueError(f"its results of {result['reading']} are not complete")
+class _Method(msgspec.Struct):
+    name: _Word
+
+
+class _Identity(msgspec.Struct):
+    """What determines the results of a cell: see `Cell.identity`."""
+
+    task: Annotated[str, msgspec.Meta(pattern=r"\A[a-z_]{1,60}\Z")]
+    options: dict[_Word, Any]
+    data: _Named
+    model: _Named
+    method: _Method
+    optimiser: dict[_Word, Any]
+    seed: Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
+
+
+class _Curve(msgspec.Struct):
+    logit: list[float | Literal["inf", "-inf"]]  # JSON has no infinity
+    correct: _Column
+    exact: _Column
+    precision: _Column
+    recall: _Column
+
+    def __post_init__(self) -> None:
+        if any(
+            len(column) != len(self.logit) for column in (self.correct, self.exact, self.precision, self.recall)
+        ):
+            raise ValueError("a curve must have a value for each of its thresholds")
+
+
+class _Measured(msgspec.Struct):
+    """The measurements of a curve."""
+
+    way: Literal["plain", "tempered"]
+    reading: _Word
+    part: Annotated[str, msgspec.Meta(pattern=r"\A[\w -]{1,60}\Z")]
+    examples: _Count
+    summary: dict[str, float]
+    rules: dict[_Word, dict[_Word, float]]
+    curve: _Curve | None = None
+
+    def __post_init__(self) -> None:
+        if not self.summary.keys() >= set(_SUMMARY) or (self.way == "plain" and self.curve is None):
+            raise ValueError("its figures are not complete")
+
+
+class _Level(msgspec.Struct):
+    """The measurements at one level of the tree."""
+
+    level: _Count
+    classes: _Count
+    examples: _Count
+    accuracy: Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+class _Temperature(msgspec.Struct):
+    value: float
+    before: float
+    after: float
+
+
+class _Record(msgspec.Struct):
+    cell: _Identity
+    results: list[dict[str, Any]]
+    temperature: dict[_Word, _Temperature] = {}
+
+    def __post_init__(self) -> None:
+        kinds = [(result, _Level if "level" in result else _Measured) for result in self.results]
+        found = [msgspec.convert(result, kind) for result, kind in kinds]
+        curves = [result for result in found if isinstance(result, _Measured)]
+        plain = {(result.reading, result.part) for result in curves if result.way == "plain"}
+        for result in curves:
+            untempered = result.way == "tempered" and result.reading not in self.temperature
+            if untempered or (result.reading, result.part) not in plain:
+                raise ValueError(f"its results of {result.reading} are not complete")
 
 
 @final
@@ -167,7 +189,7 @@ def _incoming(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         if not _is_intact(record):
             raise FileError(f"{path}: {name} is damaged, or is not a record of a study. Copy the file again.")
         with reading(path, f"records: {name}", "It was not written by hedgerow."):
-            _check(record)
+            msgspec.convert(record, _Record)
         yield name_of_cell(record["cell"]), record
 
 
@@ -178,7 +200,7 @@ def _whole(path: Path) -> dict[str, Any] | None:
     try:
         record: dict[str, Any] = read_json(path, "a record")
         with reading(path, "a record"):
-            _check(record)
+            msgspec.convert(record, _Record)
     except FileError:
         return None
     return record if _is_intact(record) else None

@@ -7,18 +7,18 @@ import os
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from hedgerow import __version__, methods
 from hedgerow.arrays import available_cores
-from hedgerow.errors import ParameterError, closest
+from hedgerow.errors import ParameterError
 from hedgerow.files import atomic_write, make_folder, try_folder, write_json
 from hedgerow.learn import data, models
 from hedgerow.learn.data import ImageFiles
 from hedgerow.show import require_report
 from hedgerow.study import EXPERIMENTS
 from hedgerow.study.cells import PAPER_METHODS, Cell, StudyPlan
-from hedgerow.study.pool import Failure, run_cells, run_cells_on
+from hedgerow.study.pool import Failure, run_cells
 from hedgerow.study.records import Records
 
 if TYPE_CHECKING:
@@ -40,29 +40,18 @@ _PLACES: dict[str, dict[str, str]] = {
 """Where the data is looked for if the recipe does not say."""
 
 
-class Watcher(Protocol):
-    """Follows the progress of a study."""
+class Watcher:
+    """Follows the progress of a study; this one does nothing."""
 
-    def done(self, cell: Cell, /) -> None:
+    def done(self, cell: Cell) -> None:
         """Record that a cell has ended, whether it succeeded or failed."""
 
-    def moved(self, cell: Cell, share: float, /) -> None:
+    def moved(self, cell: Cell, share: float) -> None:
         """Record the share of a cell's training that is done, from 0 to 1."""
 
 
 Progress: TypeAlias = "Callable[[int, int], AbstractContextManager[Watcher]]"
 """Called with the number of all cells and the number of cells to run."""
-
-
-@final
-class _Nobody:
-    """A watcher that does nothing."""
-
-    def done(self, cell: Cell) -> None:
-        """Do nothing."""
-
-    def moved(self, cell: Cell, share: float) -> None:
-        """Do nothing."""
 
 
 @final
@@ -113,7 +102,7 @@ def study(
     imports: Sequence[str | PathLike[str]] = (),
     limit: float | None = None,
     draw: bool = True,
-    progress: Progress = lambda _, __: nullcontext(_Nobody()),
+    progress: Progress = lambda _, __: nullcontext(Watcher()),
     client: Any = None,
 ) -> Report:
     """Run the cells of experiments that have no record yet, and write tables and figures of those that have one.
@@ -202,22 +191,18 @@ def _run(
     gpu = plan.recipe.run.accelerator != "cpu" and torch.cuda.is_available()
     number = jobs or default_jobs(plan.splits, gpu=gpu)
     if number > 1 or client is not None:  # compiling in many processes costs more than it gains
-        plain = [dataclasses.replace(cell.recipe.run, compile="no") for cell in missing]
-        missing = [
-            dataclasses.replace(cell, recipe=dataclasses.replace(cell.recipe, run=run))
-            for cell, run in zip(missing, plain, strict=True)
-        ]
+        missing = [dataclasses.replace(cell, recipe=cell.recipe.with_run(compile="no")) for cell in missing]
     # The number of threads decides the order of sums, and a record must not depend on cells that run next to it.
     in_memory = not isinstance(plan.splits.train.inputs, ImageFiles)
-    threads = 1 if in_memory and not gpu else max(1, available_cores() // number)
+    threads: int | None = 1 if in_memory and not gpu else max(1, available_cores() // number)
     if client is not None:
-        own = 1 if in_memory else None  # other workers may have other numbers of cores
-        return run_cells_on(client, missing, plan.splits, records, threads=own, limit=limit, done=watcher.done)
+        threads = 1 if in_memory else None  # other workers may have other numbers of cores
     return run_cells(
         missing,
         plan.splits,
         records,
         jobs=number,
+        client=client,
         threads=threads,
         limit=limit,
         done=watcher.done,
@@ -228,11 +213,7 @@ def _run(
 def _experiments(given: Sequence[str]) -> list[str]:
     names = [name for each in given for name in (EXPERIMENTS if each == "all" else [each.replace("-", "_")])]
     for name in names:
-        if name not in EXPERIMENTS:
-            raise ParameterError(
-                f"There is no experiment {name!r}. Choose from {', '.join(EXPERIMENTS)}, or all."
-                f"{closest([name], EXPERIMENTS)}"
-            )
+        EXPERIMENTS.find(name)  # an error if there is none
     return list(dict.fromkeys(names))
 
 

@@ -1,32 +1,34 @@
-"""Measurements of a trained classifier: the figures, single rules and curve that go into a record."""
+"""The work on one cell: train, then measure the figures, single rules and curve that go into its record."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import time
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 import torch
-from scipy import special
 
 from hedgerow import infer, likelihood
+from hedgerow.learn.training.run import accelerator, fit
 from hedgerow.learn.training.run_folder import score_blocks
-from hedgerow.likelihood import Likelihoods
+from hedgerow.likelihood import Likelihoods, fit_temperature
 from hedgerow.measure import EvaluationBuilder, OperatingCurve, calibration_error, metrics
+from hedgerow.tree import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from hedgerow.learn.data import Examples
+    from hedgerow.learn.data import DataSplits, Examples
     from hedgerow.learn.training.module import Classifier
     from hedgerow.likelihood import Judge, Scale
     from hedgerow.measure import Evaluation
     from hedgerow.methods import Method
-    from hedgerow.tree import BelowLabel
+    from hedgerow.study.cells import Cell
 
 FROM_PS = "deep-rtc-from-ps"
 """Deep RTC as in the paper: the weights of the PS softmax, read with σ(β)."""
@@ -36,6 +38,8 @@ LOGITS: NDArray[np.float64] = np.concatenate(
 )
 """The thresholds at which every record stores its curve, as logits, descending; dense around 0."""
 
+_USUAL = Settings()
+_ENOUGH = 4096  # held-out examples used to fit one number
 _RULES: dict[str, infer.Rule] = {
     **infer.RULES,
     "crm": lambda hierarchy, q, _: infer.risk_minimising(hierarchy, q, "edge distance", over="leaves"),
@@ -74,6 +78,67 @@ def readings(method: Method, name: str) -> list[Reading]:
     return found
 
 
+def trained(cell: Cell, splits: DataSplits) -> tuple[Classifier, torch.device, float]:
+    """Train by a cell's recipe; return the classifier, the device it runs on and the seconds training took."""
+    begun = time.perf_counter()
+    classifier = fit(cell.recipe, splits)
+    device = torch.device("cuda" if accelerator(cell.recipe.run) == "gpu" else "cpu")
+    return classifier, device, time.perf_counter() - begun
+
+
+def train_and_test(
+    cell: Cell,
+    splits: DataSplits,
+    parts: dict[str, NDArray[np.bool_]] | None = None,
+    *,
+    settings: Settings = _USUAL,
+    temper: bool = False,
+) -> dict[str, Any]:
+    """Train on a data set and measure its test data; return the content of the record.
+
+    Parameters
+    ----------
+    cell
+        What to train.
+    splits
+        The data.
+    parts
+        Masks over the test data.
+    settings
+        What counts as specific and as right.
+    temper
+        Also measure with the scores divided by a temperature that is fitted to the validation data, if there is
+        any.
+    """
+    classifier, device, training = trained(cell, splits)
+    begun = time.perf_counter()
+    ways = {"plain": readings(classifier.method, cell.recipe.method.name)}
+    temperatures = {}
+    if temper and len(splits.val):
+        fitted = {each.name: _temperature(classifier, splits.val, device, each, cell) for each in ways["plain"]}
+        ways["tempered"] = [replace(each, temperature=fitted[each.name]["value"]) for each in ways["plain"]]
+        temperatures = {"temperature": fitted}
+    results = score(classifier, splits.test, device, ways, parts, settings)
+    for result in results:
+        if result["way"] == "tempered":
+            del result["curve"]  # it is never drawn
+    seconds = {"train": round(training, 3), "measure": round(time.perf_counter() - begun, 3)}
+    return {"results": results, "seconds": seconds, "device": device.type, **temperatures}
+
+
+@torch.inference_mode()
+def _temperature(
+    classifier: Classifier, held_out: Examples, device: torch.device, reading: Reading, cell: Cell
+) -> dict[str, float]:
+    """Fit the temperature of a reading on held-out examples, at most a few thousand."""
+    if len(held_out) > _ENOUGH:
+        chosen = np.random.default_rng(cell.recipe.run.seed).choice(len(held_out), _ENOUGH, replace=False)
+        held_out = held_out.subset(np.sort(chosen))
+    theta = torch.cat(list(score_blocks(classifier, held_out, device)))
+    tree = classifier.method.hierarchy
+    return asdict(fit_temperature(tree, theta, held_out.labels, reading.log_likelihood, judge=reading.judge))
+
+
 @torch.inference_mode()
 def score(
     classifier: Classifier,
@@ -81,8 +146,7 @@ def score(
     device: torch.device,
     ways: Mapping[str, list[Reading]],
     parts: Mapping[str, NDArray[np.bool_]] | None = None,
-    *,
-    below_label: BelowLabel = "label",
+    settings: Settings = _USUAL,
 ) -> list[dict[str, Any]]:
     """Measure every part of the examples under every reading; return the results for a record.
 
@@ -94,12 +158,12 @@ def score(
         Lists of readings. Readings in one list differ in name; the keys distinguish the lists.
     parts
         Masks over the examples, measured in addition to "all" of them.
-    below_label
-        What an answer below its label counts as.
+    settings
+        What counts as specific and as right.
     """
     hierarchy = classifier.method.hierarchy
     builders = {
-        (way, reading): EvaluationBuilder(hierarchy, rules=_RULES, below_label=below_label)
+        (way, reading): EvaluationBuilder(hierarchy, rules=_RULES, **settings.to_dict())
         for way, listed in ways.items()
         for reading in listed
     }
@@ -146,13 +210,10 @@ def result(evaluation: Evaluation) -> dict[str, Any]:
 
 def curve_of(result: Mapping[str, Any]) -> OperatingCurve:
     """Return the curve that a record holds, with logits as thresholds."""
-    values = {name: np.array(column) for name, column in result["curve"].items() if name not in ("logit", "tau")}
+    values = {name: np.array(column) for name, column in result["curve"].items() if name != "logit"}
     return OperatingCurve(logits_of(result), values, result["examples"], "logit")
 
 
 def logits_of(result: Mapping[str, Any]) -> NDArray[np.float64]:
-    """Return the thresholds of a recorded curve as logits; older records hold them as probabilities."""
-    curve = result["curve"]
-    if "logit" in curve:
-        return np.array([float(threshold) for threshold in curve["logit"]])
-    return np.asarray(special.logit(np.array(curve["tau"])))
+    """Return the thresholds of a recorded curve."""
+    return np.array([float(threshold) for threshold in result["curve"]["logit"]])

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import statistics
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from rich.text import Text
+from tabulate import tabulate
 
 from hedgerow.show import print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rich.console import Console
 
@@ -106,19 +108,6 @@ class Table:
                 found.update({i: mark for i, each in shown.items() if each == value})
         return found
 
-    def cells(self) -> list[list[tuple[str, str, Mark]]]:
-        """Return the rows as (mean, spread, mark), all text; empty if there is no entry."""
-        marks = {column.name: self.marks(column) for column in self.columns}
-        rows = []
-        for i, row in enumerate(self.rows):
-            line: list[tuple[str, str, Mark]] = []
-            for column in self.columns:
-                entry = row.entries.get(column.name)
-                mean, spread = ("", "") if entry is None else self._numbers(entry, column)
-                line.append((mean, spread, marks[column.name].get(i, "")))
-            rows.append(line)
-        return rows
-
     @property
     def _several_seeds(self) -> bool:
         return any(len(entry.values) > 1 for row in self.rows for entry in row.entries.values())
@@ -129,33 +118,47 @@ class Table:
         spread = "" if entry.spread is None else f"±{scale * entry.spread:.{digits}f}"
         return f"{scale * entry.mean:.{digits}f}", spread
 
+    def _shown(self, show: Callable[[str, str, Mark], Any]) -> list[list[Any]]:
+        """Return the entries of each row, as `show` renders mean, spread and mark; "" where there is none."""
+        marks = {column.name: self.marks(column) for column in self.columns}
+        return [
+            [
+                show(*self._numbers(row.entries[column.name], column), marks[column.name].get(i, ""))
+                if column.name in row.entries
+                else ""
+                for column in self.columns
+            ]
+            for i, row in enumerate(self.rows)
+        ]
+
     def markdown(self) -> str:
         """Return the table as Markdown."""
         wrap: dict[Mark, str] = {"": "", "best": "**", "second": "*"}
-        lines = [
-            "| " + " | ".join([self.corner, *(column.name for column in self.columns)]) + " |",
-            "|---|" + "---:|" * len(self.columns),
-        ]
-        for row, line in zip(self.rows, self.cells(), strict=True):
-            texts = [f"{wrap[mark]}{mean}{wrap[mark]} {spread}".strip() for mean, spread, mark in line]
-            lines.append("| " + " | ".join([row.name, *texts]) + " |")
+        shown = self._shown(lambda mean, spread, mark: f"{wrap[mark]}{mean}{wrap[mark]} {spread}".strip())
         notes = [f"\n{note}" for note in self.notes]
-        return "\n".join([f"**{self.title}**", "", *lines, *notes]) + "\n"
+        return "\n".join([f"**{self.title}**", "", self._tabulated(shown, "pipe", str), *notes]) + "\n"
 
     def latex(self) -> str:
         """Return the table as LaTeX; it needs the package booktabs."""
         wrap: dict[Mark, str] = {"": "{}", "best": r"\textbf{{{}}}", "second": r"\textit{{{}}}"}
-        head = " & ".join(_latex(name) for name in [self.corner, *(column.name for column in self.columns)])
-        lines = [rf"\begin{{tabular}}{{l{'r' * len(self.columns)}}}", r"\toprule", head + r" \\", r"\midrule"]
-        for row, line in zip(self.rows, self.cells(), strict=True):
-            texts = [
-                wrap[mark].format(mean) + (rf" {{\footnotesize {_latex(spread)}}}" if spread else "")
-                if mean
-                else ""
-                for mean, spread, mark in line
-            ]
-            lines.append(" & ".join([_latex(row.name), *texts]) + r" \\")
-        return "\n".join([f"% {self.title}", *lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+        def show(mean: str, spread: str, mark: Mark) -> str:
+            return wrap[mark].format(mean) + (rf" {{\footnotesize {_latex(spread)}}}" if spread else "")
+
+        # tabulate's own booktabs format would escape the marks.
+        rules = iter((r"\toprule", r"\midrule", r"\bottomrule"))
+        text = re.sub(r"\\hline", lambda _: next(rules), self._tabulated(self._shown(show), "latex_raw", _latex))
+        return f"% {self.title}\n{text}\n"
+
+    def _tabulated(self, shown: list[list[str]], form: str, name: Callable[[str], str]) -> str:
+        head = [name(heading) for heading in self._head]
+        rows = [[name(row.name), *texts] for row, texts in zip(self.rows, shown, strict=True)]
+        align = ("left", *("right" for _ in self.columns))
+        return tabulate(rows, head, form, colalign=align, disable_numparse=True)
+
+    @property
+    def _head(self) -> list[str]:
+        return [self.corner, *(column.name for column in self.columns)]
 
     def csv(self) -> str:
         """Return the table as CSV, with unrounded fractions: mean and two standard deviations of every figure."""
@@ -181,11 +184,9 @@ class Table:
     def print(self, console: Console) -> None:
         """Print the table."""
         style: dict[Mark, str] = {"": "", "best": "bold", "second": "italic"}
-        rows: list[list[str | Text]] = [
-            [row.name, *(Text(f"{mean} {spread}".strip(), style=style[mark]) for mean, spread, mark in line)]
-            for row, line in zip(self.rows, self.cells(), strict=True)
-        ]
-        print_table(console, [self.corner, *(column.name for column in self.columns)], rows, title=self.title)
+        shown = self._shown(lambda mean, spread, mark: Text(f"{mean} {spread}".strip(), style=style[mark]))
+        rows = [[row.name, *texts] for row, texts in zip(self.rows, shown, strict=True)]
+        print_table(console, self._head, rows, title=self.title)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table ready for JSON, including every value of every seed."""

@@ -15,8 +15,8 @@ import numpy as np
 from hedgerow.arrays import sum_ancestors
 from hedgerow.errors import ParameterError
 from hedgerow.learn.data import DataSplits
-from hedgerow.study.experiment import Experiment, Findings, by_method, column_table
-from hedgerow.study.work import train_and_test
+from hedgerow.study.experiment import Experiment, Findings, by_method, column_table, curve_figure
+from hedgerow.study.scoring import train_and_test
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,8 +70,6 @@ def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
 
 def findings(plan: StudyPlan, records: Records) -> Findings:
     """Return AP and AC over exact for all, seen and unseen classes, and the curves of the last two."""
-    from hedgerow.study.figures import curves
-
     found = {part: by_method(plan, records, TASK, part=part, share=SHARE) for part in PARTS}
     if not found["all"]:
         return Findings()
@@ -86,7 +84,7 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
         for kind in ("precision-recall", "correct-exact")
         for part in PARTS[1:]
     }
-    return Findings(tables, {"unseen": partial(curves, panels, columns=2)})
+    return Findings(tables, {"unseen": partial(curve_figure, panels, columns=2)})
 
 
 EXPERIMENT = Experiment("Classes that are absent in training", cells, work, findings)

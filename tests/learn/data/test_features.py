@@ -10,8 +10,7 @@ import pytest
 from hedgerow import Hierarchy
 from hedgerow.errors import FileError, TreeError, UnknownNameError, as_options
 from hedgerow.learn import data
-from hedgerow.learn.data.feature_files import read_features
-from hedgerow.learn.data.features import label_nodes
+from hedgerow.learn.data.features import label_nodes, read_features
 
 if TYPE_CHECKING:
     from pathlib import Path

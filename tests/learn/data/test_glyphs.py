@@ -8,9 +8,9 @@ import pytest
 
 from hedgerow.errors import ParameterError
 from hedgerow.learn import data
-from hedgerow.learn.data import cache, glyph_images, glyphs
-from hedgerow.learn.data.glyph_images import FACES, common_characters
+from hedgerow.learn.data import glyphs
 from hedgerow.learn.data.glyph_tree import character_tree
+from hedgerow.learn.data.glyphs import FACES, cache_folder, common_characters, draw
 
 SOME = list("AÁÂẤaΑАBbВ01½→⇒←!?+∫")
 
@@ -90,7 +90,7 @@ def test_splits_are_by_type_face(few: list[str]) -> None:
 
 
 def test_every_image_has_ink_and_draws_differ(few: list[str]) -> None:
-    images = glyph_images.draw(few, 2, 28, seed=0)
+    images = draw(few, 2, 28, seed=0)
     assert images.shape == (12, len(few), 2, 28, 28)
     assert images.max(axis=(3, 4)).min() > 100
     assert (images[:, :, 0] != images[:, :, 1]).any(axis=(2, 3)).all()
@@ -102,9 +102,9 @@ def test_every_image_has_ink_and_draws_differ(few: list[str]) -> None:
 
 
 def test_images_follow_from_the_seed(few: list[str]) -> None:
-    first = glyph_images.draw(few[:3], 1, 12, seed=0)
-    np.testing.assert_array_equal(first, glyph_images.draw(few[:3], 1, 12, seed=0))
-    assert (first != glyph_images.draw(few[:3], 1, 12, seed=1)).any()
+    first = draw(few[:3], 1, 12, seed=0)
+    np.testing.assert_array_equal(first, draw(few[:3], 1, 12, seed=0))
+    assert (first != draw(few[:3], 1, 12, seed=1)).any()
 
 
 def test_the_cache_is_used_and_repaired(few: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +117,7 @@ def test_the_cache_is_used_and_repaired(few: list[str], monkeypatch: pytest.Monk
     assert not steps
     np.testing.assert_array_equal(np.asarray(first.train.inputs), np.asarray(again.train.inputs))
     assert again.hierarchy == first.hierarchy
-    [file] = cache.cache_folder().iterdir()
+    [file] = cache_folder().iterdir()
     whole = file.read_bytes()
     for damaged in (b"", whole[: len(whole) // 2], whole[:600] + b"\x00\xff" + whole[602:], b"junk" * 30):
         file.write_bytes(damaged)
@@ -126,7 +126,7 @@ def test_the_cache_is_used_and_repaired(few: list[str], monkeypatch: pytest.Monk
         assert steps
         np.testing.assert_array_equal(np.asarray(first.test.inputs), np.asarray(repaired.test.inputs))
     assert data.load("glyphs", draws=1, pixels=12, seed=1).train.ids.tolist() == first.train.ids.tolist()
-    assert len(list(cache.cache_folder().iterdir())) == 2
+    assert len(list(cache_folder().iterdir())) == 2
 
 
 def test_a_cache_that_cannot_be_written_is_done_without(few: list[str], tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_where_the_cache_is(
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert cache.cache_folder() == folder.expanduser()
+    assert cache_folder() == folder.expanduser()
 
 
 @pytest.mark.parametrize("params", [{"size": "huge"}, {"draws": 0}, {"pixels": 4}, {"seed": -1}])

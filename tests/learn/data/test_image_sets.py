@@ -159,7 +159,7 @@ def test_annotations_that_do_not_fit_are_explained(tmp_path: Path, change: dict[
     with pytest.raises(FileError, match=re.escape(message)):
         data.load("inat21", path=tmp_path)
     path.write_text("{")
-    with pytest.raises(FileError, match="not JSON"):
+    with pytest.raises(FileError, match=r"val\.json cannot be read as annotations"):
         data.load("inat21", path=tmp_path)
 
 

@@ -9,19 +9,19 @@ import torch
 from PIL import Image
 
 from hedgerow.learn.data import Examples, ImageFiles
-from hedgerow.learn.training.batches import MemoryBatches, Order, batches
+from hedgerow.learn.training.batches import BatchSampler, MemoryBatches, batches
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def numbers_of(order: Order) -> list[list[int]]:
+def numbers_of(order: BatchSampler) -> list[list[int]]:
     return [[number for number, _ in batch] for batch in order]
 
 
 def test_order_is_a_function_of_seed_and_epoch() -> None:
     def drawn(seed: int, epoch: int) -> list[list[int]]:
-        order = Order(20, 4, seed)
+        order = BatchSampler(20, 4, seed)
         order.set_epoch(epoch)
         return numbers_of(order)
 
@@ -34,7 +34,7 @@ def test_order_is_a_function_of_seed_and_epoch() -> None:
 @pytest.mark.parametrize("examples", [1, 2, 7, 20, 23])
 @pytest.mark.parametrize("world", [1, 2, 3])
 def test_in_order_every_example_goes_to_exactly_one_process(examples: int, world: int) -> None:
-    orders = [Order(examples, 4, None, rank, world) for rank in range(world)]
+    orders = [BatchSampler(examples, 4, None, rank, world) for rank in range(world)]
     dealt = [number for order in orders for batch in numbers_of(order) for number in batch]
     assert sorted(dealt) == list(range(examples))
 
@@ -42,7 +42,7 @@ def test_in_order_every_example_goes_to_exactly_one_process(examples: int, world
 @pytest.mark.parametrize("examples", [8, 20, 23])
 @pytest.mark.parametrize("world", [1, 2])
 def test_shuffled_every_process_gets_equally_many_batches_of_nearly_one_size(examples: int, world: int) -> None:
-    orders = [Order(examples, 4, 0, rank, world) for rank in range(world)]
+    orders = [BatchSampler(examples, 4, 0, rank, world) for rank in range(world)]
     parts = [numbers_of(order) for order in orders]
     assert {len(part) for part in parts} == {len(order) for order in orders} == {-(-(examples // world) // 4)}
     sizes = [len(batch) for part in parts for batch in part]
@@ -54,7 +54,7 @@ def test_shuffled_every_process_gets_equally_many_batches_of_nearly_one_size(exa
 
 @pytest.mark.parametrize("world", [1, 2, 3])
 def test_an_epoch_of_several_passes(world: int) -> None:
-    orders = [Order(11, 4, 0, rank, world, passes=3) for rank in range(world)]
+    orders = [BatchSampler(11, 4, 0, rank, world, passes=3) for rank in range(world)]
     parts = [list(order) for order in orders]
     batches = 3 * -(-(11 // world) // 4)
     assert [len(part) for part in parts] == [len(order) for order in orders] == [batches] * world
@@ -74,21 +74,21 @@ def test_every_pass_changes_images_in_its_own_way(tmp_path: Path) -> None:
     for name in ("a.png", "b.png"):
         Image.fromarray(pixels).save(tmp_path / name)
     examples = Examples(ImageFiles.of(["a.png", "b.png"], tmp_path, 8), [0, 1])
-    order = Order(2, 1, 0, passes=3)
+    order = BatchSampler(2, 1, 0, passes=3)
     read = list(batches(examples, order, torch.device("cpu"), augment=True))
     assert sorted(int(number) for _, _, number in read) == [0, 0, 0, 1, 1, 1]
     assert len({image.numpy().tobytes() for image, _, _ in read}) == 6
-    once = list(batches(examples, Order(2, 1, 0), torch.device("cpu"), augment=True))
+    once = list(batches(examples, BatchSampler(2, 1, 0), torch.device("cpu"), augment=True))
     assert torch.equal(read[0][0], once[0][0])
 
 
 def test_a_set_smaller_than_a_batch_is_used_whole() -> None:
-    assert [len(batch) for batch in Order(3, 4, 0)] == [3]
+    assert [len(batch) for batch in BatchSampler(3, 4, 0)] == [3]
 
 
 def test_memory_batches_cut_rows() -> None:
     inputs, labels = torch.arange(10.0)[:, None], torch.arange(10)
-    order = Order(10, 4, None)
+    order = BatchSampler(10, 4, None)
     batches = list(MemoryBatches(inputs, labels, order))
     assert len(batches) == len(order) == 3
     for x, y, numbers in batches:

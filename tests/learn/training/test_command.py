@@ -74,7 +74,7 @@ def test_training_data_are_not_measured_as_new(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(Path("/"))
     point = ("--target", "correct=0.9", "-o", tmp_path / "point.json")
     for verb, more in (("evaluate", ()), ("select", point)):
-        with pytest.raises(FileError, match="was trained with"):
+        with pytest.raises(FileError, match="was trained on"):
             invoke(verb, tmp_path / "run", "--data", tmp_path / "features.npz", *more)
         with pytest.raises(FileError, match=f"holds {SIZES['train']} training examples"):
             invoke(verb, tmp_path / "run", "--data", tmp_path / "copy.npz", *more)
@@ -189,7 +189,7 @@ def test_outputs_never_replace_inputs(tmp_path: Path) -> None:
 
 def test_a_parameter_of_the_wrong_type_leaves_no_folder(tmp_path: Path) -> None:
     recipe, folder = write_files(tmp_path, epochs=1), tmp_path / "run"
-    with pytest.raises(ParameterError, match="alpha of 'hxe' must be a number, not 'x'"):
+    with pytest.raises(ParameterError, match="The method 'hxe': alpha must be a number, not 'x'"):
         invoke("train", recipe, "-o", folder, "--set", "method.name=hxe", "--set", "method.alpha=x")
     assert not folder.exists()
 

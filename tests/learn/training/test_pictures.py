@@ -8,7 +8,6 @@ import numpy as np
 
 from hedgerow.learn import data
 from hedgerow.learn.data import DataSplits, Examples
-from hedgerow.learn.training.pictures import drawn_pictures
 from hedgerow.learn.training.recipe import Recipe
 from hedgerow.learn.training.run_folder import RunFolder
 from tests.make_scores import H
@@ -36,11 +35,11 @@ def run_of(recipe: str, folder: Path, *changes: str) -> RunFolder:
 
 def test_glyphs_are_drawn_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(data.LOADERS, "glyphs", small)
-    picture = drawn_pictures(run_of("glyphs-quick", tmp_path))
+    picture = run_of("glyphs-quick", tmp_path).pictures()
     assert picture is not None
     assert [picture(row).tolist() for row in range(3)] == IMAGES.tolist()
 
 
 def test_what_a_recipe_names_is_not_read(tmp_path: Path) -> None:
     run = run_of("features-linear", tmp_path, "data.path=/somewhere/else.npz", "data.tree=tree.csv")
-    assert drawn_pictures(run) is None
+    assert run.pictures() is None

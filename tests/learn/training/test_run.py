@@ -13,8 +13,7 @@ from safetensors.torch import load_file
 from hedgerow import methods, operating_curve
 from hedgerow.errors import FileError, ParameterError, ScoreError
 from hedgerow.learn.classifier import HedgedClassifier
-from hedgerow.learn.data import ImageFiles
-from hedgerow.learn.data.base import DataSplits, Examples
+from hedgerow.learn.data import DataSplits, Examples, ImageFiles
 from hedgerow.learn.training.module import Classifier, TrainingError, TrainingModule, build_optimiser
 from hedgerow.learn.training.new_data import RunScores
 from hedgerow.learn.training.recipe import Choice, Recipe
@@ -179,9 +178,9 @@ def test_a_run_with_another_number_of_steps_is_not_resumed(tmp_path: Path) -> No
     run = train(chosen, tmp_path / "run", progress=False, splits=data)
     (run.path / "metrics.json").unlink()  # as if it had been cut off
     checkpoint = torch.load(run.last, weights_only=False)
-    checkpoint["lr_schedulers"][0]["T_max"] = 3  # one full batch an epoch, as earlier versions had it
+    checkpoint["lr_schedulers"][0]["T_max"] = 3  # as if it had seen fewer examples
     torch.save(checkpoint, run.last)
-    with pytest.raises(TrainingError, match="begun with 3 steps and would now have 6: earlier versions"):
+    with pytest.raises(TrainingError, match="begun with 3 steps and would now have 6: its training data"):
         train(chosen, run.path, progress=False, splits=data, resume=True)
 
 
@@ -245,7 +244,7 @@ def test_the_penalty_is_chosen_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert used == [17.5]
     (run.path / "metrics.json").unlink()
     (run.path / "penalty.json").write_text('{"C": -1}')
-    with pytest.raises(FileError, match=r"penalty.json.*it.C must be a number"):
+    with pytest.raises(FileError, match=r"penalty.json.*`float` >= 1e-06 - at `\$\.C`"):
         train(left_open, run.path, resume=True, progress=False, splits=splits())
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hedgerow import Hierarchy
-from hedgerow.learn.data.base import DataSplits, Examples
+from hedgerow.learn.data import DataSplits, Examples
 from hedgerow.learn.training.recipe import Recipe
 
 if TYPE_CHECKING:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.errors import ParameterError, argument, check_kinds, closest, no_such
-from hedgerow.learn.data.base import SPLITS, DataSplits, Examples, Split
+from hedgerow.errors import ParameterError, argument, check_kinds, closest
 from hedgerow.learn.data.features import load_features
 from hedgerow.learn.data.glyphs import load_glyphs
 from hedgerow.learn.data.image_files import ImageFiles
 from hedgerow.learn.data.imagenet import load_imagenet
 from hedgerow.learn.data.images import load_images
 from hedgerow.learn.data.inat21 import load_inat21
+from hedgerow.learn.data.splits import SPLITS, DataSplits, Examples, Split
+from hedgerow.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,13 +38,16 @@ __all__ = [
     "parameters",
 ]
 
-LOADERS: dict[str, Callable[..., DataSplits]] = {
-    "glyphs": load_glyphs,
-    "features": load_features,
-    "images": load_images,
-    "inat21": load_inat21,
-    "imagenet": load_imagenet,
-}
+LOADERS: Registry[Callable[..., DataSplits]] = Registry(
+    "data set",
+    {
+        "glyphs": load_glyphs,
+        "features": load_features,
+        "images": load_images,
+        "inat21": load_inat21,
+        "imagenet": load_imagenet,
+    },
+)
 """Every data set that `load` knows, by name."""
 
 
@@ -76,6 +80,4 @@ def load(name: str, **params: Any) -> DataSplits:
 
 def parameters(name: str) -> dict[str, Any]:
     """Return the parameters of a data set and their defaults (`inspect.Parameter.empty` if there is none)."""
-    if name not in LOADERS:
-        raise ParameterError(no_such("data set", name, LOADERS))
-    return {key: each.default for key, each in inspect.signature(LOADERS[name]).parameters.items()}
+    return {key: each.default for key, each in inspect.signature(LOADERS.find(name)).parameters.items()}

@@ -1,25 +1,51 @@
-"""Glyphs: the built-in data set, about 2,300 characters in twelve type faces, three of which are for testing."""
+"""Glyphs: the built-in data set, about 2,300 characters in twelve type faces, three of which are for testing.
+
+The type faces are those that Matplotlib ships. Each image is slightly rotated, scaled and shifted. All images are
+kept in the user's cache folder.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
 import unicodedata
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from hedgerow.errors import ParameterError
-from hedgerow.learn.data import DataSplits, Examples, Split
-from hedgerow.learn.data.cache import cached
-from hedgerow.learn.data.glyph_images import FACES, common_characters, draw
+from hedgerow.errors import FileError, ParameterError
+from hedgerow.files import atomic_write, read_arrays
 from hedgerow.learn.data.glyph_tree import character_tree
+from hedgerow.learn.data.splits import DataSplits, Examples, Split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
+    from PIL import Image, ImageFont
 
     from hedgerow.tree import Hierarchy
 
+    Progress = Callable[[int, int], None]
+    Arrays = dict[str, NDArray[Any]]
+
+FACES = tuple(
+    f"DejaVu{family}{style}"
+    for family, styles in (
+        ("Sans", ("", "-Bold", "-Oblique", "-BoldOblique")),
+        ("SansMono", ("", "-Bold", "-Oblique", "-BoldOblique")),
+        ("Serif", ("", "-Bold", "-Italic", "-BoldItalic")),
+    )
+    for style in styles
+)
+"""The twelve faces, by file name."""
+
+_OVERSAMPLING = 2  # glyphs are drawn and moved at this multiple of the size, then averaged
+_EM = 0.68  # font size, as a fraction of the image's side
+_BASELINE = 0.70  # position of the baseline from the top, as a fraction of the image's side
+_INK = 0.90  # largest extent of a glyph, as a fraction of the image's side
+_TURN, _SCALE, _SHEAR, _SHIFT = 0.14, 0.10, 0.12, 0.05  # largest changes: radians, two factors, part of the side
 TEST_FACES = ("DejaVuSans-Bold", "DejaVuSansMono-Oblique", "DejaVuSerif")
 """One of each family, each in a different style."""
 VAL_FACES = ("DejaVuSerif-BoldItalic",)
@@ -36,9 +62,9 @@ def load_glyphs(
     draws: int = 2,
     pixels: int = 28,
     seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> DataSplits:
-    """Draw the glyphs, or read them from the cache (see `hedgerow.learn.data.cache.cache_folder`).
+    """Draw the glyphs, or read them from the cache (see `cache_folder`).
 
     Leaves are characters with their Unicode names; the tree is that of `hedgerow.learn.data.glyph_tree`. Training
     uses eight type faces, validation a ninth, and the test three more, one of each family.
@@ -63,7 +89,7 @@ def load_glyphs(
         if value < least:
             raise ParameterError(f"{what}={value}: for glyphs it must be at least {least}.")
 
-    def make() -> dict[str, NDArray[np.uint8] | NDArray[np.int64]]:
+    def make() -> Arrays:
         characters = _chosen(size)
         codes = np.array([ord(character) for character in characters])
         return {"codes": codes, "images": draw(characters, draws, pixels, seed, progress)}
@@ -102,3 +128,143 @@ def _examples(
     ids = [f"{face}/{code}/{k}" for face in faces for code in codes for k in range(shape[2])]
     labels = np.broadcast_to(nodes[None, :, None], shape).ravel()
     return Examples(chosen.reshape(-1, *chosen.shape[3:]), labels, ids)
+
+
+# Drawing ------------------------------------------------------------------------------------------------
+
+
+def common_characters() -> list[str]:
+    """Return the letters, numbers, punctuation marks and symbols that all faces contain and that leave ink.
+
+    Combining marks, spaces and control characters are left out.
+    """
+    from matplotlib.ft2font import FT2Font
+
+    codes = set.intersection(*(set(FT2Font(str(_face_file(face))).get_charmap()) for face in FACES))
+    listed = [chr(code) for code in sorted(codes) if unicodedata.category(chr(code))[0] in "LNPS"]
+    fonts = [_font(face, 12) for face in FACES]
+    return [character for character in listed if all(font.getmask(character).getbbox() for font in fonts)]
+
+
+def draw(
+    characters: Sequence[str], draws: int, pixels: int, seed: int, progress: Progress | None = None
+) -> NDArray[np.uint8]:
+    """Draw every character in every face.
+
+    Parameters
+    ----------
+    characters
+        What to draw, one character each.
+    draws
+        Number of images of each character in each face.
+    pixels
+        Height and width of an image.
+    seed
+        Seed of the random changes; those of a face do not depend on the other faces.
+    progress
+        Called with the number of faces drawn so far and the number of all faces.
+
+    Returns
+    -------
+    uint8 array [faces, characters, draws, pixels, pixels]
+        Light on dark.
+    """
+    images = np.empty((len(FACES), len(characters), draws, pixels, pixels), dtype=np.uint8)
+    for i, face in enumerate(FACES):
+        rng = np.random.default_rng([seed, i])
+        motions = _motions(rng, len(characters) * draws, pixels * _OVERSAMPLING)
+        font = _font(face, round(pixels * _EM * _OVERSAMPLING))
+        for j, character in enumerate(characters):
+            glyph = _glyph(font, character, pixels * _OVERSAMPLING)
+            for k in range(draws):
+                images[i, j, k] = _moved(glyph, motions[j * draws + k])
+        if progress is not None:
+            progress(i + 1, len(FACES))
+    return images
+
+
+def _motions(rng: np.random.Generator, count: int, side: int) -> list[tuple[float, ...]]:
+    """Choose affine maps from the moved image back to the glyph, about the centre, in Pillow's form."""
+    turn = rng.uniform(-_TURN, _TURN, count)
+    scale = np.exp(rng.uniform(-_SCALE, _SCALE, (2, count)))
+    shear = rng.uniform(-_SHEAR, _SHEAR, count)
+    shift = rng.uniform(-_SHIFT, _SHIFT, (2, count)) * side
+    cos, sin = np.cos(turn), np.sin(turn)
+    a, b = cos / scale[0], (cos * shear - sin) / scale[1]
+    d, e = sin / scale[0], (sin * shear + cos) / scale[1]
+    centre = side / 2
+    c = centre - a * (centre + shift[0]) - b * (centre + shift[1])
+    f = centre - d * (centre + shift[0]) - e * (centre + shift[1])
+    return [tuple(row) for row in np.stack([a, b, c, d, e, f], axis=1).tolist()]
+
+
+def _glyph(font: ImageFont.FreeTypeFont, character: str, side: int) -> Image.Image:
+    """Draw a character on its baseline, centred; shrink and lift it only as far as needed to fit."""
+    from PIL import Image, ImageDraw
+
+    left, top, right, bottom = font.getbbox(character, anchor="ls")
+    fit = _INK * side / max(right - left, bottom - top)
+    if fit < 1:
+        font = font.font_variant(size=int(font.size * fit))
+        left, top, right, bottom = font.getbbox(character, anchor="ls")
+    margin = (1 - _INK) / 2 * side
+    baseline = min(max(_BASELINE * side, margin - top), side - margin - bottom)
+    image = Image.new("L", (side, side))
+    ImageDraw.Draw(image).text((side / 2 - (left + right) / 2, baseline), character, 255, font, anchor="ls")
+    return image
+
+
+def _moved(glyph: Image.Image, motion: tuple[float, ...]) -> NDArray[np.uint8]:
+    from PIL import Image
+
+    moved = glyph.transform(glyph.size, Image.Transform.AFFINE, motion, Image.Resampling.BILINEAR)
+    small = moved.reduce(_OVERSAMPLING)
+    return np.frombuffer(small.tobytes(), dtype=np.uint8).reshape(small.height, small.width)
+
+
+def _font(face: str, size: int) -> ImageFont.FreeTypeFont:
+    from PIL import ImageFont
+
+    return ImageFont.truetype(str(_face_file(face)), size, layout_engine=ImageFont.Layout.BASIC)
+
+
+def _face_file(face: str) -> Path:
+    import matplotlib as mpl
+
+    return Path(mpl.get_data_path()) / "fonts" / "ttf" / f"{face}.ttf"
+
+
+# The cache ----------------------------------------------------------------------------------------------
+
+
+def cache_folder() -> Path:
+    """Return the folder for files that can be recreated: $HEDGEROW_CACHE, or the system's cache folder."""
+    chosen = os.environ.get("HEDGEROW_CACHE")
+    if chosen:
+        return Path(chosen)
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA")
+        return (Path(local) if local else Path.home() / "AppData" / "Local") / "hedgerow" / "cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "hedgerow"
+    chosen = os.environ.get("XDG_CACHE_HOME")
+    return (Path(chosen) if chosen else Path.home() / ".cache") / "hedgerow"
+
+
+def cached(name: str, make: Callable[[], Arrays]) -> Arrays:
+    """Return the arrays kept under a file name; make and keep them if they are absent or damaged.
+
+    If the folder cannot be written, that is not an error: the arrays are made again each time.
+    """
+    path = cache_folder() / name
+    try:
+        return read_arrays(path)
+    except Exception:  # whatever is wrong with the file, the remedy is the same
+        arrays = make()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(path, "wb") as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]
+    except (OSError, FileError):
+        pass
+    return arrays

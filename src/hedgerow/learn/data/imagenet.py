@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hedgerow.errors import FileError, some
-from hedgerow.learn.data import DataSplits
-from hedgerow.learn.data.held_out import hold_out
 from hedgerow.learn.data.images import folder_examples, list_images
+from hedgerow.learn.data.splits import DataSplits, hold_out
 from hedgerow.tree import Hierarchy, read_titles
 
 if TYPE_CHECKING:

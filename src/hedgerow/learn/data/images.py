@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hedgerow.errors import FileError, UnknownNameError
-from hedgerow.learn.data import DataSplits, Examples, ImageFiles
-from hedgerow.learn.data.base import tree_settings
-from hedgerow.learn.data.held_out import hold_out
-from hedgerow.learn.data.image_files import EXTENSIONS
+from hedgerow.learn.data.image_files import EXTENSIONS, ImageFiles
+from hedgerow.learn.data.splits import DataSplits, Examples, hold_out, tree_settings
 from hedgerow.tree import Hierarchy
 
 if TYPE_CHECKING:

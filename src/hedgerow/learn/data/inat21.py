@@ -6,18 +6,17 @@ from collections import Counter
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+import msgspec
 
 from hedgerow.errors import FileError, some
-from hedgerow.files import read_json, reading
-from hedgerow.learn.data import DataSplits, Examples, ImageFiles
-from hedgerow.learn.data.held_out import hold_out
+from hedgerow.files import reading
+from hedgerow.learn.data.image_files import ImageFiles
+from hedgerow.learn.data.splits import DataSplits, Examples, hold_out
+from hedgerow.learn.targets import lineage_nodes
 from hedgerow.tree import Hierarchy
 
 if TYPE_CHECKING:
     from os import PathLike
-
-    from numpy.typing import NDArray
 
 RANKS = ("kingdom", "phylum", "class", "order", "family", "genus", "species")
 ROOT = "Life"
@@ -28,9 +27,10 @@ def load_inat21(
 ) -> DataSplits:
     """Load iNaturalist 2021: `train.json` or `train_mini.json`, `val.json`, and the image folders next to them.
 
-    The tree of seven ranks below "Life" is built from the categories in the annotations. Species have their
-    binomial as name and their common name as title; images are matched to them by category id. The official
-    validation images are the test split; a share of the training images is the validation split.
+    The tree of seven ranks is built from the categories in the annotations; the root above several kingdoms is
+    "Life". Species have their binomial as name and their common name as title; images are matched to them by
+    category id. The official validation images are the test split; a share of the training images is the
+    validation split.
 
     Parameters
     ----------
@@ -49,11 +49,11 @@ def load_inat21(
     splits = ("train_mini" if mini else "train", "val")
     for split in splits:
         _require_files(folder, split)
-    annotations = _annotations(folder / f"{splits[0]}.json")
+    learnt, tested = (_annotations(folder / f"{split}.json") for split in splits)
     with reading(folder / f"{splits[0]}.json", "annotations", "Use the official annotation file."):
-        hierarchy, node = category_tree(annotations["categories"])
-    train = _examples(folder, splits[0], annotations, node, image_size)
-    test = _examples(folder, "val", _annotations(folder / "val.json"), node, image_size)
+        hierarchy, node = category_tree(learnt.categories)
+    train = _examples(folder, splits[0], learnt, node, image_size)
+    test = _examples(folder, "val", tested, node, image_size)
     train, val = (train, test) if val_share == 0 else hold_out(train, val_share, seed)
     return DataSplits("inat21-mini" if mini else "inat21", hierarchy, train, val, test)
 
@@ -63,38 +63,19 @@ def category_tree(categories: list[dict[str, Any]]) -> tuple[Hierarchy, dict[int
 
     If several nodes share a name, such as a genus of plants and a genus of animals, each is called "parent/name".
     """
-    lineages: dict[int, tuple[str, ...]] = {}
-    for category in categories:
-        names = [str(category.get(rank) or "").strip() for rank in RANKS[:-1]]
-        lineages[int(category["id"])] = (ROOT, *filter(None, names), str(category["name"]))
-    twice = [lineage[-1] for lineage, count in Counter(lineages.values()).items() if count > 1]
+    rows = [
+        (*(str(each.get(rank) or "").strip() for rank in RANKS[:-1]), str(each["name"])) for each in categories
+    ]
+    twice = [row[-1] for row, count in Counter(rows).items() if count > 1]
     if twice:
         raise FileError(
             f"Two categories have the name and lineage of {some(twice)}. Use the official annotation file."
         )
-    paths = list(dict.fromkeys(lineage[:i] for lineage in lineages.values() for i in range(1, len(lineage) + 1)))
-    uses = Counter(path[-1] for path in paths)
-    name: dict[tuple[str, ...], str] = {}
-    for path in paths:  # parents come first
-        name[path] = path[-1] if uses[path[-1]] == 1 else f"{name[path[:-1]]}/{path[-1]}"
-    position = {path: i for i, path in enumerate(paths)}
-    parent = [-1 if len(path) == 1 else position[path[:-1]] for path in paths]
-    rank, title = _ranks_and_titles(categories, lineages, position)
-    hierarchy = Hierarchy.from_parents([name[path] for path in paths], parent, rank, title)
-    return hierarchy, {category: hierarchy.index(name[lineage]) for category, lineage in lineages.items()}
-
-
-def _ranks_and_titles(
-    categories: list[dict[str, Any]], lineages: dict[int, tuple[str, ...]], position: dict[tuple[str, ...], int]
-) -> tuple[list[str], list[str]]:
-    rank, title = [""] * len(position), [""] * len(position)
-    for category in categories:
-        lineage = lineages[int(category["id"])]
-        present = [each for each in RANKS[:-1] if str(category.get(each) or "").strip()]
-        for depth, each in enumerate([*present, RANKS[-1]], 2):
-            rank[position[lineage[:depth]]] = each
-        title[position[lineage]] = str(category.get("common_name") or "")
-    return rank, title
+    hierarchy = Hierarchy.from_lineages(rows, ranks=RANKS, root=ROOT, disambiguate=True)
+    nodes = lineage_nodes(hierarchy, rows)
+    common = [str(each.get("common_name") or "") for each in categories]
+    titled = hierarchy.with_titles(dict(zip(hierarchy.names[nodes].tolist(), common, strict=True)))
+    return titled, {int(each["id"]): int(node) for each, node in zip(categories, nodes, strict=True)}
 
 
 def _require_files(folder: Path, split: str) -> None:
@@ -108,12 +89,25 @@ def _require_files(folder: Path, split: str) -> None:
         )
 
 
-def _annotations(path: Path) -> dict[str, Any]:
-    data = read_json(path, "annotations", "Unpack it again.")
-    keys = ("images", "annotations", "categories")
-    if not isinstance(data, dict) or not all(isinstance(data.get(key), list) for key in keys):
-        raise FileError(f"{path} does not hold the lists {some(keys)}. Use the official annotation file.")
-    return data
+class _Image(msgspec.Struct):
+    id: int
+    file_name: str
+
+
+class _Label(msgspec.Struct):
+    image_id: int
+    category_id: int
+
+
+class _Annotations(msgspec.Struct):
+    images: list[_Image]
+    annotations: list[_Label]
+    categories: list[dict[str, Any]]
+
+
+def _annotations(path: Path) -> _Annotations:
+    with reading(path, "annotations", "Use the official annotation file."):
+        return msgspec.json.decode(path.read_bytes(), type=_Annotations)
 
 
 def _is_inside(name: str) -> bool:
@@ -123,26 +117,25 @@ def _is_inside(name: str) -> bool:
 
 
 def _examples(
-    folder: Path, split: str, annotations: dict[str, Any], node: dict[int, int], image_size: int
+    folder: Path, split: str, annotations: _Annotations, node: dict[int, int], image_size: int
 ) -> Examples:
     path = folder / f"{split}.json"
-    with reading(path, "annotations", "Use the official annotation file."):
-        category: dict[int, int] = {each["image_id"]: each["category_id"] for each in annotations["annotations"]}
-        images = [{"id": each["id"], "file_name": str(each["file_name"])} for each in annotations["images"]]
-        outside = [each["file_name"] for each in images if not _is_inside(each["file_name"])]
+    category = {each.image_id: each.category_id for each in annotations.annotations}
+    names = [image.file_name for image in annotations.images]
+    outside = [name for name in names if not _is_inside(name)]
     if outside:
         raise FileError(
             f"{path} lists images outside its folder: {some(outside)}. Use the official annotation file."
         )
-    unlabelled = [str(image["id"]) for image in images if image["id"] not in category]
+    ids = [image.id for image in annotations.images]
+    unlabelled = [str(image) for image in ids if image not in category]
     if unlabelled:
         raise FileError(f"{path} gives no category for {len(unlabelled):,} images: {some(unlabelled)}.")
     unknown = sorted({str(c) for c in category.values() if c not in node})
     if unknown:
         raise FileError(f"{path} uses categories that the training annotations do not have: {some(unknown)}.")
-    names = [image["file_name"] for image in images]
     for name in names[:1] + names[-1:]:
         if not (folder / name).is_file():
             raise FileError(f"{path} lists {name}, which is not in {folder}. Unpack {split}.tar.gz there.")
-    labels: NDArray[np.int64] = np.array([node[category[image["id"]]] for image in images], dtype=np.int64)
-    return Examples(ImageFiles.of(names, folder, image_size), labels, [str(image["id"]) for image in images])
+    labels = [node[category[image]] for image in ids]
+    return Examples(ImageFiles.of(names, folder, image_size), labels, list(map(str, ids)))

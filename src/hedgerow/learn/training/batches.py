@@ -29,7 +29,7 @@ EVALUATION_BATCH = 512
 
 
 @final
-class Order(Sampler[list[tuple[int, int]]]):
+class BatchSampler(Sampler[list[tuple[int, int]]]):
     """The batches of one process: lists of (number of an example, number of the pass).
 
     Parameters
@@ -64,7 +64,7 @@ class Order(Sampler[list[tuple[int, int]]]):
         """Called with the number of each epoch before its first batch is read."""
 
     @property
-    def sampler(self) -> Order:
+    def sampler(self) -> BatchSampler:
         """Itself: Lightning looks here for `set_epoch`."""
         return self
 
@@ -101,7 +101,7 @@ class Order(Sampler[list[tuple[int, int]]]):
 class MemoryBatches:
     """(Inputs, labels, example numbers) taken from tensors that are already on the device."""
 
-    def __init__(self, inputs: Tensor, labels: Tensor, order: Order) -> None:
+    def __init__(self, inputs: Tensor, labels: Tensor, order: BatchSampler) -> None:
         self._inputs, self._labels = inputs, labels
         self.batch_sampler = order  # as in a DataLoader
 
@@ -118,7 +118,7 @@ class MemoryBatches:
 
 def batches(
     examples: Examples,
-    order: Order,
+    order: BatchSampler,
     device: torch.device,
     *,
     augment: bool = False,
@@ -151,16 +151,16 @@ class SplitBatches(LightningDataModule):
         """Return shuffled batches."""
         world, count = self._trainer.world_size, len(self._splits.train)
         size = max(1, self._optimiser.batch_size // world)
-        once = len(Order(count, size, self._seed, self._rank, world))
+        once = len(BatchSampler(count, size, self._seed, self._rank, world))
         passes = max(1, round(self._optimiser.least_steps / once))  # as HedgedClassifier does
-        order = Order(count, size, self._seed, self._rank, world, passes)
+        order = BatchSampler(count, size, self._seed, self._rank, world, passes)
         return batches(
             self._splits.train, order, self._device, augment=True, seed=self._seed, workers=self._workers
         )
 
     def val_dataloader(self) -> Any:
         """Return batches in which every example occurs exactly once over all processes."""
-        order = Order(len(self._splits.val), EVALUATION_BATCH, None, self._rank, self._trainer.world_size)
+        order = BatchSampler(len(self._splits.val), EVALUATION_BATCH, None, self._rank, self._trainer.world_size)
         return batches(self._splits.val, order, self._device, workers=self._workers)
 
     @property

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from hedgerow import methods
 from hedgerow.errors import HedgerowError, argument
 from hedgerow.learn import models
-from hedgerow.learn.data.torch_dataset import to_float
+from hedgerow.learn.data.splits import to_float
 from hedgerow.learn.momentum import OutputMomentum
 from hedgerow.learn.torch_metric import SummaryMetric
 
@@ -106,8 +106,8 @@ class TrainingModule(LightningModule):
             planned: int = config.scheduler.T_max  # type: ignore[union-attr]
             if planned != steps:
                 raise TrainingError(
-                    f"The run was begun with {planned:,} steps and would now have {steps:,}: earlier versions of "
-                    f"hedgerow left out examples that did not fill a batch. Begin it again, in a new folder."
+                    f"The run was begun with {planned:,} steps and would now have {steps:,}: its training data "
+                    f"has changed. Begin it again, in a new folder."
                 )
         self.is_training = True
 

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from hedgerow.errors import FileError, ScoreError, argument, counted, some
 from hedgerow.learn.data import Examples, ImageFiles
-from hedgerow.learn.data.feature_files import read_features
-from hedgerow.learn.data.features import label_nodes
+from hedgerow.learn.data.features import label_nodes, read_features
 from hedgerow.learn.data.image_files import EXTENSIONS
 from hedgerow.learn.training.run_folder import likelihood_blocks
-from hedgerow.score_files import Block
+from hedgerow.score_files import Block, Scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from os import PathLike
 
     from hedgerow.learn.training.run_folder import RunFolder
-    from hedgerow.tree import Hierarchy, SingleChild
+    from hedgerow.tree import Hierarchy
 
 
 _TRAINING = ("train", "training")
 _SPLITS = (*_TRAINING, "val", "valid", "validation", "test", "testing")
 
 
-@final
-class RunScores:
-    """The scores of a trained model on new data; iterating yields `Block`s, like a `ScoreFile`.
+def run_scores(run: RunFolder, path: str | PathLike[str], *, labels: bool = True) -> Scores:
+    """Return the scores of a trained model on new data.
 
     Parameters
     ----------
@@ -42,65 +39,39 @@ class RunScores:
         named after their classes.
     labels
         Whether labels are needed. If not, they are ignored.
-    single_child
-        Whether a node with one child is an "answer" of its own, or left out ("skip").
     """
+    place, hierarchy = Path(path), run.hierarchy()
+    if labels:
+        _refuse_training_data(run, place)
+    classifier = run.classifier()
+    shape = classifier.input_shape
+    examples = (_images if place.is_dir() else _features)(place, hierarchy, shape, labels)
+    if examples.input_shape != shape:
+        raise ScoreError(
+            f"{place} holds inputs of shape {examples.input_shape}; the model in {run.path} was trained on {shape}."
+        )
 
-    def __init__(
-        self,
-        run: RunFolder,
-        path: str | PathLike[str],
-        *,
-        labels: bool = True,
-        single_child: SingleChild = "skip",
-    ) -> None:
-        self.path = os.fspath(path)
-        self.hierarchy = run.hierarchy()
-        self.warnings: list[str] = []
-        self.single_child: SingleChild = single_child
-        self._labelled = labels
-        if labels:
-            _refuse_training_data(run, Path(path))
-        self._classifier = run.classifier()
-        shape = self._classifier.input_shape
-        self._examples = (_images if Path(path).is_dir() else _features)(Path(path), self.hierarchy, shape, labels)
-        if self._examples.input_shape != shape:
-            raise ScoreError(
-                f"{self.path} holds inputs of shape {self._examples.input_shape}; the model in {run.path} was "
-                f"trained on {shape}."
-            )
-
-    @property
-    def rows(self) -> int:
-        """Number of examples."""
-        return len(self._examples)
-
-    @property
-    def has_ids(self) -> bool:
-        """Examples always have ids here."""
-        return True
-
-    def __iter__(self) -> Iterator[Block]:
+    def read(_: list[str]) -> Iterator[Block]:
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        ids = self._examples.ids.astype(object)
-        start = 0
-        for likelihoods in likelihood_blocks(self._classifier, self._examples, device):
+        ids, start = examples.ids.astype(object), 0
+        for likelihoods in likelihood_blocks(classifier, examples, device):
             rows = slice(start, start + len(likelihoods))
-            labels = self._examples.labels[rows] if self._labelled else None
-            yield Block(start, likelihoods, labels, ids=ids[rows])
+            yield Block(start, likelihoods, examples.labels[rows] if labels else None, ids=ids[rows])
             start += len(likelihoods)
+
+    return Scores(str(place), hierarchy, read, rows=len(examples), has_ids=True)
 
 
 def _refuse_training_data(run: RunFolder, path: Path) -> None:
-    """Refuse the data of which the run took its training examples: figures would be too good, promises false."""
+    """Refuse the data that the model was trained on: metrics would be optimistic and guarantees invalid."""
     learnt_from = run.recipe().data.params.get("path")
     if not isinstance(learnt_from, str):
         return
     source, given = Path(learnt_from).resolve(), path.resolve()
     if given == source or any(given.is_relative_to(source / part) for part in _TRAINING):
         raise FileError(
-            f"{path} holds what the model in {run.path} was trained with: figures would be too good, and promises "
-            f"false. Leave it out, to use the test part of that data, or give data that is new to the model."
+            f"{path} holds data that the model in {run.path} was trained on: metrics would be optimistic and "
+            f"guarantees invalid. Leave it out to use the test part of that data, or give data new to the model."
         )
 
 
@@ -109,8 +80,8 @@ def _features(path: Path, hierarchy: Hierarchy, _: tuple[int, ...], labelled: bo
     learnt = 0 if file.split is None else int(np.isin(file.split, _TRAINING).sum())
     if labelled and learnt:
         raise FileError(
-            f"{path} holds {counted(learnt, 'training example', 'training examples')}, says its 'split': figures "
-            f"would be too good, and promises false. Save the others in a file of their own."
+            f"{path} holds {counted(learnt, 'training example', 'training examples')}, according to its 'split': "
+            f"metrics would be optimistic and guarantees invalid. Save the others in a file of their own."
         )
     labels = label_nodes(file, hierarchy) if labelled else np.zeros(len(file.features), dtype=np.int64)
     return Examples(file.features, labels, file.ids)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import difflib
 import inspect
 import itertools
 import textwrap
@@ -16,19 +15,70 @@ import tomllib
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    Self,
+    final,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-from hedgerow.errors import ParameterError
+import msgspec
+
+from hedgerow.errors import ParameterError, closest, no_such
 from hedgerow.files import read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_LARGEST_SEED = 2**32 - 1
-_MOST = 2**31 - 1
-_MOST_PROCESSES = 1_000  # on one machine
-_MOST_MACHINES = 100_000
 _LARGEST = 1e6  # with larger steps or penalties, weights soon exceed what a float can hold
+
+_Count = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
+_Rate = Annotated[float, msgspec.Meta(gt=0, le=_LARGEST)]
+_Decay = Annotated[float, msgspec.Meta(ge=0, le=_LARGEST)]
+_Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+_Limit = Annotated[float, msgspec.Meta(ge=0)]
+_Seed = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 1)]
+_Processes = Annotated[int, msgspec.Meta(ge=1, le=1_000)]
+_Workers = Annotated[int, msgspec.Meta(ge=0, le=1_000)]
+_Machines = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
+
+_RECIPES = resources.files("hedgerow.learn.training").joinpath("recipes")
+
+
+class Section:
+    """A table of a recipe whose fields are declared with their types; values are checked against them."""
+
+    def __post_init__(self) -> None:
+        for key, kind in get_type_hints(type(self), include_extras=True).items():
+            value = getattr(self, key)
+            if get_origin(kind) is Literal and isinstance(value, bool | int | float):
+                # As in run.precision=32 and run.compile=true.
+                value = {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+            try:
+                object.__setattr__(self, key, msgspec.convert(value, kind))
+            except msgspec.ValidationError:
+                raise ParameterError(
+                    f"{type(self).__name__.lower()}.{key} must be {_described(kind)}, not {value!r}."
+                ) from None
+
+
+def _described(kind: Any) -> str:
+    """Say what values a field takes."""
+    if get_origin(kind) is Literal:
+        return "one of " + ", ".join(map(repr, get_args(kind)))
+    number, limits = get_args(kind)
+    word = "a whole number" if number is int else "a number"
+    if limits.le is None:
+        return f"{word}, {limits.ge:g} or more"
+    most = str(limits.le) if number is int else f"{limits.le:g}"
+    return (
+        f"{word} from {limits.ge} to {most}" if limits.gt is None else f"{word} above {limits.gt} and up to {most}"
+    )
 
 
 @final
@@ -46,47 +96,38 @@ class Choice:
 
 @final
 @dataclass(frozen=True)
-class Optimiser:
+class Optimiser(Section):
     """How the weights are fitted."""
 
-    epochs: int = 20
+    epochs: _Count = 20
     """Passes over the training data."""
-    batch_size: int = 64
+    batch_size: _Count = 64
     """Examples per step, over all devices."""
-    least_steps: int = 1
+    least_steps: _Count = 1
     """An epoch passes over small data several times, to have about so many batches or more."""
-    lr: float = 0.01
+    lr: _Rate = 0.01
     """Learning rate at the start."""
-    schedule: str = "cosine"
+    schedule: Literal["cosine", "constant"] = "cosine"
     """How the learning rate changes: "cosine" (down to 0) or "constant"."""
-    kind: str = "sgd"
+    kind: Literal["sgd", "adamw", "per-output"] = "sgd"
     """"sgd" (with momentum), "adamw", or "per-output" (as HedgedClassifier learns; for scaled features)."""
-    momentum: float = 0.9
+    momentum: _Share = 0.9
     """Momentum of SGD."""
-    weight_decay: float = 3e-4
+    weight_decay: _Decay = 3e-4
     """Weight decay of SGD and AdamW."""
-    C: float = 0.0
+    C: _Limit = 0.0
     """Penalty of "per-output", as in HedgedClassifier: smaller is stronger. 0 chooses it as HedgedClassifier does,
     if the model is linear with scaled inputs; for other models it goes by the number of examples."""
-    accumulate: int = 1
+    accumulate: _Count = 1
     """Batches whose gradients are added up before each step."""
-    clip: float = 0.0
+    clip: _Limit = 0.0
     """Largest norm of the gradient; 0 for no limit."""
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size", "least_steps", "accumulate"):
-            value = getattr(self, name)
-            _require(1 <= value <= _MOST, f"optimiser.{name}", f"a whole number from 1 to {_MOST}", value)
-        _require(0 < self.lr <= _LARGEST, "optimiser.lr", f"positive, and at most {_LARGEST:g}", self.lr)
-        _require(0 <= self.momentum <= 1, "optimiser.momentum", "from 0 to 1", self.momentum)
-        most = f"from 0 to {_LARGEST:g}"
-        _require(0 <= self.weight_decay <= _LARGEST, "optimiser.weight_decay", most, self.weight_decay)
-        _require(self.C == 0 or self.C >= 1 / _LARGEST, "optimiser.C", f"0, or {1 / _LARGEST:g} or more", self.C)
-        _require(self.clip >= 0, "optimiser.clip", "0 or more", self.clip)
-        _one_of("optimiser.schedule", self.schedule, ("cosine", "constant"))
-        _one_of("optimiser.kind", self.kind, ("sgd", "adamw", "per-output"))
-        own = self.kind == "per-output"
-        for name in ("momentum", "weight_decay") if own else ("C",):
+        super().__post_init__()
+        if 0 < self.C < 1 / _LARGEST:
+            raise ParameterError(f"optimiser.C must be 0, or {1 / _LARGEST:g} or more, not {self.C!r}.")
+        for name in ("momentum", "weight_decay") if self.kind == "per-output" else ("C",):
             if getattr(self, name) != getattr(Optimiser, name):
                 instead = "Set optimiser.C instead" if name == "weight_decay" else "Leave it out"
                 raise ParameterError(
@@ -96,42 +137,27 @@ class Optimiser:
 
 @final
 @dataclass(frozen=True)
-class Run:
+class Run(Section):
     """Where and how it runs."""
 
-    seed: int = 0
+    seed: _Seed = 0
     """Everything random depends on this: weights, order of the data, changes to the images, tree cuts."""
-    devices: int = 1
+    devices: _Processes = 1
     """Number of devices on each machine; with several, one process each."""
-    nodes: int = 1
+    nodes: _Machines = 1
     """Number of machines; the command is started on each of them, by torchrun or SLURM."""
-    strategy: str = "auto"
+    strategy: Literal["auto", "ddp", "fsdp"] = "auto"
     """How processes work together: "auto" (ddp if there are several), "ddp" or "fsdp" (GPUs share the weights)."""
-    accelerator: str = "auto"
+    accelerator: Literal["auto", "cpu", "gpu"] = "auto"
     """"auto" (a GPU if there is one), "cpu" or "gpu"."""
-    precision: str = "auto"
+    precision: Literal["auto", "32", "bf16-mixed", "16-mixed"] = "auto"
     """"auto" (bf16-mixed on a GPU, 32 otherwise), "32", "bf16-mixed" or "16-mixed"."""
-    compile: str = "auto"
+    compile: Literal["auto", "yes", "no"] = "auto"
     """Whether to compile the model and its loss: "auto" (on a GPU), "yes" or "no"."""
-    workers: int = 2
+    workers: _Workers = 2
     """Processes that load image files; data in memory needs none."""
-    monitor: str = "AP"
+    monitor: Literal["AP", "AC", "AC_exact", "R@90C", "R@95C", "majority_F1"] = "AP"
     """The summary figure of the validation curve by which the best checkpoint is chosen."""
-
-    def __post_init__(self) -> None:
-        _require(0 <= self.seed <= _LARGEST_SEED, "run.seed", f"from 0 to {_LARGEST_SEED}", self.seed)
-        for name, least, most in (
-            ("devices", 1, _MOST_PROCESSES),
-            ("nodes", 1, _MOST_MACHINES),
-            ("workers", 0, _MOST_PROCESSES),
-        ):
-            value = getattr(self, name)
-            _require(least <= value <= most, f"run.{name}", f"a whole number from {least} to {most}", value)
-        _one_of("run.monitor", self.monitor, ("AP", "AC", "AC_exact", "R@90C", "R@95C", "majority_F1"))
-        _one_of("run.accelerator", self.accelerator, ("auto", "cpu", "gpu"))
-        _one_of("run.strategy", self.strategy, ("auto", "ddp", "fsdp"))
-        _one_of("run.precision", self.precision, ("auto", "32", "bf16-mixed", "16-mixed"))
-        _one_of("run.compile", self.compile, ("auto", "yes", "no"))
 
 
 @final
@@ -151,18 +177,22 @@ class Recipe:
     @classmethod
     def from_tables(cls, tables: Mapping[str, Any], where: str = "The recipe") -> Self:
         """Build a recipe from TOML tables; unknown keys are refused."""
-        sections = {f.name: f for f in dataclasses.fields(cls)}
-        _refuse_unknown(tables, sections, where)
+        _refuse_unknown(tables, cls, where)
         built: dict[str, Any] = {}
         for name, table in tables.items():
             if not isinstance(table, dict):
                 raise ParameterError(f"{where}: [{name}] must be a table, not {table!r}.")
             kind = {"optimiser": Optimiser, "run": Run}.get(name)
-            if kind is None:
-                built[name] = _choice(name, table, where)
+            if kind is not None:
+                _refuse_unknown(table, kind, f"{where}, [{name}]")
+                try:
+                    built[name] = kind(**table)
+                except ParameterError as error:
+                    raise ParameterError(f"{where}: {error}") from None
+            elif isinstance(table.get("name"), str):
+                built[name] = Choice(table["name"], {key: table[key] for key in table if key != "name"})
             else:
-                _refuse_unknown(table, [f.name for f in dataclasses.fields(kind)], f"{where}, [{name}]")
-                built[name] = kind(**_converted(kind, table, f"{where}, [{name}]"))
+                raise ParameterError(f'{where}: [{name}] needs a name, such as name = "...".')
         return cls(**built)
 
     @classmethod
@@ -171,13 +201,9 @@ class Recipe:
         if PurePath(name).suffix == ".toml":
             tables = read_toml(name, "a recipe")
         elif name in available():
-            tables = tomllib.loads(_shipped(name).read_text(encoding="utf-8"))
+            tables = tomllib.loads(_RECIPES.joinpath(f"{name}.toml").read_text(encoding="utf-8"))
         else:
-            near = difflib.get_close_matches(name, available(), 1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise ParameterError(
-                f"There is no recipe {name!r}.{hint} Choose from {', '.join(available())}, or give a .toml file."
-            )
+            raise ParameterError(f"{no_such('recipe', name, available())} You can also give a .toml file.")
         for change in changes:
             _apply(tables, change)
         return cls.from_tables(tables, name)
@@ -185,6 +211,10 @@ class Recipe:
     def with_penalty(self, strength: float) -> Self:
         """Return the recipe with another optimiser.C."""
         return dataclasses.replace(self, optimiser=dataclasses.replace(self.optimiser, C=strength))
+
+    def with_run(self, **changes: Any) -> Self:
+        """Return the recipe with other values in its section [run]."""
+        return dataclasses.replace(self, run=dataclasses.replace(self.run, **changes))
 
     def tables(self) -> dict[str, dict[str, Any]]:
         """Return every section as a plain table."""
@@ -215,8 +245,7 @@ class Recipe:
 
 def available() -> list[str]:
     """Return the names of the recipes that ship with the package."""
-    folder = resources.files("hedgerow.learn.training").joinpath("recipes")
-    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return sorted(entry.name.removesuffix(".toml") for entry in _RECIPES.iterdir() if entry.name.endswith(".toml"))
 
 
 def field_docs(kind: type) -> dict[str, str]:
@@ -227,16 +256,6 @@ def field_docs(kind: type) -> dict[str, str]:
         if isinstance(statement, ast.AnnAssign) and isinstance(following, ast.Expr):
             docs[statement.target.id] = inspect.cleandoc(following.value.value)  # type: ignore[union-attr, attr-defined]
     return docs
-
-
-def _shipped(name: str) -> Any:
-    return resources.files("hedgerow.learn.training").joinpath("recipes", f"{name}.toml")
-
-
-def _choice(section: str, table: dict[str, Any], where: str) -> Choice:
-    if not isinstance(table.get("name"), str):
-        raise ParameterError(f'{where}: [{section}] needs a name, such as name = "...".')
-    return Choice(table["name"], {key: value for key, value in table.items() if key != "name"})
 
 
 def _apply(tables: dict[str, Any], change: str) -> None:
@@ -257,39 +276,13 @@ def _apply(tables: dict[str, Any], change: str) -> None:
     table[key] = value
 
 
-def _converted(kind: type, table: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Check the types of a table's values; whole numbers are accepted as floats."""
-    wanted = {f.name: type(getattr(kind(), f.name)) for f in dataclasses.fields(kind)}
-    result = {}
-    for key, value in table.items():
-        plain = float(value) if wanted[key] is float and type(value) is int else value
-        if wanted[key] is str and type(value) in (int, float, bool):
-            plain = {True: "yes", False: "no"}.get(value, str(value)) if type(value) is bool else str(value)
-        if type(plain) is not wanted[key]:
-            raise ParameterError(f"{where}: {key} must be {_KINDS[wanted[key]]}, not {value!r}.")
-        result[key] = plain
-    return result
-
-
-_KINDS: dict[type, str] = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}
-
-
-def _refuse_unknown(given: Iterable[str], known: Iterable[str], where: str) -> None:
-    known = list(known)
+def _refuse_unknown(given: Iterable[str], kind: Any, where: str) -> None:
+    known = [each.name for each in dataclasses.fields(kind)]
     for key in given:
         if key not in known:
-            near = difflib.get_close_matches(key, known, 1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise ParameterError(f"{where}: there is no {key!r}.{hint} Known names: {', '.join(known)}.")
-
-
-def _require(holds: bool, name: str, wanted: str, value: Any) -> None:
-    if not holds:
-        raise ParameterError(f"{name} must be {wanted}, not {value!r}.")
-
-
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    _require(value in allowed, name, "one of " + ", ".join(map(repr, allowed)), value)
+            raise ParameterError(
+                f"{where}: there is no {key!r}.{closest([key], known)} Known names: {', '.join(known)}."
+            )
 
 
 def _toml(value: Any) -> str:

@@ -23,14 +23,12 @@ from hedgerow import methods
 from hedgerow.errors import HedgerowError, ParameterError, counted
 from hedgerow.files import reading
 from hedgerow.learn import data, models, penalty
-from hedgerow.learn.columns import Columns
-from hedgerow.learn.fitting import Fitting
 from hedgerow.learn.scaling import Scaling
-from hedgerow.learn.solver import Network, Schedule
+from hedgerow.learn.shared_outputs import SharedOutputs
+from hedgerow.learn.solver import Fitting, Network, Schedule
 from hedgerow.learn.training.batches import SplitBatches
+from hedgerow.learn.training.console import EpochReport, ShareReport, choosing_penalty, print_tree
 from hedgerow.learn.training.module import Classifier, TrainingModule
-from hedgerow.learn.training.printing import choosing_penalty, print_tree
-from hedgerow.learn.training.progress import EpochReport, ShareReport
 from hedgerow.learn.training.recipe import Choice
 from hedgerow.learn.training.run_folder import AtomicCheckpoints, RunFolder, likelihood_blocks
 from hedgerow.measure import EvaluationBuilder, evaluate
@@ -181,8 +179,8 @@ def with_penalty(recipe: Recipe, splits: DataSplits, classifier: Classifier, pro
     fitting = Fitting(classifier.method, Scaling.of(inputs, weight), schedule, device)
     layers = Network.start([inputs.shape[1], classifier.method.width], random)
     with choosing_penalty(progress) as chosen:
-        columns = Columns.of(classifier.method, labels)
-        strength, _ = penalty.choose(fitting, layers, columns, inputs, labels, weight, random)
+        shared = SharedOutputs.of(classifier.method, labels)
+        strength, _ = penalty.choose(fitting, layers, shared, inputs, labels, weight, random)
         chosen(strength)
     return recipe.with_penalty(strength)
 
@@ -226,7 +224,7 @@ def _settings(recipe: Recipe) -> dict[str, Any]:
         "max_epochs": recipe.optimiser.epochs,
         "accumulate_grad_batches": recipe.optimiser.accumulate,
         "gradient_clip_val": recipe.optimiser.clip or None,
-        "use_distributed_sampler": False,  # `Order` distributes the examples
+        "use_distributed_sampler": False,  # `BatchSampler` distributes the examples
         "num_sanity_val_steps": 0,
         "enable_model_summary": False,
     }

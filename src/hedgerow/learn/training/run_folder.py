@@ -24,11 +24,13 @@ import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar, final
 
+import msgspec
 import numpy as np
 import torch
 from lightning.pytorch.plugins.io import TorchCheckpointIO
+from torch import Tensor
 
 from hedgerow import methods
 from hedgerow.errors import FileError, HedgerowError, argument
@@ -37,33 +39,56 @@ from hedgerow.files import (
     clear_leftovers,
     digest,
     make_folder,
-    read_json,
     read_toml,
     reading,
     require_file,
-    schema,
 )
-from hedgerow.learn import models
-from hedgerow.learn.training.batches import EVALUATION_BATCH, Order, batches
+from hedgerow.learn import data, models
+from hedgerow.learn.training.batches import EVALUATION_BATCH, BatchSampler, batches
 from hedgerow.learn.training.module import Classifier
 from hedgerow.learn.training.recipe import Choice, Recipe
 from hedgerow.likelihood import Likelihoods
 from hedgerow.tree import Hierarchy
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
-    from torch import Tensor
+    from numpy.typing import NDArray
 
     from hedgerow.learn.data import Examples
 
 _SPARE_BYTES = 64 << 20  # for logs and scores, in addition to the checkpoints
-_BOUND = ("recipe.toml", "tree.json", "model.safetensors", "scores.npz")  # files that belong together
 _LARGEST_INPUT = 1 << 27  # numbers in one example
-_DIGESTS = schema.exactly({name: schema.text("[0-9a-f]{64}") for name in _BOUND})
-_INPUT_SHAPE = schema.listing(schema.whole(1, _LARGEST_INPUT), longest=3)
-_PENALTY = schema.exactly({"C": schema.number(1e-6, 1e12)})
-_METRICS = schema.mapping(schema.mapping(schema.number()), keys=schema.one_of("val", "test"))
+_OTHER_CHECKPOINT = "Delete it and train again, or copy the run again."
+
+# SHA-256 of the files that belong together.
+_Digests = TypedDict(
+    "_Digests", {"recipe.toml": str, "tree.json": str, "model.safetensors": str, "scores.npz": str}
+)
+_Width = Annotated[int, msgspec.Meta(ge=1, le=_LARGEST_INPUT)]
+_Content = TypeVar("_Content")
+
+
+class _Penalty(msgspec.Struct, forbid_unknown_fields=True):
+    """The penalty that was chosen for a run."""
+
+    C: Annotated[float, msgspec.Meta(ge=1e-6, le=1e12)]
+
+
+class _Metrics(msgspec.Struct):
+    """Summary figures on the validation and test data."""
+
+    val: dict[str, float]
+    test: dict[str, float]
+
+
+class _Checkpoint(msgspec.Struct):
+    """What is used of a checkpoint that Lightning wrote."""
+
+    state_dict: dict[str, Tensor]
+    epoch: Annotated[int, msgspec.Meta(ge=0)]
+    global_step: Annotated[int, msgspec.Meta(ge=0)]
+    callbacks: dict[str, dict[Any, Any]] = {}
 
 
 class AtomicCheckpoints(TorchCheckpointIO):
@@ -89,27 +114,14 @@ class AtomicCheckpoints(TorchCheckpointIO):
         return checkpoint
 
 
-_OTHER_CHECKPOINT = "Delete it and train again, or copy the run again."
-
-
-def _check_checkpoint(checkpoint: Any) -> None:
+def _check_checkpoint(content: Any) -> None:
     """Refuse what is no checkpoint, or names files outside its folder: Lightning deletes some of those."""
-    weights = schema.mapping(_tensor, keys=schema.text())
-    schema.fields(
-        {"state_dict": weights, "epoch": schema.whole(0, 1 << 40), "global_step": schema.whole(0, 1 << 60)},
-        optional={"callbacks": schema.mapping(schema.mapping(schema.anything), keys=schema.text())},
-    )(checkpoint, "it")
-    for state in checkpoint.get("callbacks", {}).values():
+    for state in msgspec.convert(content, _Checkpoint).callbacks.values():
         paths = [value for key, value in state.items() if str(key).endswith("_path")]
         for path in [*paths, *(state.get("best_k_models") or {})]:
             beside = isinstance(path, str) and PurePath(path).parent == PurePath(str(state.get("dirpath")))
             if path and not (beside and path.endswith(".ckpt")):
                 raise ValueError(f"it names a file outside its folder, {path!r}")
-
-
-def _tensor(value: Any, where: str) -> None:
-    if not isinstance(value, torch.Tensor):
-        raise ValueError(f"{where} must be a tensor, not a {type(value).__name__}")
 
 
 @final
@@ -194,10 +206,7 @@ class RunFolder:
         path = self.path / "penalty.json"
         if not path.exists():
             return None
-        with reading(path, "the penalty of a training run", "Delete it: it is then chosen again."):
-            kept = read_json(path, "the penalty of a training run")
-            _PENALTY(kept, "it")
-        return float(kept["C"])
+        return _read(path, _Penalty, "the penalty of a training run", "Delete it: it is then chosen again.").C
 
     def save_penalty(self, strength: float) -> None:
         """Write the optimiser.C that was chosen for this run."""
@@ -207,6 +216,18 @@ class RunFolder:
         """Read the tree."""
         return Hierarchy.load(self.path / "tree.json")
 
+    def pictures(self) -> Callable[[int], NDArray[np.uint8]] | None:
+        """Return a function from the number of a test example to its image, uint8 [H, W]; None if there is none.
+
+        Only glyphs have one, since hedgerow draws them itself. A recipe may come from anyone, so the files that it
+        names are not read merely because it names them.
+        """
+        recipe = self.recipe()
+        if recipe.data.name != "glyphs":
+            return None
+        images = data.load(recipe.data.name, **recipe.data.params).test.inputs
+        return lambda row: np.asarray(images[row])  # type: ignore[index]
+
     def metrics(self) -> dict[str, Any]:
         """Read the summary figures of a finished run."""
         path = self.path / "metrics.json"
@@ -215,23 +236,19 @@ class RunFolder:
                 f"The run in {self.path} is not finished: continue it with {argument('resume', True)}."
             )
         again = f"Delete it, and write it again with {argument('resume', True)}."
-        metrics: dict[str, Any] = read_json(path, "the figures of a training run", again)
-        with reading(path, "the figures of a training run", again):
-            _METRICS(metrics, "it")
-        return metrics
+        return msgspec.structs.asdict(_read(path, _Metrics, "the figures of a training run", again))
 
     def save_digests(self) -> None:
         """Write down which files belong together."""
-        self.write_text("digests.json", json.dumps({name: digest(self.path / name) for name in _BOUND}, indent=2))
+        digests = {name: digest(self.path / name) for name in _Digests.__annotations__}
+        self.write_text("digests.json", json.dumps(digests, indent=2))
 
     def check_digests(self) -> None:
-        """Refuse files that do not belong together; runs of earlier versions do not say which do."""
+        """Refuse files that do not belong together; without digests, nothing is checked."""
         path = self.path / "digests.json"
         if not path.exists():
             return
-        written = read_json(path, "the digests of a training run")
-        with reading(path, "the digests of a training run"):
-            _DIGESTS(written, "it")
+        written = _read(path, _Digests, "the digests of a training run", "Copy the run again.")
         for name, expected in written.items():
             require_file(self.path / name)
             if digest(self.path / name) != expected:
@@ -258,10 +275,7 @@ class RunFolder:
         recipe, hierarchy = self.recipe(), self.hierarchy()
         self._check_trust(recipe)
         weights, input_shape = _read_weights(path)
-        earlier = (
-            "" if (self.path / "digests.json").exists() else " (it has no digests: an earlier version wrote it)"
-        )
-        with _naming(self.path), reading(self.path, f"a training run{earlier}", "Copy the run again."):
+        with _naming(self.path), reading(self.path, "a training run", "Copy the run again."):
             recipe = _without_download(recipe)
             if ":" not in recipe.model.name:
                 _check_shapes(recipe, input_shape, weights)
@@ -303,6 +317,13 @@ class RunFolder:
             )
 
 
+def _read(path: Path, kind: type[_Content], what: str, remedy: str) -> _Content:
+    """Read a JSON file whose content is declared."""
+    require_file(path)
+    with reading(path, what, remedy):
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+
+
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
     """Name the file or folder in an error that says only what is wrong with its values."""
@@ -320,14 +341,13 @@ def _read_weights(path: Path) -> tuple[dict[str, Tensor], tuple[int, ...]]:
 
     with reading(path, "the weights of a training run"), safe_open(path, framework="pt") as file:
         weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
-        shape = json.loads(file.metadata()["input_shape"])
-        _INPUT_SHAPE(shape, "input_shape")
+        shape = tuple(msgspec.json.decode(file.metadata()["input_shape"], type=list[_Width]))
         if len(shape) not in (1, 3) or math.prod(shape) > _LARGEST_INPUT:
             raise ValueError(f"{shape} is not the shape of features or of an image")
         bad = [name for name, tensor in weights.items() if not torch.isfinite(tensor).all()]
         if bad:
             raise ValueError(f"{bad[0]!r} holds numbers that are not finite")
-    return weights, tuple(shape)
+    return weights, shape
 
 
 def _without_download(recipe: Recipe) -> Recipe:
@@ -356,7 +376,7 @@ def score_blocks(classifier: Classifier, examples: Examples, device: torch.devic
     """Yield the scores θ of examples, block by block, in order, in single precision."""
     classifier = classifier.to(device).eval()
     # Always the same blocks: the size of a block may change the last digits of a score.
-    for inputs, _, _ in batches(examples, Order(len(examples), EVALUATION_BATCH), device):
+    for inputs, _, _ in batches(examples, BatchSampler(len(examples), EVALUATION_BATCH), device):
         yield classifier(inputs.to(device)).float()
 
 

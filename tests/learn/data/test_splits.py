@@ -11,10 +11,9 @@ import torch
 from hedgerow import Hierarchy
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError
 from hedgerow.learn import data
-from hedgerow.learn.data.base import DataSplits, Examples
-from hedgerow.learn.data.held_out import hold_out
+from hedgerow.learn.data import DataSplits, Examples
 from hedgerow.learn.data.image_files import ImageFiles
-from hedgerow.learn.data.torch_dataset import to_float
+from hedgerow.learn.data.splits import hold_out, to_float
 from tests.learn.data.folders import gradient_image, write_image
 
 if TYPE_CHECKING:

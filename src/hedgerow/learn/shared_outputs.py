@@ -20,7 +20,7 @@ _MOST_TRIED, _ENTRIES = 1 << 26, 1 << 20  # labels times outputs: in all, and at
 
 
 @dataclass(frozen=True)
-class Columns:
+class SharedOutputs:
     """Scores that are learnt once for several outputs: those between which no label decides.
 
     They start equal and no label tells them apart, so that their weights stay equal, and one column serves all.
@@ -33,7 +33,7 @@ class Columns:
     """The column of each output."""
 
     @staticmethod
-    def of(method: Method, label: NDArray[np.int64]) -> Columns | None:
+    def of(method: Method, label: NDArray[np.int64]) -> SharedOutputs | None:
         """Find the columns for these labels; None where nothing can be shared."""
         label = np.unique(label)
         wide = len(label) * method.width <= _MOST_TRIED  # any label may decide between nodes of different depth
@@ -42,10 +42,10 @@ class Columns:
             keys.insert(0, _undecided(method.hierarchy, label))
         for key in keys:
             _, kept, place = np.unique(key[method.outputs], return_index=True, return_inverse=True)
-            columns = Columns(kept, place)
+            shared = SharedOutputs(kept, place)
             tried = torch.from_numpy(label if wide else label[:_TRIED_LABELS])
-            if len(kept) < len(place) and columns._hold(method, tried):
-                return columns
+            if len(kept) < len(place) and shared._hold(method, tried):
+                return shared
         return None
 
     def _hold(self, method: Method, label: Tensor) -> bool:
