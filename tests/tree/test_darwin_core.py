@@ -107,7 +107,7 @@ def test_what_is_wrong(folder: Path, rows: list[str], parts: list[str]) -> None:
         (lambda: table(header="taxonID,kingdom,scientificName"), ["no column parentNameUsageID", "lineages"]),
         (
             lambda: table([*ROWS, "9,1"]),
-            ["taxa.csv, line 10 has 2 columns, but the header has 7. Is the file cut off"],
+            ["taxa.csv, line 10 has 2 columns, but line 1 has 7. Is the file cut off"],
         ),
         (lambda: write("taxa.csv", table() and Path("taxa.csv").read_bytes() + b"9,1,,\xff,,,\n"), ["not UTF-8"]),
         (lambda: write("taxa.csv", b"\xff\xfe"), ["UTF-16"]),

@@ -9,10 +9,10 @@ import numpy as np
 
 from hedgerow.errors import FileError, argument, counted, some
 from hedgerow.files import decode, open_binary, require_file
-from hedgerow.tree.formats.identified import arrow, assemble, few_texts, read_columns, texts
-from hedgerow.tree.formats.problems import Origin, Problem, no_edges, refuse
+from hedgerow.tree.formats.tables import arrow, few_texts, first_flaw, names_with_ids, read_columns, texts
 from hedgerow.tree.layout import follow
-from hedgerow.tree.names import check_root
+from hedgerow.tree.names import Aliases, check_root
+from hedgerow.tree.validation import NodeTable, Origin, Problem, refuse, validated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.tree.formats.node_table import NodeTable
     from hedgerow.tree.layout import Indices
 
 _REQUIRED = ("taxonID", "parentNameUsageID", "scientificName")
@@ -48,20 +47,20 @@ def read_darwin_core(path: str | PathLike[str], root: str = "root") -> NodeTable
     nodes = np.flatnonzero(~is_synonym)
     number = np.cumsum(~is_synonym) - 1
     kept = arrow().array(~is_synonym)
-    return assemble(
-        taxa.names.filter(kept),
-        taxa.ids.filter(kept),
+    names, shared, twins = names_with_ids(taxa.names.filter(kept), taxa.ids.filter(kept))
+    table = NodeTable(
+        names,
         np.where(parent[nodes] < 0, -1, number[parent[nodes]]),
-        nodes + _HEADER + 1,
-        origin,
-        rank=None if taxa.rank is None else few_texts(taxa.rank.filter(kept)),
-        aliases=_aliases(taxa, is_synonym, number[accepted]),
-        root=root,
+        None if taxa.rank is None else few_texts(taxa.rank.filter(kept)),
+        aliases=_aliases(taxa, is_synonym, number[accepted], shared, twins),
     )
+    return validated(table, origin, origin.places(nodes + _HEADER + 1), root=root)
 
 
-def _aliases(taxa: _Taxa, is_synonym: NDArray[np.bool_], node: Indices) -> tuple[list[str], Indices]:
-    """Return the names of synonyms, names with authors, and ids; and the node of each."""
+def _aliases(
+    taxa: _Taxa, is_synonym: NDArray[np.bool_], node: Indices, shared: list[str], twins: Indices
+) -> Aliases:
+    """Return the names of synonyms, names with authors, ids, and names that several taxa share."""
     differs = np.asarray(arrow().compute.not_equal(taxa.full_names, taxa.names)) | is_synonym
     names: list[str] = []
     places: list[Indices] = []
@@ -70,7 +69,7 @@ def _aliases(taxa: _Taxa, is_synonym: NDArray[np.bool_], node: Indices) -> tuple
         chosen = wanted & np.asarray(arrow().compute.not_equal(column, ""))
         names += texts(column.filter(arrow().array(chosen)))
         places.append(node[chosen])
-    return names, np.concatenate(places)
+    return Aliases(names + shared, np.concatenate([*places, twins]))
 
 
 class _Taxa:
@@ -90,14 +89,17 @@ class _Taxa:
             )
         wanted = {name: called.index(name.lower()) for name in (*_REQUIRED, *_OPTIONAL) if name.lower() in called}
         order = sorted(wanted.values())
-        found = read_columns(
-            shown,
-            {column: arrow().string() for column in order},
-            delimiter,
-            lambda: _flaw(origin, delimiter, len(called)),
-            quote=delimiter == ",",
-            skip=_HEADER,
-        )
+        with open_binary(shown) as file:
+            found = read_columns(
+                file,
+                shown,
+                len(called),
+                {column: arrow().string() for column in order},
+                delimiter,
+                quote=delimiter == ",",
+                skip=_HEADER,
+                explain=lambda: first_flaw(origin, delimiter, len(called), header=_HEADER),
+            )
         trimmed = [arrow().compute.utf8_trim_whitespace(column) for column in found]
         column = {name: trimmed[order.index(place)] for name, place in wanted.items()}
         self.ids = column["taxonID"]
@@ -129,26 +131,6 @@ def _header(shown: str) -> str:
     with open_binary(shown) as file:
         first = file.readline(1 << 20)
     return decode(first, shown)
-
-
-def _flaw(origin: Origin, delimiter: str, width: int) -> str | None:
-    """Find the first line that has another number of columns, or is not UTF-8."""
-    shown, line = origin.subject, 0
-    with open_binary(shown) as file:
-        for line, content in enumerate(file, 1):
-            columns = content.count(delimiter.encode()) + 1
-            if content.strip() and columns != width and b'"' not in content:
-                return (
-                    f"{shown}, line {line} has {counted(columns, 'column', 'columns')}, but the header has "
-                    f"{width}. Is the file cut off? Get it again, or correct this line."
-                )
-            try:
-                content.decode()
-            except UnicodeDecodeError:
-                return f"{shown}, line {line} is not UTF-8. Save the file as UTF-8."
-    if line <= _HEADER:
-        refuse([no_edges(origin)], origin)
-    return None
 
 
 def _accepted(taxa: _Taxa, origin: Origin) -> tuple[Indices, list[Problem]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
-from collections import defaultdict
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -14,17 +13,8 @@ import numpy as np
 
 from hedgerow.errors import FileError
 from hedgerow.files import atomic_write, read_text
-from hedgerow.tree.formats.node_table import NodeTable
-from hedgerow.tree.formats.problems import (
-    Origin,
-    Problem,
-    control_character,
-    no_edges,
-    refuse,
-    require_edges,
-    root_taken,
-)
-from hedgerow.tree.names import check_root, with_control
+from hedgerow.tree.names import check_root
+from hedgerow.tree.validation import NodeTable, Origin, refuse, refuse_empty, root_taken, validated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +30,7 @@ _TOKEN = re.compile(
       | (?P<wrong>.)                    # without it, a search would go on from every later character""",
     re.VERBOSE | re.DOTALL,
 )
+_RENAME = "Names must be distinct: rename all but one. (Numbers are often branch support values.)"
 _MUST_QUOTE = re.compile(r"[\s(),;:'\[\]_]")
 
 
@@ -55,8 +46,8 @@ def read_newick(source: str | PathLike[str], root: str = "root") -> NodeTable:
     else:
         origin, text = Origin(os.fspath(source)), read_text(source)
     if not text.strip():
-        refuse([no_edges(origin)], origin)
-    return require_edges(_Parser(origin, text, root).table(), origin)
+        refuse_empty(origin)
+    return _Parser(origin, text, root).table()
 
 
 def read_newick_file(path: str | PathLike[str], root: str = "root") -> NodeTable:
@@ -122,7 +113,17 @@ class _Parser:
             if self.root in names[1:]:
                 where = self._place(position[names.index(self.root, 1)])
                 refuse([root_taken(self.root, "The root has no name", where)], self.origin)
-        return NodeTable(self._checked(names, position), np.array(parent, dtype=np.int64))
+        return validated(
+            NodeTable([name or "" for name in names], np.array(parent, dtype=np.int64)),
+            self.origin,
+            lambda nodes: "; ".join(self._place(position[node]) for node in nodes),
+            remedies={
+                "empty name": "Every class needs a name: write it after the closing bracket, as in "
+                "(robin,wren)bird.",
+                "duplicate name": _RENAME,
+                "several parents": _RENAME,
+            },
+        )
 
     def _tokens(self) -> Iterator[tuple[str, str, int]]:
         for match in _TOKEN.finditer(self.text):
@@ -160,41 +161,6 @@ class _Parser:
 
     def _fail(self, position: int, what: str, remedy: str) -> NoReturn:
         raise FileError(f"{self._place(position)}: not Newick: {what}. {remedy}.")
-
-    def _checked(self, names: list[str | None], position: list[int]) -> list[str]:
-        named = [name for name in names if name is not None and name.strip()]
-        if len(set(named)) < len(names) or any(with_control(named)):
-            refuse(self._name_problems(names, position), self.origin)
-        return named
-
-    def _name_problems(self, names: list[str | None], position: list[int]) -> list[Problem]:
-        where: dict[str | None, list[int]] = defaultdict(list)
-        for name, place in zip(names, position, strict=True):
-            where[name if name is not None and name.strip() else None].append(place)
-        problems = []
-        for name, places in where.items():
-            if name is None:
-                unnamed = "1 node has" if len(places) == 1 else f"{len(places):,} nodes have"
-                problems.append(
-                    Problem(
-                        "empty name",
-                        f"{self.origin.subject}: {unnamed} no name; the first ends at {self._place(places[0])}.",
-                        "Every class needs a name: write it after the closing bracket, as in (robin,wren)bird.",
-                    )
-                )
-                continue
-            if any(with_control([name])):
-                problems.append(control_character(name, self._place(places[0])))
-            if len(places) > 1:
-                listed = "; ".join(map(self._place, places[:5]))
-                problems.append(
-                    Problem(
-                        "duplicate name",
-                        f"{len(places)} nodes have the name {name!r} ({listed}).",
-                        "Names must be distinct: rename all but one. (Numbers are often branch support values.)",
-                    )
-                )
-        return problems
 
 
 def write_newick(path: str | PathLike[str], table: NodeTable) -> None:
