@@ -114,7 +114,6 @@ def test_a_chain_of_ten_thousand_in_every_format(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "parts"),
     [
-        ('{"a": {"b": {}}}', ["was not written by Hierarchy.save", "from_json"]),
         ('{"format": "hedgerow tree"}', ["saved.json is damaged", "names"]),
         ('{"format": "hedgerow tree", "names": ["a", "b"], "parents": [-1]}', ["damaged"]),
         ('{"format": "hedgerow tree", "names": ["a", "b"], "parents": [-1, 0.5]}', ["damaged"]),
@@ -133,15 +132,14 @@ def test_a_chain_of_ten_thousand_in_every_format(tmp_path: Path) -> None:
         ),
         (
             '{"format": "hedgerow tree", "names": ["a", 3], "parents": [-1, 0]}',
-            ["saved.json is damaged", "Expected `str`, got `int`"],
+            ["damaged", "Expected `str`"],
         ),
     ],
 )
 def test_bad_saved_files(folder: Path, content: str, parts: list[str]) -> None:
     write("saved.json", content)
     refused(lambda: Hierarchy.load("saved.json"), *parts, error=HedgerowError)
-    if "was not written" not in parts[0]:
-        refused(lambda: Hierarchy.read("saved.json"), *parts, error=HedgerowError)
+    refused(lambda: Hierarchy.read("saved.json"), *parts, error=HedgerowError)
 
 
 # Files ------------------------------------------------------------------------------------------------------

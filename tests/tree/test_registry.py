@@ -56,7 +56,8 @@ def test_a_format_of_ones_own(folder: Path, formats: None) -> None:
     assert Hierarchy.read(write("a.txt", "robin wren"), "words", root="bird").names[0] == "bird"
     refused(
         lambda: Hierarchy.read(write("a.words", "robin robin")),
-        "'robin' occurs 2 times under 'root' (a.words, positions 1 and 2)",
+        "'robin' occurs 2 times",
+        "(a.words, positions 1 and 2)",
     )
     refused(lambda: h.write("b.xyz"), "does not determine the format to write", "to='edges'", error=ParameterError)
     refused(lambda: h.write("b.words"), "not written in the format words, only read", error=ParameterError)
@@ -248,9 +249,7 @@ def test_ranks_and_titles_are_safe_to_print(folder: Path, extra: str) -> None:
 
 def test_headers_and_new_titles_are_safe_to_print(folder: Path) -> None:
     refused(lambda: Hierarchy.read(write("a.csv", "class\x1b[2J,species\na,b\n"), "lineages"), "control character")
-    refused(
-        lambda: CATS.with_titles({"lion": "\x07"}), "the title of 'lion', '\\x07', contains a control character"
-    )
+    refused(lambda: CATS.with_titles({"lion": "\x07"}), "the title of 'lion', '\\x07', contains a control")
     assert CATS.with_titles({"lion": "a\r\nb\tc"})["lion"].title == "a  b c"
 
 

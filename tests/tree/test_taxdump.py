@@ -119,15 +119,17 @@ def test_files_that_are_missing(folder: Path) -> None:
     [
         (NODES, NAMES[:-2], ["1 taxon has no scientific name in taxdump/names.dmp: tax id '21'"]),
         (NODES, [*NAMES, (2, "Bakteria", "scientific name")], ["1 taxon has several scientific names", "'2'"]),
-        ([*NODES, (30, 31, "species")], NAMES, ["30 has parent 31 (taxdump/nodes.dmp, line 8)"]),
-        ([*NODES, (21, 1, "species")], NAMES, ["such as 21 (taxdump/nodes.dmp, lines 7 and 8)", "Keep one line"]),
+        (
+            [*NODES, (30, 31, "species")],
+            NAMES,
+            ["a parent without a row of its own: 30 has 31 (taxdump/nodes.dmp, line 8)"],
+        ),
+        ([*NODES, (21, 1, "species")], NAMES, ["such as 21 (taxdump/nodes.dmp, lines 7 and 8)", "Keep one row"]),
         ([*NODES[:5], (20, 21, "genus"), *NODES[6:]], NAMES, ["each other's ancestors", "lines 6 and 7"]),
         (
             [*NODES[:5], (20, 20, "genus"), *NODES[6:]],
             NAMES,
-            [
-                "has 2 roots (classes without a parent): 'root' and 'Bacillus [20]' (taxdump/nodes.dmp, lines 1 and 6)"
-            ],
+            ["has 2 roots", "'root' and 'Bacillus [20]' (taxdump/nodes.dmp, lines 1 and 6)"],
         ),
         (NODES, [*NAMES[:-2], (21, "\x1b[31m", "scientific name")], ["'\\x1b[31m' contains a control character"]),
         (NODES, [*NAMES[:-2], (21, " ", "scientific name")], ["1 class has no name (taxdump/nodes.dmp, line 7)"]),

@@ -4,6 +4,7 @@ In come tree files, pairs, lineages, nested data or graphs; out goes a `Hierarch
 in depth-first order. Everything else in the package works on such a tree. The next room is `likelihood`.
 """
 
+from hedgerow.tree import taxon_strings
 from hedgerow.tree.formats import read_titles
 from hedgerow.tree.hierarchy import Hierarchy
 from hedgerow.tree.layout import Indices
@@ -11,18 +12,6 @@ from hedgerow.tree.names import Names
 from hedgerow.tree.node import Node
 from hedgerow.tree.parts import cut_down, read_names, refuse_unknown, unknown_names, with_plain_names
 from hedgerow.tree.settings import BelowLabel, InformationKind, Settings, SingleChild
-from hedgerow.tree.taxon_strings import (
-    LINNAEAN_RANKS,
-    RANK_OF_PREFIX,
-    SPECIESNET_RANKS,
-    SpeciesnetLabel,
-    Taxon,
-    is_unassigned,
-    prefixed_taxa,
-    rank_of_prefix,
-    sintax_taxa,
-    speciesnet_label,
-)
 from hedgerow.tree.tree_reading import (
     FORMATS,
     TreeFormat,
@@ -36,9 +25,6 @@ from hedgerow.tree.validation import FlawedTreeError, NodeTable, Origin, Problem
 
 __all__ = [
     "FORMATS",
-    "LINNAEAN_RANKS",
-    "RANK_OF_PREFIX",
-    "SPECIESNET_RANKS",
     "BelowLabel",
     "FlawedTreeError",
     "Hierarchy",
@@ -51,22 +37,16 @@ __all__ = [
     "Problem",
     "Settings",
     "SingleChild",
-    "SpeciesnetLabel",
-    "Taxon",
     "TreeFormat",
     "TreeReading",
     "cut_down",
     "format_of",
-    "is_unassigned",
-    "prefixed_taxa",
-    "rank_of_prefix",
     "read_names",
     "read_titles",
     "refuse_unknown",
     "register",
     "require_source",
-    "sintax_taxa",
-    "speciesnet_label",
+    "taxon_strings",
     "unknown_names",
     "with_plain_names",
     "writable",

@@ -352,7 +352,7 @@ class Hierarchy(Derives):
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a file written by `save`."""
-        return cls._from_table(formats.read_saved(path))
+        return cls.from_json(path)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the whole tree, including ranks and titles, to a JSON file; see `load`."""

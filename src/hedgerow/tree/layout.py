@@ -127,6 +127,25 @@ def follow(pointer: Indices) -> Indices:
     return pointer
 
 
+def rings(parent: Indices) -> Iterator[list[int]]:
+    """Yield the nodes of each cycle: the first in the input, its parent, and so on.
+
+    >>> list(rings(np.array([2, -1, 0, 1])))
+    [[0, 2]]
+    """
+    end = follow(np.where(parent < 0, np.arange(len(parent)), parent))
+    finished: set[int] = set()
+    for start in np.unique(end[parent[end] >= 0]).tolist():
+        if start in finished:
+            continue
+        ring = [start]
+        while (above := int(parent[ring[-1]])) != start:
+            ring.append(above)
+        finished.update(ring)
+        first = ring.index(min(ring))
+        yield ring[first:] + ring[:first]
+
+
 def by_depth(depth: Indices) -> list[Indices]:
     """Return the nodes at depth 0, 1, 2, ..., each ascending."""
     order = np.argsort(depth, kind="stable")

@@ -106,17 +106,17 @@ class Aliases(Mapping[str, int]):
         nodes = [node for _, node in pairs]
         if not all(isinstance(node, int | np.integer) and abs(int(node)) < 1 << 62 for node in nodes):
             raise TreeError("Every alias must stand for the index of a node.")
-        return cls.checked([name for name, _ in pairs], np.array(nodes, dtype=np.int64))
+        return cls([name for name, _ in pairs], np.array(nodes, dtype=np.int64)).check()
 
-    @classmethod
-    def checked(cls, names: Sequence[str], nodes: Indices) -> Aliases:
-        """Return aliases; raise an error if one is not a name."""
+    def check(self) -> Aliases:
+        """Raise an error if an alias is not a name."""
+        names = self.names
         if set(map(type, names)) - {str} or not all(map(str.strip, names)) or any(with_control(names)):
             offender = next(name for name in names if not _is_name(name))
             raise TreeError(
                 f"The alias {offender!r} is not a name: text that is not blank, without control characters."
             )
-        return cls(names, nodes)
+        return self
 
     def moved(self, place: Indices, kept: NDArray[np.bool_] | None = None) -> Aliases:
         """Return the aliases of kept nodes, each node moved to its new place."""

@@ -181,6 +181,11 @@ def require_source(path: str | PathLike[str], tree_format: TreeFormat) -> None:
         )
 
 
+def _option(default: Any, metavar: str | None, description: str) -> Any:
+    """Return a field, with the text that describes it on the command line."""
+    return field(default=default, metadata={"metavar": metavar, "help": description})
+
+
 @final
 @dataclass(frozen=True)
 class TreeReading:
@@ -192,45 +197,25 @@ class TreeReading:
     ['--tree-format', 'lineages', '--na', 'NA']
     """
 
-    format: str | None = field(
-        default=None,
-        metadata={
-            "metavar": "FORMAT",
-            "help": f"Format of the tree: {', '.join(FORMATS)}. By default the extension decides (.csv, .tsv: "
-            "edges).",
-        },
+    format: str | None = _option(
+        None,
+        "FORMAT",
+        f"Format of the tree: {', '.join(FORMATS)}. By default the extension decides (.csv, .tsv: edges).",
     )
-    root: str = field(
-        default="root",
-        metadata={
-            "metavar": "NAME",
-            "help": "Name of the root that is added if several nodes have no parent; not for edge lists.",
-        },
+    root: str = _option(
+        "root", "NAME", "Name of the root that is added if several nodes have no parent; not for edge lists."
     )
-    separator: str | None = field(
-        default=None,
-        metadata={
-            "metavar": "TEXT",
-            "help": "What separates the names in a path; by default / or ;, whichever is found.",
-        },
+    separator: str | None = _option(
+        None, "TEXT", "What separates the names in a path; by default / or ;, whichever is found."
     )
-    disambiguate: bool = field(
-        default=False,
-        metadata={"help": "In lineages or paths, call classes that share a name 'parent/name'."},
+    disambiguate: bool = _option(
+        False, None, "In lineages or paths, call classes that share a name 'parent/name'."
     )
-    na: str | Sequence[str] = field(
-        default=(),
-        metadata={
-            "metavar": "TEXT",
-            "help": "Text that marks a blank cell in lineages, such as NA; may be repeated.",
-        },
+    na: str | Sequence[str] = _option(
+        (), "TEXT", "Text that marks a blank cell in lineages, such as NA; may be repeated."
     )
-    prefixes: str | Sequence[int] | None = field(
-        default=None,
-        metadata={
-            "metavar": "A,B,...|dots",
-            "help": "Lengths of the prefixes of codes that are levels, such as 2,4,6; or dots.",
-        },
+    prefixes: str | Sequence[int] | None = _option(
+        None, "A,B,...|dots", "Lengths of the prefixes of codes that are levels, such as 2,4,6; or dots."
     )
 
     def __post_init__(self) -> None:

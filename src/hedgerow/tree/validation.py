@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from hedgerow.errors import TreeError, argument, counted, options, some
-from hedgerow.tree.layout import as_positions, follow
+from hedgerow.tree.layout import as_positions, rings
 from hedgerow.tree.names import Aliases, as_names, plain_names, printable, with_control
 
 if TYPE_CHECKING:
@@ -216,6 +216,8 @@ def validated(
         found.append(_too_small(origin, f"has only one node ({names[0]!r})"))
     if found:
         refuse(found, origin)
+    if table.aliases is not None:
+        table.aliases.check()
     return table
 
 
@@ -311,25 +313,16 @@ def _lineage(table: NodeTable, node: int) -> str:
 
 
 def _cycles(table: NodeTable, where: Where) -> Iterator[_Flaw]:
-    """Describe each cycle once."""
-    parent = table.parent
-    end = follow(np.where(parent == _TOP, np.arange(len(parent)), parent))
-    on_cycles = np.unique(end[parent[end] != _TOP]).tolist()  # at least one node of each cycle
-    finished: set[int] = set()
-    for start in on_cycles:
-        if start in finished:
-            continue
-        ring = [start]
-        while (above := int(parent[ring[-1]])) != start:
-            ring.append(above)
-        finished.update(ring)
-        ring = ring[::-1]  # from parent to child
-        first = ring.index(min(ring)) - 1  # start with the parent of the first node
-        ring = ring[first:] + ring[:first]
-        names = [table.names[node] for node in ring]
-        shown = names if len(names) <= 8 else [*names[:4], "...", *names[-3:]]
+    for ring in rings(table.parent):
         if len(ring) == 1:
-            yield "self-loop", f"{where(ring)}: {names[0]!r} is its own parent."
+            yield "self-loop", f"{where(ring)}: {table.names[ring[0]]!r} is its own parent."
         else:
-            path = " -> ".join([*shown, shown[0]])
+            downwards = ring[1::-1] + ring[:1:-1]  # from parent to child
+            path = around([table.names[node] for node in downwards])
             yield "cycle", f"These classes are each other's ancestors: {path} ({where(sorted(ring)[:8])})."
+
+
+def around(names: Sequence[str]) -> str:
+    """Write the names on a cycle; of a long one, the first and the last."""
+    shown = names if len(names) <= 8 else [*names[:4], "...", *names[-3:]]
+    return " -> ".join([*shown, shown[0]])

@@ -10,7 +10,7 @@ from hedgerow.tree.formats.codes import read_codes
 from hedgerow.tree.formats.darwin_core import read_darwin_core
 from hedgerow.tree.formats.edges import read_edges, read_networkx, to_networkx, write_edges
 from hedgerow.tree.formats.lineages import read_lineages, write_lineages
-from hedgerow.tree.formats.nested import SavedTree, read_json, read_saved, read_titles, write_json, write_saved
+from hedgerow.tree.formats.nested import SavedTree, read_json, read_titles, write_json, write_saved
 from hedgerow.tree.formats.newick import read_newick, read_newick_file, write_newick
 from hedgerow.tree.formats.paths import read_paths, write_paths
 from hedgerow.tree.formats.taxdump import read_taxdump
@@ -30,7 +30,6 @@ __all__ = [
     "read_paths",
     "read_prefixed",
     "read_qiime2",
-    "read_saved",
     "read_speciesnet",
     "read_taxdump",
     "read_titles",

@@ -111,11 +111,11 @@ def _from_pairs(rows: Iterable[tuple[int, Sequence[Any]]], origin: Origin) -> No
     above = np.fromiter(map(place.get, parents, repeat(-1)), dtype=np.int64, count=len(parents))
     under_top = np.flatnonzero(above < 0).tolist()
     first: dict[str, int] = {}  # the line on which each parent that is no child first stands
-    for row in under_top:
-        first.setdefault(parents[row], lines[row])
+    for pair in under_top:
+        first.setdefault(parents[pair], lines[pair])
     tops = {top: number for number, top in enumerate(first)}
     above += len(tops)
-    above[under_top] = [tops[parents[row]] for row in under_top]
+    above[under_top] = [tops[parents[pair]] for pair in under_top]
     return validated(
         NodeTable(plain_names([*tops, *children]), np.concatenate([np.full(len(tops), -1), above])),
         origin,

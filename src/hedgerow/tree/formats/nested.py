@@ -150,12 +150,10 @@ class _Nested:
     def _add(self, name: Any, parent: int, extras: dict[str, Any]) -> None:
         if not isinstance(name, str):
             above = f" under {self.names[parent]!r}" if parent >= 0 else ""
-            self.problems.append(
-                Problem(
-                    "not a name",
-                    f"{self.origin.subject} has a node{above} whose name is {name!r}.",
-                    "Every class needs a name, and a name is a string.",
-                )
+            self._note(
+                "not a name",
+                f"{self.origin.subject} has a node{above} whose name is {name!r}.",
+                "Every class needs a name, and a name is a string.",
             )
             name = str(name)
         self.names.append(name)
@@ -195,24 +193,23 @@ class _Nested:
                 what = f"has nodes under {key!r}"
             else:
                 continue
-            self.problems.append(
-                Problem(
-                    "another shape",
-                    f"{self.origin.subject} is a tree of another shape: {item['name']!r} {what}.",
-                    "Put the children of a node in its list 'children'; or write an edge list, parent,child.",
-                )
+            self._note(
+                "another shape",
+                f"{self.origin.subject} is a tree of another shape: {item['name']!r} {what}.",
+                "Put the children of a node in its list 'children'; or write an edge list, parent,child.",
             )
 
     def _not_a_node(self, data: Any, above: str | None) -> None:
-        self.problems.append(
-            Problem(
-                "not a node",
-                f"{self.origin.subject} has {data!r} where the children of {above!r} should be."
-                if above is not None
-                else f"{self.origin.subject} contains {data!r} instead of a tree.",
-                'Children must be a list, such as ["robin", "wren"], an object, such as {"robin": {}}, or null.',
-            )
+        self._note(
+            "not a node",
+            f"{self.origin.subject} has {data!r} where the children of {above!r} should be."
+            if above is not None
+            else f"{self.origin.subject} contains {data!r} instead of a tree.",
+            'Children must be a list, such as ["robin", "wren"], an object, such as {"robin": {}}, or null.',
         )
+
+    def _note(self, kind: str, message: str, remedy: str) -> None:
+        self.problems.append(Problem(kind, message, remedy))
 
 
 def write_json(path: str | PathLike[str], table: NodeTable) -> None:
@@ -263,18 +260,6 @@ class SavedTree(msgspec.Struct, forbid_unknown_fields=True):
 def is_saved(data: Any) -> bool:
     """Return whether data is the flat JSON of `write_saved`; in nested JSON, no name has a string below it."""
     return isinstance(data, dict) and data.get("format") == _FORMAT
-
-
-def read_saved(path: str | PathLike[str]) -> NodeTable:
-    """Read a file written by `write_saved`."""
-    origin = Origin(os.fspath(path))
-    data = parse_json(read_text(path), origin)
-    if not is_saved(data):
-        raise FileError(
-            f"{origin.subject} was not written by Hierarchy.save: it lacks the format mark {_FORMAT!r}. To read "
-            f"nested JSON, use Hierarchy.from_json."
-        )
-    return _from_saved(data, origin)
 
 
 def _from_saved(data: dict[str, Any], origin: Origin) -> NodeTable:

@@ -62,61 +62,23 @@ class _Parser:
         self.origin = origin
         self.text = text
         self.root = root
+        self.names: list[str | None] = [None]
+        self.position = [0]
+        self.parent = [-1]
+        self.path = [0]  # the nodes whose brackets are open, then the node being read
 
     def table(self) -> NodeTable:
-        names: list[str | None] = [None]
-        position: list[int] = [0]
-        parent = [-1]
-        path = [0]  # the nodes whose brackets are open, then the node being read
-        finished = False
-        previous = "start"
-        for kind, value, here in self._tokens():
-            if finished:
-                self._fail(
-                    here, f"more text after the tree: {value[:20]!r}", "Keep one tree, ending with a semicolon"
-                )
-            if kind == "name":
-                if names[path[-1]] is not None or previous == "length":
-                    self._fail(
-                        here,
-                        f"a second name, {value!r}, follows {names[path[-1]]!r}",
-                        "Separate nodes by commas, and put names with spaces or brackets in single quotes",
-                    )
-                names[path[-1]], position[path[-1]] = value, here
-            elif value == "(":
-                if previous not in ("start", "(", ","):
-                    self._fail(
-                        here, "a '(' follows a name", "Write the children before the name: (robin,wren)bird"
-                    )
-                self._open(names, position, parent, path, here)
-            elif value == ",":
-                if len(path) == 1:
-                    self._fail(here, "a ',' outside all brackets", "Put a pair of brackets around the whole tree")
-                path.pop()
-                self._open(names, position, parent, path, here)
-            elif value == ")":
-                if len(path) == 1:
-                    self._fail(here, "a ')' without a matching '('", "Remove it, or add the '('")
-                path.pop()
-                position[path[-1]] = here
-            elif value == ";":
-                if len(path) > 1:
-                    self._fail(here, f"the tree ends with {len(path) - 1} '(' still open", "Add the missing ')'")
-                finished = True
-            previous = "name" if kind == "name" else "length" if kind == "length" else value
-        if not finished:
-            self._fail(
-                len(self.text.rstrip()), "the final semicolon is missing", "Add it, or restore the missing text"
-            )
+        self._read()
+        names = self.names
         if names[0] is None:
             names[0] = self.root
             if self.root in names[1:]:
-                where = self._place(position[names.index(self.root, 1)])
+                where = self._place(self.position[names.index(self.root, 1)])
                 refuse([root_taken(self.root, "The root has no name", where)], self.origin)
         return validated(
-            NodeTable([name or "" for name in names], np.array(parent, dtype=np.int64)),
+            NodeTable([name or "" for name in names], np.array(self.parent, dtype=np.int64)),
             self.origin,
-            lambda nodes: "; ".join(self._place(position[node]) for node in nodes),
+            lambda nodes: "; ".join(self._place(self.position[node]) for node in nodes),
             remedies={
                 "empty name": "Every class needs a name: write it after the closing bracket, as in "
                 "(robin,wren)bird.",
@@ -124,6 +86,53 @@ class _Parser:
                 "several parents": _RENAME,
             },
         )
+
+    def _read(self) -> None:
+        path, finished, previous = self.path, False, "start"
+        for kind, value, here in self._tokens():
+            if finished:
+                self._fail(
+                    here, f"more text after the tree: {value[:20]!r}", "Keep one tree, ending with a semicolon"
+                )
+            if kind == "name":
+                known = self.names[path[-1]]
+                if known is not None or previous == "length":
+                    self._fail(
+                        here,
+                        f"a second name, {value!r}, follows {known!r}",
+                        "Separate nodes by commas, and put names with spaces or brackets in single quotes",
+                    )
+                self.names[path[-1]], self.position[path[-1]] = value, here
+            elif value == "(":
+                if previous not in ("start", "(", ","):
+                    self._fail(
+                        here, "a '(' follows a name", "Write the children before the name: (robin,wren)bird"
+                    )
+                self._open(here)
+            elif value in (",", ")"):
+                if len(path) == 1 and value == ",":
+                    self._fail(here, "a ',' outside all brackets", "Put a pair of brackets around the whole tree")
+                if len(path) == 1:
+                    self._fail(here, "a ')' without a matching '('", "Remove it, or add the '('")
+                path.pop()
+                if value == ",":
+                    self._open(here)
+                else:
+                    self.position[path[-1]] = here
+            elif value == ";":
+                if len(path) > 1:
+                    self._fail(here, f"the tree ends with {len(path) - 1} '(' still open", "Add the missing ')'")
+                finished = True
+            previous = kind if kind in ("name", "length") else value
+        if not finished:
+            end = len(self.text.rstrip())
+            self._fail(end, "the final semicolon is missing", "Add it, or restore the missing text")
+
+    def _open(self, here: int) -> None:
+        self.parent.append(self.path[-1])
+        self.path.append(len(self.names))
+        self.names.append(None)
+        self.position.append(here)
 
     def _tokens(self) -> Iterator[tuple[str, str, int]]:
         for match in _TOKEN.finditer(self.text):
@@ -142,13 +151,6 @@ class _Parser:
         if opened:
             self._fail(position, f"{opened} is never closed", "Close it")
         self._fail(position, f"{sign!r} is out of place", "Put names with such characters in single quotes")
-
-    @staticmethod
-    def _open(names: list[str | None], position: list[int], parent: list[int], path: list[int], here: int) -> None:
-        parent.append(path[-1])
-        path.append(len(names))
-        names.append(None)
-        position.append(here)
 
     def _place(self, position: int) -> str:
         line = bisect_right(self._line_starts, position)

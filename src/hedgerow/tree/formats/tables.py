@@ -14,7 +14,7 @@ import numpy as np
 
 from hedgerow.errors import FileError, HedgerowError, ParameterError, counted, some
 from hedgerow.files import decode, delimiter_of, is_path, open_binary, read_bytes, read_lines, refuse_sep_line
-from hedgerow.tree.validation import Origin, refuse_empty
+from hedgerow.tree.validation import Origin, Problem, refuse_empty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -92,8 +92,8 @@ def open_rows(
         origin = Origin(path, format=format)
         text = decode(read_bytes(path) if data is None else data, path)
         return Rows(origin, None, lambda: _csv_rows(text, delimiter_of(path), origin, is_header))
-    table = as_table(source)
-    return Rows(Origin(None, unit), table.columns, lambda: enumerate(table.rows, 1))
+    columns, rows = as_table(source)
+    return Rows(Origin(None, unit), columns, lambda: enumerate(rows, 1))
 
 
 def _csv_rows(
@@ -226,6 +226,46 @@ def first_flaw(
     return None
 
 
+@dataclass(frozen=True)
+class Ids:
+    """The Arrow column of ids, by which the rows of a large table refer to each other."""
+
+    ids: Any
+    origin: Origin
+    header: int = 0
+    """The number of lines before the first row."""
+
+    def at(self, rows: Iterable[int]) -> str:
+        """Describe the places of rows."""
+        return self.origin.at(*(int(row) + self.header + 1 for row in rows))
+
+    def rows(self, wanted: Any) -> Indices:
+        """Return the rows of some ids; -1 for those that are not there."""
+        found = arrow().compute.index_in(wanted, value_set=self.ids)
+        return np.asarray(found.fill_null(-1), dtype=np.int64)
+
+    def repeated(self) -> Iterator[Problem]:
+        """Describe ids that several rows have."""
+        first = self.rows(self.ids)
+        again = np.flatnonzero(first != np.arange(len(first))).tolist()
+        if again:
+            where = self.at([first[again[0]], again[0]])
+            repeats = counted(len(again), "row repeats", "rows repeat")
+            message = f"{repeats} an id, such as {self.ids[again[0]]} ({where})."
+            yield Problem("duplicate id", message, "Keep one row per id.")
+
+    def unknown(self, wanted: Any, which: NDArray[np.bool_], what: str) -> Iterator[Problem]:
+        """Describe rows that refer to ids that no row has."""
+        rows = np.flatnonzero(which).tolist()
+        if rows:
+            listed = "; ".join(f"{self.ids[row]} has {wanted[row]} ({self.at([row])})" for row in rows[:5])
+            yield Problem(
+                "unknown id",
+                f"{counted(len(rows), 'taxon has', 'taxa have')} {what} without a row of its own: {listed}.",
+                "Is the file cut off, or cut down? Get it again, add these rows, or clear the ids.",
+            )
+
+
 def texts(array: Any) -> list[str]:
     """Return an Arrow array of text as a list; through NumPy, which is faster than Arrow's own way."""
     listed: list[str] = array.to_numpy(zero_copy_only=False).tolist()
@@ -264,23 +304,18 @@ def quoted(cell: str) -> str:
     return '"' + cell.replace('"', '""') + '"' if _MUST_QUOTE.search(cell) else cell
 
 
-@dataclass(frozen=True)
-class Table:
-    """Rows, with the names of their columns if they have any."""
-
-    columns: list[str] | None
-    rows: list[Sequence[Any]]
+_Table = tuple[list[str] | None, list[Any]]
 
 
-def as_table(source: Any) -> Table:
-    """Convert any kind of table; this imports no library that the user has not imported.
+def as_table(source: Any) -> _Table:
+    """Return the names of the columns, if they have any, and the rows of any kind of table in memory.
 
-    Columns that are numbered rather than named count as having no names.
+    This imports no library that the user has not imported. Columns that are numbered have no names.
 
     >>> as_table([{"parent": "bird", "child": "robin"}, {"parent": "bird", "child": "wren"}])
-    Table(columns=['parent', 'child'], rows=[['bird', 'robin'], ['bird', 'wren']])
+    (['parent', 'child'], [['bird', 'robin'], ['bird', 'wren']])
     >>> as_table([("bird", "robin")])
-    Table(columns=None, rows=[('bird', 'robin')])
+    (None, [('bird', 'robin')])
     """
     if hasattr(source, "itertuples"):  # pandas
         return _frame(source.columns, source.itertuples(index=False, name=None))
@@ -296,12 +331,12 @@ def as_table(source: Any) -> Table:
     rows = [_plain(row) for row in source]
     if rows and all(isinstance(row, Mapping) for row in rows):
         return _records(rows)
-    return Table(None, rows)
+    return None, rows
 
 
-def _frame(columns: Iterable[Any], rows: Iterable[Sequence[Any]]) -> Table:
+def _frame(columns: Iterable[Any], rows: Iterable[Sequence[Any]]) -> _Table:
     names = list(columns)
-    return Table(names if all(isinstance(name, str) for name in names) else None, list(rows))
+    return names if all(isinstance(name, str) for name in names) else None, list(rows)
 
 
 def _plain(row: Any) -> Any:
@@ -313,7 +348,7 @@ def _plain(row: Any) -> Any:
     return row.tolist() if hasattr(row, "tolist") else tuple(row)
 
 
-def _records(records: list[Any]) -> Table:
+def _records(records: list[Any]) -> _Table:
     columns = list(records[0])
     if not all(isinstance(column, str) for column in columns):
         raise ParameterError(f"The keys of records must be column names, as strings; got {columns!r}.")
@@ -324,7 +359,7 @@ def _records(records: list[Any]) -> Table:
                 f"Record {number} has {some(new)}, which the first record lacks. The first record must have all "
                 f"columns, in order; use None if a value is missing."
             )
-    return Table(columns, [[record.get(column) for column in columns] for record in records])
+    return columns, [[record.get(column) for column in columns] for record in records]
 
 
 def is_missing(value: Any) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from hedgerow.errors import FileError, counted, some
 from hedgerow.files import open_binary
-from hedgerow.tree.formats.tables import arrow, few_texts, first_flaw, names_with_ids, read_columns, texts
+from hedgerow.tree.formats.tables import Ids, arrow, few_texts, first_flaw, names_with_ids, read_columns, texts
 from hedgerow.tree.names import Aliases
 from hedgerow.tree.validation import NodeTable, Origin, Problem, refuse, refuse_empty, validated
 
@@ -40,13 +40,11 @@ def read_taxdump(folder: str | PathLike[str]) -> NodeTable:
     number, text = arrow().int64(), arrow().string()
     origin = Origin(nodes, format="taxdump", folder=shown)
     ids, parents, ranks = _columns(origin, {0: number, 1: number, 2: text})
-    ids, parents = ids.to_numpy(), parents.to_numpy()
-    find = _Finder(ids)
-    problems = _repeated_ids(ids, origin)
-    parent = find(parents)
-    problems += _unknown_parents(ids, parents, parent, origin)
-    parent[ids == parents] = -1
-    known = _Names(names, find)
+    taxa = Ids(ids, origin)
+    parent = taxa.rows(parents)
+    problems = [*taxa.repeated(), *taxa.unknown(parents, parent < 0, "a parent")]
+    parent[ids.to_numpy() == parents.to_numpy()] = -1
+    known = _Names(names, taxa)
     scientific, of = known.of_class("scientific name")
     problems += _name_problems(ids, of, names)
     if problems:
@@ -54,7 +52,7 @@ def read_taxdump(folder: str | PathLike[str]) -> NodeTable:
     place = np.empty(len(ids), dtype=np.int64)
     place[of] = np.arange(len(of))
     synonyms, of_synonyms = known.of_class("synonym", "equivalent name")
-    tax_ids, of_ids = _tax_ids(ids, merged, find)
+    tax_ids, of_ids = _tax_ids(taxa, merged)
     called, shared, twins = names_with_ids(scientific.take(arrow().array(place)), ids)
     table = NodeTable(
         called,
@@ -66,15 +64,16 @@ def read_taxdump(folder: str | PathLike[str]) -> NodeTable:
     return validated(table, origin, origin.places(range(1, len(ids) + 1)))
 
 
-def _tax_ids(ids: Indices, merged: str, find: _Finder) -> tuple[list[str], Indices]:
+def _tax_ids(taxa: Ids, merged: str) -> tuple[list[str], Indices]:
     """Return all tax ids as text, with those that were merged into others; and the position of each."""
-    nodes = np.arange(len(ids))
-    if Path(merged).is_file() and Path(merged).stat().st_size:
-        number = arrow().int64()
-        old, new = (column.to_numpy() for column in _columns(Origin(merged), {0: number, 1: number}))
-        place = find(new)
-        ids, nodes = np.concatenate([ids, old[place >= 0]]), np.concatenate([nodes, place[place >= 0]])
-    return texts(arrow().array(ids).cast(arrow().string())), nodes
+    number, text = arrow().int64(), arrow().string()
+    ids, nodes = texts(taxa.ids.cast(text)), np.arange(len(taxa.ids))
+    if not Path(merged).is_file() or not Path(merged).stat().st_size:
+        return ids, nodes
+    old, new = _columns(Origin(merged), {0: number, 1: number})
+    place = taxa.rows(new)
+    known = place >= 0
+    return ids + texts(old.filter(arrow().array(known)).cast(text)), np.concatenate([nodes, place[known]])
 
 
 def _columns(origin: Origin, columns: dict[int, Any]) -> list[Any]:
@@ -97,25 +96,13 @@ def _columns(origin: Origin, columns: dict[int, Any]) -> list[Any]:
         )
 
 
-class _Finder:
-    """Finds the positions of tax ids; -1 for those that are not there."""
-
-    def __init__(self, ids: Indices) -> None:
-        self._order = np.argsort(ids, kind="stable")
-        self._sorted = ids[self._order]
-
-    def __call__(self, wanted: Indices) -> Indices:
-        place = np.minimum(np.searchsorted(self._sorted, wanted), len(self._sorted) - 1)
-        return np.where(self._sorted[place] == wanted, self._order[place], -1)
-
-
 class _Names:
     """The names of known taxa in `names.dmp`, by their class."""
 
-    def __init__(self, path: str, find: _Finder) -> None:
+    def __init__(self, path: str, taxa: Ids) -> None:
         number, text = arrow().int64(), arrow().string()
         ids, self._names, classes = _columns(Origin(path), {0: number, 1: text, 3: text})
-        self._owner = find(ids.to_numpy())
+        self._owner = taxa.rows(ids)
         coded = classes.dictionary_encode()
         self._class, self._code = coded.dictionary.to_pylist(), coded.indices.to_numpy()
 
@@ -133,49 +120,14 @@ def _titles(count: int, common: Any, of: Indices) -> list[str] | None:
     return titles if any(titles) else None
 
 
-def _repeated_ids(ids: Indices, origin: Origin) -> list[Problem]:
-    order = np.argsort(ids, kind="stable")
-    again = order[1:][np.diff(ids[order]) == 0]
-    if not again.size:
-        return []
-    first = int(again[0])
-    lines = (np.flatnonzero(ids == ids[first])[:5] + 1).tolist()
-    return [
-        Problem(
-            "duplicate id",
-            f"{counted(len(again), 'line repeats', 'lines repeat')} a tax id, such as {ids[first]} "
-            f"({origin.at(*lines)}).",
-            "Keep one line per tax id.",
-        )
-    ]
-
-
-def _unknown_parents(ids: Indices, parents: Indices, parent: Indices, origin: Origin) -> list[Problem]:
-    missing = np.flatnonzero(parent < 0).tolist()
-    if not missing:
-        return []
-    listed = "; ".join(f"{ids[i]} has parent {parents[i]} ({origin.at(i + 1)})" for i in missing[:5])
-    return [
-        Problem(
-            "unknown parent",
-            f"{counted(len(missing), 'taxon has a parent', 'taxa have parents')} without a line of its own: "
-            f"{listed}.",
-            "Was the file cut off, or cut down without its ancestors? Unpack NCBI's taxdump.tar.gz again.",
-        )
-    ]
-
-
-def _name_problems(ids: Indices, of: Indices, path: str) -> list[Problem]:
+def _name_problems(ids: Any, of: Indices, path: str) -> Iterator[Problem]:
     """Every taxon needs one scientific name."""
     count = np.bincount(of, minlength=len(ids))
-    return [
-        *_miscounted(ids, count == 0, path, "no scientific name", "Do both files come from one taxdump?"),
-        *_miscounted(ids, count > 1, path, "several scientific names", "Keep one of these lines."),
-    ]
-
-
-def _miscounted(ids: Indices, which: Any, path: str, what: str, remedy: str) -> Iterator[Problem]:
-    if which.any():
-        listed = some(str(number) for number in ids[which].tolist())
-        taxa = counted(int(which.sum()), "taxon has", "taxa have")
-        yield Problem("names", f"{taxa} {what} in {path}: tax id {listed}.", remedy)
+    for which, what, remedy in (
+        (count == 0, "no scientific name", "Do both files come from one taxdump?"),
+        (count > 1, "several scientific names", "Keep one of these lines."),
+    ):
+        if which.any():
+            listed = some(map(str, ids.filter(arrow().array(which)).to_pylist()))
+            taxa = counted(int(which.sum()), "taxon has", "taxa have")
+            yield Problem("names", f"{taxa} {what} in {path}: tax id {listed}.", remedy)
