@@ -5,7 +5,7 @@ in depth-first order. Everything else in the package works on such a tree. The n
 """
 
 from hedgerow.tree import taxon_strings
-from hedgerow.tree.formats import read_titles
+from hedgerow.tree.formats.nested import read_titles
 from hedgerow.tree.hierarchy import Hierarchy
 from hedgerow.tree.layout import Indices
 from hedgerow.tree.names import Names
@@ -21,7 +21,7 @@ from hedgerow.tree.tree_reading import (
     require_source,
     writable,
 )
-from hedgerow.tree.validation import FlawedTreeError, NodeTable, Origin, Problem
+from hedgerow.tree.validation import FlawedTreeError, NodeTable, Problem
 
 __all__ = [
     "FORMATS",
@@ -33,7 +33,6 @@ __all__ = [
     "Names",
     "Node",
     "NodeTable",
-    "Origin",
     "Problem",
     "Settings",
     "SingleChild",

@@ -25,7 +25,8 @@ import numpy as np
 
 from hedgerow.arrays import Derives, map_row_blocks
 from hedgerow.errors import ParameterError, ScoreError, TreeError, UnknownNameError, a_number
-from hedgerow.tree import formats, parts
+from hedgerow.tree import parts
+from hedgerow.tree.formats import codes, darwin_core, edges, lineages, nested, newick, paths, taxdump, taxon_lists
 from hedgerow.tree.information import measure_information
 from hedgerow.tree.layout import CommonAncestors, DepthFirst, Indices, Scalar, by_depth, depth_first, fold_up
 from hedgerow.tree.names import Aliases, Names, as_names, as_texts, look_up, suggestion
@@ -181,7 +182,7 @@ class Hierarchy(Derives):
         >>> Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
         Hierarchy(3 nodes, 2 leaves, depth 1, root 'root')
         """
-        return cls._from_table(formats.read_edges(source))
+        return cls._from_table(edges.read_edges(source))
 
     @classmethod
     def from_lineages(
@@ -216,7 +217,7 @@ class Hierarchy(Derives):
         >>> h == Hierarchy.from_lineages([{"class": "birds", "species": name} for name in ("robin", "wren")])
         True
         """
-        return cls._from_table(formats.read_lineages(source, root, disambiguate, ranks, na))
+        return cls._from_table(lineages.read_lineages(source, root, disambiguate, ranks, na))
 
     @classmethod
     def from_paths(
@@ -235,9 +236,7 @@ class Hierarchy(Derives):
         >>> Hierarchy.from_paths(["bird/robin", "bird/wren", "fish"]).names.tolist()
         ['root', 'bird', 'robin', 'wren', 'fish']
         """
-        return cls._from_table(
-            formats.read_paths(source, root=root, separator=separator, disambiguate=disambiguate)
-        )
+        return cls._from_table(paths.read_paths(source, root=root, separator=separator, disambiguate=disambiguate))
 
     @classmethod
     def from_json(cls, source: str | PathLike[str] | dict[str, Any] | list[Any], *, root: str = "root") -> Self:
@@ -247,7 +246,7 @@ class Hierarchy(Derives):
         >>> Hierarchy.from_json({"animal": {"bird": ["robin", "wren"], "fish": {}}}).names.tolist()
         ['animal', 'bird', 'robin', 'wren', 'fish']
         """
-        return cls._from_table(formats.read_json(source, root=root))
+        return cls._from_table(nested.read_json(source, root=root))
 
     @classmethod
     def from_newick(cls, source: str | PathLike[str], *, root: str = "root") -> Self:
@@ -257,7 +256,7 @@ class Hierarchy(Derives):
         >>> Hierarchy.from_newick("((robin,wren)bird,fish)animal;").names.tolist()
         ['animal', 'bird', 'robin', 'wren', 'fish']
         """
-        return cls._from_table(formats.read_newick(source, root=root))
+        return cls._from_table(newick.read_newick(source, root=root))
 
     @classmethod
     def from_taxdump(cls, folder: str | PathLike[str]) -> Self:
@@ -266,12 +265,12 @@ class Hierarchy(Derives):
         Classes are called by their scientific names; names that several taxa share become "name [tax id]". Tax
         ids, merged tax ids and synonyms are aliases.
         """
-        return cls._from_table(formats.read_taxdump(folder))
+        return cls._from_table(taxdump.read_taxdump(folder))
 
     @classmethod
     def from_darwin_core(cls, path: str | PathLike[str], *, root: str = "root") -> Self:
         """Read a Darwin Core table of taxa, such as GBIF's `Taxon.tsv`; synonyms and taxon ids are aliases."""
-        return cls._from_table(formats.read_darwin_core(path, root))
+        return cls._from_table(darwin_core.read_darwin_core(path, root))
 
     @classmethod
     def from_prefixed(cls, source: str | PathLike[str] | Iterable[str], *, root: str = "root") -> Self:
@@ -284,7 +283,7 @@ class Hierarchy(Derives):
         >>> h.index("Firmicutes")
         2
         """
-        return cls._from_table(formats.read_prefixed(source, root))
+        return cls._from_table(taxon_lists.read_prefixed(source, root))
 
     @classmethod
     def from_codes(
@@ -304,12 +303,12 @@ class Hierarchy(Derives):
         >>> Hierarchy.from_codes(["62.01", "62.02", "63"], prefixes="dots").names.tolist()
         ['root', '62', '62.01', '62.02', '63']
         """
-        return cls._from_table(formats.read_codes(source, root, prefixes))
+        return cls._from_table(codes.read_codes(source, root, prefixes))
 
     @classmethod
     def from_networkx(cls, graph: networkx.DiGraph) -> Self:
         """Build from a directed graph whose edges go from parent to child; nodes become `str(node)`."""
-        return cls._from_table(formats.read_networkx(graph))
+        return cls._from_table(edges.read_networkx(graph))
 
     @classmethod
     def read(
@@ -356,23 +355,23 @@ class Hierarchy(Derives):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the whole tree, including ranks and titles, to a JSON file; see `load`."""
-        formats.write_saved(path, self._table())
+        nested.write_saved(path, self._table())
 
     def to_edges(self, path: str | PathLike[str]) -> None:
         """Write `parent,child` lines, parents first (tab-separated if the name ends in `.tsv`)."""
-        formats.write_edges(path, self._table())
+        edges.write_edges(path, self._table())
 
     def to_json(self, path: str | PathLike[str]) -> None:
         """Write nested JSON: ``{"name": ..., "children": [...]}``."""
-        formats.write_json(path, self._table())
+        nested.write_json(path, self._table())
 
     def to_newick(self, path: str | PathLike[str]) -> None:
         """Write a Newick file, with names quoted where necessary."""
-        formats.write_newick(path, self._table())
+        newick.write_newick(path, self._table())
 
     def to_networkx(self) -> networkx.DiGraph:
         """Return a directed graph whose nodes are the names and whose edges go from parent to child."""
-        return formats.to_networkx(self._table())
+        return edges.to_networkx(self._table())
 
     def with_titles(self, titles: Mapping[str, str]) -> Hierarchy:
         """Return the same tree with display names, given by node name; other nodes keep theirs.
@@ -695,7 +694,7 @@ class Hierarchy(Derives):
     def from_dict(content: dict[str, Any]) -> Hierarchy:
         """Return the tree that `to_dict` returned; its fields are checked, since files may hold anything."""
         try:
-            given = msgspec.convert(content, formats.SavedTree)
+            given = msgspec.convert(content, nested.SavedTree)
             tree = Hierarchy(given.names, given.parents, given.ranks, given.titles)  # type: ignore[arg-type]
         except (OverflowError, TypeError, ValueError) as error:
             raise TreeError(f"Its tree is not a tree: {error}") from None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 from hedgerow.errors import FileError, ParameterError, argument, no_such, options
 from hedgerow.files import extension, is_compressed, reading, refuse_spreadsheet, require_file
 from hedgerow.registry import Registry
-from hedgerow.tree import formats
+from hedgerow.tree.formats import codes, darwin_core, edges, lineages, nested, newick, paths, taxdump, taxon_lists
 from hedgerow.tree.names import check_root
 from hedgerow.tree.validation import NodeTable, Origin, checked_table
 
@@ -45,41 +45,41 @@ class TreeFormat:
 
 
 _FORMATS = (
-    TreeFormat("edges", formats.read_edges, formats.write_edges, (".csv", ".tsv", ".tab")),
+    TreeFormat("edges", edges.read_edges, edges.write_edges, (".csv", ".tsv", ".tab")),
     TreeFormat(
         "lineages",
-        formats.read_lineages,
-        formats.write_lineages,
+        lineages.read_lineages,
+        lineages.write_lineages,
         takes=("root", "disambiguate", "na"),
         keeps=("rank",),
     ),
     TreeFormat(
-        "paths", formats.read_paths, formats.write_paths, (".txt",), takes=("root", "separator", "disambiguate")
+        "paths", paths.read_paths, paths.write_paths, (".txt",), takes=("root", "separator", "disambiguate")
     ),
     TreeFormat(
         "json",
-        formats.read_json,
-        formats.write_json,
+        nested.read_json,
+        nested.write_json,
         (".json",),
         takes=("root",),
         keeps=("rank", "title", "aliases"),
     ),
     TreeFormat(
         "newick",
-        formats.read_newick_file,
-        formats.write_newick,
+        newick.read_newick_file,
+        newick.write_newick,
         (".nwk", ".newick", ".tree", ".tre"),
         takes=("root",),
     ),
-    TreeFormat("taxdump", formats.read_taxdump, folder_with="nodes.dmp", tells_apart=True),
-    TreeFormat("darwin-core", formats.read_darwin_core, takes=("root",), tells_apart=True),
-    TreeFormat("prefixed", formats.read_prefixed, takes=("root",), tells_apart=True),
-    TreeFormat("qiime2", formats.read_qiime2, takes=("root",), tells_apart=True),
+    TreeFormat("taxdump", taxdump.read_taxdump, folder_with="nodes.dmp", tells_apart=True),
+    TreeFormat("darwin-core", darwin_core.read_darwin_core, takes=("root",), tells_apart=True),
+    TreeFormat("prefixed", taxon_lists.read_prefixed, takes=("root",), tells_apart=True),
+    TreeFormat("qiime2", taxon_lists.read_qiime2, takes=("root",), tells_apart=True),
     TreeFormat(
-        "fasta", formats.read_fasta, None, (".fasta", ".fa", ".fas", ".fna"), takes=("root",), tells_apart=True
+        "fasta", taxon_lists.read_fasta, None, (".fasta", ".fa", ".fas", ".fna"), takes=("root",), tells_apart=True
     ),
-    TreeFormat("speciesnet", formats.read_speciesnet, takes=("root",), tells_apart=True),
-    TreeFormat("codes", formats.read_codes, takes=("root", "prefixes")),
+    TreeFormat("speciesnet", taxon_lists.read_speciesnet, takes=("root",), tells_apart=True),
+    TreeFormat("codes", codes.read_codes, takes=("root", "prefixes")),
 )
 
 

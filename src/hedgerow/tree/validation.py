@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -87,10 +87,6 @@ class Problem:
 
     def __str__(self) -> str:
         return f"{self.message} {self.remedy}"
-
-    def to_dict(self) -> dict[str, str]:
-        """Return the fields as a dict."""
-        return asdict(self)
 
 
 class FlawedTreeError(TreeError):
