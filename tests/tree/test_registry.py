@@ -46,7 +46,7 @@ def read_words(path: Any, root: str = "root") -> NodeTable:
     return NodeTable(names, [-1] + [0] * (len(names) - 1))  # type: ignore[arg-type]
 
 
-WORDS = TreeFormat("words", read_words, extensions=(".words",), takes=("root",))
+WORDS = TreeFormat("words", read_words, extensions=(".words",))
 
 
 def test_a_format_of_ones_own(folder: Path, formats: None) -> None:
@@ -70,7 +70,6 @@ def test_formats_that_cannot_be_registered(formats: None) -> None:
     refused(lambda: register(TreeFormat("edges", read_words)), "'edges' already exists", error=ParameterError)
     taken = TreeFormat("words", read_words, extensions=(".csv",))
     refused(lambda: register(taken), ".csv already stands for the tree format edges", error=ParameterError)
-    refused(lambda: register(TreeFormat("w", read_words, takes=("roots",))), "'roots'", error=ParameterError)
     refused(lambda: Hierarchy.read("a", "edge"), "Did you mean 'edges'?", error=ParameterError)
 
 

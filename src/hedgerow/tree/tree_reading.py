@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, fields, replace
 from functools import wraps
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from hedgerow.errors import FileError, ParameterError, argument, no_such, options
+from hedgerow.errors import FileError, ParameterError, argument, options
 from hedgerow.files import extension, is_compressed, reading, refuse_spreadsheet, require_file
 from hedgerow.registry import Registry
 from hedgerow.tree.formats import codes, darwin_core, edges, lineages, nested, newick, paths, taxdump, taxon_lists
@@ -29,13 +30,11 @@ class TreeFormat:
     name: str
     """What `--tree-format` and `Hierarchy.read` call it."""
     read: Callable[..., NodeTable] = field(repr=False)
-    """Called with a path, and with those options of `takes` that the user gave, as keywords."""
+    """Called with a path and, as keywords, those fields of `TreeReading` that were given; see `takes`."""
     write: Callable[[str | PathLike[str], NodeTable], None] | None = field(default=None, repr=False)
     """Called with a path and the tree; None if the format is only read."""
     extensions: tuple[str, ...] = ()
     """Extensions, in lower case, that no other format has."""
-    takes: tuple[str, ...] = ()
-    """The fields of `TreeReading` that apply: some of "root", "separator", "disambiguate", "na", "prefixes"."""
     folder_with: str | None = None
     """For a format that is a folder: the file by which such a folder is known."""
     tells_apart: bool = False
@@ -43,43 +42,25 @@ class TreeFormat:
     keeps: tuple[str, ...] = ()
     """What is written besides names and parents: some of "rank", "title", "aliases"."""
 
+    @property
+    def takes(self) -> list[str]:
+        """The fields of `TreeReading` that apply: those that are parameters of `read`."""
+        return [field.name for field in fields(TreeReading) if field.name in signature(self.read).parameters]
+
 
 _FORMATS = (
     TreeFormat("edges", edges.read_edges, edges.write_edges, (".csv", ".tsv", ".tab")),
-    TreeFormat(
-        "lineages",
-        lineages.read_lineages,
-        lineages.write_lineages,
-        takes=("root", "disambiguate", "na"),
-        keeps=("rank",),
-    ),
-    TreeFormat(
-        "paths", paths.read_paths, paths.write_paths, (".txt",), takes=("root", "separator", "disambiguate")
-    ),
-    TreeFormat(
-        "json",
-        nested.read_json,
-        nested.write_json,
-        (".json",),
-        takes=("root",),
-        keeps=("rank", "title", "aliases"),
-    ),
-    TreeFormat(
-        "newick",
-        newick.read_newick_file,
-        newick.write_newick,
-        (".nwk", ".newick", ".tree", ".tre"),
-        takes=("root",),
-    ),
+    TreeFormat("lineages", lineages.read_lineages, lineages.write_lineages, keeps=("rank",)),
+    TreeFormat("paths", paths.read_paths, paths.write_paths, (".txt",)),
+    TreeFormat("json", nested.read_json, nested.write_json, (".json",), keeps=("rank", "title", "aliases")),
+    TreeFormat("newick", newick.read_newick_file, newick.write_newick, (".nwk", ".newick", ".tree", ".tre")),
     TreeFormat("taxdump", taxdump.read_taxdump, folder_with="nodes.dmp", tells_apart=True),
-    TreeFormat("darwin-core", darwin_core.read_darwin_core, takes=("root",), tells_apart=True),
-    TreeFormat("prefixed", taxon_lists.read_prefixed, takes=("root",), tells_apart=True),
-    TreeFormat("qiime2", taxon_lists.read_qiime2, takes=("root",), tells_apart=True),
-    TreeFormat(
-        "fasta", taxon_lists.read_fasta, None, (".fasta", ".fa", ".fas", ".fna"), takes=("root",), tells_apart=True
-    ),
-    TreeFormat("speciesnet", taxon_lists.read_speciesnet, takes=("root",), tells_apart=True),
-    TreeFormat("codes", codes.read_codes, takes=("root", "prefixes")),
+    TreeFormat("darwin-core", darwin_core.read_darwin_core, tells_apart=True),
+    TreeFormat("prefixed", taxon_lists.read_prefixed, tells_apart=True),
+    TreeFormat("qiime2", taxon_lists.read_qiime2, tells_apart=True),
+    TreeFormat("fasta", taxon_lists.read_fasta, None, (".fasta", ".fa", ".fas", ".fna"), tells_apart=True),
+    TreeFormat("speciesnet", taxon_lists.read_speciesnet, tells_apart=True),
+    TreeFormat("codes", codes.read_codes),
 )
 
 
@@ -87,10 +68,6 @@ def _checked(name: str, given: Any) -> TreeFormat:
     """Check a format from outside the package, and have it check what its reader returns."""
     if not isinstance(given, TreeFormat) or given.name != name:
         raise ParameterError(f"The entry point {name!r} must lead to a TreeFormat of this name.")
-    known = [field.name for field in fields(TreeReading) if field.name != "format"]
-    for option in given.takes:
-        if option not in known:
-            raise ParameterError(no_such("option of reading", option, known))
     for other in FORMATS.values():
         for taken in set(given.extensions) & set(other.extensions):
             raise ParameterError(f"The extension {taken} already stands for the tree format {other.name}.")
@@ -122,7 +99,7 @@ def register(tree_format: TreeFormat) -> None:
     >>> def read_flat(path, root="root"):
     ...     names = [root, *open(path).read().split()]
     ...     return NodeTable(names, [-1] + [0] * (len(names) - 1))
-    >>> register(TreeFormat("flat", read_flat, extensions=(".flat",), takes=("root",)))
+    >>> register(TreeFormat("flat", read_flat, extensions=(".flat",)))
     >>> del FORMATS["flat"]
     """
     FORMATS.register(tree_format.name, tree_format)
