@@ -149,7 +149,7 @@ def test_every_problem_is_listed(tree: str) -> None:
     text = words(diagnosis)
     for part in (
         "7 problems",
-        "line 6 makes 'q' its own parent",
+        "line 6: 'q' is its own parent",
         "x -> y -> x",
         "2 roots",
         "Next: correct tree.csv",

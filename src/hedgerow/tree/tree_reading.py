@@ -214,9 +214,10 @@ class TreeReading:
         }
         for option, value in given.items():
             if option not in found.takes:
-                takers = [other.name for other in FORMATS.values() if option in other.takes]
+                takers = " and ".join(other.name for other in FORMATS.values() if option in other.takes)
+                only = f"does not apply to {found.name}, which have their own root" if option == "root" else ""
                 raise ParameterError(
-                    f"{argument(option, value)} only applies to {', '.join(takers)}; {os.fspath(path)} contains "
+                    f"{argument(option, value)} {only or f'only applies to {takers}'}; {os.fspath(path)} contains "
                     f"{found.name}."
                 )
         require_source(path, found)
