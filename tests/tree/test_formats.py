@@ -178,6 +178,11 @@ def test_the_format_is_given_or_follows_from_the_extension(folder: Path) -> None
     refused(lambda: Hierarchy.read("tree.dat"), "tree.dat", "format='edges'", "lineages", error=FileError)
     assert Hierarchy.read("tree.dat", "edges").names.tolist() == ["a", "b"]
     assert Hierarchy.read("tree.dat", TreeReading("edges")) == Hierarchy.read("tree.dat", format="edges")
+    refused(
+        lambda: Hierarchy.read("tree.dat", TreeReading("edges"), na="NA"),
+        "only applies to lineages",
+        error=ParameterError,
+    )
     refused(lambda: Hierarchy.read("tree.dat", "xml"), "no tree format 'xml'", "newick", error=ParameterError)
 
 

@@ -132,6 +132,7 @@ def test_files_that_are_missing(folder: Path) -> None:
             ["has 2 roots", "'root' and 'Bacillus [20]' (taxdump/nodes.dmp, lines 1 and 6)"],
         ),
         (NODES, [*NAMES[:-2], (21, "\x1b[31m", "scientific name")], ["'\\x1b[31m' contains a control character"]),
+        (NODES, [*NAMES, (21, "\x1b[2J", "synonym")], ["The alias '\\x1b[2J' is not a name"]),
         (NODES, [*NAMES[:-2], (21, " ", "scientific name")], ["1 class has no name (taxdump/nodes.dmp, line 7)"]),
     ],
 )

@@ -16,7 +16,7 @@ Terms used throughout the package:
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, final
 
@@ -333,7 +333,7 @@ class Hierarchy(Derives):
             Fields of `TreeReading`: `root`, the name of the root that is added if there are several top nodes;
             `separator`, `disambiguate`, `na`, `prefixes`, as in `from_paths`, `from_lineages`, `from_codes`.
         """
-        how = format if isinstance(format, TreeReading) else TreeReading(format, **options)
+        how = replace(format, **options) if isinstance(format, TreeReading) else TreeReading(format, **options)
         return cls._from_table(how.table(path))
 
     # Writing -----------------------------------------------------------------------------------------------
@@ -350,7 +350,7 @@ class Hierarchy(Derives):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a file written by `save`."""
+        """Read a file written by `save`, or nested JSON."""
         return cls.from_json(path)
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -212,8 +212,6 @@ def validated(
         found.append(_too_small(origin, f"has only one node ({names[0]!r})"))
     if found:
         refuse(found, origin)
-    if table.aliases is not None:
-        table.aliases.check()
     return table
 
 

@@ -52,13 +52,16 @@ def read_darwin_core(path: str | PathLike[str], root: str = "root") -> NodeTable
     number = np.cumsum(~is_synonym) - 1
     kept = arrow().array(~is_synonym)
     names, shared, twins = names_with_ids(taxa.names.filter(kept), taxa.ids.ids.filter(kept))
+    aliases = _aliases(taxa, is_synonym, number[accepted], shared, twins)
     table = NodeTable(
         names,
         np.where(parent[nodes] < 0, -1, number[parent[nodes]]),
         None if taxa.rank is None else few_texts(taxa.rank.filter(kept)),
-        aliases=_aliases(taxa, is_synonym, number[accepted], shared, twins),
+        aliases=aliases,
     )
-    return validated(table, origin, origin.places(nodes + _HEADER + 1), root=root)
+    table = validated(table, origin, origin.places(nodes + _HEADER + 1), root=root)
+    aliases.check()
+    return table
 
 
 def _aliases(

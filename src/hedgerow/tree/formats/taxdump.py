@@ -54,14 +54,17 @@ def read_taxdump(folder: str | PathLike[str]) -> NodeTable:
     synonyms, of_synonyms = known.of_class("synonym", "equivalent name")
     tax_ids, of_ids = _tax_ids(taxa, merged)
     called, shared, twins = names_with_ids(scientific.take(arrow().array(place)), ids)
+    aliases = Aliases(tax_ids + texts(synonyms) + shared, np.concatenate([of_ids, of_synonyms, twins]))
     table = NodeTable(
         called,
         parent,
         ["" if rank == "no rank" else rank for rank in few_texts(ranks)],
         _titles(len(ids), *known.of_class("genbank common name")),
-        Aliases(tax_ids + texts(synonyms) + shared, np.concatenate([of_ids, of_synonyms, twins])),
+        aliases,
     )
-    return validated(table, origin, origin.places(range(1, len(ids) + 1)))
+    table = validated(table, origin, origin.places(range(1, len(ids) + 1)))
+    aliases.check()
+    return table
 
 
 def _tax_ids(taxa: Ids, merged: str) -> tuple[list[str], Indices]:
