@@ -70,7 +70,7 @@ def test_names_are_not_altered(folder: Path) -> None:
         ("root,b\nRoot,Top\n", ["Of these, 'root' is similar to 'Root'. A tree", "lines such as 'top2,root'"]),
         (
             "r,a\na,b\nb,c\nc,b\n",
-            ["'b' occurs under 2 parents: r > a > b; r > a > b > c > b (tree.csv"],
+            ["'b' occurs under 2 parents: r > a > b; r > a > b > c > b (tree.csv", "lines 2 and 4)"],
         ),
         ("a,b\nb,a\n", ["a -> b -> a", "tree.csv, lines 1 and 2", "Delete or correct"]),
         ("r,x\na,b\nb,c\nc,a\n", ["a -> b -> c -> a", "tree.csv, lines 2, 3 and 4"]),

@@ -132,7 +132,7 @@ def test_a_chain_of_ten_thousand_in_every_format(tmp_path: Path) -> None:
         ),
         (
             '{"format": "hedgerow tree", "names": ["a", 3], "parents": [-1, 0]}',
-            ["damaged", "Expected `str`"],
+            ["saved.json is damaged", "Expected `str`, got `int`"],
         ),
     ],
 )

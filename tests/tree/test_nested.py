@@ -61,7 +61,7 @@ def test_json_with_several_tops_ranks_and_titles() -> None:
         (
             '{"a": ["b", ""]}',
             TreeError,
-            ["no name (tree.json, line 1); the first is under 'a'"],
+            ["1 class has no name (tree.json, line 1); the first is under 'a'", "needs a name"],
         ),
         ('{"name": null, "children": ["b"]}', TreeError, ["whose name is None"]),
         ('{"a": {"b": {},}}', FileError, ["tree.json, line 1, column 16 is not JSON"]),
@@ -137,7 +137,7 @@ def test_newick_names() -> None:
         (
             "((a,b),c)r;",
             TreeError,
-            ["1 class has no name (tree.nwk, line 1, column 6)", "closing bracket"],
+            ["1 class has no name (tree.nwk, line 1, column 6)", "after the closing bracket"],
         ),
         ("(a,,b)r;", TreeError, ["1 class has no name"]),
         (

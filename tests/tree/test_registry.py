@@ -248,7 +248,9 @@ def test_ranks_and_titles_are_safe_to_print(folder: Path, extra: str) -> None:
 
 def test_headers_and_new_titles_are_safe_to_print(folder: Path) -> None:
     refused(lambda: Hierarchy.read(write("a.csv", "class\x1b[2J,species\na,b\n"), "lineages"), "control character")
-    refused(lambda: CATS.with_titles({"lion": "\x07"}), "the title of 'lion', '\\x07', contains a control")
+    refused(
+        lambda: CATS.with_titles({"lion": "\x07"}), "the title of 'lion', '\\x07', contains a control character"
+    )
     assert CATS.with_titles({"lion": "a\r\nb\tc"})["lion"].title == "a  b c"
 
 
