@@ -11,11 +11,12 @@ import pytest
 from rich.console import Console
 
 from hedgerow import ScoreReading, TreeReading, doctor
-from hedgerow.doctor import Diagnosis
 from hedgerow.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from hedgerow.doctor import Diagnosis
 
 REAL_TREES = Path(__file__).parents[3] / "shared" / "data" / "hierarchies"
 TREE = "animal,bird\nanimal,fish\nanimal,worm\nbird,robin\nbird,wren\nfish,cod\n"
@@ -25,7 +26,7 @@ NODES = ["animal", "bird", "fish", *LEAVES]
 
 def examine(
     path: str | Path,
-    format: str | None = None,
+    format: str | None = None,  # noqa: A002
     *,
     scores: str | None = None,
     labels: str | None = None,
@@ -163,7 +164,7 @@ def test_every_problem_is_listed(tree: str) -> None:
     text = words(diagnosis)
     for part in (
         "7 problems",
-        "line 6 makes 'q' its own parent",
+        "line 6: 'q' is its own parent",
         "x -> y -> x",
         "2 roots",
         "Next: correct tree.csv",

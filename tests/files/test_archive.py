@@ -15,8 +15,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError
-from hedgerow.files import Archive
-from hedgerow.files import open_parquet
+from hedgerow.files import Archive, open_parquet
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -78,17 +78,20 @@ def changed(place: int, row: str) -> list[str]:
         ),
         (
             changed(4, "5,,44,Felis cougar,,species,synonym"),
-            ["an accepted name", "'Felis cougar' has '44'", "line 6"],
+            ["an accepted name", "5 has 44 (taxa.csv, line 6)"],
         ),
         (
             changed(4, "5,,,Felis cougar,,species,synonym"),
             ["1 row is called a synonym", "'Felis cougar' (taxa.csv"],
         ),
-        (changed(1, "2,11,,Puma,,genus,accepted"), ["a parent without a row of its own: 'Puma' has '11'"]),
+        (
+            changed(1, "2,11,,Puma,,genus,accepted"),
+            ["a parent without a row of its own: 2 has 11 (taxa.csv, line 3)"],
+        ),
         (changed(1, "2,3,,Puma,,genus,accepted"), ["each other's ancestors", "lines 3 and 4"]),
         (
             changed(1, "1,,,Puma,,genus,accepted"),
-            ["1 row repeats a taxonID, such as '1' (taxa.csv, lines 2 and 3)"],
+            ["1 row repeats an id, such as 1 (taxa.csv, lines 2 and 3)"],
         ),
         (changed(1, ",1,,Puma,,genus,accepted"), ["line 3 has no taxonID"]),
         (changed(1, "2,1,,,,genus,accepted"), ["1 class has no name (taxa.csv, line 3)"]),
@@ -107,7 +110,7 @@ def test_what_is_wrong(folder: Path, rows: list[str], parts: list[str]) -> None:
         (lambda: table(header="taxonID,kingdom,scientificName"), ["no column parentNameUsageID", "lineages"]),
         (
             lambda: table([*ROWS, "9,1"]),
-            ["taxa.csv, line 10 has 2 columns, but the header has 7. Is the file cut off"],
+            ["taxa.csv, line 10 has 2 columns, but line 1 has 7. Is the file cut off"],
         ),
         (lambda: write("taxa.csv", table() and Path("taxa.csv").read_bytes() + b"9,1,,\xff,,,\n"), ["not UTF-8"]),
         (lambda: write("taxa.csv", b"\xff\xfe"), ["UTF-16"]),

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from hedgerow import Hierarchy
 from hedgerow.errors import FileError, HedgerowError, ParameterError, TreeError
-from hedgerow.tree.formats.edges import read_edges
-from hedgerow.tree.formats.large_edges import read_large
-from hedgerow.tree.formats.problems import FlawedTreeError
+from hedgerow.tree import FlawedTreeError
+from hedgerow.tree.formats.edges import _read_large, read_edges
 from tests.tree.helpers import ANIMALS, refused, write
 from tests.tree_strategies import trees
 
@@ -69,14 +68,17 @@ def test_names_are_not_altered(folder: Path) -> None:
         ("a,b\nc,d\n", ["2 roots", "lines such as 'root,a'"]),
         ("root,b\nc,d\n", ["2 roots", "lines such as 'top,root'"]),
         ("root,b\nRoot,Top\n", ["Of these, 'root' is similar to 'Root'. A tree", "lines such as 'top2,root'"]),
-        ("r,a\na,b\nb,c\nc,b\n", ["'b' has 2 parents: 'a' (tree.csv, line 2); 'c' (tree.csv, line 4)"]),
+        (
+            "r,a\na,b\nb,c\nc,b\n",
+            ["'b' occurs under 2 parents: r > a > b; r > a > b > c > b (tree.csv", "lines 2 and 4)"],
+        ),
         ("a,b\nb,a\n", ["a -> b -> a", "tree.csv, lines 1 and 2", "Delete or correct"]),
         ("r,x\na,b\nb,c\nc,a\n", ["a -> b -> c -> a", "tree.csv, lines 2, 3 and 4"]),
-        ("a,a\n", ["tree.csv, line 1 makes 'a' its own parent", "Delete the line"]),
-        ("r,a\nr,b\n\na,c\nb,c\n", ["'c' has 2 parents", "'a' (tree.csv, line 4)", "'b' (tree.csv, line 5)"]),
-        ("r,a\nr,b\nr,a\n", ["'r' -> 'a' occurs 2 times", "tree.csv, lines 1 and 3", "Keep one"]),
-        ("r,a\nr,\n", ["tree.csv, line 2 has an empty child", "needs a name"]),
-        ("r,a\n ,b\n", ["tree.csv, line 2 has an empty parent"]),
+        ("a,a\n", ["tree.csv, line 1: 'a' is its own parent", "Delete the line"]),
+        ("r,a\nr,b\n\na,c\nb,c\n", ["'c' occurs under 2 parents: r > a > c; r > b > c (tree.csv, lines 4 and 5)"]),
+        ("r,a\nr,b\nr,a\n", ["'a' occurs 2 times under 'r' (tree.csv, lines 1 and 3)", "Keep one"]),
+        ("r,a\nr,\n", ["1 class has no name (tree.csv, line 2); the first is under 'r'", "needs a name"]),
+        ("r,a\n ,b\n", ["1 class has no name (tree.csv, line 2); the first is above 'b'"]),
         ("r,a\nr,b,c\n", ["tree.csv, line 2 has 3 columns, not 2: 'r', 'b', 'c'", "in quotes"]),
         ("r;a\nr;b\n", ["tree.csv, line 1 has 1 column", "not by a semicolon"]),
         ("r\ta\nr\tb\n", ["tree.csv, line 1 has 1 column", "'.tsv'"]),
@@ -105,12 +107,12 @@ def test_all_problems_are_found_and_the_first_is_shown(folder: Path) -> None:
     error = refused(lambda: Hierarchy.from_edges("tree.csv"), "6 more problems", "`hedgerow doctor tree.csv`")
     assert error is not None
     assert [problem.kind for problem in error.problems] == [
-        "self-loop",
-        "empty name",
         "columns",
-        "duplicate",
+        "empty name",
+        "duplicate name",
         "several parents",
         "cycle",
+        "self-loop",
         "several roots",
     ]
 
@@ -188,7 +190,11 @@ def test_what_holds_no_edges(source: Any) -> None:
 
 def test_missing_values_in_frames() -> None:
     frame = pd.DataFrame({"parent": [None, "animal"], "child": ["animal", "bird"]})
-    refused(lambda: Hierarchy.from_edges(frame), "pair 1 has an empty parent", "delete the line")
+    refused(
+        lambda: Hierarchy.from_edges(frame),
+        "1 class has no name (pair 1); the first is above 'animal'",
+        "delete the line",
+    )
     numbers = pd.DataFrame({"parent": [1, 1], "child": [2, 3]})
     refused(lambda: Hierarchy.from_edges(numbers), "pair 1", "convert them with str()")
 
@@ -276,21 +282,20 @@ def test_large_files_are_read_like_small_ones(folder: Path, end: str, header: st
 
 
 def test_arrow_reads_what_is_plain() -> None:
-    family = read_large("a,b\na,ç\r\n\nç,d".encode(), ",", header=False)
-    assert family is not None
-    assert family.children == ["b", "ç", "d"]
-    assert family.parent.tolist() == [0, 0, 2]
-    assert family.tops == ["a"]
+    table = _read_large("a,b\na,ç\r\n\nç,d".encode(), ",")
+    assert table is not None
+    assert table.names == ["a", "b", "ç", "d"]
+    assert table.parent.tolist() == [-1, 0, 0, 2]
 
 
 @pytest.mark.parametrize("content", [b"a,b\na,b\n", b"a,b\na\n", b"a,b,c\n", b'a,"b"\n', b"a,b\na,\xff\n", b""])
 def test_arrow_leaves_the_rest_to_the_csv_module(content: bytes) -> None:
-    assert read_large(content, ",", header=False) is None
+    assert _read_large(content, ",") is None
 
 
 def test_large_files_without_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert read_large(b"a,b\n", ",", header=False) is None
+    assert _read_large(b"a,b\n", ",") is None
 
 
 @pytest.mark.parametrize("before", ["", "\n", "\r\n", "\ufeff", " \n", " ", "\r"])
@@ -347,5 +352,5 @@ def test_the_errors_of_large_files(folder: Path) -> None:
     write("tree.csv", "parent,child\nr,a\na,b\nr,b\n")
     refused(
         lambda: Hierarchy.from_edges("tree.csv"),
-        "'b' has 2 parents: 'a' (tree.csv, line 3); 'r' (tree.csv, line 4)",
+        "'b' occurs under 2 parents: r > a > b; r > b (tree.csv, lines 3 and 4)",
     )

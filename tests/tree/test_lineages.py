@@ -48,12 +48,12 @@ def test_a_name_under_two_parents_shows_both_lineages(folder: Path) -> None:
     write("table.csv", AMBIGUOUS)
     error = refused(
         lambda: Hierarchy.from_lineages("table.csv"),
-        "'Prunella' occurs under 2 parents: Birds > Prunella (table.csv, line 2); Plants > Prunella (table.csv",
+        "'Prunella' occurs under 2 parents: Birds > Prunella; Plants > Prunella (table.csv, lines 2 and 3)",
         "disambiguate=True",
         "1 more problem;",
     )
     assert error is not None
-    assert "Plants > Rosa > vulgaris (table.csv, line 4)" in str(error.problems[1])
+    assert "Plants > Rosa > vulgaris (table.csv, lines 3 and 4)" in str(error.problems[1])
 
 
 def test_disambiguation_is_by_parent(folder: Path) -> None:
@@ -204,7 +204,7 @@ def test_several_missing_values_are_one_problem() -> None:
         "na=('NA', '-')",
     )
     assert error is not None
-    assert [flaw.kind for flaw in error.problems] == ["missing value", "duplicate name"]
+    assert [flaw.kind for flaw in error.problems] == ["missing value", "several parents"]
 
 
 def test_classes_that_are_called_na_elsewhere(folder: Path) -> None:
@@ -249,7 +249,7 @@ def test_paths_with_another_separator_and_root() -> None:
 def test_paths_with_a_separator_that_was_not_named(folder: Path, sign: str) -> None:
     path = write("a.txt", f"animal{sign}bird\nanimal{sign}fish\n")
     seen = repr(sign.strip(" ")[0])
-    said = f"neither '/' nor ';' on any line, but {seen}. If it separates names, say separator="
+    said = f"neither '/' nor ';' on any line, but {seen}. If it separates names, give separator="
     refused(lambda: Hierarchy.read(path), said, "if it is part of them, separator='/'", error=FileError)
     assert len(Hierarchy.read(path, separator=sign)) == 3
     flat = Hierarchy.read(path, separator="/")
@@ -272,7 +272,7 @@ def test_bad_paths(folder: Path) -> None:
     refused(lambda: Hierarchy.from_paths(["a"], separator=""), "at least one character", error=ParameterError)
     refused(lambda: Hierarchy.from_paths(["a/x", "b/y"], root=" "), "root needs a name", error=ParameterError)
     write("paths.txt", "a/x\nb/x\n")
-    refused(lambda: Hierarchy.from_paths("paths.txt"), "a > x (paths.txt, line 1); b > x (paths.txt, line 2)")
+    refused(lambda: Hierarchy.from_paths("paths.txt"), "a > x; b > x (paths.txt, lines 1 and 2)")
 
 
 # Writing ----------------------------------------------------------------------------------------------------

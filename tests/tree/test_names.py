@@ -66,7 +66,7 @@ def test_names_in_memory_and_saved_trees_are_refused(tmp_path: Path) -> None:
     Hierarchy.from_edges([("a", "b")]).save(path)
     path.write_text(json.dumps(json.loads(path.read_text()) | {"names": ["a", "b\x00"]}))
     for read in (Hierarchy.load, Hierarchy.read):
-        with pytest.raises(HedgerowError, match=r"is damaged"):
+        with pytest.raises(HedgerowError, match=r"tree.json, position 1: the name 'b\\x00' contains a control"):
             read(path)
 
 

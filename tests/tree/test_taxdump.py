@@ -119,11 +119,20 @@ def test_files_that_are_missing(folder: Path) -> None:
     [
         (NODES, NAMES[:-2], ["1 taxon has no scientific name in taxdump/names.dmp: tax id '21'"]),
         (NODES, [*NAMES, (2, "Bakteria", "scientific name")], ["1 taxon has several scientific names", "'2'"]),
-        ([*NODES, (30, 31, "species")], NAMES, ["30 has parent 31 (taxdump/nodes.dmp, line 8)"]),
-        ([*NODES, (21, 1, "species")], NAMES, ["such as 21 (taxdump/nodes.dmp, lines 7 and 8)", "Keep one line"]),
+        (
+            [*NODES, (30, 31, "species")],
+            NAMES,
+            ["a parent without a row of its own: 30 has 31 (taxdump/nodes.dmp, line 8)"],
+        ),
+        ([*NODES, (21, 1, "species")], NAMES, ["such as 21 (taxdump/nodes.dmp, lines 7 and 8)", "Keep one row"]),
         ([*NODES[:5], (20, 21, "genus"), *NODES[6:]], NAMES, ["each other's ancestors", "lines 6 and 7"]),
-        ([*NODES[:5], (20, 20, "genus"), *NODES[6:]], NAMES, ["has 2 roots: 'root' and 'Bacillus [20]'"]),
+        (
+            [*NODES[:5], (20, 20, "genus"), *NODES[6:]],
+            NAMES,
+            ["has 2 roots", "'root' and 'Bacillus [20]' (taxdump/nodes.dmp, lines 1 and 6)"],
+        ),
         (NODES, [*NAMES[:-2], (21, "\x1b[31m", "scientific name")], ["'\\x1b[31m' contains a control character"]),
+        (NODES, [*NAMES, (21, "\x1b[2J", "synonym")], ["The alias '\\x1b[2J' is not a name"]),
         (NODES, [*NAMES[:-2], (21, " ", "scientific name")], ["1 class has no name (taxdump/nodes.dmp, line 7)"]),
     ],
 )
@@ -138,10 +147,10 @@ def test_what_is_wrong(
     ("content", "part"),
     [
         ("1,1,root\n", "nodes.dmp, line 1 is not a line of a taxdump"),
-        (dump([(1, 1, "x"), ("two", 1, "x")]), "nodes.dmp, line 2: 'two' is not a tax id"),
-        (dump([(1, 1, "x"), ("", 1, "x")]), "nodes.dmp, line 2: '' is not a tax id"),
-        (dump([(1, 1, "x"), (2, 1, "x")])[:-9], "nodes.dmp, line 2 has 1 cell"),
-        (dump([(1, 1, "x"), (10**30, 1, "x")]), "is not a tax id"),
+        (dump([(1, 1, "x"), ("two", 1, "x")]), "nodes.dmp, line 2: 'two' is not a whole number"),
+        (dump([(1, 1, "x"), ("", 1, "x")]), "nodes.dmp, line 2: '' is not a whole number"),
+        (dump([(1, 1, "x"), (2, 1, "x")])[:-9], "nodes.dmp, line 2 has 2 columns, but line 1 has 6"),
+        (dump([(1, 1, "x"), (10**30, 1, "x")]), "is not a whole number"),
         (dump([(1, 1, "é")]).encode("latin-1"), "nodes.dmp, line 1 is not UTF-8"),
     ],
 )

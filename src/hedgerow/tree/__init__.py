@@ -1,29 +1,28 @@
 """The tree of classes.
 
 In come tree files, pairs, lineages, nested data or graphs; out goes a `Hierarchy`, whose nodes have names and are
-in depth-first order. Everything else in the package works on such a tree. The next room is `likelihood`.
+in depth-first order. `TreeReading` says how a file is read, `FORMATS` holds the formats, `Settings` says what
+counts as specific and as right, and `taxon_strings` understands the taxa that tools write.
 """
 
-from hedgerow.tree.cutting import cut_down, read_names, refuse_unknown, unknown_names, with_plain_names
-from hedgerow.tree.formats import (
-    FORMATS,
-    FlawedTreeError,
-    NodeTable,
-    Origin,
-    Problem,
-    TreeFormat,
-    format_of,
-    read_titles,
-    register,
-    require_source,
-    writable,
-)
+from hedgerow.tree import taxon_strings
+from hedgerow.tree.formats.nested import read_titles
 from hedgerow.tree.hierarchy import Hierarchy
 from hedgerow.tree.layout import Indices
 from hedgerow.tree.names import Names
 from hedgerow.tree.node import Node
+from hedgerow.tree.parts import cut_down, read_names, refuse_unknown, unknown_names, with_plain_names
 from hedgerow.tree.settings import BelowLabel, InformationKind, Settings, SingleChild
-from hedgerow.tree.tree_reading import TreeReading
+from hedgerow.tree.tree_reading import (
+    FORMATS,
+    TreeFormat,
+    TreeReading,
+    format_of,
+    register,
+    require_source,
+    writable,
+)
+from hedgerow.tree.validation import FlawedTreeError, NodeTable, Problem
 
 __all__ = [
     "FORMATS",
@@ -35,7 +34,6 @@ __all__ = [
     "Names",
     "Node",
     "NodeTable",
-    "Origin",
     "Problem",
     "Settings",
     "SingleChild",
@@ -48,6 +46,7 @@ __all__ = [
     "refuse_unknown",
     "register",
     "require_source",
+    "taxon_strings",
     "unknown_names",
     "with_plain_names",
     "writable",

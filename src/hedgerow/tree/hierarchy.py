@@ -16,7 +16,7 @@ Terms used throughout the package:
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, final
 
@@ -26,26 +26,19 @@ import numpy as np
 from hedgerow.arrays import Derives, map_row_blocks
 from hedgerow.errors import ParameterError, ScoreError, TreeError, UnknownNameError, a_number
 from hedgerow.tree import parts
-from hedgerow.tree.conversions import Conversions
-from hedgerow.tree.drawing import as_html, as_text
-from hedgerow.tree.formats import NodeTable
+from hedgerow.tree.formats import codes, darwin_core, edges, lineages, nested, newick, paths, taxdump, taxon_lists
 from hedgerow.tree.information import measure_information
-from hedgerow.tree.layout import (
-    CommonAncestors,
-    DepthFirst,
-    Indices,
-    Scalar,
-    as_positions,
-    by_depth,
-    depth_first,
-    fold_up,
-)
-from hedgerow.tree.names import Aliases, Names, as_names, as_texts, check_names, look_up, suggestion
-from hedgerow.tree.node import Node
+from hedgerow.tree.layout import CommonAncestors, DepthFirst, Indices, Scalar, by_depth, depth_first, fold_up
+from hedgerow.tree.names import Aliases, Names, as_names, as_texts, look_up, suggestion
+from hedgerow.tree.node import Node, as_html, as_text
+from hedgerow.tree.tree_reading import TreeReading, writable
+from hedgerow.tree.validation import NodeTable, Origin, checked_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from os import PathLike
 
+    import networkx
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.tree.settings import InformationKind
@@ -53,20 +46,13 @@ if TYPE_CHECKING:
 OneNode = str | int | np.integer[Any]
 """A node as users give it: by name or by index."""
 
+_MEMORY = Origin(None, "position")
 _LCA_ROW_BYTES = 32  # working memory for one pair
-
-
-class _SavedTree(msgspec.Struct, forbid_unknown_fields=True):
-    fingerprint: str
-    names: list[str]
-    parents: list[int]
-    ranks: list[str] | None = None
-    titles: list[str] | None = None
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Hierarchy(Conversions, Derives):
+class Hierarchy(Derives):
     """An immutable tree of named classes, with its nodes in depth-first order.
 
     Build one with `from_edges`, `from_lineages`, `from_paths`, `from_json`, `from_newick`, `from_networkx` or
@@ -113,30 +99,34 @@ class Hierarchy(Conversions, Derives):
     """The nodes without children, ascending."""
 
     def __post_init__(self) -> None:
-        parent = as_positions(self.parent)
-        names = as_names(self.names, "names", len(parent))
-        check_names(names)
-        if not len(parent) or parent[0] != -1:
-            raise TreeError(_NOT_DEPTH_FIRST)
-        layout = depth_first(names, parent)
-        if not np.array_equal(layout.order, np.arange(len(parent))):
-            raise TreeError(_NOT_DEPTH_FIRST)
-        self._fill(names, layout, self.rank, self.title, self.aliases)
+        given = NodeTable(self.names, self.parent, self.rank, self.title, self.aliases)  # type: ignore[arg-type]
+        table = checked_table(given, _MEMORY)
+        layout = depth_first(table.parent)
+        if not np.array_equal(layout.order, np.arange(len(layout.order))):
+            raise TreeError(
+                "Nodes must be in depth-first order, starting with the root, whose parent is -1. "
+                "Hierarchy.from_parents takes them in any order."
+            )
+        self._fill(table, layout)
 
-    def _fill(
-        self, names: Names, layout: DepthFirst, rank: Any, title: Any, aliases: Mapping[str, int] | None
-    ) -> None:
-        count = len(names)
-        if count < 2:
-            raise TreeError("A tree needs at least one class below its root; this one has no edges.")
+    def _fill(self, table: NodeTable, layout: DepthFirst) -> None:
+        """Set all fields, with the nodes of a table in depth-first order."""
+        count = len(layout.order)
+
+        def ordered(values: Sequence[str], what: str) -> Names:
+            return as_names(values, what, count)[layout.order]
+
+        names = ordered(table.names, "names")
+        place = np.empty(count, dtype=np.int64)
+        place[layout.order] = np.arange(count)
         self._set("names", names)
         self._set("parent", layout.parent)
         self._set("depth", layout.depth)
         self._set("end", layout.end)
         self._set("leaves", np.flatnonzero(layout.end == np.arange(1, count + 1)))
-        self._set("rank", None if rank is None else as_texts(rank, "rank", names))
-        self._set("title", None if title is None else as_texts(title, "title", names))
-        object.__setattr__(self, "aliases", Aliases.of(aliases).moved(np.arange(count)))
+        for what, values in (("rank", table.rank), ("title", table.title)):
+            self._set(what, None if values is None else as_texts(values, what, count)[layout.order])
+        object.__setattr__(self, "aliases", Aliases.of(table.aliases).moved(place))
 
     def _set(self, name: str, array: NDArray[Any] | None) -> None:
         if array is not None:
@@ -147,18 +137,9 @@ class Hierarchy(Conversions, Derives):
 
     @classmethod
     def _from_table(cls, table: NodeTable) -> Self:
-        layout = depth_first(table.names, table.parent)
-        count = len(layout.order)
-
-        def ordered(values: Sequence[str] | None, what: str) -> Names | None:
-            return None if values is None else as_names(values, what, count)[layout.order]
-
-        place = np.empty(count, dtype=np.int64)
-        place[layout.order] = np.arange(count)
-        aliases = None if table.aliases is None else table.aliases.moved(place)
+        """Build from the table of a reader, which has checked it."""
         tree = object.__new__(cls)
-        names = as_names(table.names, "names", count)[layout.order]
-        tree._fill(names, layout, ordered(table.rank, "rank"), ordered(table.title, "title"), aliases)
+        tree._fill(table, depth_first(table.parent))
         return tree
 
     def _table(self) -> NodeTable:
@@ -169,6 +150,228 @@ class Hierarchy(Conversions, Derives):
             None if self.title is None else self.title.tolist(),
             Aliases.of(self.aliases),
         )
+
+    @classmethod
+    def from_parents(
+        cls,
+        names: Sequence[str],
+        parent: ArrayLike,
+        rank: Sequence[str] | None = None,
+        title: Sequence[str] | None = None,
+        aliases: Mapping[str, int] | None = None,
+    ) -> Self:
+        """Build from nodes in any order: `parent[i]` is the position of node i's parent, -1 for the root.
+
+        Siblings keep the order in which they are given. Aliases also give positions.
+        """
+        given = NodeTable(names, parent, rank, title, aliases)  # type: ignore[arg-type]
+        return cls._from_table(checked_table(given, _MEMORY))
+
+    @classmethod
+    def from_edges(cls, source: str | PathLike[str] | Iterable[tuple[str, str]] | Any) -> Self:
+        """Read `parent,child` pairs, in any order.
+
+        Parameters
+        ----------
+        source
+            A CSV or TSV file, in which a first line `parent,child` (in any case) is a header; an iterable of
+            pairs; or a pandas, polars or Arrow table, or records (dicts), with columns called parent and child
+            (in any case), or with exactly two columns in this order.
+
+        >>> from hedgerow import Hierarchy
+        >>> Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+        Hierarchy(3 nodes, 2 leaves, depth 1, root 'root')
+        """
+        return cls._from_table(edges.read_edges(source))
+
+    @classmethod
+    def from_lineages(
+        cls,
+        source: Any,
+        *,
+        ranks: Sequence[str] | None = (),
+        root: str = "root",
+        disambiguate: bool = False,
+        na: str | Sequence[str] = (),
+    ) -> Self:
+        """Read one lineage per row, one rank per column, coarsest first; cells may be blank.
+
+        Parameters
+        ----------
+        source
+            A CSV or TSV file with a header; a pandas, polars or Arrow table; records (dicts); or rows. Column
+            names become ranks.
+        ranks
+            Column names for plain rows, which have none of their own; None if there are no ranks.
+        root
+            Name of the root that is added if there are several top nodes.
+        disambiguate
+            If a name occurs under two parents, call the nodes "parent/name" instead of raising an error.
+        na
+            The text of cells that are meant to be blank, such as "NA" or ("NA", "-").
+
+        >>> from hedgerow import Hierarchy
+        >>> h = Hierarchy.from_lineages([("birds", "robin"), ("birds", "wren")], ranks=["class", "species"])
+        >>> h.names.tolist(), h.rank.tolist()
+        (['birds', 'robin', 'wren'], ['class', 'species', 'species'])
+        >>> h == Hierarchy.from_lineages([{"class": "birds", "species": name} for name in ("robin", "wren")])
+        True
+        """
+        return cls._from_table(lineages.read_lineages(source, root, disambiguate, ranks, na))
+
+    @classmethod
+    def from_paths(
+        cls,
+        source: str | PathLike[str] | Iterable[str],
+        *,
+        root: str = "root",
+        separator: str | None = None,
+        disambiguate: bool = False,
+    ) -> Self:
+        """Read one path per line, such as `animal/bird/robin` or `animal;bird;robin`, from a file or strings.
+
+        Unless given, `separator` is "/" or ";", as found on the first line that contains one.
+
+        >>> from hedgerow import Hierarchy
+        >>> Hierarchy.from_paths(["bird/robin", "bird/wren", "fish"]).names.tolist()
+        ['root', 'bird', 'robin', 'wren', 'fish']
+        """
+        return cls._from_table(paths.read_paths(source, root=root, separator=separator, disambiguate=disambiguate))
+
+    @classmethod
+    def from_json(cls, source: str | PathLike[str] | dict[str, Any] | list[Any], *, root: str = "root") -> Self:
+        """Read nested JSON: ``{"name": ..., "children": [...]}`` or ``{"bird": {"robin": {}, "wren": {}}}``.
+
+        >>> from hedgerow import Hierarchy
+        >>> Hierarchy.from_json({"animal": {"bird": ["robin", "wren"], "fish": {}}}).names.tolist()
+        ['animal', 'bird', 'robin', 'wren', 'fish']
+        """
+        return cls._from_table(nested.read_json(source, root=root))
+
+    @classmethod
+    def from_newick(cls, source: str | PathLike[str], *, root: str = "root") -> Self:
+        """Read a Newick file, or a Newick string, which ends with a semicolon; branch lengths are ignored.
+
+        >>> from hedgerow import Hierarchy
+        >>> Hierarchy.from_newick("((robin,wren)bird,fish)animal;").names.tolist()
+        ['animal', 'bird', 'robin', 'wren', 'fish']
+        """
+        return cls._from_table(newick.read_newick(source, root=root))
+
+    @classmethod
+    def from_taxdump(cls, folder: str | PathLike[str]) -> Self:
+        """Read NCBI's taxonomy: the folder into which `taxdump.tar.gz` was unpacked.
+
+        Classes are called by their scientific names; names that several taxa share become "name [tax id]". Tax
+        ids, merged tax ids and synonyms are aliases.
+        """
+        return cls._from_table(taxdump.read_taxdump(folder))
+
+    @classmethod
+    def from_darwin_core(cls, path: str | PathLike[str], *, root: str = "root") -> Self:
+        """Read a Darwin Core table of taxa, such as GBIF's `Taxon.tsv`; synonyms and taxon ids are aliases."""
+        return cls._from_table(darwin_core.read_darwin_core(path, root))
+
+    @classmethod
+    def from_prefixed(cls, source: str | PathLike[str] | Iterable[str], *, root: str = "root") -> Self:
+        """Read lineages with the letter of each rank, from a file or strings; empty ranks are skipped.
+
+        >>> from hedgerow import Hierarchy
+        >>> h = Hierarchy.from_prefixed(["d__Bacteria; p__Firmicutes; g__", "d__Archaea; p__"])
+        >>> h.names.tolist(), h.rank.tolist()
+        (['root', 'd__Bacteria', 'p__Firmicutes', 'd__Archaea'], ['', 'domain', 'phylum', 'domain'])
+        >>> h.index("Firmicutes")
+        2
+        """
+        return cls._from_table(taxon_lists.read_prefixed(source, root))
+
+    @classmethod
+    def from_codes(
+        cls,
+        source: str | PathLike[str] | Iterable[str],
+        *,
+        prefixes: str | Sequence[int],
+        root: str = "root",
+    ) -> Self:
+        """Read codes whose prefixes are their ancestors, from a file or strings.
+
+        `prefixes` are the lengths of all levels, such as (2, 4, 6), or "dots" if each dot begins a level.
+
+        >>> from hedgerow import Hierarchy
+        >>> Hierarchy.from_codes(["010121", "010129", "0102"], prefixes=(2, 4, 6)).names.tolist()
+        ['01', '0101', '010121', '010129', '0102']
+        >>> Hierarchy.from_codes(["62.01", "62.02", "63"], prefixes="dots").names.tolist()
+        ['root', '62', '62.01', '62.02', '63']
+        """
+        return cls._from_table(codes.read_codes(source, root, prefixes))
+
+    @classmethod
+    def from_networkx(cls, graph: networkx.DiGraph) -> Self:
+        """Build from a directed graph whose edges go from parent to child; nodes become `str(node)`."""
+        return cls._from_table(edges.read_networkx(graph))
+
+    @classmethod
+    def read(
+        cls,
+        path: str | PathLike[str],
+        format: str | TreeReading | None = None,  # noqa: A002
+        **options: Any,
+    ) -> Self:
+        """Read a tree of any format; by default, the extension decides which.
+
+        Parameters
+        ----------
+        path
+            The file: `.csv`, `.tsv` for edges; `.txt` for paths; `.json` for nested JSON or a file written by
+            `save`; `.nwk`, `.newick`, `.tree` for Newick; `.fasta`, `.fa` for reference sequences. A folder with
+            `nodes.dmp` is a taxdump.
+        format
+            A name in `hedgerow.tree.FORMATS`: "edges", "lineages", "paths", "json", "newick", "taxdump",
+            "darwin-core", "prefixed", "qiime2", "fasta", "speciesnet", "codes", or one that was registered; or a
+            `TreeReading`, which also holds all options.
+        **options
+            Fields of `TreeReading`: `root`, the name of the root that is added if there are several top nodes;
+            `separator`, `disambiguate`, `na`, `prefixes`, as in `from_paths`, `from_lineages`, `from_codes`.
+        """
+        how = replace(format, **options) if isinstance(format, TreeReading) else TreeReading(format, **options)
+        return cls._from_table(how.table(path))
+
+    # Writing -----------------------------------------------------------------------------------------------
+
+    def write(self, path: str | PathLike[str], format: str | None = None) -> str:  # noqa: A002
+        """Write a tree file: edges, lineages, paths, JSON or Newick; by default, the extension decides which.
+
+        Only JSON keeps everything; lineages keep ranks. Return the name of the format.
+        """
+        found = writable(path, format)
+        assert found.write is not None  # noqa: S101  (`writable` has checked it)
+        found.write(path, self._table())
+        return found.name
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read a file written by `save`, or nested JSON."""
+        return cls.from_json(path)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the whole tree, including ranks and titles, to a JSON file; see `load`."""
+        nested.write_saved(path, self._table())
+
+    def to_edges(self, path: str | PathLike[str]) -> None:
+        """Write `parent,child` lines, parents first (tab-separated if the name ends in `.tsv`)."""
+        edges.write_edges(path, self._table())
+
+    def to_json(self, path: str | PathLike[str]) -> None:
+        """Write nested JSON: ``{"name": ..., "children": [...]}``."""
+        nested.write_json(path, self._table())
+
+    def to_newick(self, path: str | PathLike[str]) -> None:
+        """Write a Newick file, with names quoted where necessary."""
+        newick.write_newick(path, self._table())
+
+    def to_networkx(self) -> networkx.DiGraph:
+        """Return a directed graph whose nodes are the names and whose edges go from parent to child."""
+        return edges.to_networkx(self._table())
 
     def with_titles(self, titles: Mapping[str, str]) -> Hierarchy:
         """Return the same tree with display names, given by node name; other nodes keep theirs.
@@ -491,7 +694,7 @@ class Hierarchy(Conversions, Derives):
     def from_dict(content: dict[str, Any]) -> Hierarchy:
         """Return the tree that `to_dict` returned; its fields are checked, since files may hold anything."""
         try:
-            given = msgspec.convert(content, _SavedTree)
+            given = msgspec.convert(content, nested.SavedTree)
             tree = Hierarchy(given.names, given.parents, given.ranks, given.titles)  # type: ignore[arg-type]
         except (OverflowError, TypeError, ValueError) as error:
             raise TreeError(f"Its tree is not a tree: {error}") from None
@@ -542,12 +745,6 @@ class Hierarchy(Conversions, Derives):
 
     def _repr_html_(self) -> str:
         return as_html(self)
-
-
-_NOT_DEPTH_FIRST = (
-    "Nodes must be in depth-first order, starting with the root, whose parent is -1. "
-    "Hierarchy.from_parents takes them in any order."
-)
 
 
 def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:

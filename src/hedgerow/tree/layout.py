@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import TreeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import ArrayLike
 
@@ -24,10 +24,10 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 _NONE = -1
 
 
-def as_positions(parent: ArrayLike) -> Indices:
-    """Return the positions of parents as a new array; raise an error unless they are integers.
+def as_positions(parent: ArrayLike, count: int) -> Indices:
+    """Return the positions of the parents of `count` nodes as a new array; raise an error if they are not that.
 
-    >>> as_positions([-1, 0.9])
+    >>> as_positions([-1, 0.9], 2)
     Traceback (most recent call last):
     hedgerow.errors.TreeError: Parents must be positions of nodes, one integer per node, not float64.
     """
@@ -38,6 +38,11 @@ def as_positions(parent: ArrayLike) -> Indices:
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         what = array.dtype if array.ndim == 1 else f"an array of shape {array.shape}"
         raise TreeError(f"Parents must be positions of nodes, one integer per node, not {what}.")
+    if len(array) != count or (count and not (array.min() >= -1 and array.max() < count)):
+        raise TreeError(
+            f"Every parent must be the position of a node, or -1 for the root. Got {count} names, {len(array)} "
+            f"parents and {np.count_nonzero(array == -1)} roots."
+        )
     return array.astype(np.int64)
 
 
@@ -55,32 +60,21 @@ class DepthFirst:
     end: Indices
 
 
-def depth_first(names: Sequence[str] | NDArray[np.object_], parent: Indices) -> DepthFirst:
-    """Put the nodes of a tree in depth-first order; raise an error if they are not a tree.
+def depth_first(parent: Indices) -> DepthFirst:
+    """Put the nodes of a tree in depth-first order; the parents must be those of a tree.
 
-    >>> layout = depth_first(["bird", "robin", "animal", "wren"], np.array([2, 0, -1, 0]))
+    >>> layout = depth_first(np.array([2, 0, -1, 0]))
     >>> layout.order.tolist(), layout.parent.tolist(), layout.end.tolist()
     ([2, 0, 1, 3], [-1, 0, 1, 1], [4, 4, 3, 4])
     """
     count = len(parent)
-    roots = np.flatnonzero(parent == -1)
-    if len(names) != count or len(roots) != 1 or parent.min() < -1 or parent.max() >= count:
-        raise TreeError(
-            f"Every parent must be the position of a node, and exactly one node, the root, must have parent -1. "
-            f"Got {len(names)} names, {count} parents and {len(roots)} roots."
-        )
+    root = int(parent.argmin())
     first_child, next_sibling = _relatives(parent)
     # The descendants of a node are followed by the next sibling of its nearest ancestor that has one.
-    up = np.where(parent == _NONE, roots[0], parent)
+    up = np.where(parent == _NONE, root, parent)
     following = next_sibling[follow(np.where(next_sibling == _NONE, up, np.arange(count)))]
     successor = np.where(first_child == _NONE, following, first_child)
-    order = np.fromiter(_linked(int(roots[0]), successor), dtype=np.int64)
-    if len(order) < count:
-        stranded = np.ones(count, dtype=bool)
-        stranded[order] = False
-        raise TreeError(
-            f"{names[int(np.argmax(stranded))]!r} is on or below a cycle: it cannot be reached from the root."
-        )
+    order = np.fromiter(_linked(root, successor), dtype=np.int64, count=count)
     position = np.empty(count, dtype=np.int64)
     position[order] = np.arange(count)
     above = position[up[order]]
@@ -131,6 +125,25 @@ def follow(pointer: Indices) -> Indices:
             break
         pointer = further
     return pointer
+
+
+def rings(parent: Indices) -> Iterator[list[int]]:
+    """Yield the nodes of each cycle: the first in the input, its parent, and so on.
+
+    >>> list(rings(np.array([2, -1, 0, 1])))
+    [[0, 2]]
+    """
+    end = follow(np.where(parent < 0, np.arange(len(parent)), parent))
+    finished: set[int] = set()
+    for start in np.unique(end[parent[end] >= 0]).tolist():
+        if start in finished:
+            continue
+        ring = [start]
+        while (above := int(parent[ring[-1]])) != start:
+            ring.append(above)
+        finished.update(ring)
+        first = ring.index(min(ring))
+        yield ring[first:] + ring[:first]
 
 
 def by_depth(depth: Indices) -> list[Indices]:

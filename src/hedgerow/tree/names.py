@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
@@ -36,21 +37,21 @@ def as_names(values: Any, what: str, count: int) -> Names:
     return array
 
 
-def as_texts(values: Any, what: str, names: Names) -> Names:
-    """Return ranks or titles, one per node, as text that is safe to print: line ends and tabs become spaces."""
-    texts = as_names(values, what, len(names))
-    listed = texts.tolist()
-    if set(map(type, listed)) - {str}:
-        listed = list(map(str, listed))
-        texts[:] = listed
-    if not "".join(listed).isprintable():
-        for i, text in enumerate(listed):
-            if _CONTROL.search(text):
-                raise TreeError(
-                    f"The {what} of {names[i]!r} contains a control character: {text!r}. Remove it, or replace it "
-                    f"by a space."
-                )
-            texts[i] = _BREAK.sub(" ", text)
+def plain_names(values: Iterable[Any]) -> list[str]:
+    """Return names as plain str, not NumPy's; raise an error if one is something else."""
+    names = list(values)
+    kinds = set(map(type, names))
+    if not all(issubclass(kind, str) for kind in kinds):
+        offender = next(name for name in names if not isinstance(name, str))
+        raise TreeError(f"Names must be strings; {offender!r} is {type(offender).__name__}.")
+    return names if kinds <= {str} else list(map(str, names))
+
+
+def as_texts(values: Any, what: str, count: int) -> Names:
+    """Return ranks or titles, one per node, as lines of text: line ends and tabs become spaces."""
+    texts = as_names(values, what, count)
+    if not "".join(texts).isprintable():
+        texts[:] = [_BREAK.sub(" ", text) for text in texts]
     return texts
 
 
@@ -66,29 +67,6 @@ def with_control(names: Iterable[str]) -> Iterator[str]:
         yield from filter(_CONTROL.search, listed)
 
 
-def check_names(names: Names) -> None:
-    """Raise an error unless names are distinct, non-empty strings; convert subclasses of str to plain str."""
-    listed = names.tolist()
-    kinds = set(map(type, listed))
-    if not all(issubclass(kind, str) for kind in kinds):
-        offender = next(name for name in listed if not isinstance(name, str))
-        raise TreeError(f"Names must be strings; {offender!r} is {type(offender).__name__}.")
-    if kinds != {str}:
-        names[:] = list(map(str, listed))  # np.str_ and other subclasses become plain str
-    offender = next(with_control(names.tolist()), None)
-    if offender is not None:
-        raise TreeError(
-            f"The name {offender!r} contains a control character. Remove it, or replace it by a space."
-        )
-    distinct = set(names.tolist())
-    if "" in distinct:
-        raise TreeError(f"Node {listed.index('')} has an empty name; every class needs one.")
-    if len(distinct) < len(listed):
-        seen: set[str] = set()
-        offender = next(name for name in listed if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise TreeError(f"Two nodes have the name {offender!r}; names must be distinct.")
-
-
 def check_root(root: Any) -> None:
     """Raise an error for anything that cannot be the name of an added root."""
     if not _is_name(root):
@@ -98,68 +76,67 @@ def check_root(root: Any) -> None:
 
 
 @final
+@dataclass(frozen=True, eq=False, repr=False)
 class Aliases(Mapping[str, int]):
     """A mapping from other names to nodes; a name that stands for several nodes is not part of it.
 
-    There may be millions of them, of which few are ever asked for: the mapping itself is only made when it is
-    needed.
+    There may be millions of aliases, few of which are ever looked up, so the dictionary is built on first use.
 
     Parameters
     ----------
     names
-        Names, not blank and without control characters; the same one may occur several times.
+        The aliases; the same one may occur several times.
     nodes
-        The node of each name.
+        The node of each alias.
 
     >>> aliases = Aliases(["puma", "cougar", "lion", "lion"], np.array([3, 3, 4, 5]))
     >>> dict(aliases), "lion" in aliases
     ({'puma': 3, 'cougar': 3}, False)
     """
 
-    def __init__(self, names: Sequence[str], nodes: Indices) -> None:
-        self._names = names
-        self._nodes = nodes
-        if set(map(type, names)) - {str} or not all(map(str.strip, names)) or any(with_control(names)):
-            offender = next(name for name in names if not _is_name(name))
-            raise TreeError(
-                f"The alias {offender!r} is not a name: text that is not blank, without control characters."
-            )
+    names: Sequence[str]
+    nodes: Indices
 
     @classmethod
     def of(cls, given: Mapping[str, int] | Iterable[tuple[str, int]] | None) -> Aliases:
-        """Return other names, checked, from a mapping or pairs."""
+        """Return the aliases in a mapping or in pairs; raise an error if one is not a name or has no node."""
         if isinstance(given, Aliases):
             return given
         pairs = list((given.items() if isinstance(given, Mapping) else given) or ())
         nodes = [node for _, node in pairs]
         if not all(isinstance(node, int | np.integer) and abs(int(node)) < 1 << 62 for node in nodes):
             raise TreeError("Every alias must stand for the index of a node.")
-        return cls([name for name, _ in pairs], np.array(nodes, dtype=np.int64))
+        return cls([name for name, _ in pairs], np.array(nodes, dtype=np.int64)).check()
+
+    def check(self) -> Aliases:
+        """Raise an error if an alias is not a name."""
+        names = self.names
+        if set(map(type, names)) - {str} or not all(map(str.strip, names)) or any(with_control(names)):
+            offender = next(name for name in names if not _is_name(name))
+            raise TreeError(
+                f"The alias {offender!r} is not a name: text that is not blank, without control characters."
+            )
+        return self
 
     def moved(self, place: Indices, kept: NDArray[np.bool_] | None = None) -> Aliases:
         """Return the aliases of kept nodes, each node moved to its new place."""
-        if self._nodes.size and not 0 <= self._nodes.min() <= self._nodes.max() < len(place):
+        if self.nodes.size and not 0 <= self.nodes.min() <= self.nodes.max() < len(place):
             raise TreeError(f"Every alias must stand for the index of a node, 0 to {len(place) - 1}.")
         if kept is None:
-            return self._unchecked(self._names, place[self._nodes])
-        chosen = np.flatnonzero(kept[self._nodes])
-        return self._unchecked([self._names[i] for i in chosen.tolist()], place[self._nodes[chosen]])
-
-    def _unchecked(self, names: Sequence[str], nodes: Indices) -> Aliases:
-        aliases = object.__new__(Aliases)
-        aliases._names, aliases._nodes = names, nodes
-        return aliases
+            return Aliases(self.names, place[self.nodes])
+        chosen = np.flatnonzero(kept[self.nodes])
+        return Aliases([self.names[i] for i in chosen.tolist()], place[self.nodes[chosen]])
 
     def several(self, name: str) -> list[int]:
         """Return the nodes of a name that stands for more than one."""
-        nodes = {int(node) for other, node in zip(self._names, self._nodes, strict=True) if other == name}
+        nodes = {int(node) for other, node in zip(self.names, self.nodes, strict=True) if other == name}
         return sorted(nodes) if len(nodes) > 1 else []
 
     @cached_property
     def _index(self) -> dict[str, int]:
         found: dict[str, int] = {}
         several: set[str] = set()
-        for name, node in zip(self._names, self._nodes.tolist(), strict=True):
+        for name, node in zip(self.names, self.nodes.tolist(), strict=True):
             if found.setdefault(name, node) != node:
                 several.add(name)
         for name in several:
@@ -167,7 +144,7 @@ class Aliases(Mapping[str, int]):
         return found
 
     def __bool__(self) -> bool:
-        return len(self._names) > 0
+        return len(self.names) > 0
 
     def __len__(self) -> int:
         return len(self._index)

@@ -1,24 +1,224 @@
-"""Shim."""
+"""Tree formats by name, and how a tree file is read: `TreeReading`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import os
+from dataclasses import dataclass, field, fields, replace
+from functools import wraps
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
 
-from hedgerow.errors import options
+from hedgerow.errors import FileError, ParameterError, argument, options
+from hedgerow.files import extension, is_compressed, reading, refuse_spreadsheet, require_file
+from hedgerow.registry import Registry
+from hedgerow.tree.formats import codes, darwin_core, edges, lineages, nested, newick, paths, taxdump, taxon_lists
+from hedgerow.tree.names import check_root
+from hedgerow.tree.validation import NodeTable, Origin, checked_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from os import PathLike
+
+_COMPRESSED = (".zip", ".bz2", ".xz", ".tar", ".tgz")
 
 
 @dataclass(frozen=True)
-class TreeReading:
-    """Shim."""
+class TreeFormat:
+    """A tree format: how it is read and, for some, written."""
 
-    format: str | None = field(default=None, metadata={"metavar": "FORMAT", "help": "Format of the tree."})
-    root: str = field(default="root", metadata={"metavar": "NAME", "help": "Name of the root."})
-    separator: str | None = field(default=None, metadata={"metavar": "TEXT", "help": "What separates."})
-    disambiguate: bool = field(default=False, metadata={"help": "In lineages."})
-    na: tuple[str, ...] = field(default=(), metadata={"metavar": "TEXT", "help": "NA."})
-    prefixes: str | None = field(default=None, metadata={"metavar": "A,B", "help": "Prefixes."})
+    name: str
+    """What `--tree-format` and `Hierarchy.read` call it."""
+    read: Callable[..., NodeTable] = field(repr=False)
+    """Called with a path and, as keywords, those fields of `TreeReading` that were given; see `takes`."""
+    write: Callable[[str | PathLike[str], NodeTable], None] | None = field(default=None, repr=False)
+    """Called with a path and the tree; None if the format is only read."""
+    extensions: tuple[str, ...] = ()
+    """Extensions, in lower case, that no other format has."""
+    folder_with: str | None = None
+    """For a format that is a folder: the file by which such a folder is known."""
+    tells_apart: bool = False
+    """Whether the reader adds something to names that several nodes share."""
+    keeps: tuple[str, ...] = ()
+    """What is written besides names and parents: some of "rank", "title", "aliases"."""
+
+    @property
+    def takes(self) -> list[str]:
+        """The fields of `TreeReading` that apply: those that are parameters of `read`."""
+        return [field.name for field in fields(TreeReading) if field.name in signature(self.read).parameters]
+
+
+_FORMATS = (
+    TreeFormat("edges", edges.read_edges, edges.write_edges, (".csv", ".tsv", ".tab")),
+    TreeFormat("lineages", lineages.read_lineages, lineages.write_lineages, keeps=("rank",)),
+    TreeFormat("paths", paths.read_paths, paths.write_paths, (".txt",)),
+    TreeFormat("json", nested.read_json, nested.write_json, (".json",), keeps=("rank", "title", "aliases")),
+    TreeFormat("newick", newick.read_newick_file, newick.write_newick, (".nwk", ".newick", ".tree", ".tre")),
+    TreeFormat("taxdump", taxdump.read_taxdump, folder_with="nodes.dmp", tells_apart=True),
+    TreeFormat("darwin-core", darwin_core.read_darwin_core, tells_apart=True),
+    TreeFormat("prefixed", taxon_lists.read_prefixed, tells_apart=True),
+    TreeFormat("qiime2", taxon_lists.read_qiime2, tells_apart=True),
+    TreeFormat("fasta", taxon_lists.read_fasta, None, (".fasta", ".fa", ".fas", ".fna"), tells_apart=True),
+    TreeFormat("speciesnet", taxon_lists.read_speciesnet, tells_apart=True),
+    TreeFormat("codes", codes.read_codes),
+)
+
+
+def _checked(name: str, given: Any) -> TreeFormat:
+    """Check a format from outside the package, and have it check what its reader returns."""
+    if not isinstance(given, TreeFormat) or given.name != name:
+        raise ParameterError(f"The entry point {name!r} must lead to a TreeFormat of this name.")
+    for other in FORMATS.values():
+        for taken in set(given.extensions) & set(other.extensions):
+            raise ParameterError(f"The extension {taken} already stands for the tree format {other.name}.")
+
+    @wraps(given.read)
+    def read(path: str | PathLike[str], **options: Any) -> NodeTable:
+        unpack = "It is compressed: unpack it first."
+        with reading(path, name, unpack if is_compressed(path) else "Correct it, or name another format."):
+            table = given.read(path, **options)
+        return checked_table(table, Origin(os.fspath(path), "position", format=name))
+
+    return replace(given, read=read)
+
+
+FORMATS: Registry[TreeFormat] = Registry(
+    "tree format", {known.name: known for known in _FORMATS}, group="hedgerow.tree", check=_checked
+)
+"""All tree formats, by name."""
+
+
+def register(tree_format: TreeFormat) -> None:
+    """Add your own tree format: `Hierarchy.read`, the doctor and every `--tree-format` then know it.
+
+    A package can do this without being imported first, through an entry point in the group
+    "hedgerow.tree" that leads to a `TreeFormat`.
+
+    >>> from hedgerow import Hierarchy
+    >>> from hedgerow.tree import FORMATS, NodeTable, TreeFormat, register
+    >>> def read_flat(path, root="root"):
+    ...     names = [root, *open(path).read().split()]
+    ...     return NodeTable(names, [-1] + [0] * (len(names) - 1))
+    >>> register(TreeFormat("flat", read_flat, extensions=(".flat",)))
+    >>> del FORMATS["flat"]
+    """
+    FORMATS.register(tree_format.name, tree_format)
+
+
+def format_of(path: str | PathLike[str], format: str | None = None) -> TreeFormat:  # noqa: A002
+    """Return the format of a tree: the given one, or else the one that its extension stands for."""
+    if format is not None:
+        return FORMATS.find(format)
+    shown, suffix = os.fspath(path), extension(path)
+    is_folder = Path(path).is_dir()
+    for known in FORMATS.values():
+        if is_folder and known.folder_with is not None and Path(path, known.folder_with).exists():
+            return known
+        if not is_folder and suffix in known.extensions:
+            return known
+    if is_folder:
+        require_file(path)  # raises an error: a folder is not a file
+    refuse_spreadsheet(path)
+    if suffix in _COMPRESSED:
+        raise FileError(f"{shown} is compressed. Unpack it first, and name the tree that was in it.")
+    raise FileError(
+        f"The extension of {shown} does not determine its tree format. Name the format, such as "
+        f"{argument('format', 'edges')}. Known formats: {', '.join(FORMATS.names())}."
+    )
+
+
+def writable(path: str | PathLike[str], format: str | None = None) -> TreeFormat:  # noqa: A002
+    """Return the format in which a tree is to be written: the given one, or by extension."""
+    names = ", ".join(known.name for known in FORMATS.values() if known.write is not None)
+    if format is None and not any(extension(path) in known.extensions for known in FORMATS.values()):
+        raise ParameterError(
+            f"The extension of {os.fspath(path)} does not determine the format to write. Choose one of {names}: "
+            f"{argument('to', 'edges')}."
+        )
+    found = format_of(path, format)
+    if is_compressed(path):
+        raise ParameterError(f"{os.fspath(path)}: trees are not written compressed. Take .gz off the name.")
+    if found.write is None:
+        raise ParameterError(
+            f"Trees are not written in the format {found.name}, only read. Choose one of {names}: "
+            f"{argument('to', 'edges')}."
+        )
+    return found
+
+
+def require_source(path: str | PathLike[str], tree_format: TreeFormat) -> None:
+    """Raise an error unless the file, or the folder, of a tree exists."""
+    if tree_format.folder_with is None:
+        require_file(path)
+    elif not Path(path).is_dir():
+        what = "is a file" if Path(path).exists() else "does not exist"
+        raise FileError(
+            f"{os.fspath(path)} {what}; a tree in the format {tree_format.name} is a folder that contains "
+            f"{tree_format.folder_with}. Give the name of that folder."
+        )
+
+
+def _option(default: Any, metavar: str | None, description: str) -> Any:
+    """Return a field, with the text that describes it on the command line."""
+    return field(default=default, metadata={"metavar": metavar, "help": description})
+
+
+@final
+@dataclass(frozen=True)
+class TreeReading:
+    """How a tree file is read. Each field is an option of every command that reads a tree.
+
+    >>> TreeReading("lineages", na="NA")
+    TreeReading(format='lineages', root='root', separator=None, disambiguate=False, na=('NA',), prefixes=None)
+    >>> TreeReading("lineages", na="NA").arguments
+    ['--tree-format', 'lineages', '--na', 'NA']
+    """
+
+    format: str | None = _option(
+        None,
+        "FORMAT",
+        f"Format of the tree: {', '.join(FORMATS)}. By default the extension decides (.csv, .tsv: edges).",
+    )
+    root: str = _option(
+        "root", "NAME", "Name of the root that is added if several nodes have no parent; not for edge lists."
+    )
+    separator: str | None = _option(
+        None, "TEXT", "What separates the names in a path; by default / or ;, whichever is found."
+    )
+    disambiguate: bool = _option(
+        False, None, "In lineages or paths, call classes that share a name 'parent/name'."
+    )
+    na: str | Sequence[str] = _option(
+        (), "TEXT", "Text that marks a blank cell in lineages, such as NA; may be repeated."
+    )
+    prefixes: str | Sequence[int] | None = _option(
+        None, "A,B,...|dots", "Lengths of the prefixes of codes that are levels, such as 2,4,6; or dots."
+    )
+
+    def __post_init__(self) -> None:
+        check_root(self.root)
+        object.__setattr__(self, "na", (self.na,) if isinstance(self.na, str) else tuple(self.na))
 
     @property
     def arguments(self) -> list[str]:
-        """Shim."""
+        """The options of the command that read a tree in this way."""
         return options(**vars(self))
+
+    def table(self, path: str | PathLike[str]) -> NodeTable:
+        """Read a tree file."""
+        found = format_of(path, self.format)
+        given = {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.name != "format" and getattr(self, field.name) != field.default
+        }
+        for option, value in given.items():
+            if option not in found.takes:
+                takers = " and ".join(other.name for other in FORMATS.values() if option in other.takes)
+                only = f"does not apply to {found.name}, which have their own root" if option == "root" else ""
+                raise ParameterError(
+                    f"{argument(option, value)} {only or f'only applies to {takers}'}; {os.fspath(path)} contains "
+                    f"{found.name}."
+                )
+        require_source(path, found)
+        return found.read(path, **given)

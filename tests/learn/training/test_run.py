@@ -15,7 +15,7 @@ from hedgerow.errors import FileError, ParameterError, ScoreError
 from hedgerow.learn.classifier import HedgedClassifier
 from hedgerow.learn.data import DataSplits, Examples, ImageFiles
 from hedgerow.learn.training.module import Classifier, TrainingError, TrainingModule, build_optimiser
-from hedgerow.learn.training.new_data import RunScores
+from hedgerow.learn.training.new_data import run_scores
 from hedgerow.learn.training.recipe import Choice, Recipe
 from hedgerow.learn.training.run import fit, train, with_penalty
 from hedgerow.learn.training.run_folder import RunFolder, likelihood_blocks
@@ -42,7 +42,7 @@ def test_features_on_any_scale_are_learnt_and_new_ones_scaled_alike(tmp_path: Pa
     usual = train(recipe(), tmp_path / "usual", progress=False, splits=given)
     assert run.metrics()["test"]["AP"] == pytest.approx(usual.metrics()["test"]["AP"], abs=0.01)
     np.savez(tmp_path / "new.npz", features=np.asarray(tiny.test.inputs))
-    q = np.concatenate([block.q for block in RunScores(run, tmp_path / "new.npz", labels=False)])
+    q = np.concatenate([block.q for block in run_scores(run, tmp_path / "new.npz", labels=False)])
     stored = np.concatenate([block.q for block in open_scores(run.path / "scores.npz", TREE)])
     np.testing.assert_array_equal(q, stored)
 
@@ -368,7 +368,7 @@ def test_a_trained_model_on_new_data(tmp_path: Path) -> None:
         labels=TREE.names[data.test.labels].astype(np.str_),
         ids=data.test.ids,
     )
-    scores = RunScores(run, new)
+    scores = run_scores(run, new)
     blocks = list(scores)
     assert scores.rows == len(data.test)
     np.testing.assert_array_equal(np.concatenate([block.labels for block in blocks]), data.test.labels)
@@ -379,11 +379,11 @@ def test_a_trained_model_on_new_data(tmp_path: Path) -> None:
 
     np.savez(new, features=np.zeros((3, 5)))
     with pytest.raises(ScoreError, match=r"shape \(5,\).*trained on \(8,\)"):
-        RunScores(run, new, labels=False)
+        run_scores(run, new, labels=False)
     np.savez(new, features=np.zeros((3, 8)))
     with pytest.raises(FileError, match="holds no labels"):
-        RunScores(run, new)
-    assert [block.labels for block in RunScores(run, new, labels=False)] == [None]
+        run_scores(run, new)
+    assert [block.labels for block in run_scores(run, new, labels=False)] == [None]
 
 
 def test_a_model_of_grey_images_on_a_folder_of_new_ones(tmp_path: Path) -> None:
@@ -404,7 +404,7 @@ def test_a_model_of_grey_images_on_a_folder_of_new_ones(tmp_path: Path) -> None:
         place.mkdir(parents=True, exist_ok=True)
         image = Image.fromarray(pixels)
         (image.convert("RGB") if i % 2 else image).save(place / f"{i:04}.png")
-    scores = RunScores(run, folder)
+    scores = run_scores(run, folder)
     number = [int(name[-8:-4]) for block in scores if block.ids is not None for name in block.ids.tolist()]
     q = np.concatenate([block.q for block in scores])
     np.testing.assert_allclose(q, expected[number], atol=1e-6)
@@ -414,7 +414,7 @@ def test_a_model_of_grey_images_on_a_folder_of_new_ones(tmp_path: Path) -> None:
     large = tmp_path / "large"
     large.mkdir()
     Image.new("RGB", (640, 480), "white").save(large / "a.png")
-    (block,) = RunScores(run, large, labels=False)
+    (block,) = run_scores(run, large, labels=False)
     white = Examples(np.full((1, 12, 12), 255, np.uint8), [0])
     np.testing.assert_allclose(block.q, expected_values(run, white), atol=1e-6)
 
@@ -435,18 +435,18 @@ def test_folders_of_images_without_labels_or_of_several_splits(tmp_path: Path) -
         (both / split / name).mkdir(parents=True)
         Image.new("L", (12, 12)).save(both / split / name / "a.png")
     with pytest.raises(FileError, match=r"holds the folders 'train' and 'test'.*both/train' or data=.*both/test'"):
-        RunScores(run, both)
-    assert RunScores(run, both / "test").rows == 1
+        run_scores(run, both)
+    assert run_scores(run, both / "test").rows == 1
     Image.new("L", (12, 12)).save(both / "train" / "b.png")
     with pytest.raises(FileError, match=r"outside any class folder \('b.png'\).*hedgerow predict"):
-        RunScores(run, both / "train")
-    assert RunScores(run, both / "train", labels=False).rows == 2
+        run_scores(run, both / "train")
+    assert run_scores(run, both / "train", labels=False).rows == 2
 
 
 def test_a_model_of_features_takes_no_folder(tmp_path: Path) -> None:
     run = train(recipe(), tmp_path / "run", progress=False, splits=splits())
     with pytest.raises(ScoreError, match=r"is a folder.*trained on 8 features\. Give a feature file"):
-        RunScores(run, tmp_path)
+        run_scores(run, tmp_path)
 
 
 def test_what_is_no_run_folder(tmp_path: Path) -> None:

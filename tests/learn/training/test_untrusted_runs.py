@@ -16,7 +16,7 @@ from torch import nn
 
 from hedgerow.cli import app
 from hedgerow.errors import FileError, HedgerowError
-from hedgerow.learn.training.new_data import RunScores
+from hedgerow.learn.training.new_data import run_scores
 from hedgerow.learn.training.run import train
 from hedgerow.learn.training.run_folder import AtomicCheckpoints, RunFolder
 from tests.learn.training.test_command import run as command
@@ -115,7 +115,7 @@ def test_what_the_user_names_is_trusted(tmp_path: Path) -> None:
     np.savez(tmp_path / "new.npz", features=np.asarray(splits().test.inputs))
     refused(tmp_path / "run", re.escape(f"trust=['{OWN}']"))
     for trust in (OWN, [OWN], ("x:y", OWN)):
-        scores = RunScores(RunFolder(tmp_path / "run", trust), tmp_path / "new.npz", labels=False)
+        scores = run_scores(RunFolder(tmp_path / "run", trust), tmp_path / "new.npz", labels=False)
         assert len(scores.hierarchy) == len(TREE)
     options = [
         "--data",
@@ -292,4 +292,4 @@ def test_resuming_from_a_bad_checkpoint_names_it(run: Path) -> None:
 def test_data_without_rows(run: Path, tmp_path: Path) -> None:
     np.savez(tmp_path / "none.npz", features=np.zeros((0, 8)))
     with pytest.raises(FileError, match=r"none\.npz has no rows"):
-        RunScores(RunFolder(run), tmp_path / "none.npz", labels=False)
+        run_scores(RunFolder(run), tmp_path / "none.npz", labels=False)

@@ -48,7 +48,8 @@ def run_scores(run: RunFolder, path: str | PathLike[str], *, labels: bool = True
     examples = (_images if place.is_dir() else _features)(place, hierarchy, shape, labels)
     if examples.input_shape != shape:
         raise ScoreError(
-            f"{place} holds inputs of shape {examples.input_shape}; the model in {run.path} was trained on {shape}."
+            f"{place} holds inputs of shape {examples.input_shape}; the model in {run.path} was trained on "
+            f"{shape}."
         )
 
     def read(_: list[str]) -> Iterator[Block]:

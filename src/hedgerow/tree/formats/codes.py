@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import ParameterError, argument
-from hedgerow.files import delimiter_of, is_path, read_text
 from hedgerow.tree.formats.forest import Forest
-from hedgerow.tree.formats.problems import Origin, Problem
-from hedgerow.tree.formats.tables import numbered_rows
+from hedgerow.tree.formats.tables import open_rows
 from hedgerow.tree.names import check_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from os import PathLike
 
-    from hedgerow.tree.formats.node_table import NodeTable
+    from hedgerow.tree.validation import NodeTable
 
 _DOTS = "dots"
 _LEVELS = 64
@@ -44,26 +41,16 @@ def read_codes(
     """
     check_root(root)
     lengths = _lengths(prefixes)
-    if is_path(source):
-        path = os.fspath(source)
-        origin = Origin(path, format="codes")
-        rows: Iterable[tuple[int, Sequence[str]]] = numbered_rows(
-            read_text(path), delimiter_of(path), origin, skip=_is_header
-        )
-    else:
-        origin = Origin(None, "code")
-        rows = ((i, [str(code)]) for i, code in enumerate(source, 1))  # type: ignore[arg-type]
-    forest = Forest(origin)
-    codes = [(line, [cell.strip() for cell in row]) for line, row in rows]
+    rows = open_rows(source, "code", "codes", is_header=_is_header)
+    forest = Forest(rows.origin)
+    codes = [(line, [str(cell).strip() for cell in row]) for line, row in rows]
     for line, row in codes:
         _add(forest, row, line, lengths)
     if lengths is None and codes and not any("." in row[0] for _, row in codes):
-        forest.problems.append(
-            Problem(
-                "code",
-                f"{origin.subject} has no code with a dot, so that all codes would be children of the root.",
-                f"If beginnings of the codes are levels, give their lengths: {argument('prefixes', '2,4,6')}.",
-            )
+        forest.add_problem(
+            "code",
+            f"{forest.origin.subject} has no code with a dot, so that all codes would be children of the root.",
+            f"If beginnings of the codes are levels, give their lengths: {argument('prefixes', '2,4,6')}.",
         )
     return forest.table(root, disambiguate=False)
 
@@ -106,7 +93,7 @@ def _add(forest: Forest, row: list[str], line: int, lengths: tuple[int, ...] | N
     elif (code.count(".") if lengths is None else len(lengths)) > _LEVELS:
         problem = f"has a code of more than {_LEVELS} levels", "Is it a list of codes?"
     if problem is not None:
-        forest.problems.append(Problem("code", f"{forest.origin.at(line)} {problem[0]}.", problem[1]))
+        forest.add_problem("code", f"{forest.origin.at(line)} {problem[0]}.", problem[1])
         return
     if lengths is None:
         cuts = [i for i, sign in enumerate(code) if sign == "."] + [len(code)]
@@ -114,11 +101,9 @@ def _add(forest: Forest, row: list[str], line: int, lengths: tuple[int, ...] | N
         cuts = [length for length in lengths if length <= len(code)]
     node = forest.add([code[:cut] for cut in cuts], line)[-1]
     if title and forest.titles.setdefault(node, title) != title:
-        forest.problems.append(
-            Problem(
-                "two titles",
-                f"{forest.origin.at(line)} gives the code {code!r} the title {title[:200]!r}, but it already has "
-                f"{forest.titles[node][:200]!r}.",
-                "Keep one of these lines.",
-            )
+        forest.add_problem(
+            "two titles",
+            f"{forest.origin.at(line)} gives the code {code!r} the title {title[:200]!r}, but it already has "
+            f"{forest.titles[node][:200]!r}.",
+            "Keep one of these lines.",
         )

@@ -9,18 +9,16 @@ import numpy as np
 
 from hedgerow.errors import FileError, argument, counted, some
 from hedgerow.files import decode, open_binary, require_file
-from hedgerow.tree.formats.identified import arrow, assemble, few_texts, read_columns, texts
-from hedgerow.tree.formats.problems import Origin, Problem, no_edges, refuse
-from hedgerow.tree.layout import follow
-from hedgerow.tree.names import check_root
+from hedgerow.tree.formats.tables import Ids, arrow, few_texts, first_flaw, names_with_ids, read_columns, texts
+from hedgerow.tree.layout import follow, rings
+from hedgerow.tree.names import Aliases, check_root
+from hedgerow.tree.validation import NodeTable, Origin, Problem, around, refuse, validated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from os import PathLike
 
     from numpy.typing import NDArray
 
-    from hedgerow.tree.formats.node_table import NodeTable
     from hedgerow.tree.layout import Indices
 
 _REQUIRED = ("taxonID", "parentNameUsageID", "scientificName")
@@ -40,37 +38,45 @@ def read_darwin_core(path: str | PathLike[str], root: str = "root") -> NodeTable
     shown = os.fspath(path)
     origin = Origin(shown, format="darwin-core")
     taxa = _Taxa(shown, origin)
-    accepted, problems = _accepted(taxa, origin)
+    accepted, problems = _accepted(taxa)
     is_synonym = accepted != np.arange(len(accepted))
-    parent = _parents(taxa, is_synonym, accepted, origin, problems)
+    # The parent of each row, -1 for tops; a parent that is a synonym is its accepted taxon.
+    place = taxa.ids.rows(taxa.parents)
+    given = (np.asarray(taxa.parents) != "") & ~is_synonym
+    problems += taxa.ids.unknown(taxa.parents, given & (place < 0), "a parent")
+    parent = np.where(given & (place >= 0), accepted[place], -1)
+    parent[parent == np.arange(len(parent))] = -1  # some tables make a top its own parent
     if problems:
         refuse(problems, origin)
     nodes = np.flatnonzero(~is_synonym)
     number = np.cumsum(~is_synonym) - 1
     kept = arrow().array(~is_synonym)
-    return assemble(
-        taxa.names.filter(kept),
-        taxa.ids.filter(kept),
+    names, shared, twins = names_with_ids(taxa.names.filter(kept), taxa.ids.ids.filter(kept))
+    aliases = _aliases(taxa, is_synonym, number[accepted], shared, twins)
+    table = NodeTable(
+        names,
         np.where(parent[nodes] < 0, -1, number[parent[nodes]]),
-        nodes + _HEADER + 1,
-        origin,
-        rank=None if taxa.rank is None else few_texts(taxa.rank.filter(kept)),
-        aliases=_aliases(taxa, is_synonym, number[accepted]),
-        root=root,
+        None if taxa.rank is None else few_texts(taxa.rank.filter(kept)),
+        aliases=aliases,
     )
+    table = validated(table, origin, origin.places(nodes + _HEADER + 1), root=root)
+    aliases.check()
+    return table
 
 
-def _aliases(taxa: _Taxa, is_synonym: NDArray[np.bool_], node: Indices) -> tuple[list[str], Indices]:
-    """Return the names of synonyms, names with authors, and ids; and the node of each."""
+def _aliases(
+    taxa: _Taxa, is_synonym: NDArray[np.bool_], node: Indices, shared: list[str], twins: Indices
+) -> Aliases:
+    """Return the names of synonyms, names with authors, ids, and names that several taxa share."""
     differs = np.asarray(arrow().compute.not_equal(taxa.full_names, taxa.names)) | is_synonym
     names: list[str] = []
     places: list[Indices] = []
     every = np.ones_like(is_synonym)
-    for column, wanted in ((taxa.names, is_synonym), (taxa.full_names, differs), (taxa.ids, every)):
+    for column, wanted in ((taxa.names, is_synonym), (taxa.full_names, differs), (taxa.ids.ids, every)):
         chosen = wanted & np.asarray(arrow().compute.not_equal(column, ""))
         names += texts(column.filter(arrow().array(chosen)))
         places.append(node[chosen])
-    return names, np.concatenate(places)
+    return Aliases(names + shared, np.concatenate([*places, twins]))
 
 
 class _Taxa:
@@ -90,17 +96,20 @@ class _Taxa:
             )
         wanted = {name: called.index(name.lower()) for name in (*_REQUIRED, *_OPTIONAL) if name.lower() in called}
         order = sorted(wanted.values())
-        found = read_columns(
-            shown,
-            {column: arrow().string() for column in order},
-            delimiter,
-            lambda: _flaw(origin, delimiter, len(called)),
-            quote=delimiter == ",",
-            skip=_HEADER,
-        )
+        with open_binary(shown) as file:
+            found = read_columns(
+                file,
+                shown,
+                len(called),
+                {column: arrow().string() for column in order},
+                delimiter,
+                quote=delimiter == ",",
+                skip=_HEADER,
+                explain=lambda: first_flaw(origin, delimiter, len(called), header=_HEADER),
+            )
         trimmed = [arrow().compute.utf8_trim_whitespace(column) for column in found]
         column = {name: trimmed[order.index(place)] for name, place in wanted.items()}
-        self.ids = column["taxonID"]
+        self.ids = Ids(column["taxonID"], origin, _HEADER)
         self.parents = column["parentNameUsageID"]
         self.accepted = column.get("acceptedNameUsageID")
         self.status = column.get("taxonomicStatus")
@@ -131,119 +140,40 @@ def _header(shown: str) -> str:
     return decode(first, shown)
 
 
-def _flaw(origin: Origin, delimiter: str, width: int) -> str | None:
-    """Find the first line that has another number of columns, or is not UTF-8."""
-    shown, line = origin.subject, 0
-    with open_binary(shown) as file:
-        for line, content in enumerate(file, 1):
-            columns = content.count(delimiter.encode()) + 1
-            if content.strip() and columns != width and b'"' not in content:
-                return (
-                    f"{shown}, line {line} has {counted(columns, 'column', 'columns')}, but the header has "
-                    f"{width}. Is the file cut off? Get it again, or correct this line."
-                )
-            try:
-                content.decode()
-            except UnicodeDecodeError:
-                return f"{shown}, line {line} is not UTF-8. Save the file as UTF-8."
-    if line <= _HEADER:
-        refuse([no_edges(origin)], origin)
-    return None
-
-
-def _accepted(taxa: _Taxa, origin: Origin) -> tuple[Indices, list[Problem]]:
+def _accepted(taxa: _Taxa) -> tuple[Indices, list[Problem]]:
     """Return the row of the accepted taxon of every row, its own unless it is a synonym; and what is wrong."""
-    count = len(taxa.ids)
-    pointer = np.arange(count)
-    problems = list(_repeated_ids(taxa, origin))
+    ids, itself = taxa.ids, np.arange(len(taxa.ids.ids))
+    pointer = itself
+    problems = list(ids.repeated())
+    nameless = arrow().compute.index(ids.ids, "").as_py()
+    if nameless >= 0:
+        problems.append(Problem("empty id", f"{ids.at([nameless])} has no taxonID.", "Every taxon needs one."))
     if taxa.accepted is not None:
         given = np.asarray(taxa.accepted) != ""
-        place = _find(taxa, taxa.accepted)
-        problems += _unknown(taxa, given & (place < 0), taxa.accepted, "an accepted name", origin)
-        pointer = np.where(given & (place >= 0), place, pointer)
-    accepted = follow(pointer)
-    circling = pointer[accepted] != accepted
-    if circling.any():
-        problems.append(_synonym_cycle(taxa, pointer, int(accepted[np.argmax(circling)]), origin))
-    if taxa.status is not None:
+        place = ids.rows(taxa.accepted)
+        problems += ids.unknown(taxa.accepted, given & (place < 0), "an accepted name")
+        pointer = np.where(given & (place >= 0), place, itself)
+    for ring in rings(np.where(pointer == itself, -1, pointer)):
+        path = around([repr(taxa.name(row)) for row in ring])
+        problems.append(
+            Problem(
+                "cycle of synonyms",
+                f"These names are synonyms of each other, and none of them is accepted: {path} "
+                f"({ids.at(sorted(ring)[:8])}).",
+                "Make one of them the accepted name: clear its acceptedNameUsageID.",
+            )
+        )
+    if taxa.status is not None and not problems:
         called = np.asarray(arrow().compute.match_substring(taxa.status, "synonym", ignore_case=True))
-        orphans = np.flatnonzero(called & (pointer == np.arange(count)))
-        if orphans.size and not problems:
+        orphans = np.flatnonzero(called & (pointer == itself)).tolist()
+        if orphans:
             problems.append(
                 Problem(
                     "synonym",
                     f"{counted(len(orphans), 'row is', 'rows are')} called a synonym, but "
                     f"{'has' if len(orphans) == 1 else 'have'} no acceptedNameUsageID that says of what: "
-                    f"{some(map(taxa.name, orphans.tolist()))} "
-                    f"({origin.at(*(orphans[:5] + _HEADER + 1).tolist())}).",
+                    f"{some(map(taxa.name, orphans))} ({ids.at(orphans[:5])}).",
                     "Fill it in, or delete these rows.",
                 )
             )
-    return accepted, problems
-
-
-def _synonym_cycle(taxa: _Taxa, pointer: Indices, row: int, origin: Origin) -> Problem:
-    ring = [row]
-    while int(pointer[ring[-1]]) != row:
-        ring.append(int(pointer[ring[-1]]))
-    first = ring.index(min(ring))
-    ring = ring[first:] + ring[:first]
-    shown = [repr(taxa.name(member)) for member in ring]
-    shown = shown if len(shown) <= 8 else [*shown[:4], "...", *shown[-3:]]
-    return Problem(
-        "cycle of synonyms",
-        f"These names are synonyms of each other, and none of them is accepted: {' -> '.join([*shown, shown[0]])} "
-        f"({origin.at(*sorted(member + _HEADER + 1 for member in ring[:8]))}).",
-        "Make one of them the accepted name: clear its acceptedNameUsageID.",
-    )
-
-
-def _find(taxa: _Taxa, wanted: Any) -> Indices:
-    """Return the rows of some ids; -1 for those that are not there."""
-    found = arrow().compute.index_in(wanted, value_set=taxa.ids)
-    return np.asarray(found.fill_null(-1), dtype=np.int64)
-
-
-def _parents(
-    taxa: _Taxa, is_synonym: NDArray[np.bool_], accepted: Indices, origin: Origin, problems: list[Problem]
-) -> Indices:
-    """Return the row of each row's parent, -1 for tops; a parent that is a synonym is its accepted taxon."""
-    place = _find(taxa, taxa.parents)
-    given = (np.asarray(taxa.parents) != "") & ~is_synonym
-    problems += _unknown(taxa, given & (place < 0), taxa.parents, "a parent", origin)
-    found = np.where(given & (place >= 0), accepted[place], -1)
-    return np.where(found == np.arange(len(found)), -1, found)  # some tables make a top its own parent
-
-
-def _unknown(taxa: _Taxa, which: NDArray[np.bool_], column: Any, what: str, origin: Origin) -> Iterator[Problem]:
-    rows = np.flatnonzero(which).tolist()
-    if rows:
-        listed = "; ".join(
-            f"{taxa.name(row)!r} has {column[row].as_py()!r} ({origin.at(row + _HEADER + 1)})" for row in rows[:5]
-        )
-        taxa_have = counted(len(rows), "taxon has", "taxa have")
-        yield Problem(
-            "unknown id",
-            f"{taxa_have} {what} without a row of its own: {listed}.",
-            "Is the file cut off, or cut down? Add these rows, or clear the ids.",
-        )
-
-
-def _repeated_ids(taxa: _Taxa, origin: Origin) -> Iterator[Problem]:
-    first = _find(taxa, taxa.ids)
-    again = np.flatnonzero(first != np.arange(len(first))).tolist()
-    empty = arrow().compute.index(taxa.ids, "").as_py()
-    if again:
-        lines = origin.at(int(first[again[0]]) + _HEADER + 1, again[0] + _HEADER + 1)
-        yield Problem(
-            "duplicate id",
-            f"{counted(len(again), 'row repeats', 'rows repeat')} a taxonID, such as "
-            f"{str(taxa.ids[again[0]])!r} ({lines}).",
-            "Keep one row per taxonID.",
-        )
-    elif empty >= 0:
-        yield Problem(
-            "empty id",
-            f"{origin.at(empty + _HEADER + 1)} has no taxonID.",
-            "Every taxon needs one.",
-        )
+    return follow(pointer), problems

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hedgerow.errors import TreeError, argument
-from hedgerow.tree.formats.node_table import NodeTable
-from hedgerow.tree.formats.problems import (
-    Origin,
-    Problem,
-    control_character,
-    no_edges,
-    refuse,
-    require_edges,
-    root_taken,
-)
-from hedgerow.tree.names import Aliases, printable, with_control
+from hedgerow.tree.names import Aliases
+from hedgerow.tree.validation import NodeTable, Origin, Problem, validated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,98 +48,55 @@ class Forest:
                 if self._rank is not None and ranks is not None:
                     self._rank.append(ranks[i])
             elif self._rank is not None and ranks is not None and self._rank[node] != ranks[i]:
-                self._two_ranks(node, ranks[i], line)
+                self.add_problem(
+                    "two ranks",
+                    f"{name!r} has the rank {self._rank[node]!r} ({self.origin.at(self._line[node])}) and the "
+                    f"rank {ranks[i]!r} ({self.origin.at(line)}).",
+                    "Give it one of them.",
+                )
             above = node
             path.append(node)
         return path
 
-    def _two_ranks(self, node: int, rank: str, line: int) -> None:
-        assert self._rank is not None  # noqa: S101  (called only then)
-        name, known = self._names[node], self._rank[node]
-        self.problems.append(
-            Problem(
-                "two ranks",
-                f"{name!r} has the rank {known!r} ({self.origin.at(self._line[node])}) and the rank {rank!r} "
-                f"({self.origin.at(line)}).",
-                "Give it one of them.",
-            )
-        )
+    def add_problem(self, kind: str, message: str, remedy: str) -> None:
+        """Note what is wrong with a lineage."""
+        self.problems.append(Problem(kind, message, remedy))
 
     def table(self, root: str, disambiguate: bool) -> NodeTable:
         """Return the tree; a root is added if there are several top nodes."""
-        names, parent, rank = self._names, np.array(self._parent, dtype=np.int64), self._rank
-        if not names and not self.problems:
-            refuse([no_edges(self.origin)], self.origin)
-        several_tops = self._parent.count(TOP) > 1
+        names = self._names
         if disambiguate:
-            names = self._distinct_names(root if several_tops else None)
-        self.problems += self._ambiguities(names) + self._control_characters()
-        if several_tops:
-            if root in set(names):
-                why = f"There are {self._parent.count(TOP):,} top nodes"
-                self.problems.append(root_taken(root, why, self.origin.at(self._line[names.index(root)])))
-            names, parent = [root, *names], np.concatenate([[TOP], parent + 1])
-            rank = None if rank is None else ["", *rank]
-        if self.problems:
-            refuse(self.problems, self.origin)
-        title, aliases = self._extras(len(names), int(several_tops))
-        return require_edges(NodeTable(names, parent, rank, title, aliases), self.origin)
-
-    def _extras(self, count: int, shift: int) -> tuple[list[str] | None, Aliases | None]:
-        """Return titles and aliases, with the nodes moved by an added root."""
-        known = [""] * count
-        for node, title in self.titles.items():
-            if node + shift >= 0:
-                known[node + shift] = title
+            names = self._distinct_names(root if self._parent.count(TOP) > 1 else None)
+        titles = [self.titles.get(node, "") for node in range(len(names))]
+        table = validated(
+            NodeTable(names, np.array(self._parent, dtype=np.int64), self._rank, titles),
+            self.origin,
+            self.origin.places(self._line),
+            root=root,
+            problems=self.problems,
+            remedies={
+                "several parents": "Correct the wrong lineage, or ask for names of the form 'parent/name': "
+                f"{argument('disambiguate', True)}."
+            },
+        )
+        shift = len(table.names) - len(names)  # 1 if a root was added
+        titles = [self.titles.get(TOP, "")] * shift + titles
         aliases = Aliases.of((alias, node + shift) for alias, node in self.aliases if node + shift >= 0)
-        return known if any(known) else None, aliases or None
-
-    def _lineage(self, node: int) -> str:
-        """Return the end of a lineage: the whole of a very long one would take too long to find."""
-        names: list[str] = []
-        while node != TOP and len(names) < 12:
-            names.append(self._names[node])
-            node = self._parent[node]
-        return printable(" > ".join(names[::-1] if node == TOP else ["...", *names[5::-1]]))
-
-    def _nodes_by_name(self, names: Sequence[str]) -> dict[str, list[int]]:
-        """Return the nodes of every name that several nodes share."""
-        if len(set(names)) == len(names):
-            return {}
-        nodes: dict[str, list[int]] = {}
-        for node, name in enumerate(names):
-            nodes.setdefault(name, []).append(node)
-        return {name: same for name, same in nodes.items() if len(same) > 1}
-
-    def _ambiguities(self, names: Sequence[str]) -> list[Problem]:
-        return [
-            Problem(
-                "duplicate name",
-                f"{name!r} occurs under {len(nodes)} parents: "
-                + "; ".join(f"{self._lineage(node)} ({self.origin.at(self._line[node])})" for node in nodes[:5])
-                + ".",
-                "Correct the wrong lineage, or ask for names of the form 'parent/name': "
-                f"{argument('disambiguate', True)}.",
-            )
-            for name, nodes in self._nodes_by_name(names).items()
-        ]
-
-    def _control_characters(self) -> list[Problem]:
-        flawed = set(with_control(self._names))
-        return [
-            control_character(name, self.origin.at(line))
-            for name, line in zip(self._names, self._line, strict=True)
-            if name in flawed
-        ]
+        return replace(table, title=titles if any(titles) else None, aliases=aliases or None)
 
     def _distinct_names(self, root: str | None) -> list[str]:
         """Put the parent's name, itself made distinct, before every name that several nodes share."""
+        nodes_of: dict[str, list[int]] = {}
+        for node, name in enumerate(self._names):
+            nodes_of.setdefault(name, []).append(node)
         names = list(self._names)
+        for shared, nodes in nodes_of.items():
+            if len(nodes) > 1:
+                # In a part of the tree, the name may stand for one node only.
+                self.aliases += [(shared, node) for node in nodes]
+                for node in nodes:
+                    names[node] = ""
         length = 0
-        for shared, nodes in self._nodes_by_name(self._names).items():
-            self.aliases += [(shared, node) for node in nodes]  # one of them may be alone in a part of the tree
-            for node in nodes:
-                names[node] = ""
         # Parents come before their children, so their names are final when they are needed.
         for node, name in enumerate(self._names):
             if not names[node]:

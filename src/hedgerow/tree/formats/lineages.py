@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import FileError, ParameterError, argument, counted, some
-from hedgerow.files import atomic_write, delimiter_of, is_path, read_text
+from hedgerow.files import atomic_write, delimiter_of
 from hedgerow.tree.formats.forest import Forest
 from hedgerow.tree.formats.paths import ADDED_ROOT, leaf_lineages
-from hedgerow.tree.formats.problems import Origin, Problem, control_character, no_edges, refuse
-from hedgerow.tree.formats.tables import as_table, is_missing, numbered_rows, quoted
+from hedgerow.tree.formats.tables import is_missing, open_rows, quoted
 from hedgerow.tree.names import check_root, with_control
+from hedgerow.tree.validation import Origin, Problem, control_character, refuse_empty
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from os import PathLike
 
-    from hedgerow.tree.formats.node_table import NodeTable
+    from hedgerow.tree.validation import NodeTable
 
 _KEEP_RANKS = "Keep only some ranks (--ranks, `Hierarchy.at_ranks`), or write another format, such as edges."
 _MISSING_VALUES = {  # as written by R, pandas, spreadsheets, databases and classifiers
@@ -56,67 +55,39 @@ def read_lineages(
         The text of cells that are meant to be blank, such as "NA".
     """
     check_root(root)
-    table = _ranked_rows(source, ranks)
-    blanks = _Blanks(table.origin, na)
-    forest = Forest(table.origin, has_ranks=table.ranks is not None)
-    if table.ranks is not None:
-        _check_ranks(table, forest)
-    for line, row in table.rows:
-        if table.ranks is not None and len(row) != len(table.ranks):
-            forest.problems.append(
-                Problem(
-                    "columns",
-                    f"{table.origin.at(line)} has {counted(len(row), 'column', 'columns')}, but there "
-                    f"{'is' if len(table.ranks) == 1 else 'are'} {counted(len(table.ranks), 'rank', 'ranks')}.",
-                    "Leave a cell blank if a rank is missing; put a name that contains a comma in quotes.",
-                )
-            )
-            continue
-        filled = [i for i, cell in enumerate(row) if not blanks.is_blank(cell, line)]
-        forest.add(
-            [row[i] for i in filled], line, None if table.ranks is None else [table.ranks[i] for i in filled]
-        )
-    forest.problems += blanks.problems()
-    return forest.table(root, disambiguate)
-
-
-@dataclass(frozen=True)
-class _RankedRows:
-    """A table of lineages."""
-
-    origin: Origin
-    rows: Iterable[tuple[int, Sequence[str]]]
-    """Line and cells of each row."""
-    ranks: list[str] | None
-    header: int = 0
-    """The line of a file that contains the ranks; 0 for data in memory."""
-
-
-def _ranked_rows(source: Any, ranks: Sequence[str] | None) -> _RankedRows:
-    if is_path(source):
-        path = os.fspath(source)
-        origin = Origin(path, format="lineages")
-        lines = numbered_rows(read_text(path), delimiter_of(path), origin)
-        line, header = next(lines, (0, []))
-        if not line:
-            refuse([no_edges(origin)], origin)
-        columns: list[str] | None = header
-        rows: Iterable[tuple[int, Sequence[str]]] = lines
+    opened = open_rows(source, "row", "lineages")
+    origin, rows = opened.origin, iter(opened)
+    first = next(rows, None)
+    if first is None:
+        refuse_empty(origin)
+    if origin.name is None:
+        columns, where = opened.columns, "The list of ranks"
+        rows = chain([first], rows)
     else:
-        origin, line = Origin(None, "row"), 0
-        table = as_table(source)
-        columns = table.columns
-        rows = ((i, [_cell(value) for value in row]) for i, row in enumerate(table.rows, 1))
-        if not table.rows:
-            refuse([no_edges(origin)], origin)
-    if columns is None:
-        return _RankedRows(origin, rows, _given_ranks(ranks))
-    if ranks is None or len(ranks):
+        columns, where = list(first[1]), origin.at(first[0])
+    if columns is not None and (ranks is None or len(ranks)):
         raise ParameterError(
             f"ranks= only applies to rows, whose columns have no names; {origin.subject} has columns "
-            f"{some(columns)}. Leave it out, or rename the columns."
+            f"{some(map(str, columns))}. Leave it out, or rename the columns."
         )
-    return _RankedRows(origin, rows, [str(column).strip() for column in columns], line)
+    known = _given_ranks(ranks) if columns is None else [str(column).strip() for column in columns]
+    forest = Forest(origin, has_ranks=known is not None)
+    forest.problems += _rank_problems(known or [], where)
+    blanks = _Blanks(origin, na)
+    for line, row in rows:
+        if known is not None and len(row) != len(known):
+            forest.add_problem(
+                "columns",
+                f"{origin.at(line)} has {counted(len(row), 'column', 'columns')}, but there "
+                f"{'is' if len(known) == 1 else 'are'} {counted(len(known), 'rank', 'ranks')}.",
+                "Leave a cell blank if a rank is missing; put a name that contains a comma in quotes.",
+            )
+            continue
+        cells = [cell if isinstance(cell, str) else "" if is_missing(cell) else str(cell) for cell in row]
+        filled = [i for i, cell in enumerate(cells) if not blanks.is_blank(cell, line)]
+        forest.add([cells[i] for i in filled], line, None if known is None else [known[i] for i in filled])
+    forest.problems += blanks.problems()
+    return forest.table(root, disambiguate)
 
 
 def _given_ranks(ranks: Sequence[str] | None) -> list[str] | None:
@@ -130,23 +101,19 @@ def _given_ranks(ranks: Sequence[str] | None) -> list[str] | None:
     return [str(rank).strip() for rank in ranks]
 
 
-def _check_ranks(table: _RankedRows, forest: Forest) -> None:
-    ranks = table.ranks or []
-    where = table.origin.at(table.header) if table.header else "The list of ranks"
+def _rank_problems(ranks: list[str], where: str) -> Iterator[Problem]:
     if len(ranks) == 1 and ";" in ranks[0]:
-        forest.problems.append(
-            Problem(
-                "header",
-                f"{where} has one column, {ranks[0]!r}.",
-                "If semicolons separate the ranks, write commas instead.",
-            )
+        yield Problem(
+            "header",
+            f"{where} has one column, {ranks[0]!r}.",
+            "If semicolons separate the ranks, write commas instead.",
         )
     for rank in with_control(ranks):
-        forest.problems.append(control_character(rank, where))
+        yield control_character(rank, where)
     for rank, count in Counter(ranks).items():
         if not rank or count > 1:
             what = f"names the rank {rank!r} twice" if rank else "has a column without a name"
-            forest.problems.append(Problem("header", f"{where} {what}.", "Give every column a rank of its own."))
+            yield Problem("header", f"{where} {what}.", "Give every column a rank of its own.")
 
 
 class _Blanks:
@@ -184,10 +151,6 @@ class _Blanks:
     def _places(self, lines: list[int]) -> str:
         first = self._origin.at(lines[0])
         return first if len(lines) == 1 else f"{first} and {counted(len(lines) - 1, 'other cell', 'other cells')}"
-
-
-def _cell(value: Any) -> str:
-    return value if isinstance(value, str) else "" if is_missing(value) else str(value)
 
 
 def write_lineages(path: str | PathLike[str], table: NodeTable) -> None:

@@ -5,33 +5,23 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections import Counter
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from hedgerow.errors import FileError, TreeError
 from hedgerow.files import atomic_write, is_path, read_text
-from hedgerow.tree.formats.node_table import NodeTable
-from hedgerow.tree.formats.problems import (
-    Origin,
-    Problem,
-    control_character,
-    control_in,
-    no_edges,
-    refuse,
-    require_edges,
-    root_taken,
-)
-from hedgerow.tree.names import Aliases, check_root, with_control
+from hedgerow.tree.layout import as_positions
+from hedgerow.tree.names import Aliases, check_root
+from hedgerow.tree.validation import NodeTable, Origin, Problem, refuse, refuse_empty, validated
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
     from os import PathLike
 
 _FORMAT = "hedgerow tree"
-_VERSION = 1
-_EXTRAS = ("rank", "title")
 _PARENTS = ("parent", "parent_id", "parentId", "supercategory")  # of tables, in which nodes are not nested
 _NO_PARENT = (None, "", "null")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -56,13 +46,13 @@ def read_json(source: str | PathLike[str] | dict[str, Any] | list[Any], root: st
         origin, data = Origin(None), source
     if is_saved(data):
         return _from_saved(data, origin)
-    return require_edges(_Walk(origin, text, root).table(data), origin)
+    return _Nested(origin, text).table(data, root)
 
 
 def parse_json(text: str, origin: Origin) -> Any:
     """Parse JSON; a repeated key is an error, and does not overwrite the first one."""
     if not text.strip():
-        refuse([no_edges(origin)], origin)
+        refuse_empty(origin)
     try:
         return json.loads(text, object_pairs_hook=_distinct_keys)
     except RecursionError:
@@ -78,11 +68,10 @@ def parse_json(text: str, origin: Origin) -> Any:
         raise FileError(f"{origin.subject} is not a tree in JSON: {error}.") from None
     except _RepeatedKeyError as error:
         name = error.args[0]
-        refuse([_duplicate(name, _places({name}, text).get(name, []), origin)], origin)
-
-
-def _is_named(item: Any) -> bool:
-    return isinstance(item, dict) and "name" in item
+        lines = _lines_of([name], text).get(name)
+        where = origin.at(*lines[:5]) if lines else origin.subject
+        message = f"{name!r} occurs several times in one object ({where})."
+        refuse([Problem("duplicate name", message, "Names must be distinct: rename all but one.")], origin)
 
 
 class _RepeatedKeyError(Exception):
@@ -97,91 +86,79 @@ def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def _duplicate(name: str, lines: list[int], origin: Origin) -> Problem:
-    where = f" ({origin.at(*lines[:5])})" if lines else ""
-    return Problem(
-        "duplicate name",
-        f"Several nodes have the name {name!r}{where}.",
-        "Names must be distinct: rename all but one, for instance by putting the parent's name in front.",
-    )
-
-
-def _places(names: Collection[str], text: str | None) -> dict[str, list[int]]:
+def _lines_of(names: Collection[str], text: str) -> dict[str, list[int]]:
     """Find the lines that contain names, escaped or not; in one pass, for there may be thousands."""
     spelt = {json.dumps(name, ensure_ascii=escaped): name for name in names for escaped in (True, False)}
     found: dict[str, list[int]] = {}
     line, counted_to = 1, 0
-    for match in _STRING.finditer(text or ""):
+    for match in _STRING.finditer(text):
         name = spelt.get(match.group())
         if name is not None:
-            line += (text or "").count("\n", counted_to, match.start())
+            line += text.count("\n", counted_to, match.start())
             counted_to = match.start()
-            lines = found.setdefault(name, [])
-            if not lines or lines[-1] != line:
-                lines.append(line)
+            found.setdefault(name, []).append(line)
     return found
 
 
-class _Walk:
-    """A walk through nested data, without recursion."""
+class _Nested:
+    """Nested data turned into a table, without recursion."""
 
-    def __init__(self, origin: Origin, text: str | None, root: str) -> None:
+    def __init__(self, origin: Origin, text: str | None) -> None:
         self.origin = origin
         self.text = text
-        self.root = root
         self.names: list[str] = []
         self.parent: list[int] = []
-        self.extras: dict[str, list[str]] = {extra: [] for extra in _EXTRAS}
+        self.rank: list[str] = []
+        self.title: list[str] = []
         self.aliases: list[tuple[str, int]] = []
         self.problems: list[Problem] = []
 
-    def table(self, data: Any) -> NodeTable:
+    def table(self, data: Any, root: str) -> NodeTable:
         tops = self._nodes_in(data)
         if not any(below for _, below, _ in tops):  # then other keys may say what is below what
             for _, _, item in tops:
                 self._check_keys(item)
-        above = -1
-        if len(tops) > 1:
-            self._add(self.root, above, {})
-            above = 0
         # Depth first, so that siblings and problems come in the order of the file.
-        stack = [(above, top) for top in reversed(tops)]
+        stack = [(-1, top) for top in reversed(tops)]
         while stack:
             parent, (name, below, extras) = stack.pop()
             self._add(name, parent, extras)
             children = self._nodes_in(below, name)
             here = len(self.names) - 1
             stack.extend((here, child) for child in reversed(children))
-        if len(set(self.names)) < len(self.names):
-            self._report_duplicates(len(tops))
-        flawed = list(with_control(self.names))
-        places = _places(flawed, self.text) if flawed else {}
-        for name in flawed:
-            where = self.origin.at(*places[name][:5]) if name in places else self.origin.subject
-            self.problems.append(control_character(name, where))
-        for extra, values in self.extras.items():
-            self.problems += control_in(extra, values, self.names, self.origin)
-        if self.problems:
-            refuse(self.problems, self.origin)
-        rank, title = (values if any(values) else None for values in self.extras.values())
-        above_each = np.array(self.parent, dtype=np.int64)
-        return NodeTable(self.names, above_each, rank, title, Aliases.of(self.aliases) or None)
+        table = NodeTable(
+            self.names,
+            np.array(self.parent, dtype=np.int64),
+            self.rank if any(self.rank) else None,
+            self.title if any(self.title) else None,
+            Aliases.of(self.aliases) or None,
+        )
+        return validated(table, self.origin, self._where, root=root, problems=self.problems)
+
+    def _where(self, nodes: Sequence[int]) -> str:
+        if self.text is None:
+            return "data in memory"
+        names = dict.fromkeys(self.names[node] for node in nodes)
+        lines = [line for name in names for line in self._lines.get(name, ())]
+        return self.origin.at(*lines[:5]) if lines else self.origin.subject
+
+    @cached_property
+    def _lines(self) -> dict[str, list[int]]:
+        """The lines that contain each name; the parser does not tell where a node is."""
+        return _lines_of(set(self.names), self.text or "")
 
     def _add(self, name: Any, parent: int, extras: dict[str, Any]) -> None:
-        if not isinstance(name, str) or not name.strip():
+        if not isinstance(name, str):
             above = f" under {self.names[parent]!r}" if parent >= 0 else ""
-            self.problems.append(
-                Problem(
-                    "empty name",
-                    f"{self.origin.subject} has a node{above} whose name is {name!r}.",
-                    "Every class needs a name, and a name is a string.",
-                )
+            self._note(
+                "not a name",
+                f"{self.origin.subject} has a node{above} whose name is {name!r}.",
+                "Every class needs a name, and a name is a string.",
             )
             name = str(name)
         self.names.append(name)
         self.parent.append(parent)
-        for extra, values in self.extras.items():
-            value = extras.get(extra)
+        for values, value in ((self.rank, extras.get("rank")), (self.title, extras.get("title"))):
             values.append(value if isinstance(value, str) else "" if value is None else repr(value))
         aliases = extras.get("aliases")
         if isinstance(aliases, list):
@@ -212,39 +189,27 @@ class _Walk:
         for key, value in item.items():
             if key in _PARENTS and value not in _NO_PARENT:
                 what = f"names its parent, {value!r}, under {key!r}"
-            elif isinstance(value, list) and any(map(_is_named, value)):
+            elif isinstance(value, list) and any(isinstance(node, dict) and "name" in node for node in value):
                 what = f"has nodes under {key!r}"
             else:
                 continue
-            self.problems.append(
-                Problem(
-                    "another shape",
-                    f"{self.origin.subject} is a tree of another shape: {item['name']!r} {what}.",
-                    "Put the children of a node in its list 'children'; or write an edge list, parent,child.",
-                )
+            self._note(
+                "another shape",
+                f"{self.origin.subject} is a tree of another shape: {item['name']!r} {what}.",
+                "Put the children of a node in its list 'children'; or write an edge list, parent,child.",
             )
 
     def _not_a_node(self, data: Any, above: str | None) -> None:
-        self.problems.append(
-            Problem(
-                "not a node",
-                f"{self.origin.subject} has {data!r} where the children of {above!r} should be."
-                if above is not None
-                else f"{self.origin.subject} contains {data!r} instead of a tree.",
-                'Children must be a list, such as ["robin", "wren"], an object, such as {"robin": {}}, or null.',
-            )
+        self._note(
+            "not a node",
+            f"{self.origin.subject} has {data!r} where the children of {above!r} should be."
+            if above is not None
+            else f"{self.origin.subject} contains {data!r} instead of a tree.",
+            'Children must be a list, such as ["robin", "wren"], an object, such as {"robin": {}}, or null.',
         )
 
-    def _report_duplicates(self, tops: int) -> None:
-        counts = Counter(self.names)
-        repeated = [name for name, count in counts.items() if count > 1]
-        places = _places(repeated, self.text)
-        if tops > 1 and counts[self.root] == 2:  # the added root, and a node of the file
-            lines = places.get(self.root)
-            where = self.origin.at(lines[0]) if lines else self.origin.subject
-            self.problems.append(root_taken(self.root, f"There are {tops:,} top nodes", where))
-            repeated.remove(self.root)
-        self.problems += [_duplicate(name, places.get(name, []), self.origin) for name in repeated]
+    def _note(self, kind: str, message: str, remedy: str) -> None:
+        self.problems.append(Problem(kind, message, remedy))
 
 
 def write_json(path: str | PathLike[str], table: NodeTable) -> None:
@@ -256,7 +221,7 @@ def write_json(path: str | PathLike[str], table: NodeTable) -> None:
     aliases: dict[int, list[str]] = {}
     for alias, node in (table.aliases or {}).items():
         aliases.setdefault(node, []).append(alias)
-    extras = [(extra, values) for extra in _EXTRAS if (values := getattr(table, extra)) is not None]
+    extras = [(key, values) for key, values in (("rank", table.rank), ("title", table.title)) if values]
     with atomic_write(path) as file:
         # Each entry is a node to open, or text to close one.
         stack: list[int | str] = [int(table.parent.argmin())]
@@ -280,63 +245,35 @@ def write_json(path: str | PathLike[str], table: NodeTable) -> None:
         file.write("\n")
 
 
+class SavedTree(msgspec.Struct, forbid_unknown_fields=True):
+    """A tree as it is saved: by `Hierarchy.save`, and in evaluations and points, with its fingerprint."""
+
+    names: list[str]
+    parents: list[int]
+    ranks: list[str] | None = None
+    titles: list[str] | None = None
+    aliases: dict[str, int] = {}
+    fingerprint: str = ""
+    format: str = ""
+
+
 def is_saved(data: Any) -> bool:
     """Return whether data is the flat JSON of `write_saved`; in nested JSON, no name has a string below it."""
     return isinstance(data, dict) and data.get("format") == _FORMAT
 
 
-def read_saved(path: str | PathLike[str]) -> NodeTable:
-    """Read a file written by `write_saved`."""
-    origin = Origin(os.fspath(path))
-    data = parse_json(read_text(path), origin)
-    if not is_saved(data):
-        raise FileError(
-            f"{origin.subject} was not written by Hierarchy.save: it lacks the format mark {_FORMAT!r}. To read "
-            f"nested JSON, use Hierarchy.from_json."
-        )
-    return _from_saved(data, origin)
-
-
 def _from_saved(data: dict[str, Any], origin: Origin) -> NodeTable:
-    if data.get("version") != _VERSION:
-        raise FileError(
-            f"{origin.subject} has version {data.get('version')!r} of the file format; this version of hedgerow "
-            f"reads version {_VERSION}. Save the tree again, or update hedgerow."
-        )
-    names, parent = data.get("names") or [], data.get("parent") or []
-    extras = {extra: data[extra] for extra in _EXTRAS if data.get(extra) is not None}
-    columns = [names, parent, *extras.values()]
-    whole = all(isinstance(column, list) for column in columns) and len(set(map(len, columns))) == 1
-    if (
-        not whole
-        or not names
-        or {type(position) for position in parent} != {int}
-        or not all(isinstance(value, str) for values in extras.values() for value in values)
-    ):
-        raise FileError(
-            f"{origin.subject} is damaged: names, parent, rank and title must be lists of the same length; parent "
-            f"must contain integers, the others text. Save the tree again."
-        )
-    if (
-        not all(isinstance(name, str) and name.strip() for name in names)
-        or len(set(names)) < len(names)
-        or any(with_control(names))
-    ):
-        raise FileError(
-            f"{origin.subject} is damaged: names must be distinct, non-empty strings without control characters. "
-            f"Save the tree again."
-        )
-    problems = [flaw for extra, values in extras.items() for flaw in control_in(extra, values, names, origin)]
-    if problems:
-        refuse(problems, origin)
-    aliases = data.get("aliases")
     try:
-        checked = None if aliases is None else Aliases.of(dict(aliases)).moved(np.arange(len(names)))
-        return NodeTable(names, np.array(parent, dtype=np.int64), extras.get("rank"), extras.get("title"), checked)
-    except (TreeError, TypeError, ValueError) as error:
-        raise FileError(f"{origin.subject} is damaged: its aliases are not names of nodes. {error}") from None
-    except OverflowError:
-        raise FileError(f"{origin.subject} is damaged: a parent is not a position. Save the tree again.") from None
+        saved = msgspec.convert(data, SavedTree)
+        count = len(saved.names)
+        parent = as_positions(saved.parents, count)
+        aliases = Aliases.of(saved.aliases).moved(np.arange(count))
+        if any(texts is not None and len(texts) != count for texts in (saved.ranks, saved.titles)):
+            raise TreeError("ranks and titles must be as many as names")
+    except (TreeError, msgspec.ValidationError) as error:
+        raise FileError(f"{origin.subject} is damaged: {error}. Save the tree again.") from None
+    table = NodeTable(saved.names, parent, saved.ranks, saved.titles, aliases or None)
+    return validated(table, origin, Origin(origin.name, "position").places(range(count)))
 
 
 def read_titles(path: str | PathLike[str]) -> dict[str, str]:
@@ -352,9 +289,9 @@ def read_titles(path: str | PathLike[str]) -> dict[str, str]:
 
 def write_saved(path: str | PathLike[str], table: NodeTable) -> None:
     """Write a whole tree as flat JSON."""
-    data = {"format": _FORMAT, "version": _VERSION, "names": list(table.names), "parent": table.parent.tolist()}
-    data |= {extra: list(values) for extra in _EXTRAS if (values := getattr(table, extra)) is not None}
-    data |= {"aliases": dict(table.aliases)} if table.aliases else {}
+    data = {"format": _FORMAT, "names": list(table.names), "parents": table.parent.tolist()}
+    extras = {"ranks": table.rank, "titles": table.title, "aliases": table.aliases and dict(table.aliases)}
+    data |= {key: values for key, values in extras.items() if values}
     with atomic_write(path) as file:
         file.write(json.dumps(data, ensure_ascii=False))
         file.write("\n")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
-from collections import defaultdict
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -14,17 +13,8 @@ import numpy as np
 
 from hedgerow.errors import FileError
 from hedgerow.files import atomic_write, read_text
-from hedgerow.tree.formats.node_table import NodeTable
-from hedgerow.tree.formats.problems import (
-    Origin,
-    Problem,
-    control_character,
-    no_edges,
-    refuse,
-    require_edges,
-    root_taken,
-)
-from hedgerow.tree.names import check_root, with_control
+from hedgerow.tree.names import check_root
+from hedgerow.tree.validation import NodeTable, Origin, refuse, refuse_empty, root_taken, validated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +30,7 @@ _TOKEN = re.compile(
       | (?P<wrong>.)                    # without it, a search would go on from every later character""",
     re.VERBOSE | re.DOTALL,
 )
+_RENAME = "Names must be distinct: rename all but one. (Numbers are often branch support values.)"
 _MUST_QUOTE = re.compile(r"[\s(),;:'\[\]_]")
 
 
@@ -55,8 +46,8 @@ def read_newick(source: str | PathLike[str], root: str = "root") -> NodeTable:
     else:
         origin, text = Origin(os.fspath(source)), read_text(source)
     if not text.strip():
-        refuse([no_edges(origin)], origin)
-    return require_edges(_Parser(origin, text, root).table(), origin)
+        refuse_empty(origin)
+    return _Parser(origin, text, root).table()
 
 
 def read_newick_file(path: str | PathLike[str], root: str = "root") -> NodeTable:
@@ -71,58 +62,77 @@ class _Parser:
         self.origin = origin
         self.text = text
         self.root = root
+        self.names: list[str | None] = [None]
+        self.position = [0]
+        self.parent = [-1]
+        self.path = [0]  # the nodes whose brackets are open, then the node being read
 
     def table(self) -> NodeTable:
-        names: list[str | None] = [None]
-        position: list[int] = [0]
-        parent = [-1]
-        path = [0]  # the nodes whose brackets are open, then the node being read
-        finished = False
-        previous = "start"
+        self._read()
+        names = self.names
+        if names[0] is None:
+            names[0] = self.root
+            if self.root in names[1:]:
+                where = self._place(self.position[names.index(self.root, 1)])
+                refuse([root_taken(self.root, "The root has no name", where)], self.origin)
+        return validated(
+            NodeTable([name or "" for name in names], np.array(self.parent, dtype=np.int64)),
+            self.origin,
+            lambda nodes: "; ".join(self._place(self.position[node]) for node in nodes),
+            remedies={
+                "empty name": "Every class needs a name: write it after the closing bracket, as in "
+                "(robin,wren)bird.",
+                "duplicate name": _RENAME,
+                "several parents": _RENAME,
+            },
+        )
+
+    def _read(self) -> None:
+        path, finished, previous = self.path, False, "start"
         for kind, value, here in self._tokens():
             if finished:
                 self._fail(
                     here, f"more text after the tree: {value[:20]!r}", "Keep one tree, ending with a semicolon"
                 )
             if kind == "name":
-                if names[path[-1]] is not None or previous == "length":
+                known = self.names[path[-1]]
+                if known is not None or previous == "length":
                     self._fail(
                         here,
-                        f"a second name, {value!r}, follows {names[path[-1]]!r}",
+                        f"a second name, {value!r}, follows {known!r}",
                         "Separate nodes by commas, and put names with spaces or brackets in single quotes",
                     )
-                names[path[-1]], position[path[-1]] = value, here
+                self.names[path[-1]], self.position[path[-1]] = value, here
             elif value == "(":
                 if previous not in ("start", "(", ","):
                     self._fail(
                         here, "a '(' follows a name", "Write the children before the name: (robin,wren)bird"
                     )
-                self._open(names, position, parent, path, here)
-            elif value == ",":
-                if len(path) == 1:
+                self._open(here)
+            elif value in (",", ")"):
+                if len(path) == 1 and value == ",":
                     self._fail(here, "a ',' outside all brackets", "Put a pair of brackets around the whole tree")
-                path.pop()
-                self._open(names, position, parent, path, here)
-            elif value == ")":
                 if len(path) == 1:
                     self._fail(here, "a ')' without a matching '('", "Remove it, or add the '('")
                 path.pop()
-                position[path[-1]] = here
+                if value == ",":
+                    self._open(here)
+                else:
+                    self.position[path[-1]] = here
             elif value == ";":
                 if len(path) > 1:
                     self._fail(here, f"the tree ends with {len(path) - 1} '(' still open", "Add the missing ')'")
                 finished = True
-            previous = "name" if kind == "name" else "length" if kind == "length" else value
+            previous = kind if kind in ("name", "length") else value
         if not finished:
-            self._fail(
-                len(self.text.rstrip()), "the final semicolon is missing", "Add it, or restore the missing text"
-            )
-        if names[0] is None:
-            names[0] = self.root
-            if self.root in names[1:]:
-                where = self._place(position[names.index(self.root, 1)])
-                refuse([root_taken(self.root, "The root has no name", where)], self.origin)
-        return NodeTable(self._checked(names, position), np.array(parent, dtype=np.int64))
+            end = len(self.text.rstrip())
+            self._fail(end, "the final semicolon is missing", "Add it, or restore the missing text")
+
+    def _open(self, here: int) -> None:
+        self.parent.append(self.path[-1])
+        self.path.append(len(self.names))
+        self.names.append(None)
+        self.position.append(here)
 
     def _tokens(self) -> Iterator[tuple[str, str, int]]:
         for match in _TOKEN.finditer(self.text):
@@ -142,13 +152,6 @@ class _Parser:
             self._fail(position, f"{opened} is never closed", "Close it")
         self._fail(position, f"{sign!r} is out of place", "Put names with such characters in single quotes")
 
-    @staticmethod
-    def _open(names: list[str | None], position: list[int], parent: list[int], path: list[int], here: int) -> None:
-        parent.append(path[-1])
-        path.append(len(names))
-        names.append(None)
-        position.append(here)
-
     def _place(self, position: int) -> str:
         line = bisect_right(self._line_starts, position)
         column = position - self._line_starts[line - 1] + 1
@@ -160,41 +163,6 @@ class _Parser:
 
     def _fail(self, position: int, what: str, remedy: str) -> NoReturn:
         raise FileError(f"{self._place(position)}: not Newick: {what}. {remedy}.")
-
-    def _checked(self, names: list[str | None], position: list[int]) -> list[str]:
-        named = [name for name in names if name is not None and name.strip()]
-        if len(set(named)) < len(names) or any(with_control(named)):
-            refuse(self._name_problems(names, position), self.origin)
-        return named
-
-    def _name_problems(self, names: list[str | None], position: list[int]) -> list[Problem]:
-        where: dict[str | None, list[int]] = defaultdict(list)
-        for name, place in zip(names, position, strict=True):
-            where[name if name is not None and name.strip() else None].append(place)
-        problems = []
-        for name, places in where.items():
-            if name is None:
-                unnamed = "1 node has" if len(places) == 1 else f"{len(places):,} nodes have"
-                problems.append(
-                    Problem(
-                        "empty name",
-                        f"{self.origin.subject}: {unnamed} no name; the first ends at {self._place(places[0])}.",
-                        "Every class needs a name: write it after the closing bracket, as in (robin,wren)bird.",
-                    )
-                )
-                continue
-            if any(with_control([name])):
-                problems.append(control_character(name, self._place(places[0])))
-            if len(places) > 1:
-                listed = "; ".join(map(self._place, places[:5]))
-                problems.append(
-                    Problem(
-                        "duplicate name",
-                        f"{len(places)} nodes have the name {name!r} ({listed}).",
-                        "Names must be distinct: rename all but one. (Numbers are often branch support values.)",
-                    )
-                )
-        return problems
 
 
 def write_newick(path: str | PathLike[str], table: NodeTable) -> None:

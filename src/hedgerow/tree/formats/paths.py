@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import os
-import re
 from typing import TYPE_CHECKING
 
 from hedgerow.errors import FileError, ParameterError, argument
-from hedgerow.files import atomic_write, is_path, read_lines
+from hedgerow.files import atomic_write
 from hedgerow.tree.formats.forest import Forest
-from hedgerow.tree.formats.problems import Origin, Problem, no_edges, refuse
+from hedgerow.tree.formats.tables import open_lines
 from hedgerow.tree.names import check_root
+from hedgerow.tree.taxon_strings import looks_like_speciesnet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from os import PathLike
 
-    from hedgerow.tree.formats.node_table import NodeTable
+    from hedgerow.tree.validation import NodeTable, Origin
 
 ADDED_ROOT = "root"
 """The root that readers of paths and lineages add above several tops, and that writers therefore leave out."""
 _SEPARATORS = "/;"
 _OTHER_SEPARATORS = (">", "|", "\t", "\\", ",", ":")
 _BYTE_ORDER_MARK = "\ufeff"  # readers drop it at the start of a file
-_SPECIESNET = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22};")
 
 
 def read_paths(
@@ -46,17 +44,7 @@ def read_paths(
         if every line has another sign that may separate names, such as ">".
     """
     check_root(root)
-    if is_path(source):
-        path = os.fspath(source)
-        origin = Origin(path)
-        # Not splitlines, which also splits at characters that a name may contain.
-        listed: Iterable[str] = read_lines(path)
-    else:
-        origin = Origin(None, "path")
-        listed = source  # type: ignore[assignment]
-    lines = [(i, str(line)) for i, line in enumerate(listed, 1) if str(line).strip()]
-    if not lines:
-        refuse([no_edges(origin)], origin)
+    origin, lines = open_lines(source, "path")
     if separator is None:
         separator = _found_separator(lines, origin)
     elif not separator:
@@ -67,14 +55,12 @@ def read_paths(
         if all(names):
             forest.add(names, line)
         else:
-            forest.problems.append(
-                Problem(
-                    "empty name",
-                    f"{origin.at(line)} has an empty name: {path!r}.",
-                    f"If it is a label of SpeciesNet, say so: {argument('format', 'speciesnet')}."
-                    if _SPECIESNET.match(path)
-                    else f"Remove the {separator!r} at the start or the end, or the doubled one.",
-                )
+            forest.add_problem(
+                "empty name",
+                f"{origin.at(line)} has an empty name: {path!r}.",
+                f"If it is a label of SpeciesNet, name the format: {argument('format', 'speciesnet')}."
+                if looks_like_speciesnet(path)
+                else f"Remove the {separator!r} at the start or the end, or the doubled one.",
             )
     return forest.table(root, disambiguate)
 
@@ -91,7 +77,7 @@ def _found_separator(lines: list[tuple[int, str]], origin: Origin) -> str:
             return found[0]
     if sign := _other_separator(path for _, path in lines):
         raise FileError(
-            f"{origin.subject} has neither '/' nor ';' on any line, but {sign!r}. If it separates names, say "
+            f"{origin.subject} has neither '/' nor ';' on any line, but {sign!r}. If it separates names, give "
             f"{argument('separator', sign)}; if it is part of them, {argument('separator', '/')}."
         )
     return _SEPARATORS[0]

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.errors import FileError, counted, some
-from hedgerow.tree.formats.identified import arrow, assemble, few_texts, read_columns, texts
-from hedgerow.tree.formats.problems import Origin, Problem, no_edges, refuse
+from hedgerow.files import open_binary
+from hedgerow.tree.formats.tables import Ids, arrow, few_texts, first_flaw, names_with_ids, read_columns, texts
+from hedgerow.tree.names import Aliases
+from hedgerow.tree.validation import NodeTable, Origin, Problem, refuse, refuse_empty, validated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from os import PathLike
 
-    from hedgerow.tree.formats.node_table import NodeTable
     from hedgerow.tree.layout import Indices
 
-_BETWEEN, _END = b"\t|\t", b"\t|"
+_BETWEEN = b"\t|\t"
 
 
 def read_taxdump(folder: str | PathLike[str]) -> NodeTable:
@@ -37,17 +38,13 @@ def read_taxdump(folder: str | PathLike[str]) -> NodeTable:
                 f"again: a tree needs both files."
             )
     number, text = arrow().int64(), arrow().string()
-    ids, parents, ranks = _columns(nodes, {0: number, 1: number, 2: text})
-    ids, parents = ids.to_numpy(), parents.to_numpy()
     origin = Origin(nodes, format="taxdump", folder=shown)
-    if not len(ids):
-        refuse([no_edges(origin)], origin)
-    find = _Finder(ids)
-    problems = _repeated_ids(ids, origin)
-    parent = find(parents)
-    problems += _unknown_parents(ids, parents, parent, origin)
-    parent[ids == parents] = -1
-    known = _Names(names, find)
+    ids, parents, ranks = _columns(origin, {0: number, 1: number, 2: text})
+    taxa = Ids(ids, origin)
+    parent = taxa.rows(parents)
+    problems = [*taxa.repeated(), *taxa.unknown(parents, parent < 0, "a parent")]
+    parent[ids.to_numpy() == parents.to_numpy()] = -1
+    known = _Names(names, taxa)
     scientific, of = known.of_class("scientific name")
     problems += _name_problems(ids, of, names)
     if problems:
@@ -55,93 +52,60 @@ def read_taxdump(folder: str | PathLike[str]) -> NodeTable:
     place = np.empty(len(ids), dtype=np.int64)
     place[of] = np.arange(len(of))
     synonyms, of_synonyms = known.of_class("synonym", "equivalent name")
-    tax_ids, of_ids = _tax_ids(ids, merged, find)
-    rank = ["" if rank == "no rank" else rank for rank in few_texts(ranks)]
-    return assemble(
-        scientific.take(arrow().array(place)),
-        ids,
+    tax_ids, of_ids = _tax_ids(taxa, merged)
+    called, shared, twins = names_with_ids(scientific.take(arrow().array(place)), ids)
+    aliases = Aliases(tax_ids + texts(synonyms) + shared, np.concatenate([of_ids, of_synonyms, twins]))
+    table = NodeTable(
+        called,
         parent,
-        np.arange(1, len(ids) + 1),
-        origin,
-        rank=rank,
-        title=_titles(len(ids), *known.of_class("genbank common name")),
-        aliases=(tax_ids + texts(synonyms), np.concatenate([of_ids, of_synonyms])),
+        ["" if rank == "no rank" else rank for rank in few_texts(ranks)],
+        _titles(len(ids), *known.of_class("genbank common name")),
+        aliases,
     )
+    table = validated(table, origin, origin.places(range(1, len(ids) + 1)))
+    aliases.check()
+    return table
 
 
-def _tax_ids(ids: Indices, merged: str, find: _Finder) -> tuple[list[str], Indices]:
+def _tax_ids(taxa: Ids, merged: str) -> tuple[list[str], Indices]:
     """Return all tax ids as text, with those that were merged into others; and the position of each."""
-    nodes = np.arange(len(ids))
-    if Path(merged).is_file():
-        old, new = (column.to_numpy() for column in _columns(merged, {0: arrow().int64(), 1: arrow().int64()}))
-        place = find(new)
-        ids, nodes = np.concatenate([ids, old[place >= 0]]), np.concatenate([nodes, place[place >= 0]])
-    return texts(arrow().array(ids).cast(arrow().string())), nodes
+    number, text = arrow().int64(), arrow().string()
+    ids, nodes = texts(taxa.ids.cast(text)), np.arange(len(taxa.ids))
+    if not Path(merged).is_file() or not Path(merged).stat().st_size:
+        return ids, nodes
+    old, new = _columns(Origin(merged), {0: number, 1: number})
+    place = taxa.rows(new)
+    known = place >= 0
+    return ids + texts(old.filter(arrow().array(known)).cast(text)), np.concatenate([nodes, place[known]])
 
 
-def _columns(path: str, columns: dict[int, Any]) -> list[Any]:
+def _columns(origin: Origin, columns: dict[int, Any]) -> list[Any]:
     """Read columns of a `.dmp` file, whose cells are separated by tab, bar, tab."""
-    if not Path(path).stat().st_size:
-        return [arrow().array([], kind) for kind in columns.values()]
-    numbers = [column for column, kind in columns.items() if kind == arrow().int64()]
-
-    def explain() -> str | None:
-        return _flaw(path, max(columns) + 1, numbers)
-
-    with Path(path).open("rb") as file:
-        if _BETWEEN not in file.readline(1 << 20):
-            raise FileError(f"{path}, line 1 is not a line of a taxdump: cells are separated by tab, bar, tab.")
-    # Between two tabs is a cell or a bar.
-    return read_columns(path, {2 * column: kind for column, kind in columns.items()}, "\t", explain)
-
-
-def _flaw(path: str, width: int, numbers: list[int]) -> str | None:
-    """Find the first line that is not as it should be."""
-    with Path(path).open("rb") as file:
-        tabs = None
-        for line, content in enumerate(file, 1):
-            cells = content.rstrip(b"\r\n").removesuffix(_END).split(_BETWEEN)
-            if not content.strip():
-                continue
-            tabs = content.count(b"\t") if tabs is None else tabs
-            if len(cells) < width or content.count(b"\t") != tabs:
-                return (
-                    f"{path}, line {line} has {counted(len(cells), 'cell', 'cells')}, separated by tab, bar, tab; "
-                    f"it should be like line 1, with at least {width}. Is the file cut off? Unpack it again."
-                )
-            for column in numbers:
-                if not cells[column].strip().isdigit() or len(cells[column]) > 18:
-                    return f"{path}, line {line}: {_shown(cells[column])} is not a tax id."
-            try:
-                content.decode()
-            except UnicodeDecodeError:
-                return f"{path}, line {line} is not UTF-8. Unpack the file again."
-    return None
-
-
-def _shown(cell: bytes) -> str:
-    return repr(cell[:40].decode("utf-8", "replace"))
-
-
-class _Finder:
-    """Finds the positions of tax ids; -1 for those that are not there."""
-
-    def __init__(self, ids: Indices) -> None:
-        self._order = np.argsort(ids, kind="stable")
-        self._sorted = ids[self._order]
-
-    def __call__(self, wanted: Indices) -> Indices:
-        place = np.minimum(np.searchsorted(self._sorted, wanted), len(self._sorted) - 1)
-        return np.where(self._sorted[place] == wanted, self._order[place], -1)
+    path = origin.subject
+    with open_binary(path) as file:
+        first = file.readline(1 << 20)
+    if not first:
+        refuse_empty(origin)
+    if _BETWEEN not in first:
+        raise FileError(f"{path}, line 1 is not a line of a taxdump: cells are separated by tab, bar, tab.")
+    width = first.count(b"\t") + 1
+    types = {2 * column: kind for column, kind in columns.items()}  # between two tabs is a cell or a bar
+    if width <= max(types):
+        raise FileError(f"{path}, line 1 has too few cells. Unpack NCBI's taxdump.tar.gz again.")
+    numbers = [place for place, kind in types.items() if kind == arrow().int64()]
+    with open_binary(path) as file:
+        return read_columns(
+            file, path, width, types, "\t", explain=lambda: first_flaw(origin, "\t", width, numbers=numbers)
+        )
 
 
 class _Names:
     """The names of known taxa in `names.dmp`, by their class."""
 
-    def __init__(self, path: str, find: _Finder) -> None:
+    def __init__(self, path: str, taxa: Ids) -> None:
         number, text = arrow().int64(), arrow().string()
-        ids, self._names, classes = _columns(path, {0: number, 1: text, 3: text})
-        self._owner = find(ids.to_numpy())
+        ids, self._names, classes = _columns(Origin(path), {0: number, 1: text, 3: text})
+        self._owner = taxa.rows(ids)
         coded = classes.dictionary_encode()
         self._class, self._code = coded.dictionary.to_pylist(), coded.indices.to_numpy()
 
@@ -159,49 +123,14 @@ def _titles(count: int, common: Any, of: Indices) -> list[str] | None:
     return titles if any(titles) else None
 
 
-def _repeated_ids(ids: Indices, origin: Origin) -> list[Problem]:
-    order = np.argsort(ids, kind="stable")
-    again = order[1:][np.diff(ids[order]) == 0]
-    if not again.size:
-        return []
-    first = int(again[0])
-    lines = (np.flatnonzero(ids == ids[first])[:5] + 1).tolist()
-    return [
-        Problem(
-            "duplicate id",
-            f"{counted(len(again), 'line repeats', 'lines repeat')} a tax id, such as {ids[first]} "
-            f"({origin.at(*lines)}).",
-            "Keep one line per tax id.",
-        )
-    ]
-
-
-def _unknown_parents(ids: Indices, parents: Indices, parent: Indices, origin: Origin) -> list[Problem]:
-    missing = np.flatnonzero(parent < 0).tolist()
-    if not missing:
-        return []
-    listed = "; ".join(f"{ids[i]} has parent {parents[i]} ({origin.at(i + 1)})" for i in missing[:5])
-    return [
-        Problem(
-            "unknown parent",
-            f"{counted(len(missing), 'taxon has a parent', 'taxa have parents')} without a line of its own: "
-            f"{listed}.",
-            "Was the file cut off, or cut down without its ancestors? Unpack NCBI's taxdump.tar.gz again.",
-        )
-    ]
-
-
-def _name_problems(ids: Indices, of: Indices, path: str) -> list[Problem]:
+def _name_problems(ids: Any, of: Indices, path: str) -> Iterator[Problem]:
     """Every taxon needs one scientific name."""
     count = np.bincount(of, minlength=len(ids))
-    return [
-        *_miscounted(ids, count == 0, path, "no scientific name", "Do both files come from one taxdump?"),
-        *_miscounted(ids, count > 1, path, "several scientific names", "Keep one of these lines."),
-    ]
-
-
-def _miscounted(ids: Indices, which: Any, path: str, what: str, remedy: str) -> Iterator[Problem]:
-    if which.any():
-        listed = some(str(number) for number in ids[which].tolist())
-        taxa = counted(int(which.sum()), "taxon has", "taxa have")
-        yield Problem("names", f"{taxa} {what} in {path}: tax id {listed}.", remedy)
+    for which, what, remedy in (
+        (count == 0, "no scientific name", "Do both files come from one taxdump?"),
+        (count > 1, "several scientific names", "Keep one of these lines."),
+    ):
+        if which.any():
+            listed = some(map(str, ids.filter(arrow().array(which)).to_pylist()))
+            taxa = counted(int(which.sum()), "taxon has", "taxa have")
+            yield Problem("names", f"{taxa} {what} in {path}: tax id {listed}.", remedy)
