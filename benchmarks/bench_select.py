@@ -95,7 +95,7 @@ def time_beside_sorting(examples: int) -> None:
     sorting = best(lambda: np.argsort(events.score))
     print(f"{len(labels):,} examples, {len(events.score):,} events; sorting them {sorting:.2f} s")
     for target, guarantee in TIMED:
-        asked = SelectionSpec.of(h, target=target, guarantee=guarantee)  # type: ignore[arg-type]
+        asked = SelectionSpec.of(h, target=target, guarantee=guarantee)
         taken = best(lambda asked=asked: choose(asked, everyone))
         print(f"{target[0]}, {guarantee}: {taken:.2f} s, {taken / sorting:.2f} of sorting")
 

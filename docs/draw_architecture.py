@@ -1,8 +1,8 @@
-"""Draws `figures/architecture.svg`: the rooms of the package, and who imports whom.
+"""Draws `figures/architecture.svg`: the packages of hedgerow, and who imports whom.
 
-Nothing here is drawn by hand. The order of the rooms, and the line below which torch is not imported, are those of
-the import contracts in `pyproject.toml`; the imports are those of the code; what a room is for is the first line
-of its docstring.
+Nothing here is drawn by hand. The order of the packages, and the line below which torch is not imported, are those
+of the import contracts in `pyproject.toml`; the imports are those of the code; what a package is for is the first
+line of its docstring.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "figures" / "architecture.svg"
 
 EDGE = 24  # empty space around the picture
-CARD, GAP = 44, 8  # height of a room, and the space below it
+CARD, GAP = 44, 8  # height of a package, and the space below it
 STEP = CARD + GAP
-TEXT = 560  # width of a room
+TEXT = 560  # width of a package
 WIRE = 24  # space between two wires
-TOP = 92  # where the first room begins
+TOP = 92  # where the first package begins
 BORDER = 26  # height of the line between the two halves
 
 STYLE = """
@@ -55,19 +55,19 @@ STYLE = """
 
 
 def contracts() -> list[dict[str, Any]]:
-    """Return the import contracts of the project: the order of the rooms, and what stays out of which."""
+    """Return the import contracts of the project: the order of the packages, and what stays out of which."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     found: list[dict[str, Any]] = project["tool"]["importlinter"]["contracts"]
     return found
 
 
-def rooms() -> list[str]:
-    """Return the rooms, each before those that it may import."""
+def packages() -> list[str]:
+    """Return the packages, each before those that it may import."""
     return next(list(contract["layers"]) for contract in contracts() if contract["type"] == "layers")
 
 
-def rooms_without(library: str) -> set[str]:
-    """Return the rooms that may not import a library: at least some of each."""
+def packages_without(library: str) -> set[str]:
+    """Return the packages that may not import a library: at least some of each."""
     return {
         module.split(".")[1]
         for contract in contracts()
@@ -76,22 +76,22 @@ def rooms_without(library: str) -> set[str]:
     }
 
 
-def entrance(room: str) -> Path:
-    """Return the file that says what a room is: of a folder its `__init__`."""
-    folder = ROOT / "src" / "hedgerow" / room
+def entrance(package: str) -> Path:
+    """Return the file that says what a package is: of a folder its `__init__`."""
+    folder = ROOT / "src" / "hedgerow" / package
     return folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
 
 
-def job(room: str) -> str:
-    """Return what a room is for: the first line of its docstring."""
-    source = entrance(room).read_text(encoding="utf-8")
+def job(package: str) -> str:
+    """Return what a package is for: the first line of its docstring."""
+    source = entrance(package).read_text(encoding="utf-8")
     return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0].replace("`", "")
 
 
 def imports() -> set[tuple[str, str]]:
-    """Return the pairs of rooms of which the first imports the second, for types or inside a function included."""
+    """Return the pairs of packages of which the first imports the second, if only for types or in a function."""
     graph = grimp.build_graph("hedgerow", cache_dir=None)
-    order = rooms()
+    order = packages()
     return {
         (importer, imported)
         for importer in order
@@ -105,11 +105,11 @@ def imports() -> set[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Plan:
-    """Where everything stands: the rooms from top to bottom, their wires from left to right."""
+    """Where everything stands: the packages from top to bottom, their wires from left to right."""
 
     order: list[str]
     learning: frozenset[str]
-    """The rooms that may import torch, all above the others."""
+    """The packages that may import torch, all above the others."""
 
     @property
     def width(self) -> int:
@@ -126,23 +126,23 @@ class Plan:
         """The line between the two halves."""
         return TOP + len(self.learning) * STEP + (BORDER - GAP) // 2
 
-    def x(self, room: str) -> int:
-        """Return where the wire of a room falls."""
-        return EDGE + TEXT + (self.order.index(room) + 1) * WIRE
+    def x(self, package: str) -> int:
+        """Return where the wire of a package falls."""
+        return EDGE + TEXT + (self.order.index(package) + 1) * WIRE
 
-    def y(self, room: str) -> int:
-        """Return the middle of a room."""
-        return TOP + self.order.index(room) * STEP + (0 if room in self.learning else BORDER) + CARD // 2
+    def y(self, package: str) -> int:
+        """Return the middle of a package."""
+        return TOP + self.order.index(package) * STEP + (0 if package in self.learning else BORDER) + CARD // 2
 
-    def half(self, room: str) -> str:
-        """Return the class of the colours of a room."""
-        return "learn" if room in self.learning else "core"
+    def half(self, package: str) -> str:
+        """Return the class of the colours of a package."""
+        return "learn" if package in self.learning else "core"
 
 
 def picture() -> str:
     """Return the picture as SVG."""
-    order = rooms()
-    plan = Plan(order, frozenset(order) - rooms_without("torch"))
+    order = packages()
+    plan = Plan(order, frozenset(order) - packages_without("torch"))
     pairs = sorted(imports(), key=lambda pair: (order.index(pair[0]), order.index(pair[1])))
     body = [*frame(plan), *wires(plan, pairs), *cards(plan), *dots(plan, pairs)]
     size = f'viewBox="0 0 {plan.width} {plan.height}" width="{plan.width}" height="{plan.height}"'
@@ -153,39 +153,41 @@ def picture() -> str:
 def frame(plan: Plan) -> Iterator[str]:
     """Yield the background, the title and the line between the halves."""
     right = plan.width - EDGE
-    yield '<title id="title">The rooms of hedgerow, and who imports whom</title>'
+    yield '<title id="title">The packages of hedgerow, and who imports whom</title>'
     yield f"<style>{STYLE}</style>"
     yield f'<rect class="page" x="0.5" y="0.5" width="{plan.width - 1}" height="{plan.height - 1}" rx="10"/>'
-    yield text("title", EDGE, EDGE + 18, "The rooms of hedgerow")
-    yield text("hint", EDGE, EDGE + 42, "A line falls from each room; a dot on it is a room that it imports.")
+    yield text("title", EDGE, EDGE + 18, "The packages of hedgerow")
+    yield text(
+        "hint", EDGE, EDGE + 42, "A line falls from each package; a dot on it is one that it imports."
+    )
     yield f'<path class="border" d="M{EDGE} {plan.border}H{right}"/>'
     yield text("side learn", right, plan.border - 9, "torch may be imported above this line,")
     yield text("side core", right, plan.border + 19, "and is not needed below it")
 
 
 def wires(plan: Plan, pairs: list[tuple[str, str]]) -> Iterator[str]:
-    """Yield a thin line from each room to its wire, and the wire, down to the last room that it imports."""
-    for room in plan.order:
-        yield f'<path class="row" d="M{EDGE + TEXT} {plan.y(room)}H{plan.x(room)}"/>'
-    ends = dict(pairs)  # the pairs are sorted: the last room that is imported stays
-    for room, last in ends.items():
-        yield f'<path class="wire {plan.half(room)}" d="M{plan.x(room)} {plan.y(room)}V{plan.y(last)}"/>'
+    """Yield a thin line from each package to its wire, and the wire, down to the last package that it imports."""
+    for package in plan.order:
+        yield f'<path class="row" d="M{EDGE + TEXT} {plan.y(package)}H{plan.x(package)}"/>'
+    ends = dict(pairs)  # the pairs are sorted: the last package that is imported stays
+    for package, last in ends.items():
+        yield f'<path class="wire {plan.half(package)}" d="M{plan.x(package)} {plan.y(package)}V{plan.y(last)}"/>'
 
 
 def cards(plan: Plan) -> Iterator[str]:
-    """Yield each room with its name, what it is for, and the start of its wire."""
-    for room in plan.order:
-        y = plan.y(room)
-        yield f'<g class="{plan.half(room)}">'
+    """Yield each package with its name, what it is for, and the start of its wire."""
+    for package in plan.order:
+        y = plan.y(package)
+        yield f'<g class="{plan.half(package)}">'
         yield f'<rect class="card" x="{EDGE}" y="{y - CARD // 2}" width="{TEXT}" height="{CARD}" rx="8"/>'
-        yield text("name", EDGE + 14, y - 4, room)
-        yield text("job", EDGE + 14, y + 14, job(room))
-        yield f'<circle class="start" cx="{plan.x(room)}" cy="{y}" r="5"/>'
+        yield text("name", EDGE + 14, y - 4, package)
+        yield text("job", EDGE + 14, y + 14, job(package))
+        yield f'<circle class="start" cx="{plan.x(package)}" cy="{y}" r="5"/>'
         yield "</g>"
 
 
 def dots(plan: Plan, pairs: list[tuple[str, str]]) -> Iterator[str]:
-    """Yield a dot for every pair of rooms of which the first imports the second."""
+    """Yield a dot for every pair of packages of which the first imports the second."""
     for importer, imported in pairs:
         place = f'cx="{plan.x(importer)}" cy="{plan.y(imported)}" r="5"'
         said = f"<title>{importer} imports {imported}</title>"

@@ -1,4 +1,4 @@
-"""The house is as docs/architecture.md says: its rooms, who imports whom, and how far one evaluation walks."""
+"""The code is as docs/architecture.md says: its packages, who imports whom, and what one evaluation calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.make_scores import LEAVES, H, probabilities, save_npz
+from tests.make_scores import LEAVES, H, probabilities, save_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,19 +24,19 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "hedgerow"
 PAGE = ROOT / "docs" / "architecture.md"
 DRAWING: dict[str, Any] = runpy.run_path(str(ROOT / "docs" / "draw_architecture.py"))
-ROOMS: list[str] = DRAWING["rooms"]()
+PACKAGES: list[str] = DRAWING["packages"]()
 
-OPEN_ROOMS = {"learn", "study", "cli"}
-"""Rooms whose files are imported by name: their parts need different extras, or load slowly."""
+OPEN_PACKAGES = {"learn", "study", "cli"}
+"""Packages whose files are imported by name: their parts need different extras, or load slowly."""
 OPEN_FILES = {"show.figures", "show.page"}
-"""Parts of other rooms that are imported by name: these need matplotlib, or Jinja2 and Plotly."""
+"""Parts of other packages that are imported by name: these need matplotlib, or Jinja2 and Plotly."""
 LONGEST_JOB = 85
 """Characters that fit on a card of the picture."""
-WALK = 47
+MOST_CALLED = 50
 """The most modules in which one evaluation of a score file may call a function."""
 
 
-# The picture and the rooms -----------------------------------------------------------------------------------
+# The picture and the packages -----------------------------------------------------------------------------------
 
 
 def test_the_picture_is_what_the_script_draws() -> None:
@@ -44,26 +44,26 @@ def test_the_picture_is_what_the_script_draws() -> None:
     assert DRAWING["PICTURE"].read_text(encoding="utf-8") == drawn, "run python docs/draw_architecture.py"
 
 
-def test_the_rooms_are_those_of_the_import_contract() -> None:
+def test_the_packages_are_those_of_the_import_contract() -> None:
     there = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
     there |= {path.stem for path in SOURCE.glob("*.py") if not path.stem.startswith("__")}
-    assert there == set(ROOMS)
+    assert there == set(PACKAGES)
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_a_room_says_what_comes_in_and_what_goes_out(room: str) -> None:
-    text = ast.get_docstring(syntax(DRAWING["entrance"](room)))
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_says_what_comes_in_and_what_goes_out(package: str) -> None:
+    text = ast.get_docstring(syntax(DRAWING["entrance"](package)))
     assert text is not None
     prose = text.partition(">>>")[0]
     assert len(re.findall(r"[.!?](?=\s|$)", prose)) >= 3
     assert re.search(r"\bIn comes?\b", prose)
     assert re.search(r"\bout (go|goes|come|comes)\b", prose)
-    assert len(DRAWING["job"](room)) <= LONGEST_JOB
+    assert len(DRAWING["job"](package)) <= LONGEST_JOB
 
 
 def test_tests_mirror_the_rooms() -> None:
     folders = {path.name for path in (ROOT / "tests").iterdir() if (path / "__init__.py").exists()}
-    assert folders - {"fuzz"} <= set(ROOMS)
+    assert folders - {"fuzz"} <= set(PACKAGES)
 
 
 # Who imports whom --------------------------------------------------------------------------------------------
@@ -75,8 +75,8 @@ def syntax(path: Path) -> ast.Module:
 
 
 @cache
-def exported(room: str) -> frozenset[str]:
-    for statement in syntax(DRAWING["entrance"](room)).body:
+def exported(package: str) -> frozenset[str]:
+    for statement in syntax(DRAWING["entrance"](package)).body:
         if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "__all__":
             return frozenset(ast.literal_eval(statement.value))
     return frozenset()
@@ -98,14 +98,14 @@ def imported(path: Path) -> Iterator[list[str]]:
 
 
 def from_inside(name: list[str]) -> bool:
-    """Tell whether a name is taken from a file of a room, or is not among what the room exports."""
-    room, *rest = name
-    if not rest or room not in ROOMS or room in OPEN_ROOMS or ".".join(name[:2]) in OPEN_FILES:
+    """Tell whether a name is taken from a file of a package, or is not among what the package exports."""
+    package, *rest = name
+    if not rest or package not in PACKAGES or package in OPEN_PACKAGES or ".".join(name[:2]) in OPEN_FILES:
         return False
-    return len(rest) > 1 or rest[0] not in exported(room)
+    return len(rest) > 1 or rest[0] not in exported(package)
 
 
-def test_rooms_are_imported_not_their_files() -> None:
+def test_packages_are_imported_not_their_files() -> None:
     found = set()
     for path in sorted(SOURCE.rglob("*.py")):
         place = path.relative_to(SOURCE)
@@ -115,25 +115,25 @@ def test_rooms_are_imported_not_their_files() -> None:
     assert not found
 
 
-# The walk of one evaluation ----------------------------------------------------------------------------------
+# The call path of one evaluation -----------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def walked(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """Return the modules in which `hedgerow evaluate scores.npz --tree tree.csv` calls a function."""
-    folder = tmp_path_factory.mktemp("walk")
+def called(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """Return the modules in which `hedgerow evaluate scores.csv --tree tree.csv` calls a function."""
+    folder = tmp_path_factory.mktemp("calls")
     H.to_edges(folder / "tree.csv")
-    save_npz(folder / "scores.npz", probabilities=probabilities(40), labels=LEAVES * 10)
-    tracer = Path(__file__).with_name("trace_walk.py")
-    command = [sys.executable, str(tracer), "evaluate", "scores.npz", "--tree", "tree.csv"]
+    save_table(folder / "scores.csv", probabilities(40), label=LEAVES * 10)
+    tracer = Path(__file__).with_name("trace_calls.py")
+    command = [sys.executable, str(tracer), "evaluate", "scores.csv", "--tree", "tree.csv"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return set(json.loads((folder / "walked.json").read_text(encoding="utf-8")))
+    return set(json.loads((folder / "called.json").read_text(encoding="utf-8")))
 
 
-def test_an_evaluation_walks_through_few_modules(walked: set[str]) -> None:
-    assert {"hedgerow.cli.evaluate", "hedgerow.measure.curve", "hedgerow.tree.hierarchy"} <= walked
-    assert len(walked) <= WALK, "\n".join(sorted(walked))
+def test_an_evaluation_calls_few_modules(called: set[str]) -> None:
+    assert {"hedgerow.cli.evaluate", "hedgerow.measure.curve", "hedgerow.tree.hierarchy"} <= called
+    assert len(called) <= MOST_CALLED, "\n".join(sorted(called))
 
 
 # The page ----------------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def section(title: str) -> str:
 def names_in(text: str) -> list[str]:
     """Return what stands between backticks and begins like a module of the package."""
     spans = re.findall(r"`([a-z_]+(?:\.\w+)+)`", text)
-    return [span for span in spans if span.split(".")[0] in ROOMS]
+    return [span for span in spans if span.split(".")[0] in PACKAGES]
 
 
 def module_of(name: str) -> str:
@@ -171,7 +171,7 @@ def test_files_on_the_page_exist() -> None:
     assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
-def test_the_walk_on_the_page_is_the_one_that_is_walked(walked: set[str]) -> None:
-    named = {module_of(name) for name in names_in(section("The walk of an evaluation"))}
+def test_the_call_path_on_the_page_is_the_one_that_is_called(called: set[str]) -> None:
+    named = {module_of(name) for name in names_in(section("The call path of an evaluation"))}
     assert len(named) >= 15
-    assert named <= walked
+    assert named <= called

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-PRIVATE_ROOMS = {"arrays", "files", "cli"}
-"""Rooms that only the other rooms use, and the command, which has a page of its own."""
+PRIVATE_PACKAGES = {"arrays", "files", "cli"}
+"""Packages that only the other packages use, and the command, which has a page of its own."""
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 SCRIPTS = sorted(ROOT.glob("examples/**/*.py"))
 
@@ -36,11 +36,11 @@ def page(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def public_rooms() -> list[str]:
+def public_packages() -> list[str]:
     return [
-        room.name
-        for room in pkgutil.iter_modules(hedgerow.__path__)
-        if room.name not in PRIVATE_ROOMS | {"__main__"}
+        package.name
+        for package in pkgutil.iter_modules(hedgerow.__path__)
+        if package.name not in PRIVATE_PACKAGES | {"__main__"}
     ]
 
 
@@ -78,9 +78,9 @@ def test_the_makefile_has_its_targets(target: str) -> None:
     assert re.search(rf"^{target}:", page("Makefile"), re.MULTILINE)
 
 
-def test_every_public_room_is_in_the_reference() -> None:
-    rooms = {module.split(".")[1] for module in documented()}
-    assert rooms == set(public_rooms())
+def test_every_public_package_is_in_the_reference() -> None:
+    packages = {module.split(".")[1] for module in documented()}
+    assert packages == set(public_packages())
 
 
 @pytest.mark.parametrize("module", documented())

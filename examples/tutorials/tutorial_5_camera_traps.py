@@ -163,7 +163,8 @@ print(observations.loc[::400, shown].round(2).to_string(index=False))
 # Each time, the threshold is chosen with the bursts kept together, and as if the pictures had nothing to do
 # with each other.
 
-(block,) = hr.open_scores(folder / "new.json", h, hr.ScoreReading(labels_file=folder / "new.csv", cluster_column="burst", outside=["blank", "vehicle"]))
+reading = hr.ScoreReading(labels_file=folder / "new.csv", cluster_column="burst", outside=["blank", "vehicle"])
+(block,) = hr.open_scores(folder / "new.json", h, reading)
 q: Any = block.likelihoods
 labels = np.asarray(block.labels)
 burst = np.unique(np.asarray(block.clusters), return_inverse=True)[1]

@@ -1,7 +1,7 @@
 """What can go wrong, named by cause, and how messages are put together.
 
 In come an offender, its location and a remedy; out goes a `HedgerowError`, which the command prints without a
-traceback. Every other package raises these. The next package is `registry`.
+traceback. Every other package raises these.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Named things of one kind: those of the package, those a program registers, those of installed packages.
+"""Entries by name: built in, registered by a program, or offered by installed packages.
 
-In come a name and an entry; out goes the entry of a name, or an error that lists the names there are. Methods,
-rules, metrics, tree formats, score formats, data sets and experiments are each one `Registry`.
+In come names and entries; out goes the entry of a name, or an error that lists the names there are. Methods,
+rules, metrics, guarantees, tree formats, score formats, data sets and experiments are each one `Registry`.
+Entries of installed packages are loaded when they are asked for.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from hedgerow.errors import ParameterError, no_such
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+__all__ = ["Registry"]
 
 Entry = TypeVar("Entry")
 

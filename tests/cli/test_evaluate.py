@@ -178,7 +178,7 @@ def test_evaluate_writes_json_folder_and_figure(place: Path, capsys: pytest.Capt
     assert found["examples"] == 80
     assert set(FIGURES) <= found["summary"].keys()
     assert all(0 <= found["summary"][name] <= 1 for name in FIGURES)
-    assert {"evaluation.json", "curve.npz", "examples.npz"} <= {path.name for path in (place / "out").iterdir()}
+    assert {"evaluation.json", "examples.npz"} == {path.name for path in (place / "out").iterdir()}
     saved = Evaluation.load("out")
     assert saved.to_dict() == found
     with np.load("a.npz") as scores:
@@ -192,7 +192,7 @@ def test_evaluate_options(place: Path, capsys: pytest.CaptureFixture[str]) -> No
     options = ("--logits", "--information", "depth", "--below-label", "wrong", "--json", "out.json")
     out, _ = hedgerow(capsys, "evaluate", "b.csv", "--tree", "tree.csv", *options)
     found = json.loads((place / "out.json").read_text(encoding="utf-8"))
-    assert (found["information"], found["below_label"]) == ("depth", "wrong")
+    assert found["settings"] == {"information": "depth", "single_child": "skip", "below_label": "wrong"}
     assert "Warning: The scores were read as logits" in out
     assert "looks like probabilities" in found["warnings"][0]
 
@@ -395,7 +395,7 @@ def test_two_outputs_in_one_place_are_refused(place: Path, capsys: pytest.Captur
         ("predict", "--tau", "0.5", "-o", "both.csv", "--json", "./both.csv"),
         ("evaluate", "-o", "both", "--json", str(place / "both")),
         ("evaluate", "-o", "both", "--json", "both/evaluation.json"),
-        ("evaluate", "-o", ".", "--json", "tree.json"),
+        ("evaluate", "-o", ".", "--json", "examples.npz"),
         ("evaluate", "--figure", "both.png", "--json", "both.png"),
         ("compare", "b.csv", "--figure", "both.png", "--json", "both.png"),
     ):
@@ -415,21 +415,17 @@ def test_an_evaluation_replaces_only_evaluations(place: Path, capsys: pytest.Cap
         assert before == {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
 
     tree = ("--tree", "tree.csv")
-    for name in ("tree.json", "curve.npz", "examples.npz", "evaluation.json"):
+    for name in ("examples.npz", "evaluation.json"):
         Path("mine").mkdir(exist_ok=True)
         Path("mine", name).write_text("{}")
-        said = f"mine/{name} would be overwritten, but is not part of a complete evaluation."
+        said = f"mine/{name} would be overwritten, but is not part of an evaluation."
         refused("evaluate", "a.npz", *tree, "-o", "mine", said=said)
         Path("mine", name).unlink()
-    H.save("tree.json")
-    refused("evaluate", "a.npz", "--tree", "tree.json", "-o", ".", said="overwrite tree.json, which is an input")
-    Path("tree.json").unlink()
     for _ in range(2):
         hedgerow(capsys, "evaluate", "a.npz", *tree, "-o", ".")  # beside other files, and again
-    refused("evaluate", "b.csv", "--tree", "tree.json", "-o", ".", said="overwrite tree.json, which is an input")
     hedgerow(capsys, "evaluate", "a.npz", *tree, "-o", "one")
-    said = "one/curve.npz would overwrite one/curve.npz, which is an input"
-    refused("compare", "one", "b.csv", *tree, "--json", "one/curve.npz", said=said)
+    said = "one/examples.npz would overwrite one/examples.npz, which is an input"
+    refused("compare", "one", "b.csv", *tree, "--json", "one/examples.npz", said=said)
 
 
 def test_outputs_may_stand_in_a_folder_that_is_made(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

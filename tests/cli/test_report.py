@@ -67,7 +67,10 @@ def test_a_point_is_marked(place: Path, capsys: pytest.CaptureFixture[str]) -> N
         (["report", "*.npz", "--tree", "tree.csv", "-o", "page.html"], "not the parts *.npz. Evaluate them first"),
         (["report", "a.npz", "--tree", "tree.csv", "-o", "no/page.html"], "the folder"),
         (["report", "a.npz", "--tree", "tree.csv", "--images", "no", "-o", "page.html"], "no is not a folder"),
-        (["report", "a.npz", "--tree", "tree.csv", "--point", "tree.csv", "-o", "p.html"], "is not a point"),
+        (
+            ["report", "a.npz", "--tree", "tree.csv", "--point", "tree.csv", "-o", "p.html"],
+            "cannot be read as a point",
+        ),
         (["evaluate", "a.npz", "--tree", "tree.csv", "--images", "."], "give --html FILE too"),
         (["evaluate", "a.npz", "--tree", "tree.csv", "--html", "page"], "page: a page is written as .html."),
     ],

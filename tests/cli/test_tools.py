@@ -50,7 +50,7 @@ def test_from_a_tool_to_a_curve(
     assert "Nodes with a single child are answers of their own" in out
     found = json.loads(Path("e.json").read_text())
     assert found["examples"] == examples
-    assert found["single_child"] == "answer"
+    assert found["settings"]["single_child"] == "answer"
     assert 0 <= found["summary"]["AP"] <= 1
     # What the command proposes works as it stands, and the answers can be read by other tools.
     hedgerow(capsys, "compare", "saved", str(DATA / name), *rest, "--bootstrap", "0")
@@ -83,7 +83,7 @@ def test_single_child_may_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = (str(DATA / "sintax.txt"), *SPECIES, "--labels", str(DATA / "labels.csv"), "--json", "e.json")
     out, _ = hedgerow(capsys, "evaluate", *arguments, "--single-child", "skip")
     assert "Nodes with a single child" not in out
-    assert json.loads(Path("e.json").read_text())["single_child"] == "skip"
+    assert json.loads(Path("e.json").read_text())["settings"]["single_child"] == "skip"
 
 
 def test_a_part_of_the_tree(capsys: pytest.CaptureFixture[str]) -> None:

@@ -82,14 +82,14 @@ def test_labels_that_only_the_workers_can_see(parts: list[Path], tmp_path: Path)
         yield lambda _examples: None
         labels.unlink()  # all parts are done: from here on, only this process is at work
 
-    found = cluster.evaluate(parts, H, reading={"labels_file": labels}, progress=progress)
+    found = cluster.evaluate(parts, H, reading=hr.ScoreReading(labels_file=labels), progress=progress)
     assert not any("not in any part" in warning for warning in found.warnings)
 
 
 def test_labels_in_a_file_of_their_own(folder: Path, parts: list[Path], tmp_path: Path) -> None:
     labels = some_labels(tmp_path)
     one = hr.evaluate(H, hr.open_scores(folder / "whole.npz", H, hr.ScoreReading(labels_file=labels)))
-    many: Any = cluster.evaluate(parts, H, reading={"labels_file": labels})
+    many: Any = cluster.evaluate(parts, H, reading=hr.ScoreReading(labels_file=labels))
     np.testing.assert_array_equal(many.answers.ids, one.answers.ids)
     assert raw(many.curve) == raw(one.curve)
     said = (
@@ -104,7 +104,7 @@ def test_labels_in_a_file_of_their_own(folder: Path, parts: list[Path], tmp_path
 def test_parts_of_which_no_example_has_a_label(parts: list[Path], tmp_path: Path) -> None:
     labels = some_labels(tmp_path, left_out="")
     with pytest.raises(ScoreError, match=r"no examples to evaluate. part-0.npz is left out: none of its ids"):
-        cluster.evaluate(parts, H, reading={"labels_file": labels})
+        cluster.evaluate(parts, H, reading=hr.ScoreReading(labels_file=labels))
 
 
 def scale(client: Any, workers: int) -> None:

@@ -385,7 +385,7 @@ def test_every_bad_file_gets_advice(tree: str, name: str, damage: str) -> None:
     whole = Path(name).read_bytes()
     Path(name).write_bytes(DAMAGE[damage](whole))
     for given in ({"scores": name}, {"labels": name}):
-        diagnosis = examine(tree, **given)  # type: ignore[arg-type]
+        diagnosis = examine(tree, **given)
         if Path(name).read_bytes() != whole:
             assert not diagnosis.ok or name == "s.csv" or damage == "flipped"
         assert all(problem.message.endswith((".", "?")) for problem in diagnosis.problems)

@@ -8,7 +8,7 @@ import hashlib
 import io
 import json
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,9 +99,9 @@ def scores(path: Path) -> None:
     (path.parent / "tree.csv").write_bytes(TREE)
     examine(path.parent / "tree.csv", scores=path)
     examine(path.parent / "tree.csv", reading=hr.ScoreReading(labels_file=path))
-    for options in ({"labels": False}, {"logits": True, "labels": False}, {}):
+    for logits, labels in ((False, False), (True, False), (False, True)):
         try:
-            for _ in hr.open_scores(path, H, **options):  # type: ignore[arg-type]
+            for _ in hr.open_scores(path, H, hr.ScoreReading(logits=logits), labels=labels):
                 pass
         except hr.HedgerowError:
             continue
@@ -130,8 +130,10 @@ def of_tool(name: str, excerpt: str, tree: str, labels: str) -> Reader:
     known = hr.Hierarchy.read(EXCERPTS / tree, "lineages" if tree.endswith(".csv") else "prefixed")
 
     def read(path: Path) -> None:
-        for options in ({"labels": False}, {"labels_file": EXCERPTS / labels, "outside": ["*"]}):
-            for _ in hr.open_scores(path, known, hr.ScoreReading(scores_format=name), **options):
+        plain = hr.ScoreReading(scores_format=name)
+        labelled = replace(plain, labels_file=EXCERPTS / labels, outside=["*"])
+        for how in (plain, labelled):
+            for _ in hr.open_scores(path, known, how, labels=how is labelled):
                 pass
 
     text = (EXCERPTS / excerpt).read_text(encoding="utf-8")

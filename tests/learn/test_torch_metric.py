@@ -185,5 +185,5 @@ def test_without_likely_leaves_the_most_specific_node_is_no_leaf() -> None:
     assert metric.compute()["leaf_F1"] == hr.evaluate(h, q, torch.tensor([2, 2])).summary["leaf_F1"]
     by_depth = SummaryMetric(h, information="depth")
     by_depth.update(q, torch.tensor([2, 2]))
-    with pytest.raises(ParameterError, match="information='leaves'"):
+    with pytest.raises(ParameterError, match="only if all leaves, and no other nodes, are the most specific"):
         by_depth.compute()

@@ -23,7 +23,7 @@ from hedgerow.measure.comparison import compare
 from hedgerow.measure.evaluation import ABOUT, Evaluation
 from hedgerow.measure.evaluation_builder import evaluate
 from hedgerow.score_files import Block, open_scores
-from tests.files.test_bundle import killed_at
+from tests.kill_points import killed_at
 from tests.make_scores import LEAVES, H, probabilities, save_npz
 
 if TYPE_CHECKING:

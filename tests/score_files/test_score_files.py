@@ -14,7 +14,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError
 from hedgerow.infer import answering_rule
-from hedgerow.score_files import Block, open_scores, prediction_writer, write_predictions
+from hedgerow.score_files import open_scores, prediction_writer, write_predictions
 from hedgerow.score_files.wide_files import NpzReader
 from tests.make_scores import LEAVES, H, every_format, probabilities, read, save, save_npz, save_table
 
@@ -240,11 +240,7 @@ def test_predictions_as_csv(tmp_path: Path) -> None:
 def test_the_mean_confidence_is_that_of_answers_below_the_root(tmp_path: Path) -> None:
     unsure, rows = [0.25] * 4, {"robin": [0.75, 0.125, 0.125, 0], "cod": [0, 0, 0.875, 0.125]}
     path = save(tmp_path / "s.npz", np.array([unsure, *(rows.values()), unsure]), None)
-    by_rule = answering_rule(0.6, None)
-
-    def rule(block: Block) -> Any:
-        return by_rule(H, block.likelihoods)
-
+    rule = answering_rule(0.6, None)
     written = write_predictions(tmp_path / "out.csv", open_scores(path, H, labels=False), rule)
     assert (written.examples, written.by_depth, written.mean_confidence) == (4, (2, 0, 2), (0.75 + 0.875) / 2)
     path = save(tmp_path / "s.npz", np.array([unsure, unsure]), None)

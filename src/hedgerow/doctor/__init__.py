@@ -1,8 +1,7 @@
 """What a tree is like and what is wrong with it, in plain words.
 
 In come a tree file and, if wanted, scores, labels or titles that should fit the tree; out goes a `Diagnosis` with
-facts, problems and remarks. What is wrong inside the tree file is a finding here, not an error. The next
-package is `methods`.
+facts, problems and remarks. What is wrong inside the tree file is a finding here, not an error.
 """
 
 from __future__ import annotations

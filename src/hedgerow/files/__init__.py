@@ -1,7 +1,7 @@
 """Files on disk: read within bounds, with plain errors, written whole or not at all.
 
 In come paths given by a user, and files that anyone may have written; out go text, arrays, values that were
-checked, and files that are never half-written. Nothing here knows what the files mean. The next room is `arrays`.
+checked, and files that are never half-written. Nothing here knows what the files mean.
 """
 
 from hedgerow.files.archive import Archive, Member, Rows, read_arrays, write_arrays

@@ -1,7 +1,7 @@
 """Likelihoods q(θ): what a model says about each node of the tree.
 
 In come a classifier's scores θ, its probabilities, or a few classes per example; out go likelihoods of all nodes,
-on the scale that ranks them best, dense or sparse. Scores from files come through `score_files`, the next room.
+on the scale that ranks them best, dense or sparse. Scores from files come through `score_files`.
 """
 
 from hedgerow.likelihood.entries import from_lineages, from_top

@@ -91,7 +91,7 @@ FORMATS: Registry[ScoreFormat] = Registry(
             lambda glance: pybioclip.looks_like_pybioclip(glance.columns),
         ),
     },
-    group="hedgerow.score_formats",
+    group="hedgerow.score_files",
     check=_checked,
 )
 """All formats by name; `FORMATS.register(name, format)` adds one, and so do entry points of installed packages."""

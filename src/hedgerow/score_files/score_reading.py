@@ -54,7 +54,7 @@ class ScoreReading:
         "Columns of a wide table are classes at any depth, each with the probability of the class itself.",
         metavar="own",
     )
-    outside: tuple[str, ...] = _option(
+    outside: Sequence[str] = _option(
         "A class that is not in the tree, such as blank; may be repeated. In lists of classes, '*': any.",
         (),
         metavar="NAME",

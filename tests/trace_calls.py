@@ -1,6 +1,6 @@
-"""Run the command, and write to walked.json the modules of the package in which a function was called.
+"""Run the command, and write to called.json the modules of the package in which a function was called.
 
-python tests/trace_walk.py evaluate scores.npz --tree tree.csv
+python tests/trace_calls.py evaluate scores.csv --tree tree.csv
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ HOME = str(Path(hedgerow.__file__).parent)
 
 
 def main() -> None:
-    walked: set[str] = set()
+    called: set[str] = set()
 
     def note(frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
         # Bodies of modules and classes are not optimised; the methods that a dataclass generates have no file.
         if event == "call" and code.co_flags & inspect.CO_OPTIMIZED and code.co_filename.startswith(HOME):
-            walked.add(frame.f_globals["__name__"])
+            called.add(frame.f_globals["__name__"])
 
     threading.setprofile(note)
     sys.setprofile(note)
@@ -35,7 +35,7 @@ def main() -> None:
         hedgerow.cli.main()
     finally:  # the command ends by SystemExit
         sys.setprofile(None)
-        Path("walked.json").write_text(json.dumps(sorted(walked)), encoding="utf-8")
+        Path("called.json").write_text(json.dumps(sorted(called)), encoding="utf-8")
 
 
 if __name__ == "__main__":
