@@ -157,9 +157,7 @@ def frame(plan: Plan) -> Iterator[str]:
     yield f"<style>{STYLE}</style>"
     yield f'<rect class="page" x="0.5" y="0.5" width="{plan.width - 1}" height="{plan.height - 1}" rx="10"/>'
     yield text("title", EDGE, EDGE + 18, "The packages of hedgerow")
-    yield text(
-        "hint", EDGE, EDGE + 42, "A line falls from each package; a dot on it is one that it imports."
-    )
+    yield text("hint", EDGE, EDGE + 42, "A line falls from each package; a dot on it is one that it imports.")
     yield f'<path class="border" d="M{EDGE} {plan.border}H{right}"/>'
     yield text("side learn", right, plan.border - 9, "torch may be imported above this line,")
     yield text("side core", right, plan.border + 19, "and is not needed below it")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 
 import array_api_compat
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.arrays import numpy_ops
 from hedgerow.errors import ScoreError
@@ -16,7 +16,6 @@ from hedgerow.errors import ScoreError
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from numpy.typing import ArrayLike
 
 Indices = NDArray[np.int64]
 Array = Any

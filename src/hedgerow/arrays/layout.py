@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, final
 
 import numpy as np
 
-from hedgerow.arrays.interface import Intervals, ops_of
+from hedgerow.arrays.interface import Array, Indices, Intervals, TreeArrays, ops_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from numpy.typing import NDArray
 
-    from hedgerow.arrays.interface import Array, Indices, TreeArrays
 
 T = TypeVar("T")
 

@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hedgerow.arrays.interface import namespace, ops_of
+from hedgerow.arrays.interface import Array, TreeArrays, namespace, ops_of
 from hedgerow.arrays.layout import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from hedgerow.arrays.interface import Array, TreeArrays
 
 
 # Sums ------------------------------------------------------------------------------------------------------

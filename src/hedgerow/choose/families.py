@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.arrays import as_numpy, sum_ancestors, sum_children
-from hedgerow.infer import climbing_sets, map_dense_rows
-from hedgerow.likelihood import BOTTOM, to_probability
+from hedgerow.infer import Candidates, climbing_sets, map_dense_rows
+from hedgerow.likelihood import BOTTOM, AnyLikelihoods, Scale, to_probability
 from hedgerow.measure import Events
 from hedgerow.registry import Registry
 
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.infer import Candidates
-    from hedgerow.likelihood import AnyLikelihoods, Scale
     from hedgerow.tree import Indices, Settings
 
 

@@ -19,7 +19,7 @@ from hedgerow.files import read_text, reading, write_json
 from hedgerow.infer import Candidates, map_dense_rows
 from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Scale
 from hedgerow.measure import Ranks
-from hedgerow.tree import Hierarchy, Settings
+from hedgerow.tree import Hierarchy, Indices, Settings
 
 if TYPE_CHECKING:
     import os
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.score_files import Block, Scores
-    from hedgerow.tree import Indices
 
 AGAIN = "Choose the point again with hedgerow select."
 

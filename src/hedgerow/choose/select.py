@@ -18,8 +18,8 @@ from hedgerow.choose.thresholds import thresholds_of
 from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.infer import Candidates
 from hedgerow.measure import Events, Ranks, example_blocks, repeated_ids
-from hedgerow.score_files import Progress, silent
-from hedgerow.tree import Hierarchy, Settings
+from hedgerow.score_files import Block, Progress, silent
+from hedgerow.tree import BelowLabel, Hierarchy, Indices, InformationKind, Settings, SingleChild
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.likelihood import Scale
-    from hedgerow.score_files import Block
-    from hedgerow.tree import BelowLabel, Indices, InformationKind, SingleChild
 
     Texts = NDArray[np.object_]
 

@@ -12,7 +12,7 @@ from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES, Promise, exactly
 from hedgerow.errors import ParameterError, argument, some
 from hedgerow.measure import Measures, Metric, Ranks, metrics, name_of_metric
-from hedgerow.tree import Settings
+from hedgerow.tree import Hierarchy, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.choose.point import By
-    from hedgerow.tree import Hierarchy
 
 _BINARY = (metrics.correct, metrics.exact, metrics.strictly_exact, metrics.non_root)
 """Metrics that are 0 or 1 for every example."""

@@ -17,7 +17,7 @@ from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES, Promise
 from hedgerow.errors import HedgerowError, ScoreError, counted, some
 from hedgerow.likelihood import BOTTOM
-from hedgerow.measure import Ranks
+from hedgerow.measure import Events, Ranks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from hedgerow.choose.select import Examples
     from hedgerow.choose.spec import SelectionSpec, Target
-    from hedgerow.measure import Events
     from hedgerow.tree import Indices, Settings
 
 

@@ -15,13 +15,12 @@ from hedgerow.cli.outputs import bar, check_outputs
 from hedgerow.cli.score_input import ScoreInput, connected, end_with_failures, parts_bar
 from hedgerow.errors import ParameterError
 from hedgerow.files import write_json
-from hedgerow.score_files import PREDICTION_FORMATS
+from hedgerow.score_files import PREDICTION_FORMATS, Block, Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hedgerow.choose import OperatingPoint
-    from hedgerow.score_files import Block, Written
 
 
 @app.command(

@@ -16,7 +16,17 @@ from rich.console import Console
 from hedgerow.cli.outputs import after_a_second, bar
 from hedgerow.errors import FileError, ParameterError, as_options
 from hedgerow.files import is_pattern, is_remote, stem
-from hedgerow.score_files import FORMATS, WIDE, ScoreReading, column_names, find_format, open_parts, open_scores
+from hedgerow.score_files import (
+    FORMATS,
+    WIDE,
+    Block,
+    ScoreReading,
+    Scores,
+    column_names,
+    find_format,
+    open_parts,
+    open_scores,
+)
 from hedgerow.tree import Hierarchy, Settings, TreeReading
 
 if TYPE_CHECKING:
@@ -24,7 +34,6 @@ if TYPE_CHECKING:
 
     from hedgerow.cluster import PartsError
     from hedgerow.measure import Evaluation
-    from hedgerow.score_files import Block, Scores
 
 PARTS_FAILED = 1
 """Exit status if some parts failed."""

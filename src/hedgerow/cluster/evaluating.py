@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.cluster.engine import PartsError, run, unseen
-from hedgerow.cluster.sources import as_sources, divided
+from hedgerow.cluster.engine import PartsError, PartsProgress, run, unseen
+from hedgerow.cluster.sources import Source, as_sources, divided
 from hedgerow.errors import ScoreError
-from hedgerow.measure import EvaluationBuilder
-from hedgerow.score_files import LabelFile
-from hedgerow.tree import Settings
+from hedgerow.measure import Evaluation, EvaluationBuilder, Part
+from hedgerow.score_files import LabelFile, ScoreReading
+from hedgerow.tree import BelowLabel, Hierarchy, InformationKind, Settings, SingleChild
 
 if TYPE_CHECKING:
     import os
@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from hedgerow.cluster.engine import PartsProgress
-    from hedgerow.cluster.sources import Source
-    from hedgerow.measure import Evaluation, Part
-    from hedgerow.score_files import ScoreReading
-    from hedgerow.tree import BelowLabel, Hierarchy, InformationKind, SingleChild
 
 _NAMED = 5  # parts that a message tells of
 

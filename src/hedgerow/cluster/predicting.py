@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.choose import OperatingPoint
-from hedgerow.cluster.engine import run, unseen
-from hedgerow.cluster.sources import as_sources
+from hedgerow.cluster.engine import PartsProgress, run, unseen
+from hedgerow.cluster.sources import Source, as_sources
 from hedgerow.errors import ParameterError, counted
 from hedgerow.files import make_folder, stem
-from hedgerow.score_files import Written, write_predictions
+from hedgerow.score_files import Block, ScoreReading, Written, write_predictions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from hedgerow.cluster.engine import PartsProgress
-    from hedgerow.cluster.sources import Source
-    from hedgerow.score_files import Block, ScoreReading
     from hedgerow.tree import Hierarchy
 
     Rule = Callable[[Block], Any] | OperatingPoint

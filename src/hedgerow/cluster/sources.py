@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, final
 from hedgerow.errors import FileError, HedgerowError, ParameterError
 from hedgerow.files import is_pattern, is_remote
 from hedgerow.measure import natural
-from hedgerow.score_files import LabelFile, ScoreReading, open_scores
+from hedgerow.score_files import Block, LabelFile, ScoreReading, Scores, open_scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from hedgerow.score_files import Block, Scores
     from hedgerow.tree import Hierarchy
 
 _PART_BYTES = 1 << 28

@@ -23,6 +23,7 @@ from hedgerow.score_files import (
     FORMATS,
     WIDE,
     LabelFile,
+    ScoreReading,
     check_clash,
     column_fit,
     column_names,
@@ -32,13 +33,11 @@ from hedgerow.score_files import (
     open_wide,
     read_labels,
 )
-from hedgerow.tree import Problem
+from hedgerow.tree import Hierarchy, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hedgerow.score_files import ScoreReading
-    from hedgerow.tree import Hierarchy
 
 _UNKNOWN_SHOWN = 10
 _FITTING = (

@@ -17,7 +17,7 @@ from hedgerow.errors import argument, counted, some
 from hedgerow.files import TABLES, extension
 from hedgerow.score_files import FORMATS
 from hedgerow.show import preformatted, wrapped
-from hedgerow.tree import Settings
+from hedgerow.tree import Problem, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from hedgerow.doctor import Diagnosis
     from hedgerow.doctor.data import LabelFacts, ScoreFacts
     from hedgerow.doctor.tree_facts import Level, TreeFacts
-    from hedgerow.tree import Problem
 
 _PROBLEMS_SHOWN = 25
 _FITS = {"leaves": "exactly the leaves", "nodes": "exactly the nodes of the tree", "own": "nodes of the tree"}

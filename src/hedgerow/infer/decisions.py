@@ -14,20 +14,17 @@ import numpy as np
 from hedgerow.arrays import Array, Layout, add_down, as_numpy, map_row_blocks, namespace, ops_of, sum_children
 from hedgerow.errors import ParameterError, ScoreError, a_number
 from hedgerow.infer import sparse
-from hedgerow.infer.pareto import candidates_of
+from hedgerow.infer.pareto import Candidates, Specificity, candidates_of
 from hedgerow.infer.rules import by_rows, first
-from hedgerow.likelihood import BOTTOM, Likelihoods, SparseLikelihoods, to_probability
-from hedgerow.tree import Settings
+from hedgerow.likelihood import BOTTOM, AnyLikelihoods, Likelihoods, Scale, SparseLikelihoods, to_probability
+from hedgerow.tree import BelowLabel, Hierarchy, Indices, Settings, SingleChild
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.infer.pareto import Candidates, Specificity
     from hedgerow.infer.sparse import Rows
-    from hedgerow.likelihood import AnyLikelihoods, Scale
-    from hedgerow.tree import BelowLabel, Hierarchy, Indices, SingleChild
 
 Over = Literal["all", "leaves"]
 CostFunction: TypeAlias = "Callable[[Hierarchy, Indices, Indices], ArrayLike]"

@@ -22,18 +22,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
 
-from hedgerow.arrays import Array, namespace, ops_of, rounded_down
+from hedgerow.arrays import Array, Tiers, namespace, ops_of, rounded_down
 from hedgerow.errors import ParameterError
 from hedgerow.infer import sparse
-from hedgerow.likelihood import Likelihoods, SparseLikelihoods
-from hedgerow.tree import Settings
+from hedgerow.likelihood import AnyLikelihoods, Likelihoods, SparseLikelihoods
+from hedgerow.tree import Hierarchy, Indices, InformationKind, Settings, SingleChild
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-    from hedgerow.arrays import Tiers
-    from hedgerow.likelihood import AnyLikelihoods
-    from hedgerow.tree import Hierarchy, Indices, InformationKind, SingleChild
 
 
 @final

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -23,17 +23,21 @@ from hedgerow.arrays import (
 )
 from hedgerow.errors import ParameterError, a_number, argument
 from hedgerow.infer import sparse
-from hedgerow.infer.pareto import Candidates, ParetoSets, candidates_of
-from hedgerow.likelihood import BOTTOM, Likelihoods, SparseLikelihoods, from_probability, to_probability
+from hedgerow.infer.pareto import Candidates, ParetoSets, Specificity, candidates_of
+from hedgerow.likelihood import (
+    BOTTOM,
+    AnyLikelihoods,
+    Likelihoods,
+    Scale,
+    SparseLikelihoods,
+    from_probability,
+    to_probability,
+)
 from hedgerow.registry import Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.infer.pareto import Specificity
-    from hedgerow.likelihood import AnyLikelihoods, Scale
     from hedgerow.score_files import Block
     from hedgerow.tree import Hierarchy, Indices, Settings, SingleChild
 

@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import map_row_blocks, running_max, with_ancestors
-from hedgerow.likelihood import CERTAIN
+from hedgerow.likelihood import CERTAIN, SparseLikelihoods
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hedgerow.infer.pareto import Candidates
-    from hedgerow.likelihood import SparseLikelihoods
     from hedgerow.tree import Hierarchy, Indices
 
 Floats = NDArray[np.float64]

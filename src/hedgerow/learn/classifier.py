@@ -24,19 +24,16 @@ from hedgerow.errors import ParameterError
 from hedgerow.learn import held_out, penalty, targets
 from hedgerow.learn.scaling import Scaling
 from hedgerow.learn.shared_outputs import SharedOutputs
-from hedgerow.learn.solver import Fitting, Network, Schedule, likelihood
-from hedgerow.likelihood import Likelihoods, check_scale
+from hedgerow.learn.solver import Fitting, Layer, Network, Schedule, TrainingSet, likelihood
+from hedgerow.likelihood import Likelihoods, Scale, check_scale
 from hedgerow.measure import metrics
 from hedgerow.methods import Method
-from hedgerow.tree import Hierarchy
+from hedgerow.tree import Hierarchy, Indices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from hedgerow.learn.momentum import State
-    from hedgerow.learn.solver import Layer, TrainingSet
-    from hedgerow.likelihood import Scale
-    from hedgerow.tree import Indices
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.learn import held_out
-from hedgerow.learn.solver import likelihood
+from hedgerow.learn.solver import Fitting, Layer, likelihood
 from hedgerow.measure import CurveBuilder
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.learn.shared_outputs import SharedOutputs
-    from hedgerow.learn.solver import Fitting, Layer
     from hedgerow.tree import Indices
 
 Path = dict[str, list[float]]

@@ -23,12 +23,11 @@ from torch.nn import functional
 
 from hedgerow.arrays import available_cores
 from hedgerow.errors import HedgerowError
-from hedgerow.learn.momentum import move
+from hedgerow.learn.momentum import State, move
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from hedgerow.learn.momentum import State
     from hedgerow.learn.scaling import Scaling
     from hedgerow.learn.shared_outputs import SharedOutputs
     from hedgerow.likelihood import Scale

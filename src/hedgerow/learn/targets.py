@@ -12,12 +12,11 @@ from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from hedgerow.errors import TreeError, UnknownNameError
 from hedgerow.score_files import bare_name
-from hedgerow.tree import FlawedTreeError, Hierarchy
+from hedgerow.tree import FlawedTreeError, Hierarchy, Indices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hedgerow.tree import Indices
 
 Labels = NDArray[Any]
 Row = tuple[str, ...]

@@ -8,7 +8,7 @@ import numpy as np
 
 from hedgerow.arrays import UNIT, as_numpy, map_row_blocks, row_sums, sum_below, sum_rounding, with_ancestors
 from hedgerow.errors import ScoreError, UnknownNameError, a_number, argument, closest, counted, some
-from hedgerow.likelihood.scales import SUM_TOLERANCE
+from hedgerow.likelihood.scales import SUM_TOLERANCE, Scale
 from hedgerow.likelihood.sparse import SparseLikelihoods
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.likelihood.scales import Scale
     from hedgerow.tree import Hierarchy, Indices
 
 _ENTRY_BYTES = 32  # of one array of nodes, about: large blocks, as threads wait for each other at each operation

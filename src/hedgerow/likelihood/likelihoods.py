@@ -14,7 +14,7 @@ from hedgerow.arrays import Array, Derives, as_rows, as_scores, namespace, ops_o
 from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.likelihood.named_columns import places, split_names
 from hedgerow.likelihood.probabilities import RowSource
-from hedgerow.likelihood.scales import CERTAIN, ROUNDING, check_scale, to_probability
+from hedgerow.likelihood.scales import CERTAIN, ROUNDING, Scale, check_scale, to_probability
 from hedgerow.likelihood.sparse import SparseLikelihoods
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.likelihood.scales import Scale
     from hedgerow.tree import Hierarchy
 
 T = TypeVar("T")

@@ -9,13 +9,12 @@ import numpy as np
 from hedgerow.arrays import as_numpy, map_row_blocks, operations
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood.entries import from_top
-from hedgerow.likelihood.likelihoods import Likelihoods
+from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
 from hedgerow.likelihood.sparse import SparseLikelihoods
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.likelihood.likelihoods import AnyLikelihoods
     from hedgerow.likelihood.scales import Scale
     from hedgerow.tree import Hierarchy
 

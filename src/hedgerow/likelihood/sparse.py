@@ -13,7 +13,7 @@ import numpy as np
 
 from hedgerow.arrays import Derives, as_numpy, take_rows
 from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.likelihood.scales import BOTTOM, CERTAIN, ROUNDING, check_scale, to_probability
+from hedgerow.likelihood.scales import BOTTOM, CERTAIN, ROUNDING, Scale, check_scale, to_probability
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.likelihood.likelihoods import Likelihoods
-    from hedgerow.likelihood.scales import Scale
     from hedgerow.tree import Hierarchy, Indices
 
 

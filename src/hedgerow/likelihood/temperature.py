@@ -14,9 +14,9 @@ import array_api_compat
 import numpy as np
 from scipy import optimize
 
-from hedgerow.arrays import Layout, as_numpy, namespace
+from hedgerow.arrays import Array, Layout, as_numpy, namespace
 from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.likelihood.likelihoods import Likelihoods
+from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
 from hedgerow.likelihood.links import flat_softmax
 from hedgerow.likelihood.scales import SUM_TOLERANCE
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.arrays import Array
-    from hedgerow.likelihood.likelihoods import AnyLikelihoods
     from hedgerow.tree import Hierarchy
 
 Judge = Literal["label", "nodes"]

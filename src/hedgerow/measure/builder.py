@@ -13,12 +13,12 @@ import numpy as np
 from hedgerow.arrays import as_numpy, map_row_blocks
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.infer import Candidates
-from hedgerow.likelihood import Likelihoods, check_scale
+from hedgerow.likelihood import Likelihoods, Scale, check_scale
 from hedgerow.measure import metrics as standard
 from hedgerow.measure.curve import OperatingCurve
 from hedgerow.measure.events import Events
 from hedgerow.measure.metrics import Comparison, Metric
-from hedgerow.tree import Hierarchy, Settings
+from hedgerow.tree import BelowLabel, Hierarchy, Indices, InformationKind, Settings, SingleChild
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.likelihood import Scale
-    from hedgerow.tree import BelowLabel, Indices, InformationKind, SingleChild
 
 STANDARD_METRICS = (
     standard.correct,

@@ -13,7 +13,7 @@ import numpy as np
 
 from hedgerow.errors import ParameterError, ScoreError, a_number
 from hedgerow.files import read_arrays, reading, write_arrays
-from hedgerow.likelihood import BOTTOM
+from hedgerow.likelihood import BOTTOM, Scale
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.likelihood import Scale
 
 _POINTS_AT_ONCE = 10_000
 

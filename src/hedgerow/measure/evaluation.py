@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 
 from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.likelihood import BOTTOM, CERTAIN, from_probability, threshold_probability
+from hedgerow.likelihood import BOTTOM, CERTAIN, Scale, from_probability, threshold_probability
 from hedgerow.measure import metrics
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder
-from hedgerow.measure.curve import CORRECT_LEVELS
+from hedgerow.measure.curve import CORRECT_LEVELS, OperatingCurve
 from hedgerow.measure.events import Events
-from hedgerow.measure.metrics import Comparison
+from hedgerow.measure.metrics import Comparison, Metric
 from hedgerow.measure.ranks import mistakes
-from hedgerow.tree import Settings
+from hedgerow.tree import Hierarchy, Indices, Names, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,11 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.likelihood import Scale
     from hedgerow.measure.bootstrap import Interval
-    from hedgerow.measure.curve import OperatingCurve
-    from hedgerow.measure.metrics import Metric
-    from hedgerow.tree import Hierarchy, Indices, Names
 
 RULE_FIGURES = {
     "majority_F1": ("majority", metrics.f1),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, final
@@ -13,24 +13,18 @@ import numpy as np
 
 from hedgerow.arrays import as_numpy
 from hedgerow.errors import ParameterError, ScoreError, counted
-from hedgerow.infer import RULES
-from hedgerow.likelihood import Likelihoods, check_scale, to_probability
+from hedgerow.infer import RULES, Rule
+from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Scale, check_scale, to_probability
 from hedgerow.measure import bootstrap
 from hedgerow.measure.builder import CurveBuilder, differences, warn_of_class_numbers
 from hedgerow.measure.evaluation import ABOUT, Answers, Evaluation, Part
-from hedgerow.score_files import Block, Scores, silent
-from hedgerow.tree import Settings
+from hedgerow.score_files import Block, Progress, Scores, silent
+from hedgerow.tree import BelowLabel, Hierarchy, InformationKind, Names, Settings, SingleChild
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.infer import Rule
-    from hedgerow.likelihood import AnyLikelihoods, Scale
     from hedgerow.measure.events import Events
-    from hedgerow.score_files import Progress
-    from hedgerow.tree import BelowLabel, Hierarchy, InformationKind, Names, SingleChild
 
 _ENOUGH_EXAMPLES = 20  # to distinguish accuracy at chance level from bad luck
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from hedgerow.arrays import map_row_blocks, take_rows
 from hedgerow.errors import ScoreError
-from hedgerow.likelihood import BOTTOM
+from hedgerow.likelihood import BOTTOM, AnyLikelihoods, Scale
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.infer import Candidates
-    from hedgerow.likelihood import AnyLikelihoods, Scale
     from hedgerow.tree import Indices
 
 _SORTED_AT_ONCE = 1 << 18  # about how many events are sorted at once

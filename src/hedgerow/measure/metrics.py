@@ -24,12 +24,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.registry import Registry
-from hedgerow.tree import Settings
+from hedgerow.tree import BelowLabel, Hierarchy, Indices, InformationKind, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hedgerow.tree import BelowLabel, Hierarchy, Indices, InformationKind
 
 Values = NDArray[np.float64]
 

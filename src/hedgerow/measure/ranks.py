@@ -18,12 +18,10 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.errors import ParameterError, no_such
-from hedgerow.tree import Settings
+from hedgerow.tree import Hierarchy, Indices, Settings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from hedgerow.tree import Hierarchy, Indices
 
 
 @final

@@ -39,22 +39,18 @@ from hedgerow.files import (
 )
 from hedgerow.likelihood import BOTTOM, Scale
 from hedgerow.measure.bootstrap import Interval
-from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, name_of_metric
+from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, CustomMetric, name_of_metric
 from hedgerow.measure.evaluation import ABOUT, Answers, Evaluation
 from hedgerow.measure.evaluation_builder import evaluate
 from hedgerow.measure.events import Events
-from hedgerow.measure.metrics import METRICS
+from hedgerow.measure.metrics import METRICS, Metric
 from hedgerow.score_files import Progress, ScoreReading, open_scores, silent
-from hedgerow.tree import Hierarchy, Settings
+from hedgerow.tree import Hierarchy, Names, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
-
-    from hedgerow.measure.builder import CustomMetric
-    from hedgerow.measure.metrics import Metric
-    from hedgerow.tree import Names
 
     Arrays = dict[str, NDArray[Any]]
 

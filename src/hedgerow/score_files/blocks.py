@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
@@ -10,16 +10,12 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.errors import ScoreError
-from hedgerow.likelihood import Likelihoods, SparseLikelihoods, tempered
-from hedgerow.tree import Settings
+from hedgerow.likelihood import Likelihoods, Scale, SparseLikelihoods, tempered
+from hedgerow.tree import Hierarchy, Indices, Names, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from numpy.typing import NDArray
 
-    from hedgerow.likelihood import Scale
-    from hedgerow.tree import Hierarchy, Indices, Names
 
 ABOUT = ("ids", "groups", "clusters", "texts", "images")
 """What may be known about an example, besides its label."""

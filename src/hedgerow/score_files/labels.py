@@ -22,6 +22,7 @@ from hedgerow.errors import (
 )
 from hedgerow.files import (
     TABLES,
+    Table,
     column_texts,
     extension,
     own_delimiter,
@@ -30,10 +31,10 @@ from hedgerow.files import (
     refuse_spreadsheet,
     row_name,
 )
-from hedgerow.score_files.lineage_binding import ANYTHING, Binder, Step, as_lineage, rank_letter
+from hedgerow.score_files.lineage_binding import ANYTHING, Binder, Lineage, Step, Unbound, as_lineage, rank_letter
 from hedgerow.score_files.listed import joined_cells, split_cells
 from hedgerow.score_files.raw_blocks import repeated
-from hedgerow.score_files.score_reading import PER_EXAMPLE
+from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReading
 from hedgerow.score_files.wide_files import npz_labels
 
 if TYPE_CHECKING:
@@ -41,10 +42,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.files import Table
     from hedgerow.score_files.blocks import Block
-    from hedgerow.score_files.lineage_binding import Lineage, Unbound
-    from hedgerow.score_files.score_reading import ScoreReading
     from hedgerow.tree import Hierarchy, Indices, Names
 
 _IDS = ("id", "Feature ID", "file_name", "filepath")

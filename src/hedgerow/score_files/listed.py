@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.errors import FileError, ScoreError
-from hedgerow.files import open_binary, require_file, row_name
-from hedgerow.score_files.lineage_binding import Step, as_lineage
-from hedgerow.score_files.score_reading import PER_EXAMPLE, about_columns
+from hedgerow.files import Table, open_binary, require_file, row_name
+from hedgerow.score_files.lineage_binding import Lineage, Step, as_lineage
+from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReading, about_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from hedgerow.files import Table
-    from hedgerow.score_files.lineage_binding import Lineage
-    from hedgerow.score_files.score_reading import ScoreReading
     from hedgerow.tree import Indices
 
 _BYTES = 1 << 24  # of text at a time

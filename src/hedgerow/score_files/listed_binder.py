@@ -11,8 +11,8 @@ from hedgerow import likelihood
 from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, counted
 from hedgerow.score_files.blocks import Block
 from hedgerow.score_files.labels import label_nodes
-from hedgerow.score_files.lineage_binding import ANYTHING, Binder
-from hedgerow.score_files.raw_blocks import repeated
+from hedgerow.score_files.lineage_binding import ANYTHING, Binder, Bound, Unbound
+from hedgerow.score_files.raw_blocks import ListedBlock, ListReader, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.likelihood import SparseLikelihoods
-    from hedgerow.score_files.lineage_binding import Bound, Unbound
-    from hedgerow.score_files.raw_blocks import ListedBlock, ListReader
     from hedgerow.score_files.score_reading import ScoreReading
     from hedgerow.tree import Hierarchy, Indices
 

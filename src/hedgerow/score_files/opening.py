@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood import restrict
-from hedgerow.score_files.blocks import Scores, chained
+from hedgerow.score_files.blocks import Block, Scores, chained
 from hedgerow.score_files.formats import FORMATS, WIDE, find_format
 from hedgerow.score_files.labels import LabelFile
 from hedgerow.score_files.listed_binder import ListedBinder
-from hedgerow.score_files.raw_blocks import WideReader
+from hedgerow.score_files.raw_blocks import ScoreReader, WideReader
 from hedgerow.score_files.score_reading import ScoreReading
 from hedgerow.score_files.wide_binder import WideBinder
 from hedgerow.score_files.wide_files import open_wide
@@ -20,8 +20,6 @@ from hedgerow.score_files.wide_files import open_wide
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hedgerow.score_files.blocks import Block
-    from hedgerow.score_files.raw_blocks import ScoreReader
     from hedgerow.tree import Hierarchy
 
 

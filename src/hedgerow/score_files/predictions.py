@@ -14,16 +14,14 @@ import numpy as np
 from hedgerow.errors import FileError
 from hedgerow.files import atomic_write
 from hedgerow.likelihood import to_probability
-from hedgerow.score_files.blocks import Progress, silent
-from hedgerow.score_files.prediction_formats import PREDICTION_FORMATS, check_layout
+from hedgerow.score_files.blocks import Block, Progress, Scores, silent
+from hedgerow.score_files.prediction_formats import PREDICTION_FORMATS, Table, check_layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.score_files.blocks import Block, Scores
-    from hedgerow.score_files.prediction_formats import Table
     from hedgerow.tree import Hierarchy
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet takes for a formula

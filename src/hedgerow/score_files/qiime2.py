@@ -8,14 +8,13 @@ import numpy as np
 
 from hedgerow.errors import FileError
 from hedgerow.files import open_table
-from hedgerow.score_files.lineage_binding import Step, as_lineage
+from hedgerow.score_files.lineage_binding import Lineage, Step, as_lineage
 from hedgerow.score_files.listed import table_rows
 from hedgerow.score_files.raw_blocks import Lineages, ListedBlock, ListReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hedgerow.score_files.lineage_binding import Lineage
 
 COLUMNS = ("Feature ID", "Taxon")
 _UNASSIGNED = ("Unassigned", "Unclassified")

@@ -11,7 +11,7 @@ import numpy as np
 
 from hedgerow.errors import ScoreError, argument
 from hedgerow.files import reading, row_name
-from hedgerow.score_files.lineage_binding import Step
+from hedgerow.score_files.lineage_binding import Lineage, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.likelihood import Scale
-    from hedgerow.score_files.lineage_binding import Lineage
     from hedgerow.tree import Indices
 
 Content = Literal["probabilities", "logits", "likelihoods"]

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.errors import FileError
-from hedgerow.score_files.lineage_binding import Step, as_lineage
+from hedgerow.score_files.lineage_binding import Lineage, Step, as_lineage
 from hedgerow.score_files.listed import line_blocks
 from hedgerow.score_files.raw_blocks import Lineages, ListedBlock, ListReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hedgerow.score_files.lineage_binding import Lineage
 
 _EXPECTED = (
     "Expected, separated by tabs: an id, the orientation, then a name, its rank and its confidence in turn (the "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.errors import FileError
-from hedgerow.score_files.lineage_binding import Step, as_lineage
+from hedgerow.score_files.lineage_binding import Lineage, Step, as_lineage
 from hedgerow.score_files.listed import line_blocks
 from hedgerow.score_files.raw_blocks import Lineages, ListedBlock, ListReader
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.score_files.lineage_binding import Lineage
     from hedgerow.tree import Indices
 
 _FIRST = re.compile(r"[^\t]*\t[a-z]:[^\t]*\([0-9.]+\)(\t[+-]?(\t[^\t]*)?)?$")

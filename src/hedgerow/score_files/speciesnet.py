@@ -10,13 +10,12 @@ import msgspec
 
 from hedgerow.errors import FileError
 from hedgerow.files import line_of, read_text
-from hedgerow.score_files.lineage_binding import Step, as_lineage
+from hedgerow.score_files.lineage_binding import Lineage, Step, as_lineage
 from hedgerow.score_files.raw_blocks import ExampleReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hedgerow.score_files.lineage_binding import Lineage
 
 _RANKS = ("class", "order", "family", "genus", "species")
 _ANIMAL = "animal"  # the label for "some animal": the root

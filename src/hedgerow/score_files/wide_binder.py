@@ -12,7 +12,7 @@ from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argume
 from hedgerow.likelihood import ROUNDING, SUM_TOLERANCE, ColumnFit, Likelihoods, RangeCheck, RowSource
 from hedgerow.score_files.blocks import Block
 from hedgerow.score_files.labels import label_nodes
-from hedgerow.score_files.score_reading import class_columns_argument
+from hedgerow.score_files.score_reading import ScoreReading, class_columns_argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.score_files.raw_blocks import WideBlock, WideReader
-    from hedgerow.score_files.score_reading import ScoreReading
     from hedgerow.tree import Hierarchy
 
 _NODE_LOGITS = (

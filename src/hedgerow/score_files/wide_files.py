@@ -9,20 +9,16 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.errors import FileError, ParameterError, ScoreError, UnknownNameError, argument, closest, some
-from hedgerow.files import TABLES, Archive, ParquetTable, column_texts, extension, reading
-from hedgerow.likelihood import BOTTOM
-from hedgerow.score_files.raw_blocks import LABELS_AS_NUMBERS, WideBlock, WideReader
-from hedgerow.score_files.score_reading import PER_EXAMPLE, about_columns, class_columns_argument
+from hedgerow.files import TABLES, Archive, Member, ParquetTable, Table, column_texts, extension, reading
+from hedgerow.likelihood import BOTTOM, Scale
+from hedgerow.score_files.raw_blocks import LABELS_AS_NUMBERS, Content, WideBlock, WideReader
+from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReading, about_columns, class_columns_argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from hedgerow.files import Member, Table
-    from hedgerow.likelihood import Scale
-    from hedgerow.score_files.raw_blocks import Content
-    from hedgerow.score_files.score_reading import ScoreReading
 
 _CONTENTS: tuple[Content, ...] = ("probabilities", "logits", "likelihoods")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.text import Text
 
-from hedgerow.choose import GUARANTEES
+from hedgerow.choose import GUARANTEES, Explanation, OperatingPoint
 from hedgerow.errors import counted
 from hedgerow.likelihood import to_probability
 from hedgerow.show.print_evaluation import percent
@@ -17,7 +17,6 @@ from hedgerow.show.terminal import print_table, print_text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hedgerow.choose import Explanation, OperatingPoint
 
 _SHOWN = ("correct", "exact", "precision", "recall", "f1")
 _WORDS = {

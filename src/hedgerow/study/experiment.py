@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
-from hedgerow.show import System, write_report
+from hedgerow.show import CurveKind, System, write_report
 from hedgerow.study.scoring import FROM_PS, curve_of
 from hedgerow.study.tables import Column, Row, Table, entries
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from hedgerow.learn.data import DataSplits
-    from hedgerow.show import CurveKind
     from hedgerow.study.cells import Cell, StudyPlan
     from hedgerow.study.records import Records
 

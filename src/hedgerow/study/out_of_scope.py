@@ -21,7 +21,7 @@ from hedgerow.study.experiment import Experiment, Findings, Results, by_method, 
 from hedgerow.study.scoring import logits_of, train_and_test
 from hedgerow.study.tables import Column, Entry, Row, Table, entries
 from hedgerow.study.unseen import without
-from hedgerow.tree import Settings
+from hedgerow.tree import Hierarchy, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from hedgerow.learn.data import DataSplits
     from hedgerow.study.cells import Cell, StudyPlan
     from hedgerow.study.records import Records
-    from hedgerow.tree import Hierarchy
 
 TASK = "out_of_scope"
 SETTINGS = Settings(below_label="wrong")

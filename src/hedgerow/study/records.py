@@ -13,13 +13,12 @@ import msgspec
 from hedgerow import __version__
 from hedgerow.errors import FileError
 from hedgerow.files import Archive, atomic_write, make_folder, read_json, reading
-from hedgerow.study.cells import as_read, canonical, name_of_cell
+from hedgerow.study.cells import Cell, as_read, canonical, name_of_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from os import PathLike
 
-    from hedgerow.study.cells import Cell
 
 _FORMAT = 1
 _SUMMARY = ("AP", "AC", "R@90C", "R@95C", "majority_F1", "leaf_F1", "leaf_exact", "leaf_ECE")

@@ -14,7 +14,7 @@ from hedgerow.arrays import available_cores
 from hedgerow.errors import ParameterError
 from hedgerow.files import atomic_write, make_folder, try_folder, write_json
 from hedgerow.learn import data, models
-from hedgerow.learn.data import ImageFiles
+from hedgerow.learn.data import DataSplits, ImageFiles
 from hedgerow.show import require_report
 from hedgerow.study import EXPERIMENTS
 from hedgerow.study.cells import PAPER_METHODS, Cell, StudyPlan
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from os import PathLike
 
-    from hedgerow.learn.data import DataSplits
     from hedgerow.learn.training.recipe import Recipe
     from hedgerow.study.experiment import Findings
 

@@ -14,8 +14,8 @@ import torch
 from hedgerow import infer, likelihood
 from hedgerow.learn.training.run import accelerator, fit
 from hedgerow.learn.training.run_folder import score_blocks
-from hedgerow.likelihood import Likelihoods, fit_temperature
-from hedgerow.measure import EvaluationBuilder, OperatingCurve, calibration_error, metrics
+from hedgerow.likelihood import Judge, Likelihoods, Scale, fit_temperature
+from hedgerow.measure import Evaluation, EvaluationBuilder, OperatingCurve, calibration_error, metrics
 from hedgerow.tree import Settings
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from hedgerow.learn.data import DataSplits, Examples
     from hedgerow.learn.training.module import Classifier
-    from hedgerow.likelihood import Judge, Scale
-    from hedgerow.measure import Evaluation
     from hedgerow.methods import Method
     from hedgerow.study.cells import Cell
 

@@ -8,21 +8,16 @@ first problem; `hedgerow doctor` lists them all.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from hedgerow.errors import TreeError, argument, counted, options, some
-from hedgerow.tree.layout import as_positions, rings
+from hedgerow.tree.layout import Indices, as_positions, rings
 from hedgerow.tree.names import Aliases, as_names, plain_names, printable, with_control
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from hedgerow.tree.layout import Indices
 
 Where = Callable[[Sequence[int]], str]
 """Describes the places of some nodes in the input."""

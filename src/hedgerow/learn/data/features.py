@@ -14,15 +14,13 @@ from hedgerow.errors import FileError, counted, some
 from hedgerow.files import Archive, column_texts, open_parquet, reading, require_file
 from hedgerow.learn.data.splits import SPLITS, DataSplits, Examples, hold_out, tree_settings
 from hedgerow.learn.targets import lineage_nodes
-from hedgerow.tree import Hierarchy
+from hedgerow.tree import Hierarchy, Indices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
-
-    from hedgerow.tree import Indices
 
     Texts = NDArray[np.object_]
 

@@ -15,14 +15,13 @@ from lightning.pytorch import LightningDataModule
 from torch import Tensor
 from torch.utils.data import DataLoader, Sampler
 
-from hedgerow.learn.data import Examples, ImageFiles
+from hedgerow.learn.data import DataSplits, Examples, ImageFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
 
-    from hedgerow.learn.data import DataSplits
     from hedgerow.learn.training.recipe import Optimiser, Run
 
 EVALUATION_BATCH = 512

@@ -29,9 +29,9 @@ from hedgerow.learn.solver import Fitting, Network, Schedule
 from hedgerow.learn.training.batches import SplitBatches
 from hedgerow.learn.training.console import EpochReport, ShareReport, choosing_penalty, print_tree
 from hedgerow.learn.training.module import Classifier, TrainingModule
-from hedgerow.learn.training.recipe import Choice
+from hedgerow.learn.training.recipe import Choice, Recipe, Run
 from hedgerow.learn.training.run_folder import AtomicCheckpoints, RunFolder, likelihood_blocks
-from hedgerow.measure import EvaluationBuilder, evaluate
+from hedgerow.measure import Evaluation, EvaluationBuilder, evaluate
 from hedgerow.score_files import open_scores
 
 if TYPE_CHECKING:
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from hedgerow.learn.data import DataSplits
-    from hedgerow.learn.training.recipe import Recipe, Run
-    from hedgerow.measure import Evaluation
 
 
 def train(

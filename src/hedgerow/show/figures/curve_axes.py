@@ -10,7 +10,16 @@ import numpy as np
 from matplotlib.lines import Line2D
 
 from hedgerow.errors import ParameterError
-from hedgerow.show.curve_lines import AXIS_NAMES, DEFAULT_RULES, KINDS, height_ticks, hidden_levels
+from hedgerow.show.curve_lines import (
+    AXIS_NAMES,
+    DEFAULT_RULES,
+    KINDS,
+    CurveKind,
+    Line,
+    System,
+    height_ticks,
+    hidden_levels,
+)
 from hedgerow.show.figures.style import COLOURS, MARKERS, literal
 
 if TYPE_CHECKING:
@@ -20,7 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.typing import FillStyleType
     from numpy.typing import NDArray
 
-    from hedgerow.show.curve_lines import CurveKind, Line, System
 
 THRESHOLDS = (0.5, 0.9, 0.99)
 """The thresholds marked on one or two lines; on more lines, the marks would hide each other."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, cast, final
 
@@ -19,7 +19,6 @@ from hedgerow.show.figures.curve_axes import Style, draw
 from hedgerow.show.figures.style import literal, save_figure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from os import PathLike
 
     from matplotlib.axes import Axes

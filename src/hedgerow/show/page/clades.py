@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.likelihood import to_probability
-from hedgerow.show.page.event_counts import KeptNodes, Levels
+from hedgerow.show.page.event_counts import Changes, Confusions, KeptNodes, Levels, Track
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.measure import Evaluation
-    from hedgerow.show.page.event_counts import Changes, Confusions, Track
     from hedgerow.tree import Hierarchy, Indices
 
 SHOWN = 240

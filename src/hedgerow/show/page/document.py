@@ -17,7 +17,7 @@ from plotly.offline import get_plotlyjs
 
 from hedgerow.errors import ParameterError, counted
 from hedgerow.measure import Evaluation
-from hedgerow.show.page.page_data import LEVEL, PageData, PageModel, aligned
+from hedgerow.show.page.page_data import LEVEL, PageData, PageModel, PagePoint, aligned
 from hedgerow.show.page.thumbnails import check_folder, thumbnail
 from hedgerow.show.print_evaluation import MEANINGS, percent, percent_range
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from jinja2 import Template
 
-    from hedgerow.show.page.page_data import PagePoint
 
 SCRIPTS = ("text", "series", "answers", "state", "curves", "figures", "tree", "cards", "mistakes", "table", "main")
 """Our own scripts, in the order in which they are run."""

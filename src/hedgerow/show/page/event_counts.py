@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.measure import Comparison, metrics
+from hedgerow.measure import Comparison, Evaluation, metrics
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hedgerow.measure import Evaluation
     from hedgerow.show.page.slider import Positions
     from hedgerow.tree import Hierarchy, Indices
 

@@ -14,12 +14,12 @@ import numpy as np
 from PIL import Image
 
 from hedgerow.errors import ParameterError
-from hedgerow.likelihood import threshold_probability
-from hedgerow.measure import side_by_side
+from hedgerow.likelihood import Scale, threshold_probability
+from hedgerow.measure import Evaluation, Interval, OperatingCurve, side_by_side
 from hedgerow.show.curve_lines import KINDS, System
 from hedgerow.show.page.clades import Clades
 from hedgerow.show.page.event_counts import Track
-from hedgerow.show.page.slider import Positions, slider_steps
+from hedgerow.show.page.slider import Mode, Positions, slider_steps
 from hedgerow.show.page.thumbnails import encoded
 from hedgerow.show.print_point import meaning, promises
 
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.choose import OperatingPoint
-    from hedgerow.likelihood import Scale
-    from hedgerow.measure import Evaluation, Interval, OperatingCurve
-    from hedgerow.show.page.slider import Mode
 
 LEVEL = 0.95
 """The share of right answers that the headline is about."""

@@ -10,7 +10,7 @@ import numpy as np
 from hedgerow.errors import FileError, argument, counted, some
 from hedgerow.files import decode, open_binary, require_file
 from hedgerow.tree.formats.tables import Ids, arrow, few_texts, first_flaw, names_with_ids, read_columns, texts
-from hedgerow.tree.layout import follow, rings
+from hedgerow.tree.layout import Indices, follow, rings
 from hedgerow.tree.names import Aliases, check_root
 from hedgerow.tree.validation import NodeTable, Origin, Problem, around, refuse, validated
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.tree.layout import Indices
 
 _REQUIRED = ("taxonID", "parentNameUsageID", "scientificName")
 _OPTIONAL = ("acceptedNameUsageID", "canonicalName", "scientificNameAuthorship", "taxonRank", "taxonomicStatus")

@@ -14,13 +14,12 @@ from hedgerow.tree.formats.forest import Forest
 from hedgerow.tree.formats.paths import ADDED_ROOT, leaf_lineages
 from hedgerow.tree.formats.tables import is_missing, open_rows, quoted
 from hedgerow.tree.names import check_root, with_control
-from hedgerow.tree.validation import Origin, Problem, control_character, refuse_empty
+from hedgerow.tree.validation import NodeTable, Origin, Problem, control_character, refuse_empty
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from os import PathLike
 
-    from hedgerow.tree.validation import NodeTable
 
 _KEEP_RANKS = "Keep only some ranks (--ranks, `Hierarchy.at_ranks`), or write another format, such as edges."
 _MISSING_VALUES = {  # as written by R, pandas, spreadsheets, databases and classifiers

@@ -7,7 +7,7 @@ import re
 from bisect import bisect_right
 from functools import cached_property
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from hedgerow.tree.validation import NodeTable, Origin, refuse, refuse_empty, ro
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from os import PathLike
-    from typing import NoReturn
 
 _TOKEN = re.compile(
     r"""(?P<blank>\s+|\[[^\]]*\])       # comments are skipped like spaces

@@ -6,7 +6,7 @@ import csv
 import io
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,6 @@ from hedgerow.files import decode, delimiter_of, is_path, open_binary, read_byte
 from hedgerow.tree.validation import Origin, Problem, refuse_empty
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
