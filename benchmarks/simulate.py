@@ -102,7 +102,7 @@ def main() -> None:
     )
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"memory of this process, at most: {most:,.0f} MB")
-    for name, value in evaluation.summary.items():
+    for name, value in evaluation.summary().items():
         print(f"  {name:17} {value:.5f}")
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 GRID = np.arange(1, 100) / 100
 AXES = (("recall", "precision"), ("exact", "correct"))
-RULES = ("plurality", "expected_information")
+RULES = ("plurality", "expected-information")
 ROUNDED = 2e-5
 KNOT = 3  # recorded thresholds to either side of 0.5
 

@@ -37,7 +37,7 @@ models = {
     "with the tree": [evaluation(seed, leaf=0.8, tree=0.7, noise=1.0) for seed in range(5)],
 }
 for name, seeds in models.items():
-    print(f"{name}: AP {np.mean([seed.summary['AP'] for seed in seeds]):.3f} on average")
+    print(f"{name}: AP {np.mean([seed.summary()['AP'] for seed in seeds]):.3f} on average")
 
 # %%
 # The figure

@@ -36,7 +36,7 @@ clades = {
     clade: evaluation.subset(h.is_ancestor(clade, evaluation.labels)) for clade in ("Birds", "Insects", "Plants")
 }
 for clade, part in clades.items():
-    print(f"{clade}: {len(part)} examples, AP {part.summary['AP']:.3f}")
+    print(f"{clade}: {len(part)} examples, AP {part.summary()['AP']:.3f}")
 
 plt.rcParams["font.size"] = 8
 figure, ax = plt.subplots(figsize=(3.4, 2.6), layout="constrained")

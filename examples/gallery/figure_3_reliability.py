@@ -17,7 +17,7 @@ import numpy as np
 
 import hedgerow as hr
 from hedgerow.likelihood import fit_temperature, flat_softmax
-from hedgerow.measure import Reliability, example_blocks
+from hedgerow.measure import Reliability
 from hedgerow.show.figures import reliability_figure
 
 h = hr.Hierarchy.read(Path(__file__).with_name("garden.json"))
@@ -40,6 +40,6 @@ print(f"The temperature is {temperature:.2f}.")
 found = {}
 for name, divisor in {"as given": 1.0, f"divided by {temperature:.2f}": temperature}.items():
     q = flat_softmax(h, scores[new] / divisor)
-    found[name] = Reliability.of(h, example_blocks(h, q, labels[new]), bins=10)
+    found[name] = Reliability.of(h, q, labels[new], bins=10)
 
 figure = reliability_figure(found, columns=2)

@@ -86,7 +86,7 @@ run("hedgerow merge part-3 part-1 part-2 -o merged", "merged:", "At threshold")
 merged = hr.Evaluation.load(folder / "merged")
 parts = [folder / f"part-{part}.npz" for part in (1, 2, 3)]
 whole = hr.cluster.evaluate(parts, h, name="all parts")
-print("The same figures:", whole.summary == merged.summary)
+print("The same figures:", whole.summary() == merged.summary())
 
 # %%
 # The parts beside the whole:
@@ -107,7 +107,7 @@ if WITH_DASK:
         "At threshold",
     )
     by_dask = hr.Evaluation.load(folder / "by-dask")
-    print("The same figures:", by_dask.summary == whole.summary)
+    print("The same figures:", by_dask.summary() == whole.summary())
 else:
     print("Dask is not installed, so this was left out: pip install 'hedgerow[dask]'")
 

@@ -63,7 +63,7 @@ def test_climbing_among_listed_classes(
 def test_expected_information(case: tuple[hr.Hierarchy, NDArray[np.float64]], lam: float) -> None:
     h, q = case
     candidates = Candidates.of(h)
-    events = FAMILIES["expected_information"].events(Likelihoods.of(h, q), np.zeros(len(q), int), candidates)
+    events = FAMILIES["expected-information"].events(Likelihoods.of(h, q), np.zeros(len(q), int), candidates)
     answers = events.answers_above(lam)
     expected = hr.infer.expected_information(h, q, lam)
     value = (h.information() + lam) * q
@@ -93,4 +93,4 @@ def test_other_scales(scale: Scale) -> None:
         if family.is_lambda:
             np.testing.assert_allclose(plain.score, mapped.score, rtol=1e-9)
     assert FAMILIES["threshold"].bottom(scale) == -np.inf
-    assert FAMILIES["expected_information"].bottom(scale) == 0
+    assert FAMILIES["expected-information"].bottom(scale) == 0

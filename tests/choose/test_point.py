@@ -36,7 +36,7 @@ KINDS: dict[str, Callable[[], hr.OperatingPoint]] = {
     "groups": lambda: quiet(TREE, PEOPLE.q, LABELS, target=("correct", 0.9), groups=["a", "ü"] * 150),
     "clades": lambda: quiet(TREE, PEOPLE.q, LABELS, target=("correct", 0.9), clades=1),
     "ranks": lambda: quiet(RANKED, PEOPLE.q, LABELS, per_rank={"level1": 0.9, "level3": 0.5}),
-    "lambda": lambda: quiet(TREE, PEOPLE.q, LABELS, target=("correct", 0.9), rule="expected_information"),
+    "lambda": lambda: quiet(TREE, PEOPLE.q, LABELS, target=("correct", 0.9), rule="expected-information"),
     "climbing": lambda: quiet(TREE, PEOPLE.q, LABELS, target=("recall", 0.3), rule="climbing"),
     "logs": lambda: quiet(
         TREE, np.log(PEOPLE.q), LABELS, target=("correct", 0.1), guarantee="empirical", scale="log"

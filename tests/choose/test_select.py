@@ -265,7 +265,7 @@ def test_metrics_of_ones_own() -> None:
     assert point.target == {"too_deep": 0.8}
     assert point.root_is_safe
     distance = quiet(H, Q, NAMES, target=("edge_distance", 1.5), bounds=(0, 4))
-    found = explain(distance, Q, NAMES)
+    found = explain(H, distance, Q, NAMES)
     assert (found.stricter, found.looser) == (None, None)  # the point does not hold the bounds
     assert not distance.root_is_safe
     assert quiet(H, Q, NAMES, target=("excess", 0.5), bounds=(0, 2)).root_is_safe
@@ -307,7 +307,9 @@ def test_an_explanation_counts_answers() -> None:
     people = population(size=500)
     h, labels = people.hierarchy, people.hierarchy.names[people.labels]
     point = quiet(h, people.q, labels, target=("correct", 0.9))
-    found = explain(point, people.q, labels)
+    found = explain(h, point, people.q, labels)
+    with pytest.raises(hr.HedgerowError, match="on the scale 'probability', and these are on the scale 'log'"):
+        explain(h, point, np.log(people.q), labels, scale="log")
     answers = point.predict(people.q)
     right = hr.metrics.correct(h, people.labels, answers)
     assert found.metrics["correct"] == right.mean()

@@ -114,7 +114,7 @@ def test_the_reverse_question(guarantee: str, target: tuple[str, float]) -> None
         assert true.mean() <= target[1] + 0.15
 
 
-@pytest.mark.parametrize("rule", ["climbing", "expected_information"])
+@pytest.mark.parametrize("rule", ["climbing", "expected-information"])
 @pytest.mark.parametrize("guarantee", ["conformal", "pac"])
 def test_other_families(rule: str, guarantee: str) -> None:
     draws = Draws(population(), target=("correct", 0.9), guarantee=guarantee, delta=0.1, rule=rule)

@@ -14,7 +14,6 @@ import hedgerow as hr
 from hedgerow.cli import app
 from hedgerow.likelihood import Likelihoods, fit_to_likelihoods, tempered
 from hedgerow.measure import Reliability, calibration_error
-from hedgerow.score_files import Block
 from tests.choose.populations import population
 from tests.choose.test_select import quiet
 
@@ -230,7 +229,9 @@ def test_a_point_divides_by_its_own_temperature(folder: Path) -> None:
     with pytest.raises(hr.HedgerowError, match=r"divided by the temperature 2, and these were divided by 1"):
         point.predict(q)
     run("predict", "scores.csv", "--tree", "tree.csv", "--point", "p.json", "-o", "a.csv")
-    assert pd.read_csv("a.csv")["prediction"].tolist() == TREE.names[point.predict(tempered(q, 2.0))].tolist()
+    assert (
+        pd.read_csv("a.csv")["prediction"].tolist() == TREE.names[point.predict(tempered(TREE, q, 2.0))].tolist()
+    )
 
 
 def test_evaluate_before_and_after(folder: Path) -> None:
@@ -260,26 +261,26 @@ def test_tempering_by_its_definition() -> None:
     sharper = p**2 / (p**2).sum(axis=1, keepdims=True)
     expected = np.asarray(hr.likelihood.from_leaves(TREE, sharper))
     for scale, values in (("probability", PEOPLE.q[:20]), ("log", np.log(PEOPLE.q[:20]))):
-        found: Any = tempered(Likelihoods.of(TREE, values, scale), 0.5)  # type: ignore[call-overload]
+        found: Any = tempered(TREE, values, 0.5, scale=scale)
         np.testing.assert_allclose(found.probabilities(), expected, rtol=1e-9)
         assert found.temperature == 0.5
     logits = np.random.default_rng(0).normal(size=(5, len(TREE)))
     logits[:, 0] = np.inf
-    found = tempered(Likelihoods.of(TREE, logits, "logit"), 4.0)
+    found = tempered(TREE, logits, 4.0, scale="logit")
     np.testing.assert_array_equal(np.asarray(found), logits / 4)
     with pytest.raises(hr.HedgerowError, match="leaf probabilities sum to 1; those of example 0"):
-        tempered(Likelihoods.of(TREE, np.ones((1, len(TREE)))), 2.0)
+        tempered(TREE, np.ones((1, len(TREE))), 2.0)
 
 
 def test_the_fitted_temperature_undoes_another() -> None:
     q = Likelihoods.of(TREE, PEOPLE.q)
-    best = fit_to_likelihoods(q, PEOPLE.labels).value
-    flat = Likelihoods.of(TREE, np.asarray(tempered(q, 3.0)))
-    assert fit_to_likelihoods(flat, PEOPLE.labels).value == pytest.approx(best / 3, rel=0.01)
+    best = fit_to_likelihoods(TREE, q, PEOPLE.labels).value
+    flat = Likelihoods.of(TREE, np.asarray(tempered(TREE, q, 3.0)))
+    assert fit_to_likelihoods(TREE, flat, PEOPLE.labels).value == pytest.approx(best / 3, rel=0.01)
 
 
 def test_reliability_by_its_definition() -> None:
-    found = Reliability.of(TREE, [Block(0, Likelihoods.of(TREE, PEOPLE.q), PEOPLE.labels)])
+    found = Reliability.of(TREE, PEOPLE.q, PEOPLE.labels)
     for depth in (1, 2, 3):
         nodes = TREE.levels[depth]
         best = nodes[np.argmax(PEOPLE.q[:, nodes], axis=1)]

@@ -47,7 +47,7 @@ def same(one: Path, other: Path) -> None:
         np.testing.assert_array_equal(found, wanted)
     for place, evaluation in ((one, first), (other, second)):
         said = json.loads((place / "evaluation.json").read_text())
-        assert said["summary"] == evaluation.summary
+        assert said["summary"] == evaluation.summary()
 
 
 @pytest.fixture(scope="module")

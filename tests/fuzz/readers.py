@@ -24,7 +24,7 @@ from hedgerow.learn.data.features import read_features
 from hedgerow.learn.training.module import Classifier
 from hedgerow.learn.training.recipe import Recipe
 from hedgerow.learn.training.run_folder import AtomicCheckpoints, RunFolder
-from hedgerow.measure import Evaluation, OperatingCurve
+from hedgerow.measure import Evaluation
 from hedgerow.score_files import read_labels
 from hedgerow.study.cells import StudyPlan, canonical
 from hedgerow.study.records import Records
@@ -449,12 +449,6 @@ READERS = [
     one("features, npz", content.npz(FEATURES, ("ids", "ranks", "X")), features, "f.npz"),
     one("features, Parquet lists", content.parquet(content.arrow_columns(FEATURE_LISTS)), features, "f.parquet"),
     one("features, Parquet", content.parquet(content.arrow_columns(FEATURE_COLUMNS)), features, "f.parquet"),
-    one(
-        "curve",
-        content.npz({"threshold": np.zeros(2), "examples": np.array(1)}, ("scale",)),
-        OperatingCurve.load,
-        "c.npz",
-    ),
     Reader("evaluation", evaluations(), read_evaluation),
     one("records, JSON", records(), read_records, "r.json"),
     one("records, zip", content.archive(records().map(lambda made: {"a.json": made})), read_records, "r.zip"),

@@ -166,7 +166,7 @@ def test_the_package_does_not_import_torch() -> None:
 
 def test_figures_are_those_of_an_evaluation() -> None:
     h, q, labels = example_data()
-    expected = hr.evaluate(h, q, labels).summary
+    expected = hr.evaluate(h, q, labels).summary()
     summary, precision, recall = SummaryMetric(h), HierarchicalAP(h), RecallAtCorrect(h, level=0.9)
     for metric in (summary, precision, recall):
         for rows in (slice(0, 7), slice(7, 41)):
@@ -182,7 +182,7 @@ def test_without_likely_leaves_the_most_specific_node_is_no_leaf() -> None:
     q = torch.tensor([[1.0, 0.5, 0.0, 0.0, 0.0], [1.0, 0.5, 0.5, 0.0, 0.0]])
     metric = SummaryMetric(h)
     metric.update(q, torch.tensor([2, 2]))
-    assert metric.compute()["leaf_F1"] == hr.evaluate(h, q, torch.tensor([2, 2])).summary["leaf_F1"]
+    assert metric.compute()["leaf_F1"] == hr.evaluate(h, q, torch.tensor([2, 2])).summary()["leaf_F1"]
     by_depth = SummaryMetric(h, information="depth")
     by_depth.update(q, torch.tensor([2, 2]))
     with pytest.raises(ParameterError, match="only if all leaves, and no other nodes, are the most specific"):

@@ -126,7 +126,7 @@ def test_everything_that_takes_likelihoods(kind: str) -> None:
     found = hr.operating_curve(H, table, LABELS)
     np.testing.assert_array_equal(found.threshold, expected.threshold)
     np.testing.assert_array_equal(found.correct, expected.correct)
-    assert hr.evaluate(H, table, LABELS).summary == hr.evaluate(H, Q, LABELS).summary
+    assert hr.evaluate(H, table, LABELS).summary() == hr.evaluate(H, Q, LABELS).summary()
     for rule in (hr.infer.leaf, hr.infer.majority, hr.infer.plurality, hr.infer.expected_information):
         np.testing.assert_array_equal(rule(H, table), rule(H, Q))
     builder = hr.CurveBuilder(H)

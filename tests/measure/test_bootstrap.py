@@ -74,7 +74,7 @@ def test_percentiles_of_the_replicates() -> None:
         arrays = (events.label[rows], events.count[rows], events.node[taken], events.score[taken])
         drawn.add(type(events)(*arrays))
         summaries.append(drawn.compute().summary())
-    found = intervals(builder, replicates=40, confidence=0.8, seed=3)
+    found = intervals(builder, replicates=40, level=0.8, seed=3)
     for name, interval in found.items():
         low, high = np.quantile([s[name] for s in summaries], [0.1, 0.9])
         assert (interval.low, interval.high) == pytest.approx((low, high), abs=1e-12)
@@ -137,8 +137,8 @@ def test_bad_arguments() -> None:
     builder = random_builder(1, examples=10)
     with pytest.raises(ParameterError, match="replicates must be 1 or more, not 0"):
         intervals(builder, replicates=0)
-    with pytest.raises(ParameterError, match=r"confidence must lie between 0 and 1, not 1.0"):
-        intervals(builder, confidence=1.0)
+    with pytest.raises(ParameterError, match=r"level must lie between 0 and 1, not 1.0"):
+        intervals(builder, level=1.0)
     with pytest.raises(ParameterError, match="same examples, in the same order"):
         differences(builder, random_builder(1, examples=11))
     with pytest.raises(ScoreError, match="at least one example"):

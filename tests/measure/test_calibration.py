@@ -9,7 +9,6 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import ScoreError
-from hedgerow.measure import example_blocks
 from hedgerow.measure.calibration import Reliability, calibration_error
 
 
@@ -57,7 +56,7 @@ def test_listed_classes_are_measured_like_all_classes() -> None:
     row, scores = np.repeat(np.arange(50), 2), rng.random(100) / 2
     names = np.array([rng.choice(["pet", "wolf", "cat", "dog"], 2, replace=False) for _ in range(50)]).ravel()
     q, labels = hr.likelihood.from_top(h, row, names, scores, rows=50), rng.choice(h.names[1:], 50)
-    listed, dense = (Reliability.of(h, example_blocks(h, given, labels)) for given in (q, q.dense()))
+    listed, dense = (Reliability.of(h, given, labels) for given in (q, q.dense()))
     assert listed.to_dict() == dense.to_dict()
     values, nodes = q.dense().values, h.indices(labels.tolist())
     deep = [i for i in range(50) if h.depth[nodes[i]] > 1]

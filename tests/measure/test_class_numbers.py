@@ -30,17 +30,17 @@ def curve(labels: Any, **more: Any) -> Any:
 
 
 def evaluation(labels: Any, **more: Any) -> Any:
-    return hr.evaluate(H, Q, labels, **more).summary
+    return hr.evaluate(H, Q, labels, **more).summary()
 
 
 def built(labels: Any, builder: Any, **more: Any) -> Any:
     for start in range(0, len(Q), 20):
         builder.update(Q[start : start + 20], labels[start : start + 20], **more)
-    return builder.compute().summary
+    return builder.compute().summary()
 
 
 def curve_by_batches(labels: Any, **more: Any) -> Any:
-    return built(labels, hr.CurveBuilder(H), **more)()
+    return built(labels, hr.CurveBuilder(H), **more)
 
 
 def evaluation_by_batches(labels: Any, **more: Any) -> Any:

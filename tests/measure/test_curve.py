@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
-import re
-import zipfile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,15 +15,12 @@ from scipy import special
 
 import hedgerow as hr
 from hedgerow import Hierarchy, metrics
-from hedgerow.errors import FileError, ParameterError, ScoreError, UnknownNameError
+from hedgerow.errors import ParameterError, ScoreError, UnknownNameError
 from hedgerow.measure.builder import STANDARD_METRICS
 from tests import oracle, oracle_curve
 from tests.backends import BACKENDS, Backend, make
 from tests.curve_strategies import Problem, in_parts, merged, problems, raw
 from tests.strategies import QUICK
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PETS = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
 PETS_Q = [[1, 0.75, 0.5, 0.25, 0.25], [1, 0.25, 0.25, 0.0, 0.75], [1, 0.5, 0.25, 0.25, 0.5]]
@@ -290,41 +285,6 @@ def test_down_to(problem: Problem, tau: float) -> None:
 def test_thresholds_outside_the_scale(tau: float) -> None:
     with pytest.raises(ParameterError, match=r"must be at least 0 on this curve, whose scale is probability"):
         hr.operating_curve(PETS, PETS_Q, ["cat"] * 3).at(tau)
-
-
-@pytest.mark.parametrize("scale", ["probability", "log", "logit"])
-def test_saved_and_loaded(scale: Any, tmp_path: Path) -> None:
-    scores = np.log1p(PETS_Q) if scale == "log" else np.array(PETS_Q)
-    curve = hr.operating_curve(PETS, scores, ["cat", "wolf", "dog"], scale=scale, metrics=[metrics.edge_distance])
-    curve.save(tmp_path / "curve.npz")
-    loaded = hr.OperatingCurve.load(tmp_path / "curve.npz")
-    assert raw(loaded) == raw(curve)
-    assert list(loaded.values) == list(curve.values)
-    assert (loaded.scale, loaded.examples) == (scale, 3)
-    assert loaded.summary() == curve.summary()
-
-
-def test_files_that_are_no_curves(tmp_path: Path) -> None:
-    good = tmp_path / "good.npz"
-    hr.operating_curve(PETS, PETS_Q, ["cat"] * 3).save(good)
-    contents = {
-        "truncated.npz": good.read_bytes()[:-40],
-        "empty.npz": b"",
-        "text.npz": b"not a curve",
-        "damaged.npz": good.read_bytes()[:80] + b"\xff" * 20 + good.read_bytes()[100:],
-    }
-    for name, content in contents.items():
-        (tmp_path / name).write_bytes(content)
-    np.save(tmp_path / "array.npy", np.zeros(3))
-    np.savez(tmp_path / "other.npz", threshold=np.zeros(3))
-    np.savez(tmp_path / "scale.npz", threshold=np.zeros(1), examples=np.array(1), scale=np.array("odds"))
-    np.savez(tmp_path / "pickled.npz", threshold=np.array([{}], dtype=object), examples=1, scale="log")
-    with zipfile.ZipFile(tmp_path / "zip.npz", "w") as file:
-        file.writestr("threshold.npy", b"nothing")
-    names = [*contents, "array.npy", "other.npz", "scale.npz", "pickled.npz", "zip.npz", "absent.npz"]
-    for name in names:
-        with pytest.raises(FileError, match=re.escape(name)):
-            hr.OperatingCurve.load(tmp_path / name)
 
 
 def test_what_a_curve_says_of_itself() -> None:

@@ -256,7 +256,7 @@ INTERVAL = {"value": 0.5, "low": 0.1, "high": 0.9}
         (lambda a: described(a, sizes=[["a", 10**400], ["b", 1]]), "`.*sizes"),
         (lambda a: described(a, sizes=[["a", 30], ["b", -10]]), "Expected `int` >= 0"),
         (lambda a: described(a, name=3), "Expected `str`, got `int` - at `.*name`"),
-        (lambda a: described(a, confidence=float("nan")), "Expected `float` >= 0.0 - at `.*confidence`"),
+        (lambda a: described(a, level=float("nan")), "Expected `float` >= 0.0 - at `.*level`"),
         (lambda a: described(a, replicates=True), "Expected `int`, got `bool` - at `.*replicates`"),
         (lambda a: described(a, warnings=[1]), "Expected `str`, got `int`"),
         (lambda a: described(a, intervals={"AP": {"value": 1}}), "missing required field `low`"),

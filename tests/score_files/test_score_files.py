@@ -328,7 +328,7 @@ def test_likelihoods_keep_their_scale(scale: Any, root: bool, tmp_path: Path) ->
     (block,) = open_scores(path, H)
     assert block.scale == (scale or "probability")
     np.testing.assert_array_equal(block.q, q)
-    assert hr.evaluate(H, open_scores(path, H)).summary == hr.evaluate(H, q, ["cod"] * 5, scale=scale).summary
+    assert hr.evaluate(H, open_scores(path, H)).summary() == hr.evaluate(H, q, ["cod"] * 5, scale=scale).summary()
 
 
 def test_likelihoods_are_those_of_nodes(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import HedgerowError, ParameterError, ScoreError
-from hedgerow.measure import Reliability, evaluate, example_blocks
+from hedgerow.measure import Reliability, evaluate
 from tests.make_evaluations import LABELS, model, sample
 from tests.make_scores import H
 
@@ -151,7 +151,7 @@ def test_only_majority_and_leaf_are_marked_unless_others_are_asked_for() -> None
     display = OperatingCurveDisplay.from_predictions(H, *sample(40), name="mine")
     assert len(display.systems[0].rules) == 4
     assert [line.get_markerfacecolor() for line in markers(display.plot().ax_)] == ["white", COLOURS[0]]
-    assert len(markers(display.plot(rules=["plurality", "leaf", "expected_information"]).ax_)) == 3
+    assert len(markers(display.plot(rules=["plurality", "leaf", "expected-information"]).ax_)) == 3
     assert markers(display.plot(rules=()).ax_) == []
 
 
@@ -441,7 +441,7 @@ def test_what_cannot_be_drawn(tmp_path: Path) -> None:
 
 def test_reliability_is_drawn_bin_by_bin() -> None:
     q, labels = sample(60)
-    found = {f"model {i}": Reliability.of(H, example_blocks(H, q, labels), bins=3 + i) for i in range(2)}
+    found = {f"model {i}": Reliability.of(H, q, labels, bins=3 + i) for i in range(2)}
     figure = reliability_figure(found, columns=2)
     depths = int(H.depth.max())
     assert [ax.get_title() for ax in figure.axes] == [f"depth {depth}" for depth in range(1, depths + 1)]

@@ -50,10 +50,10 @@ def test_an_evaluation_shows_intervals_and_its_name_as_text() -> None:
     found = evaluation.intervals["AP"]
     assert body[0][:3] == [
         "AP",
-        f"{100 * evaluation.summary['AP']:.1f}",
+        f"{100 * evaluation.summary()['AP']:.1f}",
         f"{100 * found.low:.1f} – {100 * found.high:.1f}",
     ]
-    assert len(body) == len(evaluation.summary)
+    assert len(body) == len(evaluation.summary())
 
 
 def text_of(shown: Any) -> str:

@@ -31,7 +31,7 @@ def test_types_of_a_users_program() -> None:
     assert_type(builder.compute(), hr.OperatingCurve)
     evaluation = hr.evaluate(h, q, ["robin"])
     assert_type(evaluation, hr.Evaluation)
-    assert_type(evaluation.summary["AP"], float)
+    assert_type(evaluation.summary()["AP"], float)
     scores = [[1, 0.9, 0.7, 0.2, 0.1, 0.06, 0.04], [1, 0.1, 0.06, 0.04, 0.9, 0.2, 0.7]]
     point = hr.select(h, scores, ["robin", "pike"], target=("correct", 0.9), guarantee="empirical")
     assert_type(point, hr.OperatingPoint)

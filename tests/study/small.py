@@ -46,7 +46,7 @@ def result(strength: float, seed: int) -> dict[str, Any]:
     curve = {"logit": special.logit(evaluation.curve.threshold), **evaluation.curve.values}
     return {
         "examples": len(evaluation),
-        "summary": evaluation.summary,
+        "summary": evaluation.summary(),
         "rules": {**evaluation.rules, "crm": evaluation.rules["leaf"]},
         "curve": {name: values.tolist() for name, values in curve.items()},
     }

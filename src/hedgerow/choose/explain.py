@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.choose.point import OperatingPoint
+    from hedgerow.likelihood import Scale
     from hedgerow.score_files import Block
     from hedgerow.tree import Hierarchy
 
@@ -88,6 +89,7 @@ class Explanation:
 
 
 def explain(
+    hierarchy: Hierarchy,
     point: OperatingPoint,
     scores: Any,
     labels: ArrayLike | None = None,
@@ -95,11 +97,14 @@ def explain(
     classes: ArrayLike | None = None,
     groups: ArrayLike | bool | None = None,
     clusters: ArrayLike | bool | None = False,
+    scale: Scale | None = None,
 ) -> Explanation:
-    """Say what a point gives on held-out examples.
+    """Return what a point gives on held-out examples.
 
     Parameters
     ----------
+    hierarchy
+        The tree.
     point
         The point.
     scores, labels, classes
@@ -108,6 +113,8 @@ def explain(
         The groups of the examples, if the point has thresholds by group; True: those of the score file.
     clusters
         Their clusters, for what other targets would cost.
+    scale
+        The scale of plain likelihoods; by default that of the point.
 
     Examples
     --------
@@ -115,18 +122,18 @@ def explain(
     >>> from hedgerow.choose import explain
     >>> h = hr.Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
     >>> q, labels = [[1, 0.9, 0.6, 0.3, 0.1]] * 15 + [[1, 0.6, 0.5, 0.1, 0.4]] * 5, ["cat"] * 15 + ["dog"] * 5
-    >>> found = explain(hr.select(h, q, labels, target=("correct", 0.9)), q, labels)
+    >>> found = explain(h, hr.select(h, q, labels, target=("correct", 0.9)), q, labels)
     >>> found.metrics["correct"], [(level.name, level.share) for level in found.levels]
     (1.0, [('', 0.0), ('1', 0.25), ('2', 0.75)])
     >>> found.shortened
     (Shortened(name='dog', higher=5, examples=5),)
     """
-    hierarchy = getattr(scores, "hierarchy", point.hierarchy)
     point.check_tree(hierarchy)
     spec = _spec(point, hierarchy)
-    about: dict[str, Any] = {"classes": classes, "groups": groups, "clusters": clusters}
-    examples = gather(spec, scores, labels, **about, scale=point.scale)
-    blocks = example_blocks(hierarchy, scores, labels, classes, None, point.scale)
+    scale = scale or getattr(scores, "scale", point.scale)
+    examples = gather(spec, scores, labels, classes=classes, groups=groups, clusters=clusters, scale=scale)
+    point.check_scale(examples.scale)
+    blocks = example_blocks(hierarchy, scores, labels, classes, None, scale)
     found = describe(spec, examples, point, blocks)
     if spec.target is not None and spec.target.name not in point.target:
         return replace(found, stricter=None, looser=None)  # these would be of another metric

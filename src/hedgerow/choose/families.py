@@ -6,7 +6,7 @@ alone, so it is the same for all families, and for dense and sparse likelihoods.
 
 - "threshold": the most specific node with a likelihood above τ;
 - "climbing": from the most likely leaf up to the first node with a likelihood above τ (Goren et al.);
-- "expected_information": the node with the largest (I + λ) q (Deng et al.); the number is λ.
+- "expected-information": the node with the largest (I + λ) q (Deng et al.); the number is λ.
 
 Thresholds may also be set for each rank: "family at 99 %, species at 90 %". A node may be the answer only if it
 and all nodes above it that have a threshold exceed it. An answer that reaches a rank and is wrong there has a node
@@ -107,7 +107,7 @@ FAMILIES: Registry[Family] = Registry(
     {
         "threshold": Family(Events.of),
         "climbing": Family(_climbing),
-        "expected_information": Family(_expected_information, is_lambda=True),
+        "expected-information": Family(_expected_information, is_lambda=True),
     },
 )
 """The families of rules, by the name of the rule."""

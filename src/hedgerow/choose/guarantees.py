@@ -6,7 +6,7 @@ then the boldest one within the budget.
 
 - **conformal**: on average over calibration sets and new examples, the loss is at most α. The new example counts
   as a calibration example with the largest possible loss: ``budget + 1 <= α (n + 1)``.
-- **pac**: with confidence 1 - δ over calibration sets, the loss of new examples is at most α on average. The
+- **pac**: with probability 1 - δ over calibration sets, the loss of new examples is at most α on average. The
   budget is the largest sum that is less likely than δ if the loss were larger than α: by the binomial
   distribution for losses of 0 and 1 (Clopper and Pearson), by the inequalities of Hoeffding and Bentkus for
   losses between 0 and 1.
@@ -87,7 +87,7 @@ class _Conformal(Guarantee):
 
 @final
 class _Pac(Guarantee):
-    help = "with confidence 1 - delta"
+    help = "with probability 1 - delta"
     uses_delta = True
 
     def budget(self, units: int, promise: Promise) -> Fraction:
@@ -101,8 +101,8 @@ class _Pac(Guarantee):
         return steps.within(budget) if binary else steps.first_above(budget)
 
     def meaning(self, unit: str, sample: str, delta: float | None) -> str:
-        confidence = f"{round(100 * (1 - (delta or 0)), 1):g} %"
-        return f"With a confidence of {confidence}, this holds for {unit} like these (pac, from {sample})."
+        probability = f"{round(100 * (1 - (delta or 0)), 1):g} %"
+        return f"With a probability of {probability}, this holds for {unit} like these (pac, from {sample})."
 
 
 @final

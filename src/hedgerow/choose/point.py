@@ -146,11 +146,7 @@ class OperatingPoint:
             plain: AnyLikelihoods = Likelihoods.of(self.hierarchy, q, self.scale)
             return plain
         self.check_tree(q.hierarchy)
-        if carried != self.scale:
-            raise ParameterError(
-                f"This point is for likelihoods on the scale {self.scale!r}, and these are on the scale "
-                f"{carried!r}: they come from another kind of model or file. {AGAIN}"
-            )
+        self.check_scale(carried)
         temperature = getattr(q, "temperature", 1.0)
         if temperature != self.temperature:
             raise ParameterError(
@@ -201,6 +197,14 @@ class OperatingPoint:
             )
         # Nothing is known of other groups; the root keeps the promise there too.
         return np.array([self.thresholds.get(name, np.inf) for name in distinct.tolist()])[place]
+
+    def check_scale(self, scale: Scale) -> None:
+        """Raise an error if likelihoods are not on the scale of the point."""
+        if scale != self.scale:
+            raise ParameterError(
+                f"This point is for likelihoods on the scale {self.scale!r}, and these are on the scale "
+                f"{scale!r}: they come from another kind of model or file. {AGAIN}"
+            )
 
     def check_tree(self, hierarchy: Hierarchy) -> None:
         """Raise an error that shows the difference if a tree is not the one that the point is for."""

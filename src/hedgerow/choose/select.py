@@ -79,8 +79,8 @@ def select(
         ``{"genus": 0.05}``. It is chosen with the examples whose label lies above the rank, which must be the
         examples of unknown taxa; `clusters` says which taxon each of them is.
     guarantee
-        "conformal": the level is reached on average over calibration sets. "pac": it is reached with confidence
-        1 - delta. "empirical": it is reached on these examples, and nothing is promised.
+        "conformal": the level is reached on average over calibration sets. "pac": it is reached with
+        probability 1 - delta. "empirical": it is reached on these examples, and nothing is promised.
     delta
         The probability, over calibration sets, that the promise of "pac" is broken.
     groups
@@ -93,7 +93,7 @@ def select(
         A depth or rank: each clade there gets its own threshold and promise, for the examples whose most likely
         leaf lies in it.
     rule
-        The family of rules: "threshold", "climbing" or "expected_information".
+        The family of rules: "threshold", "climbing" or "expected-information".
     bounds
         The smallest and the largest value of a metric that is not a fraction, for a promise about it.
     classes

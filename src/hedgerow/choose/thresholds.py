@@ -132,7 +132,7 @@ def _threshold(
 def _by_rank(spec: SelectionSpec, examples: Examples) -> tuple[dict[str, float], list[str]]:
     thresholds: dict[str, float] = {}
     notes: list[str] = []
-    delta = spec.delta / len(spec.ranks)  # all ranks together keep their promises with confidence 1 - δ
+    delta = spec.delta / len(spec.ranks)  # all ranks together keep their promises with probability 1 - δ
     for rank, level in spec.per_rank.items():
         promise = Promise(spec.guarantee, 1 - level, delta)
         thresholds[rank], found = _rank_threshold(promise, examples, (rank, spec.settings), slice(None))

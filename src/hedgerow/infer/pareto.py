@@ -25,7 +25,7 @@ import numpy as np
 from hedgerow.arrays import Array, Tiers, namespace, ops_of, rounded_down
 from hedgerow.errors import ParameterError
 from hedgerow.infer import sparse
-from hedgerow.likelihood import AnyLikelihoods, Likelihoods, SparseLikelihoods
+from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Scale, SparseLikelihoods
 from hedgerow.tree import Hierarchy, Indices, InformationKind, Settings, SingleChild
 
 if TYPE_CHECKING:
@@ -214,6 +214,7 @@ def ordered_pareto_sets(
     information: Specificity = "leaves",
     minimum: float | None = None,
     single_child: SingleChild = "skip",
+    scale: Scale | None = None,
 ) -> ParetoSets:
     """Return the ordered Pareto set of every example.
 
@@ -234,6 +235,8 @@ def ordered_pareto_sets(
         listed never are.
     single_child
         Whether nodes with one child are candidates ("answer") or not ("skip").
+    scale
+        The scale of plain likelihoods: "probability" (the default), "log" or "logit".
 
     Examples
     --------
@@ -243,6 +246,6 @@ def ordered_pareto_sets(
     >>> sets.count.tolist(), h.names[sets.node].tolist(), sets.score.tolist()
     ([3, 2], ['root', 'pet', 'cat', 'root', 'wolf'], [1.0, 0.7, 0.5, 1.0, 0.6])
     """
-    given: AnyLikelihoods = Likelihoods.of(hierarchy, q)
+    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
     candidates = candidates_of(hierarchy, information, single_child)
     return candidates.sets(given if isinstance(given, SparseLikelihoods) else given.unchecked(), minimum)

@@ -361,7 +361,7 @@ RULES: Registry[Rule] = Registry(
         "leaf": _leaf,
         "majority": _majority,
         "plurality": _plurality,
-        "expected_information": _expected_information,
+        "expected-information": _expected_information,
     },
 )
 """The rules that need no threshold; `RULES.register` adds your own. Every evaluation reports their operating
@@ -378,7 +378,7 @@ def answering_rule(
         )
     if tau is not None and not 0 <= tau <= 1:
         raise ParameterError(f"The threshold must lie between 0 and 1, not {tau}.")
-    found = None if rule is None else RULES.find(rule.replace("-", "_"))
+    found = None if rule is None else RULES.find(rule)
 
     def answer(block: Block) -> Any:
         q = block.likelihoods

@@ -162,7 +162,7 @@ class SummaryMetric(EventMetric):
     def compute(self) -> dict[str, float]:
         """Return the figures of all examples so far, and the number of examples."""
         evaluation = Evaluation.of_events(self._filled_builder())
-        return {**evaluation.summary, "examples": float(len(evaluation))}
+        return {**evaluation.summary(), "examples": float(len(evaluation))}
 
 
 @final

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import array_api_compat
 import numpy as np
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from hedgerow.likelihood.scales import Scale
     from hedgerow.tree import Hierarchy
 
 Judge = Literal["label", "nodes"]
@@ -132,40 +133,47 @@ def _loss(hierarchy: Hierarchy, log_q: Array, labels: NDArray[np.int64], judge: 
     return -float(xp.sum(log_right[:, 1:], dtype=xp.float64)) / (len(hierarchy) - 1)
 
 
-def tempered(q: AnyLikelihoods, temperature: float) -> AnyLikelihoods:
+def tempered(hierarchy: Hierarchy, q: Any, temperature: float, *, scale: Scale | None = None) -> AnyLikelihoods:
     """Return likelihoods as if the scores behind them had been divided by a temperature.
 
     On the logit scale, all nodes are divided. Otherwise, the leaves are: their logarithms are divided, made to
-    sum to 1 again and summed up the tree.
+    sum to 1 again and summed up the tree. `scale` is that of plain likelihoods, "probability" by default.
 
     >>> from hedgerow import Hierarchy
     >>> h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
-    >>> tempered(Likelihoods.of(h, [[1, 0.9, 0.1]]), 2.0).values.round(3).tolist()
+    >>> tempered(h, [[1, 0.9, 0.1]], 2.0).values.round(3).tolist()
     [[1.0, 0.75, 0.25]]
     """
     if not 1 / _HOTTEST <= temperature <= _HOTTEST:
         raise ParameterError(
             f"A temperature is a positive number, from {1 / _HOTTEST:g} to {_HOTTEST:g}, not {temperature:g}."
         )
+    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
     if temperature == 1:
-        return q
-    if getattr(q, "temperature", 1.0) != 1:
-        raise ParameterError("These scores have been divided by a temperature already.")
-    theta = _scores_behind(q) / temperature
-    values = theta if q.scale == "logit" else flat_softmax(q.hierarchy, theta, scale=q.scale)
-    result = Likelihoods.checked(q.hierarchy, values, q.scale)
+        return given
+    if getattr(given, "temperature", 1.0) != 1:
+        raise ParameterError("These scores have already been divided by a temperature.")
+    theta = _scores_behind(given) / temperature
+    values = theta if given.scale == "logit" else flat_softmax(hierarchy, theta, scale=given.scale)
+    result = Likelihoods.checked(hierarchy, values, given.scale)
     result.temperature = temperature
     return result
 
 
-def fit_to_likelihoods(q: AnyLikelihoods, labels: NDArray[np.int64]) -> Temperature:
-    """Choose the temperature for `tempered` that explains held-out labels best: see `fit_temperature`."""
-    theta = _scores_behind(q)
-    if q.scale == "logit":
-        return fit_temperature(q.hierarchy, theta, labels, lambda t: -np.logaddexp(0, -as_numpy(t)), judge="nodes")
+def fit_to_likelihoods(
+    hierarchy: Hierarchy, q: Any, labels: ArrayLike, *, scale: Scale | None = None
+) -> Temperature:
+    """Choose the temperature for `tempered` that explains held-out labels best: see `fit_temperature`.
+
+    `scale` is that of plain likelihoods, "probability" by default.
+    """
+    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
+    theta = _scores_behind(given)
+    if given.scale == "logit":
+        return fit_temperature(hierarchy, theta, labels, lambda t: -np.logaddexp(0, -as_numpy(t)), judge="nodes")
     # A label with the probability 0 would have an infinite loss at any temperature.
     theta = np.maximum(theta, _LEAST_LOG)
-    return fit_temperature(q.hierarchy, theta, labels, lambda t: flat_softmax(q.hierarchy, t, scale="log"))
+    return fit_temperature(hierarchy, theta, labels, lambda t: flat_softmax(hierarchy, t, scale="log"))
 
 
 def _scores_behind(q: AnyLikelihoods) -> NDArray[np.float64]:

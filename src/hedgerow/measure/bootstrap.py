@@ -55,7 +55,7 @@ def intervals(
     per_example: PerExample | None = None,
     summarise: Summarise = OperatingCurve.summary,
     replicates: int = 1000,
-    confidence: float = 0.95,
+    level: float = 0.95,
     seed: int = 0,
     progress: Callable[[], None] = lambda: None,
 ) -> dict[str, Interval]:
@@ -69,14 +69,14 @@ def intervals(
         Additional figures that are means over the examples: name -> one value per example.
     summarise
         Function that returns the figures of a curve.
-    replicates, confidence, seed
+    replicates, level, seed
         The number of replicates, the share of them inside an interval, and the random seed.
     progress
         Called after each replicate.
     """
     system = _System(builder, per_example or {}, summarise)
     drawn = _replicates([system], replicates, seed, progress)[:, 0]
-    low, high = _percentiles(drawn, confidence)
+    low, high = _percentiles(drawn, level)
     return {name: Interval(v, low[i], high[i]) for i, (name, v) in enumerate(system.figures().items())}
 
 
@@ -87,7 +87,7 @@ def differences(
     per_example: tuple[PerExample, PerExample] | None = None,
     summarise: Summarise = OperatingCurve.summary,
     replicates: int = 1000,
-    confidence: float = 0.95,
+    level: float = 0.95,
     seed: int = 0,
     progress: Callable[[], None] = lambda: None,
 ) -> dict[str, Difference]:
@@ -103,7 +103,7 @@ def differences(
     systems = [_System(b, extra, summarise) for b, extra in zip((first, second), extras, strict=True)]
     drawn = _replicates(systems, replicates, seed, progress)
     difference = drawn[:, 0] - drawn[:, 1]
-    low, high = _percentiles(difference, confidence)
+    low, high = _percentiles(difference, level)
     beyond = np.minimum((difference <= 0).sum(axis=0), (difference >= 0).sum(axis=0))
     p_value = np.minimum(1.0, 2 * (beyond + 1) / (replicates + 1))
     a, b = (system.figures() for system in systems)
@@ -165,9 +165,9 @@ def _replicates(
         return np.array(list(pool.map(replicate, range(replicates))))
 
 
-def _percentiles(drawn: NDArray[np.float64], confidence: float) -> tuple[list[float], list[float]]:
-    if not 0 < confidence < 1:
-        raise ParameterError(f"confidence must lie between 0 and 1, not {confidence}.")
-    tail = (1 - confidence) / 2
+def _percentiles(drawn: NDArray[np.float64], level: float) -> tuple[list[float], list[float]]:
+    if not 0 < level < 1:
+        raise ParameterError(f"level must lie between 0 and 1, not {level}.")
+    tail = (1 - level) / 2
     low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
     return low.tolist(), high.tolist()

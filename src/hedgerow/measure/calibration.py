@@ -9,14 +9,15 @@ import numpy as np
 
 from hedgerow.arrays import as_numpy, row_blocks
 from hedgerow.errors import ScoreError
-from hedgerow.likelihood import SparseLikelihoods, to_probability
+from hedgerow.likelihood import Scale, SparseLikelihoods, to_probability
+from hedgerow.measure.evaluation_builder import example_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.score_files import Block
+    from hedgerow.score_files import Block, Scores
     from hedgerow.tree import Hierarchy, Indices
 
 _BINS = 15
@@ -79,21 +80,30 @@ class Reliability:
     """Mean negative log-likelihood of the labels."""
 
     @classmethod
-    def of(cls, hierarchy: Hierarchy, blocks: Iterable[Block], bins: int = _BINS) -> Reliability:
-        """Measure the examples of some blocks."""
+    def of(
+        cls,
+        hierarchy: Hierarchy,
+        scores: Scores | Iterable[Block] | Any,
+        labels: ArrayLike | None = None,
+        *,
+        classes: ArrayLike | None = None,
+        scale: Scale | None = None,
+        bins: int = _BINS,
+    ) -> Reliability:
+        """Measure a score file, other blocks, or likelihoods with labels, given as to `evaluate`."""
         depths = int(hierarchy.depth.max())
         sums = np.zeros((3, depths, bins))
         loss, examples = 0.0, 0
-        for q, labels in _dense(blocks):
+        for q, label in _dense(example_blocks(hierarchy, scores, labels, classes, scale=scale)):
             with np.errstate(divide="ignore"):
-                loss -= float(np.log(np.maximum(q[np.arange(len(q)), labels], _LEAST)).sum())
+                loss -= float(np.log(np.maximum(q[np.arange(len(q)), label], _LEAST)).sum())
             examples += len(q)
             for depth, nodes in enumerate(hierarchy.levels[1:]):
-                rows = hierarchy.depth[labels] > depth
+                rows = hierarchy.depth[label] > depth
                 part = q[rows][:, nodes]
                 best = np.argmax(part, axis=1)
                 sure = np.clip(part[np.arange(len(part)), best], 0, 1)
-                true = (sure > 0) & hierarchy.is_ancestor(nodes[best], labels[rows])
+                true = (sure > 0) & hierarchy.is_ancestor(nodes[best], label[rows])
                 place = _bin_of(sure, bins)
                 for total, weight in zip(sums, (np.ones(len(sure)), sure, true), strict=True):
                     total[depth] += np.bincount(place, weight, minlength=bins)

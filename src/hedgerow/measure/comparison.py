@@ -37,7 +37,8 @@ class SystemComparison:
     """For each evaluation, its figures minus those of the reference; empty if they cannot be compared."""
     reasons: tuple[str | None, ...]
     """For each evaluation, why it cannot be compared; None if it can."""
-    confidence: float
+    level: float
+    """The share of replicates inside an interval."""
     replicates: int
 
     def verdict(self, system: int, figure: str) -> Literal["better", "worse", "unclear"] | None:
@@ -53,7 +54,7 @@ class SystemComparison:
         """Return the results, ready for JSON."""
         return {
             "reference": self.evaluations[self.reference].name,
-            "confidence": self.confidence,
+            "level": self.level,
             "replicates": self.replicates,
             "systems": [
                 evaluation.to_dict()
@@ -81,7 +82,7 @@ def compare(
     *,
     reference: int | Literal["best"] = 0,
     replicates: int = 1000,
-    confidence: float = 0.95,
+    level: float = 0.95,
     seed: int = 0,
     progress: Progress = silent,
 ) -> SystemComparison:
@@ -96,7 +97,7 @@ def compare(
         Two or more.
     reference
         The position of the one to compare the others with; "best" for the one with the largest AP.
-    replicates, confidence, seed
+    replicates, level, seed
         See `hedgerow.measure.bootstrap.differences`; with 0 replicates, no differences are computed.
     progress
         Called to report progress.
@@ -104,7 +105,7 @@ def compare(
     if len(evaluations) < 2:
         raise ParameterError(f"A comparison needs at least two evaluations, not {len(evaluations)}.")
     if reference == "best":
-        reference = int(np.argmax([evaluation.summary["AP"] for evaluation in evaluations]))
+        reference = int(np.argmax([evaluation.summary()["AP"] for evaluation in evaluations]))
     base = evaluations[reference]
     differences: list[Mapping[str, Difference]] = [{} for _ in evaluations]
     reasons: list[str | None] = [None for _ in evaluations]
@@ -121,12 +122,12 @@ def compare(
                 base.builder,
                 per_example=(other.per_example, base.per_example),
                 replicates=replicates,
-                confidence=confidence,
+                level=level,
                 seed=seed,
                 progress=lambda: advance(1),
             )
     return SystemComparison(
-        _distinctly_named(evaluations), reference, tuple(differences), tuple(reasons), confidence, replicates
+        _distinctly_named(evaluations), reference, tuple(differences), tuple(reasons), level, replicates
     )
 
 

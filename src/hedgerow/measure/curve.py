@@ -7,19 +7,18 @@ They use every point of the exact curve, in any order, and never resample it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
 from hedgerow.errors import ParameterError, ScoreError, a_number
-from hedgerow.files import read_arrays, reading, write_arrays
-from hedgerow.likelihood import BOTTOM, Scale
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from os import PathLike
 
     from numpy.typing import ArrayLike, NDArray
+
+    from hedgerow.likelihood import Scale
 
 
 _POINTS_AT_ONCE = 10_000
@@ -122,42 +121,12 @@ class OperatingCurve:
         curve = self if tau_min is None else self.down_to(tau_min)
         return summarise(curve.values, correct=correct, recall=recall)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the curve to an `.npz` file; see `load`."""
-        values = {f"value:{name}": value for name, value in self.values.items()}
-        about = {"examples": np.array(self.examples), "scale": np.array(self.scale)}
-        write_arrays(path, {"threshold": self.threshold, **about, **values})
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a curve written by `save`."""
-        arrays = read_arrays(path)
-        with reading(path, "a curve saved by hedgerow"):
-            threshold = np.asarray(arrays["threshold"], dtype=np.float64)
-            values = {key.removeprefix("value:"): arrays[key] for key in arrays if key.startswith("value:")}
-            scale = str(arrays["scale"])
-            for known in BOTTOM:
-                if scale == known and _fits(threshold, values):
-                    return cls(threshold, values, int(arrays["examples"]), known)
-            raise ValueError("its parts do not fit together")
-
     def __repr__(self) -> str:
         return f"OperatingCurve({len(self):,} points, {self.examples:,} examples)"
 
     if TYPE_CHECKING:  # attached by `hedgerow.show`
         plot: ClassVar[Callable[..., Any]]
         _repr_html_: ClassVar[Callable[..., str]]
-
-
-def _fits(threshold: NDArray[np.float64], values: Mapping[str, NDArray[Any]]) -> bool:
-    """Tell whether arrays from a file can be a curve."""
-    return (
-        threshold.ndim == 1
-        and len(threshold) > 0
-        and bool(np.all(threshold[1:] <= threshold[:-1]))  # NaN fails
-        and {"correct", "exact", "precision", "recall", "f1", "coverage"} <= values.keys()
-        and all(each.shape == threshold.shape and each.dtype == np.float64 for each in values.values())
-    )
 
 
 def integral(over: ArrayLike, of: ArrayLike) -> float:
@@ -221,11 +190,12 @@ def summarise(
         AP (precision over recall), AC (correct over recall), AC_exact (correct over exact), AURC (the share of
         wrong answers over coverage: lower is better), then the intercepts.
     """
+    risk = float(np.max(values["coverage"])) - integral(over=values["coverage"], of=values["correct"])
     figures = {
         "AP": integral(over=values["recall"], of=values["precision"]),
         "AC": integral(over=values["recall"], of=values["correct"]),
         "AC_exact": integral(over=values["exact"], of=values["correct"]),
-        "AURC": float(np.max(values["coverage"])) - integral(over=values["coverage"], of=values["correct"]),
+        "AURC": max(0.0, risk),  # rounding may make it negative
     }
     for level in correct:
         figures[f"R@{_percent(level)}C"] = intercept(values["recall"], values["correct"], level)

@@ -130,7 +130,7 @@ class Evaluation:
     """What is allowed but often a mistake, as sentences."""
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     """Bootstrap intervals of the summary figures, if asked for."""
-    confidence: float = 0.95
+    level: float = 0.95
     """The share of replicates inside an interval."""
     replicates: int = 0
 
@@ -165,9 +165,8 @@ class Evaluation:
         """The scale of the thresholds."""
         return self.curve.scale
 
-    @cached_property
     def summary(self) -> dict[str, float]:
-        """The figures that summarise the evaluation, all fractions: AP, AC, R@95C, majority_F1, leaf_exact, ..."""
+        """Return the figures that summarise the evaluation, all fractions: AP, AC, R@95C, majority_F1, ..."""
         means = {name: self.rules[rule][metric.name] for name, (rule, metric) in RULE_FIGURES.items()}
         return self.curve.summary() | means
 
@@ -194,8 +193,8 @@ class Evaluation:
         return {
             "name": self.name,
             "examples": len(self),
-            "summary": self.summary,
-            "confidence": self.confidence,
+            "summary": self.summary(),
+            "level": self.level,
             "replicates": self.replicates,
             "intervals": {name: asdict(interval) for name, interval in self.intervals.items()},
             "points": {
@@ -300,7 +299,7 @@ class Evaluation:
         return load_evaluation(folder)
 
     def __repr__(self) -> str:
-        return f"Evaluation({self.name!r}, {len(self):,} examples, AP {self.summary['AP']:.3f})"
+        return f"Evaluation({self.name!r}, {len(self):,} examples, AP {self.summary()['AP']:.3f})"
 
     if TYPE_CHECKING:  # attached by `hedgerow.show`
         plot: ClassVar[Callable[..., Any]]

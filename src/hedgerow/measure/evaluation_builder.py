@@ -58,7 +58,7 @@ class EvaluationBuilder:
     >>> builder = EvaluationBuilder(h)
     >>> builder.update([[1, 0.7, 0.5, 0.2, 0.3]], ["cat"])
     >>> builder.update([[1, 0.9, 0.2, 0.7, 0.1]], ["cat"])
-    >>> builder.compute().summary["leaf_exact"]
+    >>> builder.compute().summary()["leaf_exact"]
     0.5
     """
 
@@ -337,7 +337,7 @@ def evaluate(
     below_label: BelowLabel = "label",
     scale: Scale | None = None,
     replicates: int = 0,
-    confidence: float = 0.95,
+    level: float = 0.95,
     seed: int = 0,
     progress: Progress = silent,
 ) -> Evaluation:
@@ -372,7 +372,7 @@ def evaluate(
         The scale of plain likelihoods: "probability" (the default), "log" or "logit".
     replicates
         Number of bootstrap replicates for the intervals of the figures; 0 for no intervals.
-    confidence, seed
+    level, seed
         The share of replicates inside an interval, and the random seed.
     progress
         Called to report progress.
@@ -383,7 +383,7 @@ def evaluate(
     >>> h = hr.Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
     >>> q = [[1, 0.7, 0.5, 0.2, 0.3], [1, 0.9, 0.2, 0.7, 0.1]]
     >>> evaluation = hr.evaluate(h, q, ["cat", "cat"])
-    >>> evaluation.summary["leaf_exact"], evaluation.rules["majority"]["correct"]
+    >>> evaluation.summary()["leaf_exact"], evaluation.rules["majority"]["correct"]
     (0.5, 0.5)
     """
     if replicates < 0:
@@ -402,11 +402,11 @@ def evaluate(
         builder.add(example_blocks(hierarchy, scores, labels, classes, ids, scale), advance=advance)
     with progress("Drawing the curve", None):
         evaluation = builder.compute(name=name, warnings=getattr(scores, "warnings", ()))
-    return with_intervals(evaluation, replicates, confidence, seed, progress) if replicates else evaluation
+    return with_intervals(evaluation, replicates, level, seed, progress) if replicates else evaluation
 
 
 def with_intervals(
-    evaluation: Evaluation, replicates: int, confidence: float = 0.95, seed: int = 0, progress: Progress = silent
+    evaluation: Evaluation, replicates: int, level: float = 0.95, seed: int = 0, progress: Progress = silent
 ) -> Evaluation:
     """Return the evaluation with bootstrap intervals of its figures."""
     with progress("Bootstrap", replicates) as advance:
@@ -414,11 +414,11 @@ def with_intervals(
             evaluation.builder,
             per_example=evaluation.per_example,
             replicates=replicates,
-            confidence=confidence,
+            level=level,
             seed=seed,
             progress=lambda: advance(1),
         )
-    return replace(evaluation, intervals=drawn, confidence=confidence, replicates=replicates)
+    return replace(evaluation, intervals=drawn, level=level, replicates=replicates)
 
 
 # Examples as they come in, and signs that they are not what they seem ------------------------------------------

@@ -90,7 +90,7 @@ class _About(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     sizes: list[tuple[str, _Count]] = []
     warnings: list[str] = []
     intervals: dict[str, _Interval] = {}
-    confidence: _Share = 0.95
+    level: _Share = 0.95
     replicates: _Count = 0
 
 
@@ -179,7 +179,7 @@ def save_evaluation(evaluation: Evaluation, folder: str | os.PathLike[str]) -> N
         sizes=list(evaluation.sizes),
         warnings=list(evaluation.warnings),
         intervals={name: _Interval(**vars(found)) for name, found in evaluation.intervals.items()},
-        confidence=evaluation.confidence,
+        level=evaluation.level,
         replicates=evaluation.replicates,
     )
     arrays: Arrays = {}
@@ -257,7 +257,7 @@ def load_evaluation(folder: str | os.PathLike[str]) -> Evaluation:
             sizes=tuple((printable(name), count) for name, count in about.sizes),
             warnings=tuple(map(printable, about.warnings)),
             intervals={name: Interval(**msgspec.structs.asdict(found)) for name, found in about.intervals.items()},
-            confidence=about.confidence,
+            level=about.level,
             replicates=about.replicates,
         )
 

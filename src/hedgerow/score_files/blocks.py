@@ -115,7 +115,9 @@ class Scores:
 
     def tempered(self, temperature: float) -> Scores:
         """Return the same examples with their scores divided by a temperature: see `likelihood.tempered`."""
-        return self.mapped(lambda block: replace(block, likelihoods=tempered(block.likelihoods, temperature)))
+        return self.mapped(
+            lambda block: replace(block, likelihoods=tempered(self.hierarchy, block.likelihoods, temperature))
+        )
 
 
 def chained(parts: Sequence[Scores], left_over: Callable[[], list[str]] = list) -> Scores:

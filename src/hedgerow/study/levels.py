@@ -78,7 +78,7 @@ def tested_at(hierarchy: Hierarchy, q: Likelihoods, labels: NDArray[np.int64], l
         return {**found, "accuracy": 0.0}
     # Cutting a tree changes neither the order of the nodes that remain nor their likelihoods.
     kept = Likelihoods.of(tree, q.values[known][:, hierarchy.depth <= level], q.scale)
-    return {**found, "accuracy": evaluate(tree, kept, target[known], classes=tree.names).summary["leaf_exact"]}
+    return {**found, "accuracy": evaluate(tree, kept, target[known], classes=tree.names).summary()["leaf_exact"]}
 
 
 def findings(plan: StudyPlan, records: Records) -> Findings:

@@ -197,7 +197,7 @@ def result(evaluation: Evaluation) -> dict[str, Any]:
     at = np.searchsorted(-curve.threshold, -likelihood.from_logit(LOGITS, curve.scale))
     return {
         "examples": len(evaluation),
-        "summary": {**evaluation.summary, "leaf_ECE": error},
+        "summary": {**evaluation.summary(), "leaf_ECE": error},
         "rules": evaluation.rules,
         "curve": {
             "logit": [x if math.isfinite(x) else str(x) for x in LOGITS.tolist()],  # JSON has no infinity

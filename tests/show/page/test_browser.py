@@ -340,7 +340,7 @@ EMPTY: dict[str, Callable[[], list[Any]]] = {
     "never wrong": lambda: [evaluation(rows=40, noise=0)],
     "one class": lambda: [evaluation(hr.Hierarchy.from_edges([("thing", "robin")]), rows=4)],
     "always the root": lambda: [hr.evaluate(GARDEN, np.eye(1, len(GARDEN)), ["Robin"])],
-    "curves alone": lambda: [PageModel("a", (e := evaluation(rows=30)).curve, e.summary)],
+    "curves alone": lambda: [PageModel("a", (e := evaluation(rows=30)).curve, e.summary())],
 }
 
 

@@ -117,7 +117,7 @@ def test_the_intercept_of_the_summary_is_a_step_of_the_slider() -> None:
     page, content = case("leaf labels")
     found, model = page.tracks[0].evaluation, content["models"][0]
     position = model["at"]["correct"][content["steps"]["correct"].index(0.95)]
-    assert model["figures"]["recall"][position] == found.summary["R@95C"]
+    assert model["figures"]["recall"][position] == found.summary()["R@95C"]
     assert content["start"] == {"mode": "correct", "step": content["steps"]["correct"].index(0.95), "focus": 0}
 
 
@@ -366,7 +366,7 @@ def test_models_of_different_trees_are_refused() -> None:
 
 def test_curves_alone_make_a_page_without_a_tree() -> None:
     found = evaluation()
-    content = PageData([PageModel("curve", found.curve, found.summary)]).to_dict()
+    content = PageData([PageModel("curve", found.curve, found.summary())]).to_dict()
     assert "tree" not in content
     assert found.curve.threshold[-1] == BOTTOM["probability"]
 

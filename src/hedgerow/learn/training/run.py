@@ -281,7 +281,7 @@ def _finish(run: RunFolder, classifier: Classifier, splits: DataSplits, device: 
     run.save_scores(classifier, splits.test, device)
     run.save_digests()
     test = evaluate(splits.hierarchy, open_scores(run.scores, splits.hierarchy))
-    figures = {"val": _evaluated(classifier, splits.val, device).summary, "test": test.summary}
+    figures = {"val": _evaluated(classifier, splits.val, device).summary(), "test": test.summary()}
     run.write_text("metrics.json", json.dumps(figures, indent=2) + "\n")
 
 
