@@ -17,7 +17,7 @@ import numpy as np
 from tests.choose.populations import population
 
 import hedgerow as hr
-from hedgerow.choose.select import Examples, choose
+from hedgerow.choose.select import CalibrationSet, choose
 from hedgerow.choose.spec import SelectionSpec
 
 LEVELS = (0.55, 0.8, 0.9, 0.95, 0.99)
@@ -91,7 +91,7 @@ def time_beside_sorting(examples: int) -> None:
     noise = np.random.default_rng(0).uniform(1 - 1e-9, 1, size=len(events.score))
     events = type(events)(events.label, events.count, events.node, events.score * noise)
     labels = np.tile(pool.labels, times)
-    everyone = Examples(h, labels, pool.scale, 1.0, events=events)
+    everyone = CalibrationSet(h, labels, pool.scale, 1.0, events=events)
     sorting = best(lambda: np.argsort(events.score))
     print(f"{len(labels):,} examples, {len(events.score):,} events; sorting them {sorting:.2f} s")
     for target, guarantee in TIMED:

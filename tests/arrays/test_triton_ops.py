@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from hedgerow import CurveBuilder, Hierarchy, operating_curve
-from hedgerow.arrays import Layout, operations, torch_ops
+from hedgerow.arrays import TreeOnDevice, operations, torch_ops
 from hedgerow.errors import ScoreError
 from hedgerow.infer.pareto import Candidates, _records, ordered_pareto_sets
 from hedgerow.likelihood.likelihoods import Likelihoods
@@ -161,7 +161,7 @@ def test_softmaxes_are_those_of_plain_torch(name: str, dtype: torch.dtype) -> No
     theta[:, -1] = theta[:, 1]
     theta[1], theta[2], theta[3, 1] = torch.nan, -torch.inf, torch.inf
     theta = theta.to(DEVICE)
-    intervals = Layout.of(h, theta).descendant_intervals
+    intervals = TreeOnDevice.of(h, theta).descendant_intervals
     found = operations.descendant_softmax(h, theta)
     expected = torch_ops.interval_shares((theta - theta.amax(-1, keepdim=True)).exp(), intervals)
     tolerance = {torch.float32: 1e-6, torch.float64: 1e-14}[dtype]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import hedgerow as hr
-from hedgerow.choose.select import Examples, choose, gather
+from hedgerow.choose.select import CalibrationSet, choose, gather
 from hedgerow.choose.spec import SelectionSpec
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def population(
     ties: bool = False,
     cluster: int = 1,
 ) -> Population:
-    """Examples of a model that confuses neighbours; all of a cluster are easy, or all are hard.
+    """CalibrationSet of a model that confuses neighbours; all of a cluster are easy, or all are hard.
 
     With `cluster` > 1, clusters have that many examples on average, and whether an answer is right has an
     intra-cluster correlation of about a half.
@@ -81,7 +81,7 @@ class Draws:
     def __init__(self, people: Population, **asked: Any) -> None:
         self.order = SelectionSpec.of(people.hierarchy, **asked)
         self.people = people
-        self.pool: Examples = gather(self.order, people.q, people.hierarchy.names[people.labels])
+        self.pool: CalibrationSet = gather(self.order, people.q, people.hierarchy.names[people.labels])
         self.by_cluster = np.split(
             np.argsort(people.clusters, kind="stable"), np.cumsum(np.bincount(people.clusters))[:-1]
         )
@@ -89,7 +89,7 @@ class Draws:
     def point(self, mask: NDArray[np.bool_], clusters: bool) -> OperatingPoint:
         assert self.pool.events is not None
         names = self.people.clusters[mask].astype(str).astype(object) if clusters else None
-        part = Examples(
+        part = CalibrationSet(
             self.pool.hierarchy,
             self.pool.labels[mask],
             self.pool.scale,

@@ -260,7 +260,8 @@ def test_tempering_by_its_definition() -> None:
     p = PEOPLE.q[:20, TREE.leaves]
     sharper = p**2 / (p**2).sum(axis=1, keepdims=True)
     expected = np.asarray(hr.likelihood.from_leaves(TREE, sharper))
-    for scale, values in (("probability", PEOPLE.q[:20]), ("log", np.log(PEOPLE.q[:20]))):
+    given: Any = (("probability", PEOPLE.q[:20]), ("log", np.log(PEOPLE.q[:20])))
+    for scale, values in given:
         found: Any = tempered(TREE, values, 0.5, scale=scale)
         np.testing.assert_allclose(found.probabilities(), expected, rtol=1e-9)
         assert found.temperature == 0.5

@@ -20,9 +20,9 @@ from hedgerow.infer.rules import RULES, answering_rule
 from hedgerow.likelihood import Likelihoods
 from hedgerow.measure import read_or_evaluate, saved
 from hedgerow.measure.comparison import compare
-from hedgerow.measure.evaluation import ABOUT, Evaluation
+from hedgerow.measure.evaluation import Evaluation
 from hedgerow.measure.evaluation_builder import evaluate
-from hedgerow.score_files import Block, open_scores
+from hedgerow.score_files import ABOUT, Block, open_scores
 from tests.kill_points import killed_at
 from tests.make_scores import LEAVES, H, probabilities, save_npz
 

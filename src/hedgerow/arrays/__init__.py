@@ -15,13 +15,14 @@ from hedgerow.arrays.interface import (
     as_scores,
     namespace,
     ops_of,
+    placed,
     rounded_down,
 )
-from hedgerow.arrays.layout import Derives, Layout, ancestor_slots
 from hedgerow.arrays.numpy_ops import UNIT, sum_rounding
 from hedgerow.arrays.operations import add_down, max_unrelated, pass_down, sum_ancestors, sum_children
 from hedgerow.arrays.rows import row_sums, running_max, sum_below, take_rows, with_ancestors
 from hedgerow.arrays.threads import at_most_threads, available_cores, map_row_blocks, row_blocks
+from hedgerow.arrays.tree_on_device import Derives, TreeOnDevice, ancestor_slots
 
 __all__ = [
     "UNIT",
@@ -29,8 +30,8 @@ __all__ = [
     "Check",
     "Derives",
     "Indices",
-    "Layout",
     "Tiers",
+    "TreeOnDevice",
     "add_down",
     "ancestor_slots",
     "as_numpy",
@@ -44,6 +45,7 @@ __all__ = [
     "operations",
     "ops_of",
     "pass_down",
+    "placed",
     "rounded_down",
     "row_blocks",
     "row_sums",

@@ -171,6 +171,12 @@ def ops_of(x: Array) -> ArrayOps:
     return numpy_ops
 
 
+def placed(values: NDArray[Any], like: Array) -> Array:
+    """Return values on the device of `like`."""
+    ops = ops_of(like)
+    return ops.constant(values, ops.device_of(like))
+
+
 def as_scores(x: Any, width: int, what: str) -> Array:
     """Return a float32 or float64 array or tensor with one column per `what`.
 

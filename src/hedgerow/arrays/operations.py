@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hedgerow.arrays.interface import Array, TreeArrays, namespace, ops_of
-from hedgerow.arrays.layout import Layout
+from hedgerow.arrays.tree_on_device import TreeOnDevice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,22 +32,22 @@ def leaf_shares(hierarchy: TreeArrays, x: Array) -> Array:
     >>> leaf_shares(h, np.array([1, 1, 2.0])).tolist()
     [1.0, 0.5, 0.25, 0.25, 0.5]
     """
-    return ops_of(x).interval_shares(x, Layout.of(hierarchy, x).leaf_intervals)
+    return ops_of(x).interval_shares(x, TreeOnDevice.of(hierarchy, x).leaf_intervals)
 
 
 def leaf_softmax(hierarchy: TreeArrays, x: Array) -> Array:
     """Softmax over the leaves, summed up the tree: [..., leaves] -> [..., nodes]."""
-    return ops_of(x).interval_softmax(x, Layout.of(hierarchy, x).leaf_intervals)
+    return ops_of(x).interval_softmax(x, TreeOnDevice.of(hierarchy, x).leaf_intervals)
 
 
 def descendant_shares(hierarchy: TreeArrays, x: Array) -> Array:
     """Sum x >= 0 over each node and its descendants, as a share of the whole: [..., nodes] -> same."""
-    return ops_of(x).interval_shares(x, Layout.of(hierarchy, x).descendant_intervals)
+    return ops_of(x).interval_shares(x, TreeOnDevice.of(hierarchy, x).descendant_intervals)
 
 
 def descendant_softmax(hierarchy: TreeArrays, x: Array) -> Array:
     """Softmax over the nodes, summed up the tree: [..., nodes] -> same."""
-    return ops_of(x).interval_softmax(x, Layout.of(hierarchy, x).descendant_intervals)
+    return ops_of(x).interval_softmax(x, TreeOnDevice.of(hierarchy, x).descendant_intervals)
 
 
 def sum_ancestors(hierarchy: TreeArrays, x: Array) -> Array:
@@ -58,7 +58,7 @@ def sum_ancestors(hierarchy: TreeArrays, x: Array) -> Array:
     >>> sum_ancestors(h, np.array([1, 10, 100, 200, 1000.0])).tolist()
     [1.0, 11.0, 111.0, 211.0, 1001.0]
     """
-    xp, at = namespace(x), Layout.of(hierarchy, x)
+    xp, at = namespace(x), TreeOnDevice.of(hierarchy, x)
     x = xp.astype(x, xp.float64, copy=False)
     root = x[..., :1]
     down = xp.concat([xp.zeros_like(root), xp.take(x, at.inner, axis=-1)], axis=-1)
@@ -67,10 +67,7 @@ def sum_ancestors(hierarchy: TreeArrays, x: Array) -> Array:
 
 
 def pass_down(
-    down: Array,
-    slots_above: Sequence[Array] | Array,
-    parent_slot: Array,
-    take: Callable[[Array, Array], Array],
+    down: Array, slots_above: Sequence[Array] | Array, parent_slot: Array, take: Callable[[Array, Array], Array]
 ) -> Array:
     """Sum over the internal nodes above each node, without the root: [..., slots] -> [..., nodes].
 
@@ -91,7 +88,7 @@ def sum_children(hierarchy: TreeArrays, x: Array) -> Array:
     >>> sum_children(h, np.array([1, 10, 100, 200, 1000.0])).tolist()
     [1010.0, 300.0, 0.0, 0.0, 0.0]
     """
-    xp, at = namespace(x), Layout.of(hierarchy, x)
+    xp, at = namespace(x), TreeOnDevice.of(hierarchy, x)
     grouped = xp.take(x[..., 1:], at.by_parent, axis=-1)
     total = ops_of(x).segment_sum(grouped, at.sibling_start, at.sibling_group)
     return xp.take(xp.concat([total, xp.zeros_like(x[..., :1])], axis=-1), at.children_group, axis=-1)
@@ -108,7 +105,7 @@ def max_unrelated(hierarchy: TreeArrays, x: Array) -> Array:
     >>> max_unrelated(h, np.array([1, 0.7, 0.5, 0.2, 0.3])).tolist()
     [-inf, 0.3, 0.3, 0.5, 0.7]
     """
-    xp, ops, at = namespace(x), ops_of(x), Layout.of(hierarchy, x)
+    xp, ops, at = namespace(x), ops_of(x), TreeOnDevice.of(hierarchy, x)
     nothing = xp.full_like(x[..., :1], -np.inf)
     ended = xp.concat([nothing, ops.running_max(xp.take(x, at.by_end, axis=-1))], axis=-1)
     to_come = xp.concat([xp.flip(ops.running_max(xp.flip(x, axis=-1)), axis=-1), nothing], axis=-1)
@@ -135,7 +132,7 @@ def add_down(hierarchy: TreeArrays, term: Array) -> Array:
 
 
 def _down(hierarchy: TreeArrays, x: Array, at_root: Array, combine: Callable[[Array, Array], Array]) -> Array:
-    xp, at = namespace(x), Layout.of(hierarchy, x)
+    xp, at = namespace(x), TreeOnDevice.of(hierarchy, x)
     parts = [at_root]
     for nodes, parent in zip(at.levels[1:], at.parent_in_level, strict=True):
         parts.append(combine(xp.take(parts[-1], parent, axis=-1), xp.take(x, nodes - 1, axis=-1)))
@@ -153,7 +150,7 @@ def sibling_log_softmax(hierarchy: TreeArrays, x: Array) -> Array:
     >>> np.exp(sibling_log_softmax(h, np.log([1.0, 3, 1, 3]))).round(2).tolist()
     [0.25, 0.75, 0.25, 0.75]
     """
-    xp, at = namespace(x), Layout.of(hierarchy, x)
+    xp, at = namespace(x), TreeOnDevice.of(hierarchy, x)
     grouped = xp.take(x, at.by_parent, axis=-1)
     shifted, _, log_mass = _segment_log_mass(grouped, at.sibling_start, at.sibling_group)
     return xp.take(shifted - xp.take(log_mass, at.sibling_group, axis=-1), at.from_by_parent, axis=-1)
@@ -165,7 +162,7 @@ def log_sum_leaves(hierarchy: TreeArrays, x: Array) -> Array:
     Computed level by level, so that small masses keep their relative precision next to large ones.
     """
     xp = namespace(x)
-    at = Layout.of(hierarchy, x)
+    at = TreeOnDevice.of(hierarchy, x)
     nothing = xp.full_like(x[..., :1], -np.inf)
     column = xp.where(at.end - at.nodes == 1, at.first_leaf, x.shape[-1])
     return log_sum_descendants(hierarchy, xp.take(xp.concat([x, nothing], axis=-1), column, axis=-1))
@@ -173,7 +170,7 @@ def log_sum_leaves(hierarchy: TreeArrays, x: Array) -> Array:
 
 def log_sum_descendants(hierarchy: TreeArrays, x: Array) -> Array:
     """Return log-sum-exp of x over each node and its descendants: [..., nodes] -> same; level by level."""
-    xp, at = namespace(x), Layout.of(hierarchy, x)
+    xp, at = namespace(x), TreeOnDevice.of(hierarchy, x)
     total = xp.take(x, at.levels[-1], axis=-1)
     parts = [total]
     nothing = xp.full_like(x[..., :1], -np.inf)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 import msgspec
 import numpy as np
 
-from hedgerow.choose.select import Examples, choose, gather
+from hedgerow.choose.select import CalibrationSet, choose, gather
 from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import CannotPromiseError
 from hedgerow.measure import STANDARD_METRICS, Comparison, Measures, Ranks, example_blocks, metrics
@@ -141,7 +141,7 @@ def explain(
 
 
 def describe(
-    spec: SelectionSpec, examples: Examples, point: OperatingPoint, blocks: Iterable[Block]
+    spec: SelectionSpec, examples: CalibrationSet, point: OperatingPoint, blocks: Iterable[Block]
 ) -> Explanation:
     """Explain a point by its answers to some examples; blocks are read only if their events are unknown."""
     hierarchy, labels = examples.hierarchy, examples.labels
@@ -172,7 +172,7 @@ def describe(
     )
 
 
-def _answers(point: OperatingPoint, examples: Examples) -> NDArray[np.int64] | None:
+def _answers(point: OperatingPoint, examples: CalibrationSet) -> NDArray[np.int64] | None:
     """Return the answers of a point to examples whose events are known; None if they are not."""
     if examples.events is None:
         return None
@@ -199,7 +199,7 @@ def _shortened(
     )
 
 
-def _alternatives(spec: SelectionSpec, examples: Examples) -> tuple[Alternative | None, Alternative | None]:
+def _alternatives(spec: SelectionSpec, examples: CalibrationSet) -> tuple[Alternative | None, Alternative | None]:
     """Return what the next stricter and the next looser level would give."""
     if spec.target is None:
         return None, None
@@ -209,7 +209,7 @@ def _alternatives(spec: SelectionSpec, examples: Examples) -> tuple[Alternative 
     return _alternative(stricter, examples), _alternative(looser, examples) if larger < 1 else None
 
 
-def _alternative(spec: SelectionSpec, examples: Examples) -> Alternative | None:
+def _alternative(spec: SelectionSpec, examples: CalibrationSet) -> Alternative | None:
     assert spec.target is not None  # noqa: S101
     level = float(spec.target.level)
     try:
@@ -231,11 +231,7 @@ def _spec(point: OperatingPoint, hierarchy: Hierarchy) -> SelectionSpec:
     }
     if point.rule == "ranks":
         return SelectionSpec.of(
-            hierarchy,
-            target=None,
-            per_rank=point.target,
-            overclassification=point.overclassification,
-            **common,
+            hierarchy, target=None, per_rank=point.target, overclassification=point.overclassification, **common
         )
     (name, level), *_ = point.target.items()
     known = name in metrics.METRICS and metrics.METRICS[name].is_fraction

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass, field
+from collections.abc import Mapping  # noqa: TC003  (the types are read when the module is loaded)
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, final, get_type_hints
 
 import msgspec
 import numpy as np
@@ -23,7 +24,7 @@ from hedgerow.tree import Hierarchy, Indices, Settings
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -33,8 +34,7 @@ AGAIN = "Choose the point again with hedgerow select."
 
 _FORMAT = "hedgerow operating point"
 _VERSION = 2
-_Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
-_Positive = Annotated[float, msgspec.Meta(gt=0)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 By = Literal["all", "group", "clade", "rank"]
 """What there is a threshold for."""
 
@@ -64,7 +64,7 @@ class OperatingPoint:
     """The share of examples of unknown taxa that may be given a name at each rank."""
     guarantee: str
     """The name of a guarantee, such as "conformal"."""
-    delta: float | None
+    delta: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None
     """With "pac", the probability that the promise is broken."""
     rule: str
     """The name of a family of rules, or "ranks"."""
@@ -78,15 +78,15 @@ class OperatingPoint:
     """Whether the target is a level not to be exceeded, because less of the metric is better."""
     root_is_safe: bool = True
     """Whether the root always keeps the promise; otherwise the most specific answers keep it best."""
-    clade_depth: int | None = None
+    clade_depth: Annotated[int, msgspec.Meta(ge=1, le=1 << 40)] | None = None
     """The depth of the clades."""
     settings: Settings = field(default_factory=Settings)
     """What counts as specific and as right."""
-    temperature: float = 1.0
+    temperature: Annotated[float, msgspec.Meta(gt=0)] = 1.0
     """What the scores had been divided by."""
-    examples: int = 0
+    examples: Count = 0
     """How many examples the point was chosen with."""
-    clusters: int | None = None
+    clusters: Count | None = None
     """How many clusters they were in, if they were."""
     notes: tuple[str, ...] = ()
     """What is worth knowing about this point, as sentences."""
@@ -126,8 +126,8 @@ class OperatingPoint:
         if self.by == "rank":
             return self._by_rank(likelihoods)
         tau = self._threshold_of_each(likelihoods, groups)
-        nowhere = np.zeros(len(likelihoods), dtype=np.int64)  # labels are not needed to find answers
-        events = FAMILIES[self.rule].events(likelihoods, nowhere, self._candidates(likelihoods))
+        no_labels = np.zeros(len(likelihoods), dtype=np.int64)  # answers do not depend on them
+        events = FAMILIES[self.rule].events(likelihoods, no_labels, self._candidates(likelihoods))
         return events.answers_above(tau).astype(np.int64)
 
     def prepared(self, scores: Scores) -> Scores:
@@ -140,7 +140,7 @@ class OperatingPoint:
         return self.predict(block.likelihoods, block.groups if self.by == "group" else None)
 
     def _fitting(self, q: Any) -> AnyLikelihoods:
-        """Return likelihoods that this point is for, or say why they are not."""
+        """Return likelihoods, checked to be those that this point is for."""
         carried = getattr(q, "scale", None)
         if carried is None:
             plain: AnyLikelihoods = Likelihoods.of(self.hierarchy, q, self.scale)
@@ -192,10 +192,10 @@ class OperatingPoint:
         unknown = [name for name in distinct.tolist() if name not in self.thresholds]
         if unknown and not self.root_is_safe:
             raise ParameterError(
-                f"Nothing is promised for the {self.by} {some(unknown)}, of which no example was there when the "
-                f"point was chosen. Leave out these examples, or choose the point again with examples of them."
+                f"Nothing is promised for the {self.by} {some(unknown)}, which had no examples when the point was "
+                f"chosen. Leave out these examples, or choose the point again with examples of them."
             )
-        # Nothing is known of other groups; the root keeps the promise there too.
+        # Nothing is known about other groups; the root keeps the promise there too.
         return np.array([self.thresholds.get(name, np.inf) for name in distinct.tolist()])[place]
 
     def check_scale(self, scale: Scale) -> None:
@@ -233,7 +233,18 @@ class OperatingPoint:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON, with a digest of it."""
-        return content_of(self)
+        content = {
+            "format": _FORMAT,
+            "schema": _VERSION,
+            **{name: getattr(self, name) for name in _FIELDS},
+            "target": dict(self.target),
+            "overclassification": dict(self.overclassification),
+            "thresholds": {name: tau if math.isfinite(tau) else str(tau) for name, tau in self.thresholds.items()},
+            "settings": self.settings.to_dict(),
+            "notes": list(self.notes),
+            "tree": self.hierarchy.to_dict(),
+        }
+        return content | {"digest": digest(content)}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the point to a JSON file; see `load`."""
@@ -242,7 +253,10 @@ class OperatingPoint:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> OperatingPoint:
         """Read a point written by `save`; anything that was changed since is refused."""
-        return _point(read_content(path), str(path))
+        text = read_text(path)
+        with reading(path, "a point", AGAIN):
+            content = msgspec.json.decode(text)
+        return _point(content, str(path))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _point, (self.to_dict(), "the point")
@@ -272,10 +286,6 @@ class OperatingPoint:
         _repr_html_: ClassVar[Callable[..., str]]
 
 
-def _point(content: Any, shown: str) -> OperatingPoint:
-    return OperatingPoint(**checked_fields(content, shown))
-
-
 def clades_of(q: AnyLikelihoods, depth: int) -> NDArray[np.object_]:
     """Return the name of the clade of each example: the node above its most likely leaf at a depth."""
     hierarchy = q.hierarchy
@@ -295,50 +305,22 @@ def _parent(hierarchy: Hierarchy, name: str) -> str:
 # Points as files: JSON with every field, the tree and a digest; all of it is checked before it is used ----------
 
 
-class PointFile(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """What a file holds: the fields of an `OperatingPoint`, and a digest of everything else."""
-
-    format: str
-    schema: int
-    target: dict[str, float]
-    overclassification: dict[str, float]
-    guarantee: str
-    delta: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None
-    rule: str
-    by: By
-    thresholds: dict[str, float | Literal["inf", "-inf"]]  # JSON has no infinity
-    scale: Scale
-    at_most: bool
-    root_is_safe: bool
-    clade_depth: Annotated[int, msgspec.Meta(ge=1, le=1 << 40)] | None
-    settings: dict[str, str]
-    temperature: _Positive
-    examples: _Count
-    clusters: _Count | None
-    notes: list[str]
-    created: str
-    version: str
-    tree: dict[str, Any]
-    digest: str
-
-
-def content_of(point: OperatingPoint) -> dict[str, Any]:
-    """Return everything about a point, ready for JSON, with a digest of it."""
-    content = {
-        "format": _FORMAT,
-        "schema": _VERSION,
-        **{name: getattr(point, name) for name in _FIELDS},
-        "target": dict(point.target),
-        "overclassification": dict(point.overclassification),
-        "thresholds": {name: tau if math.isfinite(tau) else str(tau) for name, tau in point.thresholds.items()},
-        "settings": point.settings.to_dict(),
-        "notes": list(point.notes),
-        "tree": point.hierarchy.to_dict(),
-    }
-    return content | {"digest": digest(content)}
-
-
-_FIELDS = [name for name in PointFile.__struct_fields__ if name not in ("format", "schema", "tree", "digest")]
+_FIELDS = [each.name for each in fields(OperatingPoint) if each.name != "hierarchy"]
+_TYPES = get_type_hints(OperatingPoint, include_extras=True) | {
+    "thresholds": dict[str, float | Literal["inf", "-inf"]],  # JSON has no infinity
+    "settings": dict[str, str],
+}
+_PointFile: Any = msgspec.defstruct(
+    "_PointFile",
+    [
+        ("format", str),
+        ("schema", int),
+        *((name, _TYPES[name]) for name in _FIELDS),
+        ("tree", dict[str, Any]),
+        ("digest", str),
+    ],
+    forbid_unknown_fields=True,
+)
 
 
 def digest(content: Mapping[str, Any]) -> str:
@@ -347,39 +329,31 @@ def digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def read_content(path: str | os.PathLike[str]) -> Any:
-    """Read a JSON file."""
-    text = read_text(path)
-    with reading(path, "a point", AGAIN):
-        return msgspec.json.decode(text)
-
-
-def checked_fields(content: Any, shown: str) -> dict[str, Any]:
-    """Return the fields of the point in a file, once everything in it has been checked."""
+def _point(content: Any, shown: str) -> OperatingPoint:
+    """Return the point in a file, once everything in it has been checked."""
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise FileError(f"{shown} is not a point written by hedgerow select.")
     if content.get("schema") != _VERSION:
         raise FileError(f"{shown} was written by another version of hedgerow. {AGAIN}")
     with reading(shown, "a point", AGAIN):
-        file = msgspec.convert(content, PointFile)
+        file = msgspec.convert(content, _PointFile)
         if file.digest != digest(content):
             raise ValueError("it was changed after it was written, so it promises nothing")
-        fields = {name: getattr(file, name) for name in _FIELDS}
-        fields["thresholds"] = {name: float(tau) for name, tau in file.thresholds.items()}
-        fields["notes"] = tuple(file.notes)
+        found = {name: getattr(file, name) for name in _FIELDS}
+        found["thresholds"] = {name: float(tau) for name, tau in file.thresholds.items()}
         try:
-            fields["settings"] = Settings.from_dict(file.settings)
-            fields["hierarchy"] = hierarchy = Hierarchy.from_dict(file.tree)
+            found["settings"] = Settings.from_dict(file.settings)
+            found["hierarchy"] = hierarchy = Hierarchy.from_dict(file.tree)
         except HedgerowError as error:
             raise ValueError(str(error).rstrip(".")) from None
         if file.guarantee not in GUARANTEES or file.rule not in (*FAMILIES, "ranks"):
             raise ValueError(f"it has the guarantee {file.guarantee!r} and the rule {file.rule!r}")
         if not file.thresholds or not _thresholds_fit(hierarchy, file):
             raise ValueError("its thresholds do not fit the rest of it")
-    return fields
+    return OperatingPoint(**found)
 
 
-def _thresholds_fit(hierarchy: Hierarchy, file: PointFile) -> bool:
+def _thresholds_fit(hierarchy: Hierarchy, file: Any) -> bool:
     """Return whether the thresholds are for what the point says they are for."""
     known = {
         "group": set(file.thresholds),

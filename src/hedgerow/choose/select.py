@@ -6,7 +6,7 @@ import warnings
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Unpack, final
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.infer import Candidates
 from hedgerow.measure import Events, Ranks, example_blocks, repeated_ids
 from hedgerow.score_files import Block, Progress, silent
-from hedgerow.tree import BelowLabel, Hierarchy, Indices, InformationKind, Settings, SingleChild
+from hedgerow.tree import Hierarchy, Indices, SettingKeywords, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,11 +48,9 @@ def select(
     rule: str = "threshold",
     bounds: tuple[float, float] | None = None,
     classes: ArrayLike | None = None,
-    information: InformationKind = "leaves",
-    below_label: BelowLabel = "label",
-    single_child: SingleChild | None = None,
     scale: Scale | None = None,
     progress: Progress = silent,
+    **settings: Unpack[SettingKeywords],
 ) -> OperatingPoint:
     """Choose the operating point that keeps a promise on new examples, and is as bold as that allows.
 
@@ -98,17 +96,12 @@ def select(
         The smallest and the largest value of a metric that is not a fraction, for a promise about it.
     classes
         Names in which integer labels are positions; without it, they are node indices.
-    information
-        The measure of specificity: "leaves" or "depth".
-    below_label
-        How to count an answer below its label: as the "label" or as "wrong".
-    single_child
-        Whether nodes with one child are answers of their own: "skip" or "answer"; by default as the format of a
-        score file means, else "skip".
     scale
         The scale of plain likelihoods: "probability" (the default), "log" or "logit".
     progress
         Called to report progress.
+    **settings
+        What counts as specific and as right, as in `evaluate`; `information` must be "leaves" or "depth".
 
     Examples
     --------
@@ -121,7 +114,6 @@ def select(
     >>> hr.select(h, q, ["cat"] * 15 + ["dog"] * 5, target=("recall", 0.6), guarantee="empirical").threshold
     0.599...
     """
-    usual = getattr(scores, "settings", Settings()).single_child
     spec = SelectionSpec.of(
         hierarchy,
         target=target,
@@ -132,18 +124,11 @@ def select(
         clades=clades,
         rule=rule,
         bounds=bounds,
-        settings=Settings(information, single_child or usual, below_label),
+        settings=getattr(scores, "settings", Settings()).updated(**settings),
         by_group=groups is not None and groups is not False,
     )
     examples = gather(
-        spec,
-        scores,
-        labels,
-        classes=classes,
-        groups=groups,
-        clusters=clusters,
-        scale=scale,
-        progress=progress,
+        spec, scores, labels, classes=classes, groups=groups, clusters=clusters, scale=scale, progress=progress
     )
     point = choose(spec, examples)
     for note in point.notes:
@@ -151,7 +136,7 @@ def select(
     return point
 
 
-def choose(spec: SelectionSpec, examples: Examples) -> OperatingPoint:
+def choose(spec: SelectionSpec, examples: CalibrationSet) -> OperatingPoint:
     """Choose a point with examples that have been read."""
     doubts = _doubts(spec, examples)
     thresholds, notes = thresholds_of(spec, examples)
@@ -179,7 +164,7 @@ def choose(spec: SelectionSpec, examples: Examples) -> OperatingPoint:
     )
 
 
-def _doubts(spec: SelectionSpec, examples: Examples) -> list[str]:
+def _doubts(spec: SelectionSpec, examples: CalibrationSet) -> list[str]:
     """Return what makes a promise doubtful, as sentences; examples in one cluster are an error."""
     doubts = []
     if examples.unused_clusters:
@@ -221,8 +206,8 @@ def _floats(shares: Mapping[str, Fraction]) -> dict[str, float]:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Examples:
-    """Examples with labels."""
+class CalibrationSet:
+    """What choosing a point needs of examples with labels."""
 
     hierarchy: Hierarchy
     labels: Indices
@@ -253,7 +238,7 @@ def gather(
     clusters: ArrayLike | bool | None = None,
     scale: Scale | None = None,
     progress: Progress = silent,
-) -> Examples:
+) -> CalibrationSet:
     """Read what choosing a point needs of the examples; the other parameters are those of `select`."""
     parts = []
     with progress("Reading scores", getattr(scores, "rows", None)) as advance:
@@ -267,7 +252,7 @@ def gather(
         raise ScoreError("All examples must be on the same scale, with the same temperature.")
     ids = [part.ids for part in parts if part.ids is not None]
     clades = [part.clades for part in parts if part.clades is not None]
-    return Examples(
+    return CalibrationSet(
         spec.hierarchy,
         np.concatenate([part.labels for part in parts]),
         parts[0].scale,
@@ -282,13 +267,13 @@ def gather(
     )
 
 
-def _of_block(spec: SelectionSpec, block: Block) -> Examples:
+def _of_block(spec: SelectionSpec, block: Block) -> CalibrationSet:
     """Return the examples of a block, with all groups and clusters that it has."""
     if block.labels is None:
         raise ScoreError("Choosing a point needs labels; these blocks have none.")
     q, labels, ranks = block.likelihoods, block.labels, Ranks.of(spec.hierarchy)
     candidates = Candidates.of(q.hierarchy, spec.settings)
-    return Examples(
+    return CalibrationSet(
         spec.hierarchy,
         labels,
         block.scale,

@@ -176,13 +176,8 @@ class SelectionSpec:
     def ranks(self) -> tuple[tuple[str, Settings], ...]:
         """The ranks that get a threshold, and what counts as right there; none with a target."""
         ranks = [(rank, self.settings) for rank in self.per_rank]
-        ranks += [(rank, self.strict) for rank in self.overclassification]
+        ranks += [(rank, self.settings.strict) for rank in self.overclassification]
         return tuple(dict.fromkeys(ranks))
-
-    @property
-    def strict(self) -> Settings:
-        """The settings with which a name below the label is wrong, as for examples of unknown taxa."""
-        return replace(self.settings, below_label="wrong")
 
     @property
     def from_root(self) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from hedgerow.arrays import running_max
 from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES, Promise
 from hedgerow.errors import HedgerowError, ScoreError, counted, some
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.choose.select import Examples
+    from hedgerow.choose.select import CalibrationSet
     from hedgerow.choose.spec import SelectionSpec, Target
     from hedgerow.tree import Indices, Settings
 
@@ -33,7 +34,7 @@ class CannotPromiseError(HedgerowError):
     """No operating point keeps the promise."""
 
 
-def thresholds_of(spec: SelectionSpec, examples: Examples) -> tuple[dict[str, float], list[str]]:
+def thresholds_of(spec: SelectionSpec, examples: CalibrationSet) -> tuple[dict[str, float], list[str]]:
     """Return the threshold of each group, clade or rank ("" for all), and notes about missing examples."""
     if spec.target is None:
         return _by_rank(spec, examples)
@@ -62,7 +63,7 @@ def thresholds_of(spec: SelectionSpec, examples: Examples) -> tuple[dict[str, fl
     return thresholds, [note]
 
 
-def losses_of(spec: SelectionSpec, examples: Examples) -> Callable[[Indices | slice, Clusters], Steps]:
+def losses_of(spec: SelectionSpec, examples: CalibrationSet) -> Callable[[Indices | slice, Clusters], Steps]:
     """Return a function from some of the examples, with their clusters, to the steps of their losses."""
     events = examples.events
     assert events is not None  # noqa: S101  (they were asked for)
@@ -71,16 +72,14 @@ def losses_of(spec: SelectionSpec, examples: Examples) -> Callable[[Indices | sl
     at_root = spec.losses(examples.labels, np.zeros_like(examples.labels))
     after = spec.losses(np.repeat(events.label, events.count).astype(np.int64), events.node.astype(np.int64))
     growing = GUARANTEES[spec.guarantee].needs_growing_losses(spec.target.is_binary)
-    base, amount = (worst_so_far if growing else changes)(events, at_root, after, from_root=from_root)
+    base, amount = loss_changes(events, at_root, after, from_root=from_root, growing=growing)
     kept = np.flatnonzero(amount)
     score, amount, example = events.score[kept], amount[kept], events.example[kept]
     bottom = FAMILIES[spec.rule].bottom(examples.scale)
 
     def steps(rows: Indices | slice, clusters: Clusters) -> Steps:
-        if isinstance(rows, slice):
-            return Steps.of(score, amount, example, base, clusters, from_root=from_root, bottom=bottom)
         place = np.full(len(base), -1)
-        place[rows] = np.arange(len(rows))
+        place[rows] = np.arange(len(base[rows]))
         member = place[example]
         inside = member >= 0
         given = score[inside], amount[inside], member[inside], base[rows]
@@ -89,7 +88,7 @@ def losses_of(spec: SelectionSpec, examples: Examples) -> Callable[[Indices | sl
     return steps
 
 
-def _clusters(examples: Examples, rows: Indices | slice) -> Clusters:
+def _clusters(examples: CalibrationSet, rows: Indices | slice) -> Clusters:
     given = None if examples.clusters is None else examples.clusters[rows]
     return Clusters.of(given, len(examples.labels[rows]))
 
@@ -129,7 +128,7 @@ def _threshold(
 # A threshold for each rank -------------------------------------------------------------------------------------
 
 
-def _by_rank(spec: SelectionSpec, examples: Examples) -> tuple[dict[str, float], list[str]]:
+def _by_rank(spec: SelectionSpec, examples: CalibrationSet) -> tuple[dict[str, float], list[str]]:
     thresholds: dict[str, float] = {}
     notes: list[str] = []
     delta = spec.delta / len(spec.ranks)  # all ranks together keep their promises with probability 1 - δ
@@ -147,14 +146,14 @@ def _by_rank(spec: SelectionSpec, examples: Examples) -> tuple[dict[str, float],
                 f"taxa that the tree does not have, labelled by the deepest node that they belong to."
             )
         promise = Promise(spec.guarantee, share, delta)
-        tau, found = _rank_threshold(promise, examples, (rank, spec.strict), unknown)
+        tau, found = _rank_threshold(promise, examples, (rank, spec.settings.strict), unknown)
         thresholds[rank] = max(tau, thresholds.get(rank, BOTTOM[examples.scale]))
         notes += found
     return {rank: thresholds[rank] for rank in ranks.names if rank in thresholds}, notes
 
 
 def _rank_threshold(
-    promise: Promise, examples: Examples, rank: tuple[str, Settings], rows: Indices | slice
+    promise: Promise, examples: CalibrationSet, rank: tuple[str, Settings], rows: Indices | slice
 ) -> tuple[float, list[str]]:
     """Return the threshold of a rank, and a note if too few examples keep all answers above it."""
     score = examples.wrong_at[rank][rows]
@@ -255,7 +254,7 @@ class Steps:
     def within(self, budget: Fraction) -> float:
         """Return the boldest threshold up to which the losses, which only grow, are within a budget; exactly."""
         ends = self._ends
-        low, high = 0, len(ends) + 1  # so many groups of equal scores are affordable, and so many are not
+        low, high = 0, len(ends) + 1  # passing `low` groups of equal scores is affordable, passing `high` is not
         if self.start > budget:
             raise AffordsNothing(self.start)
         while high - low > 1:
@@ -319,8 +318,8 @@ def _total(amount: NDArray[np.float64], size: Indices) -> Fraction:
     return sum((Fraction(float(sums[s])) / int(s) for s in np.flatnonzero(sums)), Fraction(0))
 
 
-def changes(
-    events: Events, at_root: NDArray[np.float64], after: NDArray[np.float64], *, from_root: bool
+def loss_changes(
+    events: Events, at_root: NDArray[np.float64], after: NDArray[np.float64], *, from_root: bool, growing: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the loss of each example at the safe end, and how each event changes it when it is passed.
 
@@ -334,52 +333,26 @@ def changes(
         The loss after each event.
     from_root
         Whether the root is the safe end.
+    growing
+        Count each example with its largest loss since the safe end: the smallest loss that never falls and is
+        never below the real one. With a loss of 1 for a wrong answer, its only step is at the largest likelihood
+        at which the answer is wrong.
     """
+    moved = np.flatnonzero(events.count)
+    count, end = events.count[moved], np.cumsum(events.count, dtype=np.int64)[moved]
+    place = np.arange(len(after)) - np.repeat(end - count, count)
     before = np.empty_like(after)
     before[1:] = after[:-1]
-    first, last, moved = _ends_of(events)
-    before[first] = at_root[moved]
-    if from_root:
-        return at_root, after - before
-    base = at_root.copy()
-    base[moved] = after[last]
-    return base, before - after
-
-
-def worst_so_far(
-    events: Events, at_root: NDArray[np.float64], after: NDArray[np.float64], *, from_root: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the same as `changes` for the largest loss between the safe end and the threshold.
-
-    This is the smallest loss that never falls and is never below the real one. With a loss of 1 for a wrong
-    answer, its only step is at the largest likelihood at which the answer is wrong.
-    """
-    first, last, moved = _ends_of(events)
-    amount = np.zeros_like(after)
-    if from_root:
-        base, worst, place = at_root, at_root[moved].copy(), first.copy()
-        while len(place):
-            amount[place] = np.maximum(after[place] - worst, 0)
-            worst = np.maximum(worst, after[place])
-            place += 1
-            going = place <= last
-            place, last, worst = place[going], last[going], worst[going]
-        return base, amount
-    base = at_root.copy()
-    base[moved] = after[last]
-    worst, place, root = base[moved].copy(), last.copy(), at_root[moved]
-    while len(place):
-        is_first = place == first
-        before = np.where(is_first, root, after[place - 1])
-        amount[place] = np.maximum(before - worst, 0)
-        worst = np.maximum(worst, before)
-        going = ~is_first
-        place, first, worst, root = place[going] - 1, first[going], worst[going], root[going]
-    return base, amount
-
-
-def _ends_of(events: Events) -> tuple[Indices, Indices, Indices]:
-    """Return the first and the last event of each example that has any, and these examples."""
-    end = np.cumsum(events.count, dtype=np.int64)
-    moved = np.flatnonzero(events.count)
-    return (end - events.count)[moved], end[moved] - 1, moved
+    before[end - count] = at_root[moved]
+    base, old, new = at_root, before, after
+    if not from_root:
+        base, old, new = at_root.copy(), after, before
+        base[moved] = after[end - 1]
+        place = np.repeat(count, count) - 1 - place
+    if not growing:
+        return base, new - old
+    order = slice(None, None, 1 if from_root else -1)  # in which the events of an example are passed
+    at_base, place = base[events.example[order]], place[order]
+    worst = np.maximum(running_max(new[order], place), at_base)
+    previous = np.where(place > 0, np.roll(worst, 1), at_base)
+    return base, (worst - previous)[order]

@@ -3,14 +3,17 @@
 In come the tree and likelihoods [B, nodes] in node order; out go node indices, int64 [B]: NumPy in, NumPy out;
 torch in, torch out. All rules have this in common:
 
-- trivial nodes (see `hedgerow.Hierarchy`) are never answers, and their own likelihood is ignored, unless a keyword
-  asks for them: they are then nodes like others, and ties by information go to the deeper node;
+- trivial nodes (see `hedgerow.Hierarchy`) are never answers, and their own likelihood is ignored, unless
+  ``single_child="answer"``: they are then nodes like others, and ties by information go to the deeper node;
 - a node with likelihood 0 is never an answer; if no node qualifies, the answer is the root;
 - ties go to higher information, then higher likelihood, then lower index, unless a rule says otherwise.
 
-Likelihoods may be dense or sparse (`likelihood.SparseLikelihoods`), and on any scale: plain arrays on the one
-named by ``scale="probability"`` (the default), ``"log"`` or ``"logit"``; others carry their own. Thresholds are
-always probabilities. `information` is the measure of specificity: see `Hierarchy.information`.
+Likelihoods may be dense or sparse (`likelihood.SparseLikelihoods`), and on any scale. Thresholds are always
+probabilities. All rules take these keywords:
+
+- ``information``: the measure of specificity, "leaves" by default: see `Hierarchy.information`;
+- ``single_child``: whether nodes with one child may be answers ("answer") or not ("skip", the default);
+- ``scale``: the scale of plain arrays: "probability" (the default), "log" or "logit".
 
 >>> from hedgerow import Hierarchy, infer
 >>> h = Hierarchy.from_edges([("animal", "bird"), ("animal", "fish"), ("bird", "robin"), ("bird", "wren")])
@@ -22,7 +25,7 @@ always probabilities. `information` is the measure of specificity: see `Hierarch
 """
 
 from hedgerow.infer.decisions import FittedLambda, fit_lambda, most_likely_exclusive, risk_minimising
-from hedgerow.infer.pareto import Candidates, ParetoSets, ordered_pareto_sets
+from hedgerow.infer.pareto import Candidates, ParetoSets, RuleOptions, ordered_pareto_sets
 from hedgerow.infer.rules import (
     RULES,
     Rule,
@@ -45,6 +48,7 @@ __all__ = [
     "FittedLambda",
     "ParetoSets",
     "Rule",
+    "RuleOptions",
     "answering_rule",
     "climbing",
     "climbing_sets",

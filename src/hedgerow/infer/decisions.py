@@ -7,24 +7,34 @@ Any other cost is tabulated, which is only possible on small trees. Nodes that a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 
-from hedgerow.arrays import Array, Layout, add_down, as_numpy, map_row_blocks, namespace, ops_of, sum_children
+from hedgerow.arrays import (
+    Array,
+    TreeOnDevice,
+    add_down,
+    as_numpy,
+    map_row_blocks,
+    namespace,
+    ops_of,
+    placed,
+    sum_children,
+)
 from hedgerow.errors import ParameterError, ScoreError, a_number
 from hedgerow.infer import sparse
-from hedgerow.infer.pareto import Candidates, Specificity, candidates_of
+from hedgerow.infer.pareto import Candidates, RuleOptions, prepared
 from hedgerow.infer.rules import by_rows, first
-from hedgerow.likelihood import BOTTOM, AnyLikelihoods, Likelihoods, Scale, SparseLikelihoods, to_probability
-from hedgerow.tree import BelowLabel, Hierarchy, Indices, Settings, SingleChild
+from hedgerow.likelihood import BOTTOM, SparseLikelihoods, to_probability
+from hedgerow.tree import BelowLabel, Hierarchy, Indices, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.infer.sparse import Rows
+    from hedgerow.infer.sparse import ListedCandidates
 
 Over = Literal["all", "leaves"]
 CostFunction: TypeAlias = "Callable[[Hierarchy, Indices, Indices], ArrayLike]"
@@ -63,10 +73,8 @@ def fit_lambda(
     accuracy: float,
     *,
     classes: ArrayLike | None = None,
-    information: Specificity = "leaves",
-    single_child: SingleChild = "skip",
     below_label: BelowLabel = "label",
-    scale: Scale | None = None,
+    **options: Unpack[RuleOptions],
 ) -> FittedLambda:
     """Find, by bisection, a λ for `expected_information` that achieves the wanted accuracy.
 
@@ -85,14 +93,10 @@ def fit_lambda(
         The wanted share of correct answers.
     classes
         Names of nodes in which integer labels are positions; without it, they are node indices.
-    information
-        The measure of specificity.
-    single_child
-        Whether nodes with one child may be answers ("answer") or not ("skip").
     below_label
         How to count an answer below its label: as the "label" (so it is correct) or as "wrong".
-    scale
-        The scale of plain likelihoods: "probability" (the default), "log" or "logit".
+    **options
+        `information`, `single_child` and `scale`: see `hedgerow.infer`.
 
     Examples
     --------
@@ -105,7 +109,7 @@ def fit_lambda(
     >>> h.names[infer.expected_information(h, q, fitted.lam)].tolist()
     ['pet', 'cat']
     """
-    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
+    given, candidates = prepared(hierarchy, q, **options)
     known = hierarchy.nodes(as_numpy(labels), classes)
     if known.shape != (len(given),) or len(given) == 0:
         raise ScoreError(
@@ -115,7 +119,6 @@ def fit_lambda(
         raise ParameterError(f"accuracy must lie between 0 and 1, not {accuracy}.")
     settings = Settings(below_label=below_label)
     # For every λ, the answer belongs to the Pareto set; within the set, ties go to the first node.
-    candidates = candidates_of(hierarchy, information, single_child)
     sets = candidates.sets(given, BOTTOM[given.scale])
     count, node, score = ops_of(sets.score).to_numpy(sets.count, sets.node, sets.score)
     p = to_probability(score, given.scale)
@@ -153,14 +156,7 @@ def _bisected(achieved: Callable[[float], float], accuracy: float) -> FittedLamb
     return FittedLambda(high, reached)
 
 
-def most_likely_exclusive(
-    hierarchy: Hierarchy,
-    q: Any,
-    *,
-    information: Specificity = "leaves",
-    single_child: SingleChild = "skip",
-    scale: Scale | None = None,
-) -> Array:
+def most_likely_exclusive(hierarchy: Hierarchy, q: Any, **options: Unpack[RuleOptions]) -> Array:
     """Answer with the node most likely to be the label itself, and not a node below it (Brust and Denzler).
 
     This is the node with the largest ``q(y) - Σ_{v child of y} q(v)``.
@@ -170,8 +166,7 @@ def most_likely_exclusive(
     >>> h.names[infer.most_likely_exclusive(h, [[1, 0.7, 0.1, 0.2, 0.3]])].tolist()
     ['pet']
     """
-    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
-    candidates = candidates_of(hierarchy, information, single_child)
+    given, candidates = prepared(hierarchy, q, **options)
     if isinstance(given, SparseLikelihoods):
         return sparse.by_rows(given, candidates, sparse.most_likely_exclusive, probabilities=True)
 
@@ -183,14 +178,7 @@ def most_likely_exclusive(
 
 
 def risk_minimising(
-    hierarchy: Hierarchy,
-    q: Any,
-    cost: Cost,
-    over: Over = "all",
-    *,
-    information: Specificity = "leaves",
-    single_child: SingleChild = "skip",
-    scale: Scale | None = None,
+    hierarchy: Hierarchy, q: Any, cost: Cost, over: Over = "all", **options: Unpack[RuleOptions]
 ) -> Array:
     """Answer with the node of smallest expected cost, for a label drawn from the likelihoods.
 
@@ -210,12 +198,9 @@ def risk_minimising(
     over
         "all": labels and answers are any nodes; the probability of a label is the likelihood of the node minus
         those of its children. "leaves": labels and answers are leaves.
-    information
-        The measure of specificity, for ties and for the costs that use one.
-    single_child
-        Whether nodes with one child may be answers ("answer") or not ("skip").
-    scale
-        The scale of plain likelihoods: "probability" (the default), "log" or "logit".
+    **options
+        `information`, `single_child` and `scale`: see `hedgerow.infer`. Information is used for ties, and by the
+        costs that depend on it.
 
     Examples
     --------
@@ -229,8 +214,7 @@ def risk_minimising(
     >>> h.names[infer.risk_minimising(h, q, metrics.edge_distance, over="leaves")].tolist()
     ['wolf']
     """
-    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
-    candidates = candidates_of(hierarchy, information, single_child)
+    given, candidates = prepared(hierarchy, q, **options)
     if isinstance(given, SparseLikelihoods) and isinstance(cost, str):
         return sparse.by_rows(
             given, candidates, lambda rows, _: _least_risk(rows.with_ancestors(), cost, over), probabilities=True
@@ -238,7 +222,7 @@ def risk_minimising(
 
     like = given.value if isinstance(given, SparseLikelihoods) else given.raw
     expected = expected_cost(candidates, like, cost, over)
-    at = Layout.of(candidates.tree, like)
+    at = TreeOnDevice.of(candidates.tree, like)
     answers = at.end - at.nodes == 1 if over == "leaves" else at.nodes >= 0
 
     def rule(block: Array, _: slice) -> Array:
@@ -254,7 +238,7 @@ def risk_minimising(
     return by_rows(given.probabilities(), rule)
 
 
-def _least_risk(rows: Rows, cost: str, over: Over) -> Indices:
+def _least_risk(rows: ListedCandidates, cost: str, over: Over) -> Indices:
     """Return the node of smallest expected cost in each row, for a cost with a name."""
     allowed = rows.tree.is_leaf[rows.node] if over == "leaves" else True
     ties = (rows.p, rows.tier) if is_reward(cost) else (rows.tier, rows.p)
@@ -289,12 +273,11 @@ def expected_cost(candidates: Candidates, like: Array, cost: Cost, over: Over) -
     name = _known(cost)
     if name == _WRONG:
         return lambda p: -_mass_below(tree, p, over)
-    ops = ops_of(like)
     value = _values(candidates, name)
     if name == _REWARD:
-        reward = ops.constant(value, ops.device_of(like))
+        reward = placed(value, like)
         return lambda p: -(reward * _mass_below(tree, p, over))
-    step = ops.constant(value[1:] - value[tree.parent[1:]], ops.device_of(like))
+    step = placed(value[1:] - value[tree.parent[1:]], like)
 
     def distance(p: Array) -> Array:
         mass = _mass_below(tree, p, over)
@@ -303,7 +286,7 @@ def expected_cost(candidates: Candidates, like: Array, cost: Cost, over: Over) -
     return distance
 
 
-def expected_cost_of_rows(rows: Rows, cost: str, over: Over) -> NDArray[np.float64]:
+def expected_cost_of_rows(rows: ListedCandidates, cost: str, over: Over) -> NDArray[np.float64]:
     """Return the expected cost of every node of `rows`, in which all ancestors are listed; cf. `expected_cost`."""
     _check_over(over)
     name = _known(cost)
@@ -357,7 +340,7 @@ def _mass_below(tree: Hierarchy, p: Array, over: Over) -> Array:
     p = _double(p)
     if over == "all":
         return p
-    xp, at = namespace(p), Layout.of(tree, p)
+    xp, at = namespace(p), TreeOnDevice.of(tree, p)
     sums = ops_of(p).prefix_sums(xp.take(p, at.leaves, axis=-1))
     below = xp.take(sums, at.last_leaf, axis=-1) - xp.take(sums, at.first_leaf, axis=-1)
     return xp.where(at.end - at.nodes == 1, p, below)  # leaves unchanged, so that equal ones stay equal
@@ -411,8 +394,7 @@ def _tabulated(tree: Hierarchy, like: Array, table: NDArray[np.float64], over: O
         padded = np.zeros((len(tree), len(tree)))
         padded[np.ix_(tree.leaves, tree.leaves)] = table
         table = padded
-    ops = ops_of(like)
-    placed = ops.constant(table, ops.device_of(like))
+    costs = placed(table, like)
     if over == "leaves":
-        return lambda p: _double(p) @ placed
-    return lambda p: exclusive(tree, p) @ placed
+        return lambda p: _double(p) @ costs
+    return lambda p: exclusive(tree, p) @ costs

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, final
 
 import numpy as np
 
-from hedgerow.arrays import Array, Tiers, namespace, ops_of, rounded_down
+from hedgerow.arrays import Array, Tiers, namespace, ops_of, placed, rounded_down
 from hedgerow.errors import ParameterError
 from hedgerow.infer import sparse
 from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Scale, SparseLikelihoods
@@ -110,8 +110,7 @@ class Candidates:
 
         The higher its tier, the more specific a node is.
         """
-        ops = ops_of(q)
-        nodes, tier = (ops.constant(each, ops.device_of(q)) for each in (self.ascending, self._specificity))
+        nodes, tier = placed(self.ascending, q), placed(self._specificity, q)
         return nodes, q if len(self.ascending) == q.shape[-1] else namespace(q).take(q, nodes, axis=-1), tier
 
     def leaders(self, q: Likelihoods) -> tuple[Array, Array]:
@@ -163,15 +162,31 @@ Specificity: TypeAlias = "InformationKind | ArrayLike | Candidates"
 """A measure of specificity, as rules take it: see `Hierarchy.information`; or candidates that were prepared."""
 
 
-def candidates_of(
-    hierarchy: Hierarchy, information: Specificity = "leaves", single_child: SingleChild = "skip"
-) -> Candidates:
-    """Return the candidates that the keywords of a rule ask for; `Candidates` are returned as they are."""
+class RuleOptions(TypedDict, total=False):
+    """The keywords of every rule."""
+
+    information: Specificity
+    """The measure of specificity, "leaves" by default; `Candidates` bring it, and which nodes may be answers."""
+    single_child: SingleChild
+    """Whether nodes with one child may be answers ("answer") or not ("skip", the default)."""
+    scale: Scale | None
+    """The scale of plain likelihoods: "probability" (the default), "log" or "logit"."""
+
+
+def prepared(
+    hierarchy: Hierarchy,
+    q: Any,
+    information: Specificity = "leaves",
+    single_child: SingleChild = "skip",
+    scale: Scale | None = None,
+) -> tuple[AnyLikelihoods, Candidates]:
+    """Return the likelihoods and the candidates that the keywords of a rule ask for."""
+    likelihoods: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
     if not isinstance(information, Candidates):
-        return Candidates.of(hierarchy, Settings(information, single_child))
+        return likelihoods, Candidates.of(hierarchy, Settings(information, single_child))
     if single_child == "answer" != information.single_child:
         raise ParameterError("These candidates were made with single_child='skip', not with 'answer'.")
-    return information
+    return likelihoods, information
 
 
 def _records(node: Array, score: Array, minimum: float | None, *, root: bool) -> tuple[Array, Array, Array]:
@@ -208,13 +223,7 @@ class ParetoSets:
 
 
 def ordered_pareto_sets(
-    hierarchy: Hierarchy,
-    q: Any,
-    *,
-    information: Specificity = "leaves",
-    minimum: float | None = None,
-    single_child: SingleChild = "skip",
-    scale: Scale | None = None,
+    hierarchy: Hierarchy, q: Any, *, minimum: float | None = None, **options: Unpack[RuleOptions]
 ) -> ParetoSets:
     """Return the ordered Pareto set of every example.
 
@@ -228,15 +237,11 @@ def ordered_pareto_sets(
     q
         [B, nodes] likelihoods: `Likelihoods`, `SparseLikelihoods`, an array, a tensor, or a table whose columns
         are named by nodes.
-    information
-        The measure of specificity: see `Hierarchy.information`.
     minimum
         If given, only nodes whose likelihood exceeds it are included. Of `SparseLikelihoods`, nodes that are not
         listed never are.
-    single_child
-        Whether nodes with one child are candidates ("answer") or not ("skip").
-    scale
-        The scale of plain likelihoods: "probability" (the default), "log" or "logit".
+    **options
+        `information`, `single_child` and `scale`: see `hedgerow.infer`.
 
     Examples
     --------
@@ -246,6 +251,5 @@ def ordered_pareto_sets(
     >>> sets.count.tolist(), h.names[sets.node].tolist(), sets.score.tolist()
     ([3, 2], ['root', 'pet', 'cat', 'root', 'wolf'], [1.0, 0.7, 0.5, 1.0, 0.6])
     """
-    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
-    candidates = candidates_of(hierarchy, information, single_child)
+    given, candidates = prepared(hierarchy, q, **options)
     return candidates.sets(given if isinstance(given, SparseLikelihoods) else given.unchecked(), minimum)

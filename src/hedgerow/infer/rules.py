@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Unpack
 
 import numpy as np
 
 from hedgerow.arrays import (
     Array,
-    Layout,
+    TreeOnDevice,
     as_numpy,
     map_row_blocks,
     max_unrelated,
     namespace,
     ops_of,
+    placed,
     rounded_down,
     running_max,
     sum_ancestors,
@@ -23,28 +23,22 @@ from hedgerow.arrays import (
 )
 from hedgerow.errors import ParameterError, a_number, argument
 from hedgerow.infer import sparse
-from hedgerow.infer.pareto import Candidates, ParetoSets, Specificity, candidates_of
-from hedgerow.likelihood import (
-    BOTTOM,
-    AnyLikelihoods,
-    Likelihoods,
-    Scale,
-    SparseLikelihoods,
-    from_probability,
-    to_probability,
-)
+from hedgerow.infer.pareto import Candidates, ParetoSets, RuleOptions, prepared
+from hedgerow.likelihood import BOTTOM, AnyLikelihoods, SparseLikelihoods, from_probability, to_probability
 from hedgerow.registry import Registry
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.score_files import Block
-    from hedgerow.tree import Hierarchy, Indices, Settings, SingleChild
+    from hedgerow.tree import Hierarchy, Indices, Settings
 
 T = TypeVar("T")
 
 
-def leaf(hierarchy: Hierarchy, q: Any, *, scale: Scale | None = None) -> Array:
+def leaf(hierarchy: Hierarchy, q: Any, **options: Unpack[RuleOptions]) -> Array:
     """Answer with the most likely leaf.
 
     >>> from hedgerow import Hierarchy, infer
@@ -52,10 +46,10 @@ def leaf(hierarchy: Hierarchy, q: Any, *, scale: Scale | None = None) -> Array:
     >>> h.names[infer.leaf(h, [[1, 0.6, 0.3, 0.3, 0.4]])].tolist()
     ['wolf']
     """
-    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
+    given, candidates = prepared(hierarchy, q, **options)
     if isinstance(given, SparseLikelihoods):
-        return sparse.by_rows(given, Candidates.of(hierarchy), sparse.leaf)
-    leaves, bottom = Layout.of(hierarchy, given.raw).leaves, BOTTOM[given.scale]
+        return sparse.by_rows(given, candidates, sparse.leaf)
+    leaves, bottom = TreeOnDevice.of(hierarchy, given.raw).leaves, BOTTOM[given.scale]
 
     def rule(block: Array, _: slice) -> Array:
         p = namespace(block).take(block, leaves, axis=-1)
@@ -70,9 +64,7 @@ def threshold(
     tau: ArrayLike | Array,
     *,
     inclusive: bool = False,
-    information: Specificity = "leaves",
-    single_child: SingleChild = "skip",
-    scale: Scale | None = None,
+    **options: Unpack[RuleOptions],
 ) -> Array:
     """Answer with the most specific node whose likelihood exceeds τ: ``argmax I(y) subject to q(y) > τ``.
 
@@ -86,12 +78,8 @@ def threshold(
         The threshold, a probability: one number, or one per example.
     inclusive
         Whether a likelihood of exactly τ is enough.
-    information
-        The measure of specificity.
-    single_child
-        Whether nodes with one child may be answers ("answer") or not ("skip").
-    scale
-        The scale of plain likelihoods: "probability" (the default), "log" or "logit".
+    **options
+        `information`, `single_child` and `scale`: see `hedgerow.infer`.
 
     Examples
     --------
@@ -101,20 +89,12 @@ def threshold(
     >>> h.names[infer.threshold(h, q, [0.7, 0.6, 0.5, 0.4])].tolist()
     ['root', 'root', 'pet', 'cat']
     """
-    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
-    candidates = candidates_of(hierarchy, information, single_child)
+    given, candidates = prepared(hierarchy, q, **options)
     cut = _cut_at(given, tau, inclusive=inclusive)
     return best_leader(given, candidates, lambda p, _, tier, cut: (p > cut, tier, p), cut)
 
 
-def majority(
-    hierarchy: Hierarchy,
-    q: Any,
-    *,
-    information: Specificity = "leaves",
-    single_child: SingleChild = "skip",
-    scale: Scale | None = None,
-) -> Array:
+def majority(hierarchy: Hierarchy, q: Any, **options: Unpack[RuleOptions]) -> Array:
     """Answer with the most specific node that is more likely than not: `threshold` at one half.
 
     >>> from hedgerow import Hierarchy, infer
@@ -122,17 +102,10 @@ def majority(
     >>> h.names[infer.majority(h, [[1, 0.6, 0.3, 0.3, 0.4]])].tolist()
     ['pet']
     """
-    return threshold(hierarchy, q, 0.5, information=information, single_child=single_child, scale=scale)
+    return threshold(hierarchy, q, 0.5, **options)
 
 
-def plurality(
-    hierarchy: Hierarchy,
-    q: Any,
-    *,
-    information: Specificity = "leaves",
-    single_child: SingleChild = "skip",
-    scale: Scale | None = None,
-) -> Array:
+def plurality(hierarchy: Hierarchy, q: Any, **options: Unpack[RuleOptions]) -> Array:
     """Answer with the most specific of the nodes that are more likely than every node unrelated to them.
 
     Unrelated means neither ancestor nor descendant.
@@ -142,8 +115,7 @@ def plurality(
     >>> h.names[infer.plurality(h, [[1, 0.6, 0.3, 0.3, 0.4], [1, 0.6, 0.45, 0.15, 0.4]])].tolist()
     ['pet', 'cat']
     """
-    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
-    candidates = candidates_of(hierarchy, information, single_child)
+    given, candidates = prepared(hierarchy, q, **options)
     if isinstance(given, SparseLikelihoods):
         return sparse.by_rows(given, candidates, sparse.plurality)
     bottom = BOTTOM[given.scale]
@@ -156,15 +128,7 @@ def plurality(
     return by_rows(given.values, rule)
 
 
-def information_threshold(
-    hierarchy: Hierarchy,
-    q: Any,
-    zeta: float,
-    *,
-    information: Specificity = "leaves",
-    single_child: SingleChild = "skip",
-    scale: Scale | None = None,
-) -> Array:
+def information_threshold(hierarchy: Hierarchy, q: Any, zeta: float, **options: Unpack[RuleOptions]) -> Array:
     """Answer with the most likely node that is specific enough: ``argmax q(y) subject to I(y) >= ζ``.
 
     ζ above the information of every node is an error.
@@ -176,8 +140,7 @@ def information_threshold(
     >>> h.names[infer.information_threshold(h, [[1, 0.6, 0.3, 0.3, 0.4]], 1)].tolist()
     ['wolf']
     """
-    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
-    candidates = candidates_of(hierarchy, information, single_child)
+    given, candidates = prepared(hierarchy, q, **options)
     largest = float(candidates.information[-1])
     if not a_number(zeta, "zeta") <= largest:
         raise ParameterError(f"zeta is {zeta}, but no node has more information than {largest:.6g}. Lower zeta.")
@@ -185,15 +148,7 @@ def information_threshold(
     return best_leader(given, candidates, lambda p, value, tier: ((value >= zeta) & (p > bottom), p, tier))
 
 
-def expected_information(
-    hierarchy: Hierarchy,
-    q: Any,
-    lam: float = 0.0,
-    *,
-    information: Specificity = "leaves",
-    single_child: SingleChild = "skip",
-    scale: Scale | None = None,
-) -> Array:
+def expected_information(hierarchy: Hierarchy, q: Any, lam: float = 0.0, **options: Unpack[RuleOptions]) -> Array:
     """Answer with the node with the largest ``(I(y) + λ) q(y)`` (Deng et al.); ties go to higher likelihood.
 
     With λ = 0, this is the expected information of the answer, where a wrong answer has none. A large λ favours
@@ -204,8 +159,7 @@ def expected_information(
     >>> [h.names[infer.expected_information(h, [[1, 0.8, 0.3, 0.5, 0.2]], lam)].item() for lam in (0, 2, 5)]
     ['dog', 'pet', 'root']
     """
-    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
-    candidates = candidates_of(hierarchy, information, single_child)
+    given, candidates = prepared(hierarchy, q, **options)
     if not 0 <= a_number(lam, "lam") < np.inf:
         raise ParameterError(f"lam must be finite and at least 0, not {lam}.")
     bottom = BOTTOM[given.scale]
@@ -222,8 +176,7 @@ def climbing(
     tau: ArrayLike | Array,
     *,
     inclusive: bool = False,
-    single_child: SingleChild = "skip",
-    scale: Scale | None = None,
+    **options: Unpack[RuleOptions],
 ) -> Array:
     """Start at the most likely leaf and go up to the first node whose likelihood exceeds τ (Goren et al.).
 
@@ -235,12 +188,11 @@ def climbing(
     >>> h.names[infer.climbing(h, [[1, 0.6, 0.3, 0.3, 0.4]] * 2, [0.3, 0.5])].tolist()
     ['wolf', 'root']
     """
-    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
-    candidates = candidates_of(hierarchy, single_child=single_child)
+    given, candidates = prepared(hierarchy, q, **options)
     cut = _cut_at(given, tau, inclusive=inclusive)
     if isinstance(given, SparseLikelihoods):
         return sparse.by_rows(given, candidates, lambda rows, block: sparse.climbing(rows, cut[block, 0]))
-    at = Layout.of(candidates.tree, given.raw)
+    at = TreeOnDevice.of(candidates.tree, given.raw)
 
     def rule(block: Array, rows: slice) -> Array:
         xp, (nodes, p, _) = namespace(block), candidates.columns(block)
@@ -260,7 +212,7 @@ def climbing_sets(q: AnyLikelihoods, candidates: Candidates) -> ParetoSets:
     if isinstance(q, SparseLikelihoods):
         if not len(q):
             return ParetoSets(*(np.zeros(0, dtype=np.int64),) * 2, np.zeros(0))
-        rows = sparse.Rows.of(q, candidates)
+        rows = sparse.ListedCandidates.of(q, candidates)
         on_path = sparse.climbing_path(rows) & (rows.node > 0)
         start = np.append(0, np.cumsum(on_path))[rows.start]
         return _rising(start, candidates.ascending[rows.node[on_path]], rows.p[on_path], bottom)
@@ -292,9 +244,7 @@ def top_down(
     tau: ArrayLike | Array,
     *,
     inclusive: bool = False,
-    information: Specificity = "leaves",
-    single_child: SingleChild = "skip",
-    scale: Scale | None = None,
+    **options: Unpack[RuleOptions],
 ) -> Array:
     """Start at the root and move to the most likely child while its likelihood exceeds τ (Deep RTC).
 
@@ -305,8 +255,7 @@ def top_down(
     >>> h.names[infer.top_down(h, [[1, 0.6, 0.3, 0.2, 0.4]] * 2, [0.2, 0.5])].tolist()
     ['cat', 'pet']
     """
-    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
-    candidates = candidates_of(hierarchy, information, single_child)
+    given, candidates = prepared(hierarchy, q, **options)
     cut = _cut_at(given, tau, inclusive=inclusive)
     if isinstance(given, SparseLikelihoods):
         return sparse.by_rows(given, candidates, lambda rows, block: sparse.top_down(rows, cut[block, 0]))
@@ -317,7 +266,7 @@ def top_down(
     earlier = placed(-np.arange(len(preferred), dtype=np.float64), given.raw)
 
     def rule(block: Array, rows: slice) -> Array:
-        xp, at = namespace(block), Layout.of(tree, block)
+        xp, at = namespace(block), TreeOnDevice.of(tree, block)
 
         def largest(x: Array) -> Array:
             best = ops_of(x).segment_max(x, at.sibling_start, at.sibling_group)
@@ -335,34 +284,17 @@ def top_down(
 
 # The registry ----------------------------------------------------------------------------------------------
 
-Rule = Callable[["Hierarchy", "AnyLikelihoods", "Specificity"], Any]
-"""A function from a tree, likelihoods and a measure of specificity to node indices."""
 
+class Rule(Protocol):
+    """A function from a tree, likelihoods and a measure of specificity to node indices."""
 
-def _leaf(hierarchy: Hierarchy, q: AnyLikelihoods, _: Specificity) -> Array:
-    return leaf(hierarchy, q)
-
-
-def _majority(hierarchy: Hierarchy, q: AnyLikelihoods, information: Specificity) -> Array:
-    return majority(hierarchy, q, information=information)
-
-
-def _plurality(hierarchy: Hierarchy, q: AnyLikelihoods, information: Specificity) -> Array:
-    return plurality(hierarchy, q, information=information)
-
-
-def _expected_information(hierarchy: Hierarchy, q: AnyLikelihoods, information: Specificity) -> Array:
-    return expected_information(hierarchy, q, information=information)
+    def __call__(self, hierarchy: Hierarchy, q: AnyLikelihoods, /, *, information: Candidates) -> Any:
+        """Return the answer to each example; `information` also says which nodes may be answers."""
 
 
 RULES: Registry[Rule] = Registry(
     "rule",
-    {  # named functions, which can be pickled
-        "leaf": _leaf,
-        "majority": _majority,
-        "plurality": _plurality,
-        "expected-information": _expected_information,
-    },
+    {"leaf": leaf, "majority": majority, "plurality": plurality, "expected-information": expected_information},
 )
 """The rules that need no threshold; `RULES.register` adds your own. Every evaluation reports their operating
 points, and `hedgerow predict` takes their names."""
@@ -384,7 +316,7 @@ def answering_rule(
         q = block.likelihoods
         candidates = Candidates.of(q.hierarchy, settings)
         if found is not None:
-            return found(q.hierarchy, q, candidates)
+            return found(q.hierarchy, q, information=candidates)
         return threshold(q.hierarchy, q, tau, information=candidates)
 
     return answer
@@ -448,12 +380,6 @@ def map_dense_rows(work: Callable[[NDArray[Any], slice], T], q: AnyLikelihoods) 
         return map_row_blocks(lambda rows: work(as_numpy(q[rows].dense()), rows), len(q), row_bytes)
     values = as_numpy(q)
     return map_row_blocks(lambda rows: work(values[rows], rows), len(values), values[:1].nbytes)
-
-
-def placed(values: NDArray[Any], like: Array) -> Array:
-    """Return values on the device of `like`."""
-    ops = ops_of(like)
-    return ops.constant(values, ops.device_of(like))
 
 
 def _deepest(nodes: Array, passing: Array) -> Array:

@@ -1,14 +1,14 @@
 """The same sets and rules as in `pareto`, `rules` and `decisions`, for sparse likelihoods.
 
-Everything works on the listed nodes of each row, concatenated, with the root before them: see `Rows`. A node that
-is not listed has likelihood 0, so it is never an answer, and never keeps another node from being one.
+Everything works on the listed nodes of each row, concatenated, with the root before them: see `ListedCandidates`.
+A node that is not listed has likelihood 0, so it is never an answer, and never keeps another node from being one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ _ENTRY_BYTES = 8  # of one array: large blocks, as threads wait for each other a
 
 @final
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ListedCandidates:
     """The listed candidates of each row, with the root first, so that no row is empty."""
 
     candidates: Candidates
@@ -41,30 +41,30 @@ class Rows:
     """Their likelihoods."""
 
     @staticmethod
-    def of(q: SparseLikelihoods, candidates: Candidates, *, probabilities: bool = False) -> Rows:
+    def of(q: SparseLikelihoods, candidates: Candidates, *, probabilities: bool = False) -> ListedCandidates:
         """Take the candidates among the entries, with likelihoods on their own scale or as probabilities."""
         kept = candidates.place[q.node] >= 0
         start = np.append(0, np.cumsum(kept))[q.start]
         p, at_root = (q.probabilities(), 1.0) if probabilities else (q.value, CERTAIN[q.scale])
-        return Rows._rooted(candidates, start, candidates.place[q.node[kept]], p[kept], at_root)
+        return ListedCandidates._rooted(candidates, start, candidates.place[q.node[kept]], p[kept], at_root)
 
-    @staticmethod
-    def _rooted(candidates: Candidates, start: Indices, node: Indices, p: Floats, at_root: float) -> Rows:
+    @classmethod
+    def _rooted(cls, candidates: Candidates, start: Indices, node: Indices, p: Floats, at_root: float) -> Self:
         count = np.diff(start)
         place = np.arange(len(node)) + np.repeat(np.arange(1, len(count) + 1), count)
         nodes = np.zeros(len(node) + len(count), dtype=np.int64)
         values = np.full(len(nodes), at_root)
         nodes[place], values[place] = node, p
-        return Rows(candidates, start + np.arange(len(start)), nodes, values)
+        return cls(candidates, start + np.arange(len(start)), nodes, values)
 
-    def with_ancestors(self) -> Rows:
+    def with_ancestors(self) -> ListedCandidates:
         """Return rows in which every ancestor is listed, those that were not with likelihood 0."""
         below = self.node > 0
         start = np.append(0, np.cumsum(below))[self.start]
         paths = with_ancestors(self.tree, start, self.node[below])
         p = np.zeros(len(paths.node))
         p[paths.own] = self.p[below]
-        return Rows._rooted(self.candidates, paths.start, paths.node, p, 1.0)
+        return ListedCandidates._rooted(self.candidates, paths.start, paths.node, p, 1.0)
 
     @property
     def tree(self) -> Hierarchy:
@@ -236,7 +236,7 @@ def _beaten(start: Indices, p: Floats, tier: Indices, top: int) -> NDArray[np.bo
 def by_rows(
     q: SparseLikelihoods,
     candidates: Candidates,
-    rule: Callable[[Rows, slice], Indices],
+    rule: Callable[[ListedCandidates, slice], Indices],
     *,
     probabilities: bool = False,
 ) -> Indices:
@@ -248,35 +248,35 @@ def by_rows(
         return np.zeros(0, dtype=np.int64)
 
     def work(block: slice) -> Indices:
-        return rule(Rows.of(q[block], candidates, probabilities=probabilities), block)
+        return rule(ListedCandidates.of(q[block], candidates, probabilities=probabilities), block)
 
     blocks = map_row_blocks(work, len(q), _ENTRY_BYTES * (1 + len(q.node) // len(q)))
     return candidates.ascending[np.concatenate(blocks)]
 
 
-def leaf(rows: Rows, _: slice) -> Indices:
+def leaf(rows: ListedCandidates, _: slice) -> Indices:
     """Answer with the most likely listed leaf."""
     return rows.first(rows.tree.is_leaf[rows.node], (rows.p,))
 
 
-def plurality(rows: Rows, _: slice) -> Indices:
+def plurality(rows: ListedCandidates, _: slice) -> Indices:
     """Answer with the most specific of the nodes that are more likely than every listed node unrelated to them."""
     return rows.first(rows.p > rows.max_unrelated(), (rows.tier, rows.p))
 
 
-def climbing_path(rows: Rows) -> NDArray[np.bool_]:
+def climbing_path(rows: ListedCandidates) -> NDArray[np.bool_]:
     """Return which nodes lie on the path from the root to the most likely node without listed descendants."""
     lowest = np.append(rows.key[1:], np.iinfo(np.int64).max) >= rows.key - rows.node + rows.end
     bottom = np.repeat(rows.first(lowest, (rows.p,)), rows.count)
     return np.asarray((rows.node <= bottom) & (bottom < rows.end))
 
 
-def climbing(rows: Rows, cut: Floats) -> Indices:
+def climbing(rows: ListedCandidates, cut: Floats) -> Indices:
     """Go up from the end of the `climbing_path` to the first node that exceeds `cut` [rows]."""
     return rows.first(climbing_path(rows) & (rows.p > np.repeat(cut, rows.count)), (rows.node,))
 
 
-def top_down(rows: Rows, cut: Floats) -> Indices:
+def top_down(rows: ListedCandidates, cut: Floats) -> Indices:
     """From the root, go to the most likely child as long as it exceeds `cut` [rows]."""
     parent = rows.tree.parent[rows.node]
     high_enough = rows.p > np.repeat(cut, rows.count)
@@ -289,6 +289,6 @@ def top_down(rows: Rows, cut: Floats) -> Indices:
         here = np.where(there > 0, there, here)
 
 
-def most_likely_exclusive(rows: Rows, _: slice) -> Indices:
+def most_likely_exclusive(rows: ListedCandidates, _: slice) -> Indices:
     """Answer with the node most likely to be the label itself; likelihoods must be probabilities."""
     return rows.first(rows.p > 0, (rows.p - rows.sum_children(), rows.tier, rows.p))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from hedgerow.arrays import Array, Layout, as_scores, namespace, operations, ops_of
+from hedgerow.arrays import Array, TreeOnDevice, as_scores, namespace, operations, ops_of
 from hedgerow.errors import ParameterError
 from hedgerow.likelihood.named_columns import places, split_names
 from hedgerow.likelihood.scales import Scale, check_scale
@@ -80,7 +80,7 @@ def ps_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability"
     """
     theta = _scores(hierarchy, theta, "node but the root")
     beta = _path_scores(hierarchy, theta)
-    leaves = Layout.of(hierarchy, beta).leaves
+    leaves = TreeOnDevice.of(hierarchy, beta).leaves
     return flat_softmax(hierarchy, namespace(beta).take(beta, leaves, axis=-1), scale=scale)
 
 

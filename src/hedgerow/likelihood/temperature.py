@@ -14,7 +14,7 @@ import array_api_compat
 import numpy as np
 from scipy import optimize
 
-from hedgerow.arrays import Array, Layout, as_numpy, namespace
+from hedgerow.arrays import Array, TreeOnDevice, as_numpy, namespace
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
 from hedgerow.likelihood.links import flat_softmax
@@ -121,7 +121,7 @@ def fit_temperature(
 
 def _loss(hierarchy: Hierarchy, log_q: Array, labels: NDArray[np.int64], judge: Judge) -> float:
     """Return the summed loss of some examples."""
-    xp, at = namespace(log_q), Layout.of(hierarchy, log_q)
+    xp, at = namespace(log_q), TreeOnDevice.of(hierarchy, log_q)
     label = xp.asarray(labels, device=array_api_compat.device(log_q))[:, None]
     if judge == "label":
         return -float(xp.sum(xp.take_along_axis(log_q, label, axis=1), dtype=xp.float64))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Annotated, final
 
+import msgspec
 import numpy as np
 
 from hedgerow.arrays import available_cores
@@ -27,14 +28,17 @@ if TYPE_CHECKING:
     Summarise = Callable[[OperatingCurve], dict[str, float]]
 
 
+Figure = Annotated[float, msgspec.Meta(ge=-1, le=2)]
+"""A fraction, or a little more or less because of rounding."""
+
+
 @final
-@dataclass(frozen=True)
-class Interval:
+class Interval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A figure with the percentile interval of its replicates."""
 
-    value: float
-    low: float
-    high: float
+    value: Figure
+    low: Figure
+    high: Figure
 
 
 @final

@@ -6,7 +6,7 @@ import copy
 import sys
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import TYPE_CHECKING, Any, Protocol, Unpack, final
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from hedgerow.measure import metrics as standard
 from hedgerow.measure.curve import OperatingCurve
 from hedgerow.measure.events import Events
 from hedgerow.measure.metrics import Comparison, Metric
-from hedgerow.tree import BelowLabel, Hierarchy, Indices, InformationKind, Settings, SingleChild
+from hedgerow.tree import Hierarchy, Indices, SettingKeywords, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -56,16 +56,11 @@ class CurveBuilder:
     metrics
         Metrics in addition to the standard ones: from `hedgerow.metrics`, or functions (tree, label, prediction)
         with a `name` or `__name__`.
-    information
-        The measure of specificity for the threshold rule, precision and recall: see `Hierarchy.information`.
-    single_child
-        Whether nodes with one child may be answers ("answer") or not ("skip"). Such an answer to its only child is
-        correct, and its recall is 1, since both have the same information, but it is not exact.
-    below_label
-        How to count an answer below its label: as the "label" or as "wrong".
     scale
         The scale of the scores: likelihoods ("probability"), their logarithms or their logits. Any increasing map
         of the likelihoods gives the same curve; choose one that does not saturate.
+    **settings
+        What counts as specific and as right: the fields of `hedgerow.tree.Settings`.
 
     Examples
     --------
@@ -84,14 +79,12 @@ class CurveBuilder:
         hierarchy: Hierarchy,
         *,
         metrics: Sequence[Metric | CustomMetric] = (),
-        information: InformationKind | ArrayLike = "leaves",
-        single_child: SingleChild = "skip",
-        below_label: BelowLabel = "label",
         scale: Scale = "probability",
+        **settings: Unpack[SettingKeywords],
     ) -> None:
         check_scale(scale)
         self.hierarchy = hierarchy
-        self.settings = Settings(information, single_child, below_label)
+        self.settings = Settings().updated(**settings)
         self.scale: Scale = scale
         self.measures = Measures.of(hierarchy, (*STANDARD_METRICS, *metrics), self.settings)
         self.candidates = Candidates.of(hierarchy, self.settings)
@@ -212,10 +205,8 @@ def operating_curve(
     *,
     classes: ArrayLike | None = None,
     metrics: Sequence[Metric | CustomMetric] = (),
-    information: InformationKind | ArrayLike = "leaves",
-    single_child: SingleChild = "skip",
-    below_label: BelowLabel = "label",
     scale: Scale | None = None,
+    **settings: Unpack[SettingKeywords],
 ) -> OperatingCurve:
     """Return the exact operating curve for likelihoods [examples, nodes] and labels.
 
@@ -230,14 +221,7 @@ def operating_curve(
     (1.0, 0.0)
     """
     likelihoods = Likelihoods.of(hierarchy, q, scale)
-    builder = CurveBuilder(
-        hierarchy,
-        metrics=metrics,
-        information=information,
-        single_child=single_child,
-        below_label=below_label,
-        scale=likelihoods.scale,
-    )
+    builder = CurveBuilder(hierarchy, metrics=metrics, scale=likelihoods.scale, **settings)
     builder.update(likelihoods, labels, classes)
     return builder.compute()
 

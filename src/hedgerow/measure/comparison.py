@@ -173,11 +173,9 @@ def mismatch(base: Evaluation, other: Evaluation) -> str | None:
         return f"it was evaluated with other settings: {settings.differences(base.settings)}."
     if len(base) != len(other):
         return f"it has {len(other):,} examples, not {len(base):,}."
-    if (order := _matched_ids(base, other)) is None:
-        missing = _missing_ids(base, other)
-        if not missing:
-            return "its ids are not distinct, so that examples cannot be matched."
-        return f"its ids differ: {some(missing)} {'is' if len(missing) == 1 else 'are'} not among them."
+    order = _matched_ids(base, other)
+    if isinstance(order, str):
+        return order
     names, other_names = base.hierarchy.names[base.labels], other.hierarchy.names[other.labels[order]]
     differ = np.flatnonzero(names != other_names)
     if len(differ):
@@ -191,28 +189,24 @@ def mismatch(base: Evaluation, other: Evaluation) -> str | None:
     return None
 
 
-def _missing_ids(base: Evaluation, other: Evaluation) -> list[str]:
-    assert base.answers.ids is not None  # noqa: S101  (else examples are matched by order)
-    assert other.answers.ids is not None  # noqa: S101
-    present = set(other.answers.ids.tolist())
-    return [name for name in base.answers.ids.tolist() if name not in present]
-
-
-def _matched_ids(base: Evaluation, other: Evaluation) -> Indices | None:
-    """Return the position in `other` of each example of `base`; None if their ids are not the same."""
+def _matched_ids(base: Evaluation, other: Evaluation) -> Indices | str:
+    """Return the position in `other` of each example of `base`, or why their ids do not match."""
     mine, theirs = base.answers.ids, other.answers.ids
     if mine is None or theirs is None or np.array_equal(mine, theirs):
         return np.arange(len(base))
     place = {name: row for row, name in enumerate(theirs.tolist())}
-    if len(place) < len(theirs) or place.keys() != set(mine.tolist()):
-        return None
+    missing = [name for name in mine.tolist() if name not in place]
+    if missing:
+        return f"its ids differ: {some(missing)} {'is' if len(missing) == 1 else 'are'} not among them."
+    if len(place) < len(theirs) or len(set(mine.tolist())) < len(mine):
+        return "its ids are not distinct, so that examples cannot be matched."
     return np.fromiter(map(place.__getitem__, mine.tolist()), dtype=np.int64, count=len(mine))
 
 
 def _in_order_of(base: Evaluation, other: Evaluation) -> Evaluation:
     """Return an evaluation with its examples and nodes in the order of another one."""
     order = _matched_ids(base, other)
-    assert order is not None  # noqa: S101  (`mismatch` has found nothing)
+    assert not isinstance(order, str)  # noqa: S101  (`mismatch` has found nothing)
     same_nodes = np.array_equal(base.hierarchy.names, other.hierarchy.names)
     if same_nodes and np.array_equal(order, np.arange(len(order))):
         return other

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
+import msgspec
 import numpy as np
 
 from hedgerow.errors import ParameterError, ScoreError
@@ -18,6 +19,7 @@ from hedgerow.measure.curve import CORRECT_LEVELS, OperatingCurve
 from hedgerow.measure.events import Events
 from hedgerow.measure.metrics import Comparison, Metric
 from hedgerow.measure.ranks import mistakes
+from hedgerow.score_files import ABOUT
 from hedgerow.tree import Hierarchy, Indices, Names, Settings
 
 if TYPE_CHECKING:
@@ -35,8 +37,6 @@ RULE_FIGURES = {
     "leaf_exact": ("leaf", metrics.exact),
 }
 """The summary figures that are means over the examples: of which rule, and of which metric."""
-ABOUT = ("ids", "groups", "clusters", "texts", "images")
-"""What may be known about an example, besides its label."""
 
 
 @final
@@ -196,7 +196,7 @@ class Evaluation:
             "summary": self.summary(),
             "level": self.level,
             "replicates": self.replicates,
-            "intervals": {name: asdict(interval) for name, interval in self.intervals.items()},
+            "intervals": msgspec.to_builtins(self.intervals),
             "points": {
                 name: None if point is None else self._for_json(point) for name, point in self.points.items()
             },

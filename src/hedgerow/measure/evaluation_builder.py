@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Unpack, final
 
 import numpy as np
 
@@ -17,9 +17,9 @@ from hedgerow.infer import RULES, Rule
 from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Scale, check_scale, to_probability
 from hedgerow.measure import bootstrap
 from hedgerow.measure.builder import CurveBuilder, differences, warn_of_class_numbers
-from hedgerow.measure.evaluation import ABOUT, Answers, Evaluation, Part
-from hedgerow.score_files import Block, Progress, Scores, silent
-from hedgerow.tree import BelowLabel, Hierarchy, InformationKind, Names, Settings, SingleChild
+from hedgerow.measure.evaluation import Answers, Evaluation, Part
+from hedgerow.score_files import ABOUT, Block, Progress, Scores, silent
+from hedgerow.tree import Hierarchy, Names, SettingKeywords, Settings
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -39,17 +39,13 @@ class EvaluationBuilder:
         The tree.
     rules
         The rules whose operating points are reported: name -> rule; by default `infer.RULES`.
-    information
-        The measure of specificity: see `Hierarchy.information`.
-    single_child
-        Whether nodes with one child may be answers ("answer") or not ("skip").
-    below_label
-        How to count an answer below its label: as the "label" or as "wrong".
     scale
         The scale of plain likelihoods: "probability" (the default), "log" or "logit".
     part
-        What to call these examples. The examples of merged builders are in the order of these names ("part-9"
+        The name of these examples. The examples of merged builders are in the order of these names ("part-9"
         before "part-10"), whichever was merged first, so that the evaluation is always the same.
+    **settings
+        What counts as specific and as right: the fields of `hedgerow.tree.Settings`.
 
     Examples
     --------
@@ -67,11 +63,9 @@ class EvaluationBuilder:
         hierarchy: Hierarchy,
         *,
         rules: Mapping[str, Rule] = RULES,
-        information: InformationKind | ArrayLike = "leaves",
-        single_child: SingleChild = "skip",
-        below_label: BelowLabel = "label",
         scale: Scale | None = None,
         part: str = "",
+        **settings: Unpack[SettingKeywords],
     ) -> None:
         for needed in ("leaf", "majority"):
             if needed not in rules:
@@ -80,9 +74,9 @@ class EvaluationBuilder:
             check_scale(scale)
         self.hierarchy = hierarchy
         self.rules = rules
-        if not isinstance(information, str):
-            information = hierarchy.information(information)
-        self.settings = Settings(information, single_child, below_label)
+        self.settings = Settings().updated(**settings)
+        if not isinstance(self.settings.information, str):
+            self.settings = self.settings.updated(information=hierarchy.information(self.settings.information))
         self._scale = scale
         self._part = part
         self.curve: CurveBuilder | None = None
@@ -92,18 +86,7 @@ class EvaluationBuilder:
         self.warnings: set[str] = set()
         """What was noticed about the scores: sentences that become warnings of the evaluation."""
 
-    def update(
-        self,
-        q: Any,
-        labels: ArrayLike,
-        classes: ArrayLike | None = None,
-        *,
-        ids: Names | None = None,
-        groups: Names | None = None,
-        clusters: Names | None = None,
-        texts: Names | None = None,
-        images: Names | None = None,
-    ) -> None:
+    def update(self, q: Any, labels: ArrayLike, classes: ArrayLike | None = None, **about: Names | None) -> None:
         """Add a batch.
 
         Parameters
@@ -115,10 +98,10 @@ class EvaluationBuilder:
             B labels: names or integers, any nodes.
         classes
             Names of nodes in which integer labels are positions; without it, they are node indices.
-        ids, groups, clusters, texts, images
-            What else is known of the examples: one entry each, if given.
+        **about
+            What else is known about the examples: `ids`, `groups`, `clusters`, `texts`, `images`; one entry per
+            example each.
         """
-        about = {"ids": ids, "groups": groups, "clusters": clusters, "texts": texts, "images": images}
         likelihoods = Likelihoods.of(self.hierarchy, q, self._scale)
         for key, values in about.items():
             if values is not None and len(values) != len(likelihoods):
@@ -231,7 +214,7 @@ class EvaluationBuilder:
     def _answers(self, q: AnyLikelihoods, curve: CurveBuilder) -> Answers:
         predictions, confidence = {}, {}
         for name, rule in self.rules.items():
-            nodes = rule(self.hierarchy, q, curve.candidates)
+            nodes = rule(self.hierarchy, q, information=curve.candidates)
             predictions[name] = as_numpy(nodes).astype(np.int32)
             # Log-likelihoods need not be normalised, so some may be above 0.
             chosen = to_probability(as_numpy(q.at(nodes)).astype(np.float64), q.scale)
@@ -274,7 +257,7 @@ def _doubts(hierarchy: Hierarchy, events: Events, answers: Answers) -> list[str]
     return [*repeated_ids(answers.ids), *signs_of_wrong_order(hierarchy, events.label, answers)]
 
 
-def _unknown_rule(*_: Any) -> Any:
+def _unknown_rule(*_: Any, **__: Any) -> Any:
     raise ParameterError("This evaluation was made with a rule of your own, which is not registered here.")
 
 
@@ -332,14 +315,12 @@ def evaluate(
     ids: ArrayLike | None = None,
     name: str = "scores",
     rules: Mapping[str, Rule] = RULES,
-    information: InformationKind | ArrayLike = "leaves",
-    single_child: SingleChild | None = None,
-    below_label: BelowLabel = "label",
     scale: Scale | None = None,
     replicates: int = 0,
     level: float = 0.95,
     seed: int = 0,
     progress: Progress = silent,
+    **settings: Unpack[SettingKeywords],
 ) -> Evaluation:
     """Evaluate a model's scores at every operating point.
 
@@ -361,13 +342,6 @@ def evaluate(
         What to call the model.
     rules
         The rules whose operating points are reported: name -> rule; they must include "leaf" and "majority".
-    information
-        The measure of specificity: see `Hierarchy.information`.
-    single_child
-        Whether nodes with one child may be answers ("answer") or not ("skip"); by default what the score file
-        says, else "skip".
-    below_label
-        How to count an answer below its label: as the "label" or as "wrong".
     scale
         The scale of plain likelihoods: "probability" (the default), "log" or "logit".
     replicates
@@ -376,6 +350,9 @@ def evaluate(
         The share of replicates inside an interval, and the random seed.
     progress
         Called to report progress.
+    **settings
+        What counts as specific and as right: the fields of `hedgerow.tree.Settings`. Where one is left out, that
+        of the format of the score file counts.
 
     Examples
     --------
@@ -388,16 +365,8 @@ def evaluate(
     """
     if replicates < 0:
         raise ParameterError(f"replicates must be 0 or more, not {replicates}.")
-    usual = getattr(scores, "settings", Settings()).single_child
-    builder = EvaluationBuilder(
-        hierarchy,
-        rules=rules,
-        information=information,
-        single_child=single_child or usual,
-        below_label=below_label,
-        scale=scale,
-        part=name,
-    )
+    used = getattr(scores, "settings", Settings()).updated(**settings)
+    builder = EvaluationBuilder(hierarchy, rules=rules, scale=scale, part=name, **vars(used))
     with progress("Reading scores", getattr(scores, "rows", None)) as advance:
         builder.add(example_blocks(hierarchy, scores, labels, classes, ids, scale), advance=advance)
     with progress("Drawing the curve", None):

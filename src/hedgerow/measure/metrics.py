@@ -49,11 +49,7 @@ class Comparison:
 
     @classmethod
     def of(
-        cls,
-        hierarchy: Hierarchy,
-        label: ArrayLike,
-        prediction: ArrayLike,
-        settings: Settings | None = None,
+        cls, hierarchy: Hierarchy, label: ArrayLike, prediction: ArrayLike, settings: Settings | None = None
     ) -> Comparison:
         """Check and broadcast labels and predictions, given as names or node indices."""
         settings = settings or Settings()

@@ -40,11 +40,11 @@ from hedgerow.files import (
 from hedgerow.likelihood import BOTTOM, Scale
 from hedgerow.measure.bootstrap import Interval
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, CustomMetric, name_of_metric
-from hedgerow.measure.evaluation import ABOUT, Answers, Evaluation
+from hedgerow.measure.evaluation import Answers, Evaluation
 from hedgerow.measure.evaluation_builder import evaluate
 from hedgerow.measure.events import Events
 from hedgerow.measure.metrics import METRICS, Metric
-from hedgerow.score_files import Progress, ScoreReading, open_scores, silent
+from hedgerow.score_files import ABOUT, Progress, ScoreReading, open_scores, silent
 from hedgerow.tree import Hierarchy, Names, Settings
 
 if TYPE_CHECKING:
@@ -61,18 +61,12 @@ _FORMAT = "hedgerow evaluation"
 _VERSION = 2
 _AGAIN = "Evaluate the scores again."
 _EVENTS = ("label", "count", "node", "score")
+_SAVED = ("name", "sizes", "warnings", "intervals", "level", "replicates")
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 _Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
-_Figure = Annotated[float, msgspec.Meta(ge=-1, le=2)]  # a fraction, and some rounding
 
 
 # What a file says about itself ---------------------------------------------------------------------------------
-
-
-class _Interval(msgspec.Struct, forbid_unknown_fields=True):
-    value: _Figure
-    low: _Figure
-    high: _Figure
 
 
 class _About(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -89,20 +83,9 @@ class _About(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     name: str = ""
     sizes: list[tuple[str, _Count]] = []
     warnings: list[str] = []
-    intervals: dict[str, _Interval] = {}
+    intervals: dict[str, Interval] = {}
     level: _Share = 0.95
     replicates: _Count = 0
-
-
-def _described(hierarchy: Hierarchy, settings: Settings, scale: Scale, **more: Any) -> _About:
-    return _About(
-        format=_FORMAT,
-        version=_VERSION,
-        tree=hierarchy.to_dict(),
-        settings=settings.to_dict(),
-        scale=scale,
-        **more,
-    )
 
 
 def _about(data: NDArray[Any] | None, kind: str) -> _About:
@@ -129,10 +112,8 @@ def _about(data: NDArray[Any] | None, kind: str) -> _About:
 
 def save_curve(builder: CurveBuilder, path: str | os.PathLike[str]) -> None:
     """Write a curve builder."""
-    about = _described(
-        builder.hierarchy, builder.settings, builder.scale, kind="curve", metrics=list(builder.measures.metrics)
-    )
-    _write(path, about, builder.settings, builder.events, {"numbered": builder.numbered})
+    about = {"kind": "curve", "metrics": list(builder.measures.metrics)}
+    _write(path, builder, {"numbered": builder.numbered}, **about)
 
 
 def load_curve(path: str | os.PathLike[str], metrics: Sequence[Metric | CustomMetric]) -> CurveBuilder:
@@ -169,19 +150,11 @@ def save_evaluation(evaluation: Evaluation, folder: str | os.PathLike[str]) -> N
     """Write an evaluation into a folder, in place of another that is there."""
     try_evaluation_folder(folder)
     place, answers = Path(folder), evaluation.answers
-    about = _described(
-        evaluation.hierarchy,
-        evaluation.settings,
-        evaluation.scale,
-        kind="evaluation",
-        rules=list(answers.predictions),
-        name=evaluation.name,
-        sizes=list(evaluation.sizes),
-        warnings=list(evaluation.warnings),
-        intervals={name: _Interval(**vars(found)) for name, found in evaluation.intervals.items()},
-        level=evaluation.level,
-        replicates=evaluation.replicates,
-    )
+    about = {
+        "kind": "evaluation",
+        "rules": list(answers.predictions),
+        **{name: getattr(evaluation, name) for name in _SAVED},
+    }
     arrays: Arrays = {}
     for rule, nodes in answers.predictions.items():
         arrays[f"prediction:{rule}"] = nodes
@@ -194,7 +167,7 @@ def save_evaluation(evaluation: Evaluation, folder: str | os.PathLike[str]) -> N
     aside = temporary(place / "evaluation")
     try:
         aside.mkdir(parents=True)
-        _write(aside / EXAMPLES, about, evaluation.settings, evaluation.events, arrays)
+        _write(aside / EXAMPLES, evaluation, arrays, **about)
         files = {EXAMPLES: digest(aside / EXAMPLES)}
         write_json(
             aside / JSON, {"format": _FORMAT, "version": _VERSION} | evaluation.to_dict() | {"files": files}
@@ -256,16 +229,10 @@ def load_evaluation(folder: str | os.PathLike[str]) -> Evaluation:
             settings=found.settings,
             sizes=tuple((printable(name), count) for name, count in about.sizes),
             warnings=tuple(map(printable, about.warnings)),
-            intervals={name: Interval(**msgspec.structs.asdict(found)) for name, found in about.intervals.items()},
+            intervals=about.intervals,
             level=about.level,
             replicates=about.replicates,
         )
-
-
-class _Figures(msgspec.Struct):
-    """What is read of `evaluation.json`."""
-
-    files: dict[str, str]
 
 
 def _check_digest(figures: Path, examples: Path) -> None:
@@ -273,9 +240,7 @@ def _check_digest(figures: Path, examples: Path) -> None:
     if not figures.is_file():
         return
     content = read_json(figures, "an evaluation", _AGAIN)
-    with reading(figures, "an evaluation", _AGAIN):
-        bound = msgspec.convert(content, _Figures).files
-    if bound != {EXAMPLES: digest(examples)}:
+    if not isinstance(content, dict) or content.get("files") != {EXAMPLES: digest(examples)}:
         raise FileError(
             f"{examples} and {JSON} do not belong together: one of them was replaced or is damaged. {_AGAIN}"
         )
@@ -321,7 +286,7 @@ def read_or_evaluate(
 def _check_settings(evaluation: Evaluation, shown: str, options: Mapping[str, Any]) -> None:
     """Raise an error if an evaluation was made with settings other than the requested ones."""
     was = evaluation.settings
-    asked = replace(was, **{name: options[name] for name in vars(was) if options.get(name) is not None})
+    asked = was.updated(**{name: options[name] for name in vars(was) if name in options})
     measure = evaluation.hierarchy.information
     for name, old in was.to_dict().items():
         new = asked.to_dict()[name]
@@ -336,11 +301,20 @@ def _check_settings(evaluation: Evaluation, shown: str, options: Mapping[str, An
 # Archives ------------------------------------------------------------------------------------------------------
 
 
-def _write(path: str | os.PathLike[str], about: _About, settings: Settings, events: Events, more: Arrays) -> None:
-    arrays: Arrays = {"about": _bytes(json.dumps(msgspec.to_builtins(about)))}
-    if not isinstance(settings.information, str):
-        arrays["information"] = np.asarray(settings.information)
-    write_arrays(path, arrays | {name: getattr(events, name) for name in _EVENTS} | more)
+def _write(path: str | os.PathLike[str], saved: CurveBuilder | Evaluation, more: Arrays, **about: Any) -> None:
+    """Write what builders and evaluations have in common, more arrays, and more about them."""
+    described = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "tree": saved.hierarchy.to_dict(),
+        "settings": saved.settings.to_dict(),
+        "scale": saved.scale,
+        **about,
+    }
+    arrays: Arrays = {"about": _bytes(json.dumps(msgspec.to_builtins(described)))}
+    if not isinstance(saved.settings.information, str):
+        arrays["information"] = np.asarray(saved.settings.information)
+    write_arrays(path, arrays | {name: getattr(saved.events, name) for name in _EVENTS} | more)
 
 
 def _bytes(text: str) -> NDArray[np.uint8]:
@@ -382,7 +356,7 @@ class _Contents:
         return cls(about, hierarchy, Settings.from_dict(given), arrays)
 
     def array(self, name: str, dtype: type[Any], count: int | None, low: float, high: float) -> NDArray[Any]:
-        """Take an array, which must be a list of so many numbers within a range."""
+        """Take an array, and check its type, its length and the range of its numbers."""
         array: NDArray[Any] | None = self.arrays.pop(name, None)
         if array is None:
             raise ValueError(f"{name!r} is missing")
@@ -424,9 +398,7 @@ class _Contents:
         )
 
     def _texts(self, key: str, examples: int) -> Names:
-        listed = msgspec.convert(
-            json.loads(self.arrays.pop(key).astype(np.uint8, copy=False).tobytes()), list[str]
-        )
+        listed = msgspec.json.decode(self.arrays.pop(key).astype(np.uint8, copy=False).tobytes(), type=list[str])
         if len(listed) != examples:
             raise ValueError(f"{key!r} does not have one text for each example")
         texts = np.empty(examples, dtype=object)

@@ -40,7 +40,7 @@ _USUAL = Settings()
 _ENOUGH = 4096  # held-out examples used to fit one number
 _RULES: dict[str, infer.Rule] = {
     **infer.RULES,
-    "crm": lambda hierarchy, q, _: infer.risk_minimising(hierarchy, q, "edge distance", over="leaves"),
+    "crm": lambda hierarchy, q, **_: infer.risk_minimising(hierarchy, q, "edge distance", over="leaves"),
 }
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, final, get_args
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, final, get_args
 
 import numpy as np
 
@@ -20,6 +20,14 @@ SingleChild = Literal["skip", "answer"]
 """Whether a node with exactly one child is left out, or is an answer of its own."""
 BelowLabel = Literal["label", "wrong"]
 """What an answer below its label counts as."""
+
+
+class SettingKeywords(TypedDict, total=False):
+    """The fields of `Settings` as keywords of public functions; None is the same as leaving one out."""
+
+    information: InformationKind | ArrayLike | None
+    single_child: SingleChild | None
+    below_label: BelowLabel | None
 
 
 @final
@@ -70,6 +78,16 @@ class Settings:
     def below_is_right(self) -> bool:
         """Whether an answer below its label counts as the label, and is right."""
         return self.below_label == "label"
+
+    @property
+    def strict(self) -> Settings:
+        """The same settings, but an answer below its label is wrong."""
+        return replace(self, below_label="wrong")
+
+    def updated(self, **given: Unpack[SettingKeywords]) -> Settings:
+        """Return the settings with other values for some fields; None leaves a field as it is."""
+        changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        return replace(self, **changes)
 
     def differences(self, other: Settings) -> str:
         """Name the fields that differ, with both values; '' if there are none."""

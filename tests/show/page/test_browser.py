@@ -406,7 +406,7 @@ def test_the_summary_is_sorted_by_a_click(open_page: Callable[..., Page]) -> Non
     models = two_models()
     page = open_page(*models)
     page.get_by_role("button", name="AP", exact=True).click()
-    order = sorted(models, key=lambda model: -model.summary["AP"])
+    order = sorted(models, key=lambda model: -model.summary()["AP"])
     assert page.locator("table.summary tbody th").all_inner_texts() == [model.name for model in order]
     page.get_by_role("button", name="AP", exact=True).click()
     assert page.locator("table.summary tbody th").all_inner_texts() == [model.name for model in order[::-1]]

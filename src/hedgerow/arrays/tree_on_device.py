@@ -33,7 +33,7 @@ class Derives:
 
 
 @final
-class Layout:
+class TreeOnDevice:
     """The index arrays of a tree that the operations use, on one device."""
 
     def __init__(self, hierarchy: TreeArrays, place: Callable[[NDArray[Any]], Array]) -> None:
@@ -41,12 +41,12 @@ class Layout:
         self._place = place
 
     @staticmethod
-    def of(hierarchy: TreeArrays, like: Array) -> Layout:
-        """Return the layout of a tree on the device of `like`; made once."""
+    def of(hierarchy: TreeArrays, like: Array) -> TreeOnDevice:
+        """Return the index arrays of a tree on the device of `like`, made once."""
         ops = ops_of(like)
         device = ops.device_of(like)
         return hierarchy.derived(
-            ("layout", device), lambda: Layout(hierarchy, lambda array: ops.constant(array, device))
+            ("tree on device", device), lambda: TreeOnDevice(hierarchy, lambda array: ops.constant(array, device))
         )
 
     def _place_all(self, arrays: Sequence[NDArray[Any]]) -> tuple[Array, ...]:
