@@ -210,8 +210,8 @@ NAMES = ["robin", "wren"] * 20
         ({"target": ("correct", 0.9), "clusters": [1] * 40}, "All 40 examples are in one cluster, '1'"),
         ({"target": ("correct", 0.9), "clusters": [1, 2]}, "clusters needs one entry per example, 40"),
         ({"target": ("correct", 0.9), "clusters": [1, None] * 20}, "clusters is blank for 20 of 40 examples"),
-        ({"target": ("correct", 0.9), "clusters": True}, "These scores do not say the clusters"),
-        ({"target": ("correct", 0.9), "groups": True}, "These scores do not say the groups"),
+        ({"target": ("correct", 0.9), "clusters": True}, "These scores have no clusters"),
+        ({"target": ("correct", 0.9), "groups": True}, "These scores have no groups"),
         ({"target": ("correct", 0.9), "clades": 5}, "Clades are at a depth from 1 to 2, not at 5"),
         ({"target": ("edge_distance", 1)}, "The values of 'edge_distance' are not fractions"),
         ({"target": ("edge_distance", 1), "bounds": (0, 0.5)}, "must lie between 0 and 0.5, not at 1"),
@@ -243,7 +243,7 @@ def test_no_examples() -> None:
 
 
 def test_one_class_is_doubted() -> None:
-    with pytest.warns(UserWarning, match="All labels are 'robin': these examples say nothing"):
+    with pytest.warns(UserWarning, match="All labels are 'robin': nothing is known"):
         hr.select(H, Q, ["robin"] * 40, target=("correct", 0.9))
 
 

@@ -114,12 +114,12 @@ def test_labels_of_another_table_and_what_is_next(
 def test_ids_of_several_examples_are_a_warning(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = pd.read_csv("b.csv")
     pd.concat([table, table[3:5]]).assign(burst=[*range(80), 3, 4]).to_csv("twice.csv", index=False)
-    warning = "2 ids stand for several examples, such as 'e3' (2 of them)"
+    warning = "2 ids are shared by several examples, such as 'e3' (2 of them)"
     columns = ["--class-columns", ",".join(LEAVES)]
     assert warning in hedgerow(capsys, "evaluate", "twice.csv", "--tree", "tree.csv", *columns)[0]
     table.to_csv("again.csv", index=False)
     parts, _ = hedgerow(capsys, "evaluate", "b.csv", "again.csv", "--tree", "tree.csv")
-    assert "80 ids stand for several examples, such as 'e0' (2 of them)" in parts
+    assert "80 ids are shared by several examples, such as 'e0' (2 of them)" in parts
     point = ["twice.csv", "--tree", "tree.csv", *columns, "--target", "correct=0.5", "-o", "p.json"]
     assert warning in hedgerow(capsys, "select", *point)[0]
     assert warning not in hedgerow(capsys, "select", *point, "--clusters", "burst")[0]

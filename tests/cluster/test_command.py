@@ -97,7 +97,7 @@ def test_evaluations_merge_to_the_same_folder(
     same(tmp_path / "again", expected)
     assert json.loads((tmp_path / "again" / "evaluation.json").read_text())["name"] == "x"
     copytree(tmp_path / "part-1", tmp_path / "copy")
-    with pytest.raises(ParameterError, match="'part-1' is there twice, with the same examples"):
+    with pytest.raises(ParameterError, match="'part-1' occurs twice with the same examples"):
         raise refused("merge", tmp_path / "part-1", tmp_path / "copy")
     with pytest.raises(ParameterError, match="is given twice"):
         raise refused("merge", tmp_path / "part-1", f"{tmp_path}/./part-1")

@@ -89,7 +89,7 @@ def test_a_merged_builder_doubts_too() -> None:
     for part, rows in zip(parts, (slice(0, 75), slice(75, 150)), strict=True):
         part.update(Q[rows], NUMBERS[rows])
     parts[0].merge(parts[1])
-    with pytest.warns(UserWarning, match="numbers of classes"):
+    with pytest.warns(UserWarning, match="class numbers"):
         parts[0].compute()
 
 

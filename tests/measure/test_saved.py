@@ -112,9 +112,9 @@ def test_parts_of_one_name_are_told_apart_by_content_and_never_count_twice() -> 
     assert found[0] == found[1]
     twice = builder(q, labels, "same")
     twice.merge(builder(q, labels, "same"))
-    with pytest.raises(ParameterError, match="'same' is there twice"):
+    with pytest.raises(ParameterError, match="'same' occurs twice"):
         twice.compute()
-    with pytest.raises(ParameterError, match="'same' is there twice"):
+    with pytest.raises(ParameterError, match="'same' occurs twice"):
         merge([builder(q, labels, "same").compute()] * 2)
 
 

@@ -1,4 +1,4 @@
-"""Arrays and tensors as they come in, what operations expect of a tree, and of the modules that implement them."""
+"""Input arrays and tensors, and the interfaces of trees and of the modules that implement the operations."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ class Tiers(Protocol):
     def records(self, q: Array, minimum: float | None, /) -> tuple[Array, Array, Array] | None:
         """Keep the leaders whose score exceeds `minimum` and those of all higher tiers, in one pass.
 
-        Returns how many each row keeps, and the nodes and scores kept, row by row; None if there is no faster way
-        than through the leaders.
+        Returns the number that each row keeps, and the nodes and scores kept, row by row; None if there is no
+        faster way than through the leaders.
         """
 
     def fetch_records(self, q: Array, minimum: float, check: Check, /) -> tuple[Array, Array, Array] | None:
@@ -111,7 +111,7 @@ class Tiers(Protocol):
 
 
 class ArrayOps(Protocol):
-    """The operations that the array API lacks; the modules `numpy_ops` and `torch_ops` implement them."""
+    """Operations that the array API lacks, implemented by the modules `numpy_ops` and `torch_ops`."""
 
     @property
     def Tiers(self) -> Callable[[Indices, Indices, int, Any], Tiers]:  # noqa: N802  (a class)

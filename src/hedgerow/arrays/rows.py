@@ -27,7 +27,7 @@ class Ancestors(NamedTuple):
     own: Indices
     """The place of each entry among the nodes."""
     added: Indices
-    """How many nodes each entry has added: itself and ancestors, which stand just before it."""
+    """Number of nodes that each entry has added: itself and ancestors, which come just before it."""
 
 
 def with_ancestors(tree: TreeArrays, start: Indices, node: Indices) -> Ancestors:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 T = TypeVar("T")
 
-_BLOCK_BYTES = 1 << 21  # so that a block and its results stay in the cache
+_BLOCK_BYTES = 1 << 21  # a block and its results stay in the cache
 _WORTH_THREADS = 2  # blocks per thread; with fewer, starting threads costs more than it saves
 _most_threads = ContextVar("_most_threads", default=sys.maxsize)
 _EVEN = 4  # larger numbers of blocks are a multiple of this, so that two or four threads finish together
@@ -79,7 +79,7 @@ def available_cores() -> int:
 
 @contextmanager
 def at_most_threads(number: int) -> Iterator[None]:
-    """Within this block, use at most so many threads; other threads of the caller's are not affected."""
+    """Use at most `number` threads within this block; other threads of the caller are not affected."""
     token = _most_threads.set(number)
     try:
         yield

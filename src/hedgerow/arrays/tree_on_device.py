@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Derives:
-    """Something from which other modules derive values that are needed again: trees, likelihoods."""
+    """An object that caches what other modules derive from it: trees, likelihoods."""
 
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the result of `make`, called once per key."""
@@ -165,26 +165,23 @@ class TreeOnDevice:
     @cached_property
     def parent_in_level(self) -> tuple[Array, ...]:
         """For each level except the first, the position of each node's parent in the level above."""
-        pairs = zip(self._hierarchy.levels, self._hierarchy.levels[1:], strict=False)
-        return self._place_all([np.searchsorted(above, self._hierarchy.parent[level]) for above, level in pairs])
+        pairs = zip(self._hierarchy.levels[:-1], self._parents, strict=True)
+        return self._place_all([np.searchsorted(above, parent) for above, parent in pairs])
+
+    @property
+    def _parents(self) -> list[Indices]:
+        """For each level except the first, the parent of each node."""
+        return [self._hierarchy.parent[level] for level in self._hierarchy.levels[1:]]
 
     @cached_property
     def level_start(self) -> tuple[Array, ...]:
         """For each level except the first, where each group of siblings starts."""
-        starts = [
-            np.flatnonzero(np.diff(self._hierarchy.parent[level], prepend=-1))
-            for level in self._hierarchy.levels[1:]
-        ]
-        return self._place_all(starts)
+        return self._place_all([np.flatnonzero(np.diff(parent, prepend=-1)) for parent in self._parents])
 
     @cached_property
     def level_group(self) -> tuple[Array, ...]:
         """For each level except the first, which group of siblings each node belongs to."""
-        groups = [
-            np.unique(self._hierarchy.parent[level], return_inverse=True)[1]
-            for level in self._hierarchy.levels[1:]
-        ]
-        return self._place_all(groups)
+        return self._place_all([np.unique(parent, return_inverse=True)[1] for parent in self._parents])
 
     @cached_property
     def group_of_node(self) -> tuple[Array, ...]:

@@ -1,4 +1,4 @@
-"""What a point buys: how specific its answers are, how often right, and what other targets would cost."""
+"""What a point gives: how specific and how often right its answers are, and what other targets would give."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Shortened:
 
     name: str
     higher: int
-    """How many examples end higher up."""
+    """The number of its examples that end higher up."""
     examples: int
 
 
@@ -112,7 +112,7 @@ def explain(
     groups
         The groups of the examples, if the point has thresholds by group; True: those of the score file.
     clusters
-        Their clusters, for what other targets would cost.
+        Their clusters, to compute what other targets would give.
     scale
         The scale of plain likelihoods; by default that of the point.
 

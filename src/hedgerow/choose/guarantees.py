@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hedgerow.choose.thresholds import Steps
 
 _EXACT = 2_000  # up to this many examples, ties with δ are decided in whole numbers
-_MOST = 1 << 50  # more examples than this are never asked for
+_MOST = 1 << 50  # the largest number of examples considered
 
 
 def exactly(number: object) -> Fraction:
@@ -49,7 +49,7 @@ class Guarantee(ABC):
     """How surely a level is reached: the loss budget, the search for a threshold, and what it means in words."""
 
     help: ClassVar[str]
-    """What it means, in a few words."""
+    """A short description."""
     promises: ClassVar[bool] = True
     """Whether something is promised for new examples; then no level can be promised with certainty."""
     uses_delta: ClassVar[bool] = False
@@ -191,7 +191,7 @@ def _is_unlikely(n: int, count: int, alpha: Fraction, delta: Fraction) -> bool:
 
 
 def _binomial_exactly(n: int, count: int, alpha: Fraction) -> Fraction:
-    """Return the probability of at most so many errors."""
+    """Return the probability of at most `count` errors."""
     right, whole = alpha.denominator - alpha.numerator, alpha.denominator
     ways = sum(math.comb(n, k) * alpha.numerator**k * right ** (n - k) for k in range(count + 1))
     return Fraction(ways, whole**n)
@@ -207,10 +207,10 @@ def _bounded(n: int, exact_alpha: Fraction, exact_delta: Fraction) -> float:
     bentkus = _binomial(n, exact_alpha, exact_delta / Fraction(math.e))
     if -math.log1p(-alpha) < least:  # even without any loss
         return float(bentkus)
-    low, high = 0.0, alpha  # the divergence falls from the one to the other
+    low, high = 0.0, alpha  # the divergence decreases in between
     while low < (middle := (low + high) / 2) < high:
         low, high = (middle, high) if _divergence(middle, alpha) >= least else (low, middle)
-    return max(n * low * (1 - 1e-12), float(bentkus))  # a little less, since the divergence is rounded
+    return max(n * low * (1 - 1e-12), float(bentkus))  # slightly less, because the divergence is rounded
 
 
 def _divergence(mean: float, alpha: float) -> float:

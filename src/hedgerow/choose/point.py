@@ -36,13 +36,13 @@ _FORMAT = "hedgerow operating point"
 _VERSION = 2
 Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 By = Literal["all", "group", "clade", "rank"]
-"""What there is a threshold for."""
+"""What the thresholds are for."""
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class OperatingPoint:
-    """How to answer, and what that promises; made by `select`, kept as JSON by `save` and `load`.
+    """How to answer, and what that promises; made by `select`, stored as JSON.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class OperatingPoint:
     scale: Scale
     """The scale of the likelihoods."""
     at_most: bool = False
-    """Whether the target is a level not to be exceeded, because less of the metric is better."""
+    """Whether the target must not be exceeded, because lower values of the metric are better."""
     root_is_safe: bool = True
     """Whether the root always keeps the promise; otherwise the most specific answers keep it best."""
     clade_depth: Annotated[int, msgspec.Meta(ge=1, le=1 << 40)] | None = None
@@ -83,13 +83,13 @@ class OperatingPoint:
     settings: Settings = field(default_factory=Settings)
     """What counts as specific and as right."""
     temperature: Annotated[float, msgspec.Meta(gt=0)] = 1.0
-    """What the scores had been divided by."""
+    """The number that the scores were divided by."""
     examples: Count = 0
-    """How many examples the point was chosen with."""
+    """The number of examples that the point was chosen with."""
     clusters: Count | None = None
-    """How many clusters they were in, if they were."""
+    """The number of their clusters, if they had any."""
     notes: tuple[str, ...] = ()
-    """What is worth knowing about this point, as sentences."""
+    """Warnings about this point, as sentences."""
     created: str = ""
     """When it was chosen, in UTC."""
     version: str = ""
@@ -105,9 +105,9 @@ class OperatingPoint:
     @property
     def promise(self) -> str:
         """What is promised, in a few words: "correct >= 0.95"."""
-        said = [f"{name} {'<=' if self.at_most else '>='} {level:g}" for name, level in self.target.items()]
-        said += [f"{rank} given to unknown taxa <= {level:g}" for rank, level in self.overclassification.items()]
-        return ", ".join(said)
+        parts = [f"{name} {'<=' if self.at_most else '>='} {level:g}" for name, level in self.target.items()]
+        parts += [f"{rank} given to unknown taxa <= {level:g}" for rank, level in self.overclassification.items()]
+        return ", ".join(parts)
 
     # Answering ---------------------------------------------------------------------------------------------
 
@@ -218,16 +218,16 @@ class OperatingPoint:
             for name in ours.names.tolist()[1:]
             if name in theirs and _parent(ours, name) != _parent(theirs, name)
         ]
-        said = []
+        differ = []
         if missing:
-            said.append(f"it does not have {some(missing)}")
+            differ.append(f"it does not have {some(missing)}")
         if extra:
-            said.append(f"it has {some(extra)} in addition")
+            differ.append(f"it has {some(extra)} in addition")
         if moved:
             name = moved[0]
             more = f" (and {len(moved) - 1:,} more differ)" if len(moved) > 1 else ""
-            said.append(f"{name!r} is below {_parent(theirs, name)!r}, not below {_parent(ours, name)!r}{more}")
-        raise ParameterError(f"The point is for another tree than this one: {'; '.join(said)}. {AGAIN}")
+            differ.append(f"{name!r} is below {_parent(theirs, name)!r}, not below {_parent(ours, name)!r}{more}")
+        raise ParameterError(f"The point is for another tree than this one: {'; '.join(differ)}. {AGAIN}")
 
     # Files -------------------------------------------------------------------------------------------------
 
@@ -252,7 +252,7 @@ class OperatingPoint:
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> OperatingPoint:
-        """Read a point written by `save`; anything that was changed since is refused."""
+        """Read a point written by `save`; a file that was changed is refused."""
         text = read_text(path)
         with reading(path, "a point", AGAIN):
             content = msgspec.json.decode(text)
@@ -354,7 +354,7 @@ def _point(content: Any, shown: str) -> OperatingPoint:
 
 
 def _thresholds_fit(hierarchy: Hierarchy, file: Any) -> bool:
-    """Return whether the thresholds are for what the point says they are for."""
+    """Return whether the names of the thresholds agree with `by` and `rule`."""
     known = {
         "group": set(file.thresholds),
         "clade": set(hierarchy.names.tolist()),

@@ -82,8 +82,8 @@ def select(
     delta
         The probability, over calibration sets, that the promise of "pac" is broken.
     groups
-        A group for each example, which will also be known of new ones; True: those of the score file. Each group
-        gets its own threshold and promise.
+        A group for each example, which must be known for new examples too; True: those of the score file. Each
+        group gets its own threshold and promise.
     clusters
         Which examples belong together: photographs of one burst, reads of one sample; True: those of the score
         file. The promise is then for an example of a new cluster.
@@ -137,7 +137,7 @@ def select(
 
 
 def choose(spec: SelectionSpec, examples: CalibrationSet) -> OperatingPoint:
-    """Choose a point with examples that have been read."""
+    """Choose a point with a calibration set."""
     doubts = _doubts(spec, examples)
     thresholds, notes = thresholds_of(spec, examples)
     target, tree = spec.target, spec.hierarchy
@@ -165,7 +165,7 @@ def choose(spec: SelectionSpec, examples: CalibrationSet) -> OperatingPoint:
 
 
 def _doubts(spec: SelectionSpec, examples: CalibrationSet) -> list[str]:
-    """Return what makes a promise doubtful, as sentences; examples in one cluster are an error."""
+    """Return reasons to doubt the promise, as sentences; a single cluster is an error."""
     doubts = []
     if examples.unused_clusters:
         doubts.append(
@@ -186,8 +186,7 @@ def _doubts(spec: SelectionSpec, examples: CalibrationSet) -> list[str]:
     distinct = np.unique(examples.labels)
     if len(distinct) == 1:
         doubts.append(
-            f"All labels are {spec.hierarchy.names[distinct[0]]!r}: these examples say nothing about other "
-            "classes."
+            f"All labels are {spec.hierarchy.names[distinct[0]]!r}: nothing is known about other classes."
         )
     if examples.clusters is not None and len(set(examples.clusters.tolist())) == 1:
         raise ScoreError(
@@ -201,7 +200,7 @@ def _floats(shares: Mapping[str, Fraction]) -> dict[str, float]:
     return {name: float(share) for name, share in shares.items()}
 
 
-# Calibration examples: what is needed of them, gathered block by block ------------------------------------------
+# Calibration examples, read block by block -----------------------------------------------------------------------
 
 
 @final
@@ -222,7 +221,7 @@ class CalibrationSet:
     clusters: Texts | None = None
     clades: Texts | None = None
     unused_clusters: bool = False
-    """Whether clusters are known and were not asked for."""
+    """Whether clusters are known but not used."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -239,7 +238,7 @@ def gather(
     scale: Scale | None = None,
     progress: Progress = silent,
 ) -> CalibrationSet:
-    """Read what choosing a point needs of the examples; the other parameters are those of `select`."""
+    """Read what choosing a point needs; the other parameters are those of `select`."""
     parts = []
     with progress("Reading scores", getattr(scores, "rows", None)) as advance:
         for block in example_blocks(spec.hierarchy, scores, labels, classes, None, scale):
@@ -298,7 +297,7 @@ def _texts(name: str, given: ArrayLike | bool | None, read: list[Texts | None], 
         there = [values for values in read if values is not None]
         if len(there) < len(read):
             raise ParameterError(
-                f"These scores do not say the {name} of their examples: name the column with "
+                f"These scores have no {name} of examples: name the column with "
                 f"{argument(name, 'COLUMN', python=f'open_scores({name[:-1]}_column=...)')}, or give one entry "
                 f"for each example."
             )

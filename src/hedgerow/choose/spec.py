@@ -1,4 +1,4 @@
-"""What is asked of a point, checked before anything is read."""
+"""The request for a point, checked before anything is read."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Target:
 @final
 @dataclass(frozen=True)
 class SelectionSpec:
-    """What is asked for: a target, or levels per rank, and how to reach them."""
+    """A request: a target, or levels per rank, and how to reach them."""
 
     hierarchy: Hierarchy
     target: Target | None
@@ -135,7 +135,7 @@ class SelectionSpec:
         settings: Settings | None = None,
         by_group: bool = False,
     ) -> SelectionSpec:
-        """Check what is asked for; the parameters are those of `select`."""
+        """Check a request; the parameters are those of `select`."""
         FAMILIES.find(rule)
         by_rank = bool(per_rank or overclassification)
         if (target is None) == (not by_rank):
@@ -167,7 +167,7 @@ class SelectionSpec:
 
     @property
     def by(self) -> By:
-        """What there is a threshold for."""
+        """What the thresholds are for."""
         if self.target is None:
             return "rank"
         return "clade" if self.clade_depth is not None else "group" if self.by_group else "all"
@@ -181,7 +181,7 @@ class SelectionSpec:
 
     @property
     def from_root(self) -> bool:
-        """Whether the root is perfect, whatever the label is."""
+        """Whether the root is a perfect answer to every label."""
         if self.target is None:
             return True
         labels = np.arange(len(self.hierarchy))
@@ -246,7 +246,7 @@ def _shares(
 
 
 def _of_per_cent(level: Fraction) -> str:
-    """Say how to write what looks like a percentage."""
+    """Return how to write what looks like a percentage."""
     return f" For {float(level):g} %, write {float(level / 100):g}." if 1 < level <= 100 else ""
 
 

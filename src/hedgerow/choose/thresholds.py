@@ -66,7 +66,7 @@ def thresholds_of(spec: SelectionSpec, examples: CalibrationSet) -> tuple[dict[s
 def losses_of(spec: SelectionSpec, examples: CalibrationSet) -> Callable[[Indices | slice, Clusters], Steps]:
     """Return a function from some of the examples, with their clusters, to the steps of their losses."""
     events = examples.events
-    assert events is not None  # noqa: S101  (they were asked for)
+    assert events is not None  # noqa: S101  (a target needs them)
     assert spec.target is not None  # noqa: S101
     from_root = spec.from_root
     at_root = spec.losses(examples.labels, np.zeros_like(examples.labels))
@@ -104,14 +104,14 @@ def _threshold(
     promise = _promise(spec, target, clusters)
     budget = promise.budget(clusters.number)
     if budget < 0:
-        said = (
+        problem = (
             f"{target} cannot be promised with {counted(clusters.number, clusters.unit, f'{clusters.unit}s')}"
             f"{there}: at least {promise.needed:,} are needed"
         )
         if spec.from_root:
-            return np.inf, [f"{said}. Until then, the answer is always the root."]
+            return np.inf, [f"{problem}. Until then, the answer is always the root."]
         raise CannotPromiseError(
-            f"{said}, and the root does not keep this promise either. Collect more, or promise less."
+            f"{problem}, and the root does not keep this promise either. Collect more, or promise less."
         )
     try:
         return GUARANTEES[spec.guarantee].threshold(steps, budget, target.is_binary), []
@@ -184,9 +184,9 @@ class Clusters:
     size: Indices
     """Size of the cluster of each example."""
     number: int
-    """How many clusters there are."""
+    """The number of clusters."""
     unit: str = "cluster"
-    """What to call one of them: "example" if the examples were not said to be in clusters."""
+    """What one of them is called in messages: "example" if no clusters were given."""
 
     @classmethod
     def of(cls, clusters: ArrayLike | None, examples: int) -> Clusters:

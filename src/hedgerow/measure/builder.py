@@ -21,7 +21,7 @@ from hedgerow.measure.metrics import Comparison, Metric
 from hedgerow.tree import Hierarchy, Indices, SettingKeywords, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from os import PathLike
 
     from numpy.typing import ArrayLike, NDArray
@@ -38,7 +38,7 @@ STANDARD_METRICS = (
 """The metrics of every curve."""
 
 _ADDED_AT_ONCE = 1 << 16
-_CHANCE = 0.01  # how likely a coincidence must be to be taken for one
+_CHANCE = 0.01  # what is less likely than this is not taken for a coincidence
 _BYTES_OF_PAIRS = 32  # so that 65,536 pairs are compared at once
 
 
@@ -90,7 +90,7 @@ class CurveBuilder:
         self.candidates = Candidates.of(hierarchy, self.settings)
         self._parts: list[Events] = []
         self.numbered = np.zeros(len(hierarchy), dtype=bool)
-        """[nodes] Which nodes were labels, according to integers whose meaning nobody stated."""
+        """[nodes] Which nodes were labels given as integers without `classes`."""
 
     @property
     def events(self) -> Events:
@@ -115,7 +115,7 @@ class CurveBuilder:
         self.add(self.events_of(q, labels, classes))
 
     def events_of(self, q: Any, labels: ArrayLike, classes: ArrayLike | None = None) -> Events:
-        """Return the events of a batch, given as to `update`, without adding them."""
+        """Return the events of a batch without adding them; the parameters are those of `update`."""
         likelihoods = Likelihoods.of(self.hierarchy, q, self.scale)
         given = as_numpy(labels)
         nodes = self.hierarchy.nodes(given, classes)
@@ -148,7 +148,7 @@ class CurveBuilder:
         return OperatingCurve(threshold, self.measures.means(sums, examples), examples, self.scale)
 
     def holding(self, events: Events) -> CurveBuilder:
-        """Return a builder with the same settings and other examples."""
+        """Return a builder with the same settings and the given examples."""
         other = copy.copy(self)
         other._parts = [events]
         return other
@@ -178,7 +178,7 @@ class CurveBuilder:
         path
             The file.
         metrics
-            The metrics of your own with which it was made; those of `hedgerow.metrics` are found by name.
+            Your own metrics, if it was made with any; those of `hedgerow.metrics` are found by name.
         """
         from hedgerow.measure.saved import load_curve
 
@@ -232,35 +232,35 @@ def differences(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
     >>> differences({"scale": "log"}, {"scale": "probability"})
     "scale ('log' and 'probability')"
     """
-    said = []
+    differ = []
     for name, value in ours.items():
         other = theirs[name]
         if value == other or (isinstance(value, Hierarchy) and value.to_dict() == other.to_dict()):
             continue  # a tree that was saved has no aliases
         if isinstance(value, Settings):
-            said.append(value.differences(other))
+            differ.append(value.differences(other))
         elif not isinstance(value, Hierarchy):
-            said.append(f"{name} ({value!r} and {other!r})")
+            differ.append(f"{name} ({value!r} and {other!r})")
         elif value.fingerprint != other.fingerprint:
             starts = " and ".join(f"{tree.fingerprint[:12]}..." for tree in (value, other))
-            said.append(f"{name} ({len(value):,} and {len(other):,} nodes, fingerprints {starts})")
+            differ.append(f"{name} ({len(value):,} and {len(other):,} nodes, fingerprints {starts})")
         else:
-            said.append(f"{name} (the same nodes, but in another order or with other ranks or titles)")
-    return ", ".join(said)
+            differ.append(f"{name} (the same nodes, but in another order or with other ranks or titles)")
+    return ", ".join(differ)
 
 
 def warn_of_class_numbers(hierarchy: Hierarchy, used: NDArray[np.bool_]) -> None:
-    """Warn, where the caller's own code stands, if node indices look like numbers of classes.
+    """Warn, at the line of the caller's own code, if node indices look like class numbers.
 
-    Numbers of classes lie below the number of leaves. Node indices rarely all do, the more of them there are;
-    and if they all were leaves, there would be nothing to doubt.
+    Class numbers lie below the number of leaves. The more node indices there are, the less likely it is that they
+    all do; and if all of them are leaves, nothing is suspicious.
 
     Parameters
     ----------
     hierarchy
         The tree.
     used
-        [nodes] Which nodes are labels, according to integers whose meaning nobody stated.
+        [nodes] Which nodes are labels given as integers without `classes`.
     """
     leaves, count = len(hierarchy.leaves), np.count_nonzero(used)
     if not count or used[leaves:].any() or hierarchy.is_leaf[used].all():
@@ -270,14 +270,14 @@ def warn_of_class_numbers(hierarchy: Hierarchy, used: NDArray[np.bool_]) -> None
     if chance < _CHANCE:
         warnings.warn(
             f"The labels are integers and were taken as node indices, but all {count:,} different ones lie below "
-            f"{leaves:,}, the number of leaves, as numbers of classes would. If that is what they are, say which "
-            f"classes they number: classes=names. If they are node indices, say classes=hierarchy.names.",
+            f"{leaves:,}, the number of leaves, as class numbers would. If they are class numbers, pass the names "
+            f"of the classes: classes=names. If they are node indices, pass classes=hierarchy.names.",
             stacklevel=_levels_to_caller(),
         )
 
 
 def _levels_to_caller() -> int:
-    """Count the frames up to the first that is not ours, as `warnings.warn` in the calling function counts."""
+    """Return the `stacklevel`, for the calling function, of the first frame outside hedgerow."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "hedgerow":
         level, frame = level + 1, frame.f_back
@@ -285,7 +285,7 @@ def _levels_to_caller() -> int:
 
 
 def _add_up(rows: NDArray[np.float64]) -> None:
-    """Replace each row by its running sums, in parts, to need no extra memory."""
+    """Replace each row by its running sums, in parts, without extra memory."""
     for row in rows:
         for start in range(0, len(row) - 1, _ADDED_AT_ONCE):
             part = row[start : start + _ADDED_AT_ONCE + 1]  # it starts with the last entry of the previous part
@@ -333,16 +333,6 @@ class Measures:
         pairs = self._compare(labels, answers)
         return [self._evaluate(name, pairs) for name in self.metrics]
 
-    def before_and_after(
-        self, moves: NDArray[np.int32]
-    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """Yield the values of each metric before and after some moves: see `Events.moves`."""
-        label, before, after = np.ascontiguousarray(moves.T, dtype=np.int64)
-        answers = (self._compare(label, before), self._compare(label, after))
-        for name in self.metrics:
-            old, new = (self._evaluate(name, pairs) for pairs in answers)
-            yield old, new
-
     def changes(self, events: Events, order: Indices, result: NDArray[np.float64]) -> None:
         """Write to `result` how much each event, in the given order, changes each metric: [metrics, events]."""
         # The answer before each event is compared again instead of being looked up among the events: this is more
@@ -350,9 +340,10 @@ class Measures:
         moves = events.moves
 
         def work(block: slice) -> None:
-            values = self.before_and_after(np.take(moves, order[block], axis=0))
-            for row, (before, after) in zip(result, values, strict=True):
-                np.subtract(after, before, out=row[block])
+            label, before, after = np.ascontiguousarray(np.take(moves, order[block], axis=0).T, dtype=np.int64)
+            old, new = self._compare(label, before), self._compare(label, after)
+            for name, row in zip(self.metrics, result, strict=True):
+                np.subtract(self._evaluate(name, new), self._evaluate(name, old), out=row[block])
 
         map_row_blocks(work, len(order), _BYTES_OF_PAIRS)
 

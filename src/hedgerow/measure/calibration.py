@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy, Indices
 
 _BINS = 15
-_LEAST = 1e-50  # a label with the likelihood 0 has a large loss, not an infinite one
+_LEAST = 1e-50  # so that a label of likelihood 0 has a large loss, not an infinite one
 
 
 def calibration_error(confidence: ArrayLike, right: ArrayLike, bins: int = _BINS) -> float:

@@ -134,7 +134,7 @@ def compare(
 def side_by_side(evaluations: Sequence[Evaluation]) -> tuple[tuple[Evaluation, ...], tuple[str | None, ...]]:
     """Return evaluations with distinct names, their examples and nodes in the order of the first one.
 
-    An evaluation whose examples do not match those of the first stays as it is; the second result says why, and is
+    An evaluation whose examples do not match those of the first is not changed; the second result says why, and is
     None where they match.
     """
     base, *others = _distinctly_named(evaluations)

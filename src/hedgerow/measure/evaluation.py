@@ -67,7 +67,7 @@ class Answers:
 @final
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Some examples under a name, by which the parts of an evaluation are put in order."""
+    """Some examples under a name; the parts of an evaluation are sorted by it."""
 
     name: str
     events: Events
@@ -75,7 +75,7 @@ class Part:
 
     @classmethod
     def joined(cls, parts: Sequence[Part]) -> Part:
-        """Concatenate parts; what is known of the examples is kept if all parts have it."""
+        """Concatenate parts; what is known about the examples is kept if all parts have it."""
         filled = [part for part in parts if len(part)] or list(parts[:1])
         if len(filled) == 1:
             return filled[0]
@@ -127,9 +127,9 @@ class Evaluation:
     sizes: tuple[tuple[str, int], ...] = ()
     """The name and the number of examples of each part, in order."""
     warnings: tuple[str, ...] = ()
-    """What is allowed but often a mistake, as sentences."""
+    """Signs of likely mistakes, as sentences."""
     intervals: Mapping[str, Interval] = field(default_factory=dict)
-    """Bootstrap intervals of the summary figures, if asked for."""
+    """Bootstrap intervals of the summary figures, if requested."""
     level: float = 0.95
     """The share of replicates inside an interval."""
     replicates: int = 0
@@ -139,7 +139,7 @@ class Evaluation:
         """Return the evaluation that follows from the events of a builder alone: the rules `leaf` and `majority`.
 
         An example's last event leads to the most likely leaf only if all leaves, and no other nodes, are the most
-        specific; else it is an error.
+        specific; otherwise, this is an error.
         """
         candidates = builder.candidates
         if not np.array_equal(candidates.nodes[candidates.start[-2] :], builder.hierarchy.leaves):
@@ -284,7 +284,7 @@ class Evaluation:
 
     @property
     def parts(self) -> list[Part]:
-        """The examples, part by part, as they were before they were put together."""
+        """The examples, part by part, as they were merged."""
         end, parts = 0, []
         for name, count in self.sizes or ((self.name, len(self)),):
             rows = slice(end, end := end + count)
@@ -310,7 +310,7 @@ class Evaluation:
 @final
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The distinct pairs of a label and an answer, in a fixed order, so that means have one too."""
+    """The distinct pairs of a label and an answer, in a fixed order, so that sums over them are reproducible."""
 
     comparison: Comparison
     count: Indices

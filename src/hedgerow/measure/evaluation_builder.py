@@ -81,10 +81,10 @@ class EvaluationBuilder:
         self._part = part
         self.curve: CurveBuilder | None = None
         """The curve of the evaluation, created when its scale is known; it holds no examples itself."""
-        self._own: list[Part] = []  # batches, in the order in which they came
+        self._own: list[Part] = []  # batches, in order of arrival
         self._merged: list[Part] = []
         self.warnings: set[str] = set()
-        """What was noticed about the scores: sentences that become warnings of the evaluation."""
+        """Warnings about the scores, which become warnings of the evaluation."""
 
     def update(self, q: Any, labels: ArrayLike, classes: ArrayLike | None = None, **about: Names | None) -> None:
         """Add a batch.
@@ -114,7 +114,7 @@ class EvaluationBuilder:
         self._own.append(Part(self._part, events, replace(answers, **about)))  # type: ignore[arg-type]
 
     def add(self, scores: Scores | Iterable[Block], *, advance: Callable[[int], None] = lambda _: None) -> None:
-        """Add the examples of a score file, or other blocks, with what was noticed about them.
+        """Add the examples of a score file, or other blocks, with the warnings about them.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class EvaluationBuilder:
             if block.labels is None:
                 raise ScoreError("An evaluation needs labels; these blocks have none.")
             about = {key: getattr(block, key) for key in ABOUT}
-            # Labels are nodes by now.
+            # Labels are already nodes.
             self.update(block.likelihoods, block.labels, self.hierarchy.names, **about)
             advance(len(block))
         self.warnings.update(getattr(scores, "warnings", ()))
@@ -161,12 +161,12 @@ class EvaluationBuilder:
         }
 
     def curve_on(self, scale: Scale) -> CurveBuilder:
-        """Return the curve builder of this evaluation; it is created when the scale is known."""
+        """Return the curve builder of this evaluation, or make one for a scale."""
         return self.curve or CurveBuilder(self.hierarchy, **vars(self.settings), scale=scale)
 
     @property
     def parts(self) -> list[Part]:
-        """The examples, part by part, in the order in which they came."""
+        """The examples, part by part, in order of arrival."""
         if len(self._own) > 1:
             self._own = [Part.joined(self._own)]
         return [*self._own, *self._merged]
@@ -180,12 +180,12 @@ class EvaluationBuilder:
             evaluation.settings,
             evaluation.scale,
             evaluation.parts,
-            warnings=set(evaluation.warnings).difference(doubts),  # they will be asked again of all examples
+            warnings=set(evaluation.warnings).difference(doubts),  # checked again for all examples
         )
 
     @property
     def content(self) -> dict[str, Any]:
-        """What the builder holds, without its tree: the other arguments of `holding`."""
+        """The arguments of `holding` that make this builder again, without the tree."""
         return {
             "settings": self.settings,
             "scale": None if self.curve is None else self.curve.scale,
@@ -227,7 +227,7 @@ class EvaluationBuilder:
         Parameters
         ----------
         name
-            What to call the model.
+            The name of the model.
         warnings
             Warnings about its scores, in addition to those that the evaluation itself finds.
         """
@@ -253,12 +253,12 @@ class EvaluationBuilder:
 
 
 def _doubts(hierarchy: Hierarchy, events: Events, answers: Answers) -> list[str]:
-    """Return what makes examples doubtful, as sentences."""
+    """Return signs that the examples are not what they seem, as sentences."""
     return [*repeated_ids(answers.ids), *signs_of_wrong_order(hierarchy, events.label, answers)]
 
 
 def _unknown_rule(*_: Any, **__: Any) -> Any:
-    raise ParameterError("This evaluation was made with a rule of your own, which is not registered here.")
+    raise ParameterError("This evaluation was made with a rule of your own: add it with infer.RULES.register.")
 
 
 def natural(name: str) -> tuple[Any, ...]:
@@ -268,9 +268,9 @@ def natural(name: str) -> tuple[Any, ...]:
 
 
 def in_order(parts: Iterable[Part]) -> list[Part]:
-    """Sort parts by name; those of one name by content, so that the order in which they came does not matter.
+    """Sort parts by name; parts of the same name by content, so that the order of arrival does not matter.
 
-    A part with a name that comes twice with the same content is an error: it would count twice.
+    A named part that occurs twice with the same content is an error, since it would count twice.
     """
     by_name: dict[str, list[Part]] = {}
     for part in parts:
@@ -281,22 +281,22 @@ def in_order(parts: Iterable[Part]) -> list[Part]:
         if len(same) > 1:
             same.sort(key=lambda part: part.digest)
             if name and any(a.digest == b.digest for a, b in pairwise(same)):
-                raise ParameterError(f"The part {name!r} is there twice, with the same examples. Merge it once.")
+                raise ParameterError(f"The part {name!r} occurs twice with the same examples. Merge it once.")
         ordered += same
     return ordered
 
 
 def merge(evaluations: Sequence[Evaluation], *, name: str | None = None) -> Evaluation:
-    """Return the evaluation of the examples of several together, whatever their order.
+    """Merge evaluations of different examples; their order does not matter.
 
-    Evaluations of other trees, settings or rules are refused, and so are examples that come twice.
+    Evaluations with different trees, settings or rules are refused, and so are parts that occur twice.
 
     Parameters
     ----------
     evaluations
         One or more, as `evaluate` returns them or `Evaluation.load` reads them.
     name
-        What to call the result; by default the name of the first.
+        The name of the result; by default that of the first evaluation.
     """
     if not evaluations:
         raise ParameterError("There are no evaluations to merge.")
@@ -339,7 +339,7 @@ def evaluate(
     ids
         Ids of the examples, for likelihoods; `compare` matches examples by id.
     name
-        What to call the model.
+        The name of the model.
     rules
         The rules whose operating points are reported: name -> rule; they must include "leaf" and "majority".
     scale
@@ -390,7 +390,7 @@ def with_intervals(
     return replace(evaluation, intervals=drawn, level=level, replicates=replicates)
 
 
-# Examples as they come in, and signs that they are not what they seem ------------------------------------------
+# Input, and signs that it is not what it seems -----------------------------------------------------------------
 
 
 def example_blocks(
@@ -420,8 +420,8 @@ def example_blocks(
     given = np.atleast_1d(as_numpy(labels))
     if given.ndim > 1:
         raise ScoreError(
-            f"One label per example is needed; got labels of shape {given.shape}. Of a lineage, give the last "
-            f"name that is filled in."
+            f"One label per example is needed; got labels of shape {given.shape}. For lineages, give the "
+            f"last name of each that is filled in."
         )
     nodes = hierarchy.nodes(given, classes)
     if classes is None and given.dtype.kind in "iu":
@@ -434,8 +434,8 @@ def example_blocks(
 
 
 def signs_of_wrong_order(hierarchy: Hierarchy, labels: NDArray[np.int32], answers: Answers) -> Iterator[str]:
-    """Yield a warning if a model is confident but no better than chance, as columns in the wrong order make it."""
-    known = hierarchy.is_leaf[labels] & (answers.predictions["leaf"] > 0)  # no leaf is likely, without scores
+    """Yield a warning if a model is confident but no better than chance: the columns may be in the wrong order."""
+    known = hierarchy.is_leaf[labels] & (answers.predictions["leaf"] > 0)  # 0: no leaf has a likelihood
     answer, label = answers.predictions["leaf"][known], labels[known]
     number = len(label)
     if number < _ENOUGH_EXAMPLES:
@@ -460,7 +460,7 @@ def repeated_ids(ids: Names | None) -> Iterator[str]:
 
     >>> import numpy as np
     >>> print(*repeated_ids(np.array(["a", "b", "a"], dtype=object)))
-    1 id stands for several examples, such as 'a' (2 of them), and each example counts. Remove rows ...
+    1 id is shared by several examples, such as 'a' (2 of them), and each example counts. Remove ...
     """
     hashes = np.sort(np.fromiter(map(hash, () if ids is None else ids), np.int64))
     shared = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
@@ -470,7 +470,7 @@ def repeated_ids(ids: Names | None) -> Iterator[str]:
     often = [(name, count) for name, count in counts.items() if count > 1]
     if often:
         yield (
-            f"{counted(len(often), 'id stands', 'ids stand')} for several examples, such as {often[0][0]!r} "
-            f"({often[0][1]:,} of them), and each example counts. Remove rows that were written twice; give "
-            f"others, such as crops of one photograph, ids of their own."
+            f"{counted(len(often), 'id is', 'ids are')} shared by several examples, such as {often[0][0]!r} "
+            f"({often[0][1]:,} of them), and each example counts. Remove duplicate rows; give other examples, "
+            f"such as crops of one photograph, ids of their own."
         )

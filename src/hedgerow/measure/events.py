@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from hedgerow.infer import Candidates
     from hedgerow.tree import Indices
 
-_SORTED_AT_ONCE = 1 << 18  # about how many events are sorted at once
-_SAMPLE = 32  # how many scores are sampled to choose where a range of scores ends
+_SORTED_AT_ONCE = 1 << 18  # approximate number of events
+_SAMPLE = 32  # scores sampled per range, to choose where it ends
 
 
 @final

@@ -132,7 +132,7 @@ class Metric:
         return self.of(Comparison.of(hierarchy, label, prediction, settings))
 
     def of(self, pairs: Comparison) -> Values:
-        """Evaluate the metric on pairs that are already prepared."""
+        """Evaluate the metric on prepared pairs."""
         return np.asarray(self.definition(pairs), dtype=np.float64)
 
     def __reduce__(self) -> str | tuple[Any, ...]:
@@ -264,7 +264,7 @@ coverage = _fraction("coverage", lambda c: _share(c.information[c.prediction], c
 """How specific the answer is, right or wrong: its share of the largest information (Goren et al.)."""
 
 non_root = _fraction("non_root", lambda c: c.prediction != 0)
-"""Does the answer say anything at all? (Davis et al.)"""
+"""Is the answer below the root? (Davis et al.)"""
 
 true_negative_leaves = _fraction("true_negative_leaves", _ruled_out)
 """Share of the leaves that a correct answer rules out; 0 for a wrong one (Wu et al.)."""

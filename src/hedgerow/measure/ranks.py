@@ -54,7 +54,7 @@ class Ranks:
             depths = tuple(str(depth) for depth in range(1, int(hierarchy.depth.max()) + 1))
             return cls(hierarchy, depths, hierarchy.depth - 1)
         given = hierarchy.rank.astype(str)
-        given[0] = ""  # the root says nothing, whatever it is called
+        given[0] = ""  # the root is no answer, even if it has a rank
         names, place = np.unique(given, return_inverse=True)
         depth = np.bincount(place, hierarchy.depth) / np.bincount(place)
         order = [i for i in np.argsort(depth, kind="stable").tolist() if names[i]]

@@ -1,11 +1,11 @@
 """The one saved form of builders and evaluations: an `.npz` archive, in which nothing is pickled.
 
 Its member `about` is JSON, with the tree and the settings; texts of the examples are JSON lists; all others are
-arrays of numbers. A file may come from anywhere, so everything in it is checked before anything of it is used.
+arrays of numbers. Files are not trusted: everything is checked before any of it is used.
 
 An evaluation is a folder: `examples.npz` is the evaluation itself; `evaluation.json` repeats its figures for
-people, with the SHA-256 of the former. Both are written aside and then moved into place, so that a process that is
-killed leaves the old evaluation or the new one; at worst without `evaluation.json`, never with that of another.
+people, with the SHA-256 of the former. Both are written to a temporary folder and then moved into place, so that a
+process that is killed leaves the old evaluation or the new one, at worst without `evaluation.json`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 _Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
-# What a file says about itself ---------------------------------------------------------------------------------
+# The description in a file --------------------------------------------------------------------------------------
 
 
 class _About(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -117,7 +117,7 @@ def save_curve(builder: CurveBuilder, path: str | os.PathLike[str]) -> None:
 
 
 def load_curve(path: str | os.PathLike[str], metrics: Sequence[Metric | CustomMetric]) -> CurveBuilder:
-    """Read a curve builder; metrics that are not hedgerow's must be given again."""
+    """Read a curve builder; custom metrics must be passed again."""
     with _naming(path, "a curve builder", "Make it again."):
         found = _Contents.read(path, "curve")
         known: dict[str, Any] = METRICS | {name_of_metric(metric): metric for metric in metrics}
@@ -128,7 +128,7 @@ def load_curve(path: str | os.PathLike[str], metrics: Sequence[Metric | CustomMe
         for name in others:
             if name not in known:
                 raise ParameterError(
-                    f"It was made with the metric {name!r}, which is not one of hedgerow's. Give it to load: "
+                    f"It was made with the metric {name!r}, which is not one of hedgerow's. Pass it to load: "
                     f"metrics=[...]."
                 )
         builder = CurveBuilder(
@@ -147,7 +147,7 @@ def load_curve(path: str | os.PathLike[str], metrics: Sequence[Metric | CustomMe
 
 
 def save_evaluation(evaluation: Evaluation, folder: str | os.PathLike[str]) -> None:
-    """Write an evaluation into a folder, in place of another that is there."""
+    """Write an evaluation into a folder, in place of an older one."""
     try_evaluation_folder(folder)
     place, answers = Path(folder), evaluation.answers
     about = {
@@ -164,21 +164,21 @@ def save_evaluation(evaluation: Evaluation, folder: str | os.PathLike[str]) -> N
         if (values := getattr(answers, key)) is not None:
             arrays[key] = _bytes(json.dumps(values.tolist()))
     clear_leftovers(place)
-    aside = temporary(place / "evaluation")
+    staging = temporary(place / "evaluation")
     try:
-        aside.mkdir(parents=True)
-        _write(aside / EXAMPLES, evaluation, arrays, **about)
-        files = {EXAMPLES: digest(aside / EXAMPLES)}
+        staging.mkdir(parents=True)
+        _write(staging / EXAMPLES, evaluation, arrays, **about)
+        files = {EXAMPLES: digest(staging / EXAMPLES)}
         write_json(
-            aside / JSON, {"format": _FORMAT, "version": _VERSION} | evaluation.to_dict() | {"files": files}
+            staging / JSON, {"format": _FORMAT, "version": _VERSION} | evaluation.to_dict() | {"files": files}
         )
         (place / JSON).unlink(missing_ok=True)
         for name in (EXAMPLES, JSON):
-            (aside / name).replace(place / name)
+            (staging / name).replace(place / name)
     except OSError as error:
         raise FileError(f"{place} cannot be written: {error.strerror or error}. Check the disk.") from error
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(staging, ignore_errors=True)
 
 
 def try_evaluation_folder(folder: str | os.PathLike[str]) -> None:
@@ -323,7 +323,7 @@ def _bytes(text: str) -> NDArray[np.uint8]:
 
 @contextmanager
 def _naming(path: str | os.PathLike[str], what: str, remedy: str) -> Iterator[None]:
-    """Name the file in every error about what is in it."""
+    """Name the file in every error about its content."""
     try:
         with reading(path, what, remedy):
             yield
@@ -336,13 +336,13 @@ def _naming(path: str | os.PathLike[str], what: str, remedy: str) -> Iterator[No
 @final
 @dataclass(frozen=True, eq=False)
 class _Contents:
-    """What a file holds; every array is checked when it is taken."""
+    """The content of a file; each array is checked when it is taken."""
 
     about: _About
     hierarchy: Hierarchy
     settings: Settings
     arrays: Arrays
-    """Those that have not been taken yet."""
+    """The arrays that have not been taken yet."""
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], kind: str) -> _Contents:
@@ -406,6 +406,6 @@ class _Contents:
         return texts
 
     def require_all_used(self) -> None:
-        """Refuse a file with arrays that nothing asked for."""
+        """Refuse a file with unknown arrays."""
         if self.arrays:
             raise ValueError(f"it contains {some(sorted(self.arrays))}, which does not belong there")
