@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from hedgerow.arrays import running_max
 from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES, Promise
 from hedgerow.errors import HedgerowError, ScoreError, counted, some
@@ -340,19 +339,19 @@ def loss_changes(
     """
     moved = np.flatnonzero(events.count)
     count, end = events.count[moved], np.cumsum(events.count, dtype=np.int64)[moved]
-    place = np.arange(len(after)) - np.repeat(end - count, count)
     before = np.empty_like(after)
     before[1:] = after[:-1]
     before[end - count] = at_root[moved]
-    base, old, new = at_root, before, after
+    base, old, new, place, step = at_root, before, after, end - count, 1
     if not from_root:
-        base, old, new = at_root.copy(), after, before
+        base, old, new, place, step = at_root.copy(), after, before, end - 1, -1
         base[moved] = after[end - 1]
-        place = np.repeat(count, count) - 1 - place
     if not growing:
         return base, new - old
-    order = slice(None, None, 1 if from_root else -1)  # in which the events of an example are passed
-    at_base, place = base[events.example[order]], place[order]
-    worst = np.maximum(running_max(new[order], place), at_base)
-    previous = np.where(place > 0, np.roll(worst, 1), at_base)
-    return base, (worst - previous)[order]
+    amount, worst = np.zeros_like(after), base[moved]
+    while len(place):  # the next event of each example that has one
+        amount[place] = np.maximum(new[place] - worst, 0)
+        worst = np.maximum(worst, new[place])
+        more = count > 1
+        place, count, worst = place[more] + step, count[more] - 1, worst[more]
+    return base, amount
