@@ -27,17 +27,36 @@ _PLAIN = {"▲": "+", "▼": "-", "≈": "~", "–": "-", "…": ".", "│": "|"
 _VERBS = ("doctor", "tree", "evaluate", "compare", "select", "predict", "report", "merge", "train", "study")
 
 
-class _InOrderOfUse(TyperGroup):
-    """The verbs as they are needed, one after another."""
+class _Verbs(TyperGroup):
+    """The verbs in the order in which they are needed; their help does not name Python types."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the verbs."""
         return sorted(super().list_commands(ctx), key=_VERBS.index)
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options before the verb."""
+        return _without_types(super().get_params(ctx))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a verb."""
+        verb = super().get_command(ctx, cmd_name)
+        if verb is not None:
+            _without_types(verb.get_params(ctx))
+        return verb
+
+
+def _without_types(parameters: list[Any]) -> list[Any]:
+    """Have the help show flags and arguments without "<bool>" or "<list[str]>" next to them."""
+    for each in parameters:
+        if each.param_type_name == "argument" or each.is_flag:
+            each.display_type_rich = lambda **_: None
+    return parameters
+
 
 app = typer.Typer(
     name="hedgerow",
-    cls=_InOrderOfUse,
+    cls=_Verbs,
     help="Answers from a tree of classes: as specific as possible, as sure as required.",
     epilog="To try it without data of your own:\n\nhedgerow train glyphs-quick -o runs/quick\n\n"
     "hedgerow evaluate runs/quick\n\nhedgerow predict runs/quick --tau 0.9 -o answers.csv",

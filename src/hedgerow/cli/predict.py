@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.console import Console
 
 from hedgerow.cli.app import app
-from hedgerow.cli.option_groups import GivenSettings, grouped_options
-from hedgerow.cli.options import JsonOption, TemperatureOption
+from hedgerow.cli.options import GivenSettings, JsonOption, TemperatureOption, grouped_options, option
 from hedgerow.cli.outputs import bar, check_outputs
 from hedgerow.cli.score_input import ScoreInput, connected, end_with_failures, parts_bar
 from hedgerow.errors import ParameterError
@@ -36,52 +34,42 @@ def predict(
     settings: GivenSettings,
     output: Annotated[
         Path,
-        typer.Option(
+        option(
+            "FILE",
+            "Where to write: .csv, .tsv, .parquet; for parts with * for their names, as in 'answers/*.csv'.",
             "-o",
             "--output",
-            metavar="FILE",
-            help="Where to write: .csv, .tsv, .parquet; for parts with * for their names, as in 'answers/*.csv'.",
-            show_default=False,
         ),
     ],
+    json_file: JsonOption = None,
     tau: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            help="Answer with the most specific node that is more likely than X, from 0 to 1.",
-            show_default=False,
-        ),
+        float | None, option("X", "Answer with the most specific node that is more likely than X, from 0 to 1.")
     ] = None,
     rule: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Use a rule that needs no threshold: leaf, majority, plurality, expected_information.",
-            show_default=False,
-        ),
+        option("NAME", "Use a rule that needs no threshold: leaf, majority, plurality, expected-information."),
     ] = None,
     point: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Answer at the operating point that hedgerow select wrote.", show_default=False
-        ),
+        Path | None, option("FILE", "Answer at the operating point that hedgerow select wrote.")
     ] = None,
     temperature: TemperatureOption = None,
     layout: Annotated[
         str,
-        typer.Option(
+        option(
+            "|".join(PREDICTION_FORMATS),
+            "What to write: a table, a taxonomy.tsv of QIIME 2, or observations of a Camtrap DP.",
             "--as",
-            metavar="|".join(PREDICTION_FORMATS),
-            help="What to write: a table, a taxonomy.tsv of QIIME 2, or observations of a Camtrap DP.",
+            shown=True,
         ),
     ] = "table",
     spreadsheet_safe: Annotated[
         bool,
-        typer.Option(
-            "--spreadsheet-safe", help="In CSV, write ' before texts that begin with =, +, - or @, like formulas."
+        option(
+            None,
+            "In CSV, write ' before texts that begin with =, +, - or @, like formulas.",
+            "--spreadsheet-safe",
         ),
     ] = False,
-    json_file: JsonOption = None,
 ) -> None:
     """Write an answer for every example: name, rank or depth, confidence, lineage."""
     from hedgerow.choose import OperatingPoint
@@ -95,8 +83,8 @@ def predict(
     check_layout(output, layout, spreadsheet_safe)
     if (point, tau, rule) == (None, None, None):
         raise ParameterError(
-            "Say how to answer: with --point FILE, a point that hedgerow select wrote; with a threshold, such as "
-            "--tau 0.8; or by a rule, such as --rule majority."
+            "Choose how to answer: with --point FILE, a point that hedgerow select wrote; with a threshold, such "
+            "as --tau 0.8; or by a rule, such as --rule majority."
         )
     if point is None:
         answering_rule(tau, rule)  # refuses what makes no sense, before anything is read

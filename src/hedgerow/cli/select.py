@@ -13,8 +13,7 @@ from rich.console import Console
 
 from hedgerow.choose import GUARANTEES
 from hedgerow.cli.app import app
-from hedgerow.cli.option_groups import GivenSettings, grouped_options
-from hedgerow.cli.options import JsonOption, TemperatureOption
+from hedgerow.cli.options import GivenSettings, JsonOption, TemperatureOption, grouped_options, option
 from hedgerow.cli.outputs import bar, check_outputs
 from hedgerow.cli.score_input import ScoreInput, is_run
 from hedgerow.errors import ParameterError
@@ -39,70 +38,53 @@ class Family(StrEnum):
 def select(
     given: ScoreInput,
     settings: GivenSettings,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "-o", "--output", metavar="FILE", help="Where to write the point: .json.", show_default=False
-        ),
-    ],
+    output: Annotated[Path, option("FILE", "Where to write the point: .json.", "-o", "--output")],
+    json_file: JsonOption = None,
     target: Annotated[
         str | None,
-        typer.Option(
-            metavar="METRIC=LEVEL",
-            help="What to promise, such as correct=0.95: the answers are as specific as that allows. With recall, "
+        option(
+            "METRIC=LEVEL",
+            "What to promise, such as correct=0.95: the answers are as specific as that allows. With recall, "
             "exact or f1 they are as conservative as that allows.",
-            show_default=False,
         ),
     ] = None,
     guarantee: Annotated[
         str,
-        typer.Option(
-            metavar="|".join(GUARANTEES),
-            help="; ".join(f"{name}: {each.help}" for name, each in GUARANTEES.items()) + ".",
+        option(
+            "|".join(GUARANTEES),
+            "; ".join(f"{name}: {each.help}" for name, each in GUARANTEES.items()) + ".",
+            shown=True,
         ),
     ] = "conformal",
     delta: Annotated[
-        str, typer.Option(metavar="X", help="With pac, the probability that the promise is broken.")
+        str, option("X", "With pac, the probability that the promise is broken.", shown=True)
     ] = "0.05",
     clades: Annotated[
         str | None,
-        typer.Option(
-            metavar="RANK|DEPTH",
-            help="A threshold for each clade at this rank or depth, by the most likely leaf.",
-            show_default=False,
-        ),
+        option("RANK|DEPTH", "A threshold for each clade at this rank or depth, by the most likely leaf."),
     ] = None,
     per_rank: Annotated[
         str | None,
-        typer.Option(
-            "--per-rank",
-            metavar="RANK=LEVEL,...",
-            help="Instead of a target: the share of examples not answered wrongly at each rank (or depth).",
-            show_default=False,
+        option(
+            "RANK=LEVEL,...",
+            "Instead of a target: the share of examples not answered wrongly at each rank (or depth).",
         ),
     ] = None,
     overclassification: Annotated[
         str | None,
-        typer.Option(
-            metavar="RANK=SHARE,...",
-            help="The share of examples of unknown taxa that may be given a name at a rank. Their labels lie "
+        option(
+            "RANK=SHARE,...",
+            "The share of examples of unknown taxa that may be given a name at a rank. Their labels lie "
             "above it; --clusters says which taxon each is.",
-            show_default=False,
         ),
     ] = None,
     rule: Annotated[
         Family, typer.Option(help="Which answers: above a threshold, climbing from the leaf, or (I + λ) q.")
     ] = Family.threshold,
     bounds: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LOW,HIGH",
-            help="The smallest and largest value of a metric that is not a fraction.",
-            show_default=False,
-        ),
+        str | None, option("LOW,HIGH", "The smallest and largest value of a metric that is not a fraction.")
     ] = None,
     temperature: TemperatureOption = None,
-    json_file: JsonOption = None,
 ) -> None:
     """Choose how cautious to be, so that a promise holds for new examples.
 

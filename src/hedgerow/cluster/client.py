@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from hedgerow import __version__
-from hedgerow.errors import ParameterError, some
+from hedgerow.errors import ParameterError, argument, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,8 @@ def connect(*, workers: int | None = None, scheduler: str | None = None) -> Iter
         with another version of hedgerow.
     """
     if workers is not None and scheduler is not None:
-        raise ParameterError("Give the number of workers or the address of a scheduler, not both.")
+        given = argument("workers", "N"), argument("scheduler", "ADDRESS")
+        raise ParameterError(f"Give {given[0]} or {given[1]}, not both.")
     if workers is None and scheduler is None:
         yield None
         return
