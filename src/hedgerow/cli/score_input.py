@@ -64,7 +64,7 @@ class FileReading:
     def required_tree(self, scores: str) -> Hierarchy:
         """Read the tree that score files need."""
         if (hierarchy := self.hierarchy()) is None:
-            raise ParameterError(f"{scores}: score files need a tree. Give --tree TREE.")
+            raise ParameterError(f"{scores} needs a tree: give --tree TREE.")
         return hierarchy
 
     @property
