@@ -147,7 +147,7 @@ def _discard_output() -> None:
 
 
 def _end(message: str) -> NoReturn:
-    # What a file is called, or holds, must not command the terminal.
+    # The name of a file, or its content, must not control the terminal.
     printable = "".join(sign if sign.isprintable() or sign in "\n\t" else repr(sign)[1:-1] for sign in message)
     console = Console(stderr=True, highlight=False)
     console.print(printable, style="red", markup=False, emoji=False, soft_wrap=True)

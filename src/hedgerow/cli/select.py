@@ -103,7 +103,7 @@ def select(
     opened, _ = given.tempered(given.open_parts(), temperature)
     spec = choose.SelectionSpec.of(
         opened.hierarchy,
-        target=_target(target),
+        target=None if target is None else _target(target),
         per_rank=_levels("--per-rank", per_rank),
         overclassification=_levels("--overclassification", overclassification),
         guarantee=guarantee,
@@ -144,13 +144,11 @@ def _endings(path: Path) -> str:
     return path.name[len(stem(path)) :]
 
 
-def _target(given: str | None) -> tuple[str, str] | None:
-    if given is None:
-        return None
-    name, _, level = given.partition("=")
-    if not name.strip() or not level.strip():
+def _target(given: str) -> tuple[str, str]:
+    name, level = (part.strip() for part in given.partition("=")[::2])
+    if not name or not level:
         raise ParameterError(f"--target must be METRIC=LEVEL, such as correct=0.95, not {given!r}.")
-    return name.strip(), level.strip()
+    return name, level
 
 
 def _levels(option: str, given: str | None) -> dict[str, str] | None:
@@ -158,12 +156,12 @@ def _levels(option: str, given: str | None) -> dict[str, str] | None:
         return None
     levels = {}
     for part in given.split(","):
-        rank, _, level = part.rpartition("=")
-        if not rank.strip() or not level.strip():
+        rank, level = (text.strip() for text in part.rpartition("=")[::2])
+        if not rank or not level:
             raise ParameterError(f"{option} must be RANK=LEVEL,..., such as genus=0.9,species=0.8, not {given!r}.")
-        if rank.strip() in levels:
-            raise ParameterError(f"{option} has two levels of {rank.strip()!r}: {given!r}. Leave out one.")
-        levels[rank.strip()] = level.strip()
+        if rank in levels:
+            raise ParameterError(f"{option} has two levels of {rank!r}: {given!r}. Leave out one.")
+        levels[rank] = level
     return levels
 
 

@@ -171,11 +171,11 @@ def _print_rules(evaluation: Evaluation, console: Console) -> None:
 
 
 def print_reliability(found: Mapping[str, Reliability], console: Console) -> None:
-    """Print how far confidence is from accuracy at each depth, for scores as they are and as they were changed."""
+    """Print the calibration error at each depth, for scores as given and as divided by a temperature."""
     by_depth = zip(*(each.errors for each in found.values()), strict=True)
     rows = [[f"depth {depth}", *map(percent, errors)] for depth, errors in enumerate(by_depth, start=1)]
     losses = [each.log_loss for each in found.values()]
-    rows.append(["log-loss of the labels", *("" if loss is None else f"{loss:.4f}" for loss in losses)])
+    rows.append(["log-loss of the labels", *("" if loss is None else f"{loss:z.4f}" for loss in losses)])
     print_table(console, ["calibration error (%)", *found], rows)
     console.print()
 
@@ -234,14 +234,18 @@ def _print_differences(comparison: SystemComparison, console: Console) -> None:
     for evaluation, found in zip(comparison.evaluations, comparison.differences, strict=True):
         if found:
             ranges = (found[figure] for figure in _DIFFERENCES)
-            rows.append([evaluation.name, *(f"{100 * d.low:+.2f} to {100 * d.high:+.2f}" for d in ranges)])
+            rows.append([evaluation.name, *(f"{100 * d.low:+z.2f} to {100 * d.high:+z.2f}" for d in ranges)])
     print_table(console, ["difference (%)", *_DIFFERENCES], rows)
     console.print()
 
 
 def percent(share: float | None) -> str:
-    """Write a share as a percentage, without the sign; nothing for None."""
-    return "" if share is None else f"{100 * share:.1f}"
+    """Write a share as a percentage, without the sign; nothing for None.
+
+    >>> percent(0.1234), percent(-1e-17)
+    ('12.3', '0.0')
+    """
+    return "" if share is None else f"{100 * share:z.1f}"
 
 
 def percent_range(interval: Interval) -> str:

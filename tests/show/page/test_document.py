@@ -172,7 +172,7 @@ def test_without_a_folder_no_image_is_read(tmp_path: Path) -> None:
     Image.new("RGB", (10, 10)).save(tmp_path / "a.png")
     html = page_html([with_images([str(tmp_path / "a.png")])])
     assert "image" not in content(html)["tree"]["sets"][0]["shown"][0]
-    assert "--images FOLDER" in html
+    assert "--images DIR" in html
 
 
 def test_only_images_inside_the_folder_are_read(tmp_path: Path) -> None:

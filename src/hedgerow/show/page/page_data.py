@@ -60,7 +60,7 @@ class PageModel:
 @final
 @dataclass(frozen=True)
 class PagePoint:
-    """What the page tells about an operating point that was chosen before."""
+    """An operating point to mark on the page."""
 
     promise: str
     """What it promises, in words."""
