@@ -167,7 +167,7 @@ def test_names_of_answers(folder: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "more").iterdir()) == ["a.csv", "b.csv"]
     done("predict", tmp_path / "a" / "x.npz", *common, "-o", tmp_path / "more" / "one-*.csv")
     assert (tmp_path / "more" / "one-x.csv").exists()
-    with pytest.raises(ParameterError, match=r"write \* for the name of the part"):
+    with pytest.raises(ParameterError, match=r"use \* for the name of the part"):
         raise refused("predict", f"{tmp_path}/*/x.npz", *common, "-o", tmp_path / "out.csv")
 
 

@@ -20,8 +20,8 @@ from hedgerow.errors import HedgerowError, as_options
 BAD_INPUT = 2
 """Exit status if the input cannot be used at all."""
 
-_OF_TRAINING = ("torch", "lightning", "torchmetrics", "safetensors", "sklearn", "PIL", "matplotlib")
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_TRAINING_LIBRARIES = ("torch", "lightning", "torchmetrics", "safetensors", "sklearn", "PIL", "matplotlib")
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _PLAIN = {"▲": "+", "▼": "-", "≈": "~", "–": "-", "…": ".", "│": "|", "├": "|", "└": "`", "─": "-"}
 
 _VERBS = ("doctor", "tree", "evaluate", "compare", "select", "predict", "report", "merge", "train", "study")
@@ -93,18 +93,18 @@ def main() -> None:
     codecs.register_error("hedgerow.plain", _plain)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="hedgerow.plain")
-    sys.stdout, sys.stderr = _patient(sys.stdout), _patient(sys.stderr)
+    sys.stdout, sys.stderr = _pipe_safe(sys.stdout), _pipe_safe(sys.stderr)
     try:
         app()
     except HedgerowError as error:
         _end(str(error))
     except OSError as error:
-        if error.errno not in _FULL:
+        if error.errno not in _DISK_FULL:
             raise
         _discard_output()  # or Python would try again to write what is left of it
         _end(f"{error.filename or 'The output'} cannot be written: {error.strerror}. Free some space on the disk.")
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in _OF_TRAINING:
+        if error.name is None or error.name.partition(".")[0] not in _TRAINING_LIBRARIES:
             raise
         _end(f"This needs {error.name}, which is not installed: pip install 'hedgerow[train]'")
 
@@ -120,7 +120,7 @@ class _Pipe(io.FileIO):
             return len(data)
 
 
-def _patient(stream: TextIO) -> TextIO:
+def _pipe_safe(stream: TextIO) -> TextIO:
     """Return a stream that does not fail when its reader goes away, unless it has been replaced, as in tests."""
     if type(stream) is not io.TextIOWrapper:
         return stream

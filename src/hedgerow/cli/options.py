@@ -193,7 +193,7 @@ def _hint(group: Any, given: Field[Any]) -> Any:
 
 
 def _option(given: Field[Any], panel: str) -> Any:
-    """Return the type of an option, a flag, a repeated text or a text, with what the field says about it."""
+    """Return the annotated type of the option for a field: a flag, a repeated text or a text."""
     about = given.metadata
     kind: Any = bool if isinstance(given.default, bool) else list[str] if given.default == () else str
     return Annotated[

@@ -70,7 +70,7 @@ def report(
 
 
 def _of_run(path: Path, given: FileReading) -> dict[str, Any]:
-    """Return what is known about a training run besides its evaluation: its recipe, and its images, if any."""
+    """Return the recipe of a training run, and its images, if any."""
     if not is_run(path):
         return {}
     from hedgerow.learn.training.run_folder import RunFolder

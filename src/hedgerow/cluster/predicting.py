@@ -80,7 +80,7 @@ def output_names(parts: Sequence[str], output: str) -> dict[str, str]:
     """Return where the answers to each part go; an error if two parts would share a file."""
     if PurePosixPath(output).name.count("*") != 1 or "*" in str(PurePosixPath(output).parent):
         raise ParameterError(
-            f"Many parts need many files: put * in the name, once, as in 'answers/*.csv', not {output!r}."
+            f"Many parts need many files: use * for the name of the part, as in 'answers/*.csv', not {output!r}."
         )
     stems = {part: stem(part) for part in parts}
     if len(set(stems.values())) < len(parts):  # the same names in different folders

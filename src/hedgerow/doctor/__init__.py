@@ -47,7 +47,7 @@ class Diagnosis:
     tree_reading: TreeReading = field(default_factory=TreeReading)
     """How the tree was read."""
     reading: ScoreReading = field(default_factory=ScoreReading)
-    """How the scores are to be read."""
+    """How the scores are read."""
 
     @property
     def ok(self) -> bool:

@@ -115,7 +115,7 @@ def test_the_headline_names_the_best_first_and_sums_up_the_rest() -> None:
 
 
 def large_evaluation(examples: int) -> Evaluation:
-    """Evaluate answers that walk down a tree of 10,000 leaves, and take a wrong turn now and then."""
+    """Evaluate answers that go down a tree of 10,000 leaves, and take a wrong turn now and then."""
     edges = [("life", f"{i}") for i in range(10)]
     edges += [(f"{i}", f"{i}.{j}") for i in range(10) for j in range(20)]
     edges += [(f"{i}.{j}", f"{i}.{j}.{k}") for i in range(10) for j in range(20) for k in range(50)]
