@@ -126,11 +126,10 @@ def _rules(given: str | None) -> tuple[str, ...]:
 
     if given is None or given == "none":
         return DEFAULT_RULES if given is None else ()
-    named = tuple(name.strip().replace("-", "_") for name in given.split(","))
+    named = tuple(name.strip() for name in given.split(","))
     for name in named:
         if name not in RULES:
-            known = ", ".join(rule.replace("_", "-") for rule in RULES)
-            raise ParameterError(f"--rules: there is no rule {name!r}. Choose from {known}; or 'none'.")
+            raise ParameterError(f"--rules: there is no rule {name!r}. Choose from {', '.join(RULES)}; or 'none'.")
     return named
 
 

@@ -118,7 +118,7 @@ def predict(
             {
                 "output": str(output),
                 "tau": tau,
-                "rule": rule and rule.replace("-", "_"),
+                "rule": rule,
                 "point": None if chosen is None else chosen.promise,
                 **written.to_dict(),
             },

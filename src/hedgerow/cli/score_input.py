@@ -237,7 +237,7 @@ class ScoreInput(FileReading):
                 ) from None
             values = np.concatenate([np.asarray(q) for q, _ in parts])
             labels = np.concatenate([labels for _, labels in parts if labels is not None])
-            fitted = fit_to_likelihoods(Likelihoods.of(held_out.hierarchy, values, parts[0][0].scale), labels)
+            fitted = fit_to_likelihoods(held_out.hierarchy, values, labels, scale=parts[0][0].scale)
             # In a few digits, so that it can be given again.
             temperature = float(f"{fitted.value:.4g}")
             losses = f"its mean loss falls from {fitted.before:.4g} to {fitted.after:.4g}"

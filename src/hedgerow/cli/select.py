@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from hedgerow.choose import GUARANTEES
+from hedgerow.choose import FAMILIES, GUARANTEES
 from hedgerow.cli.app import app
 from hedgerow.cli.options import GivenSettings, JsonOption, TemperatureOption, grouped_options, option
 from hedgerow.cli.outputs import bar, check_outputs
 from hedgerow.cli.score_input import ScoreInput, is_run
 from hedgerow.errors import ParameterError
 from hedgerow.files import is_remote, stem, write_json
-
-
-class Family(StrEnum):
-    """Families of rules with one threshold."""
-
-    threshold = "threshold"
-    climbing = "climbing"
-    expected_information = "expected-information"
 
 
 @app.command(
@@ -79,8 +70,13 @@ def select(
         ),
     ] = None,
     rule: Annotated[
-        Family, typer.Option(help="Which answers: above a threshold, climbing from the leaf, or (I + λ) q.")
-    ] = Family.threshold,
+        str,
+        option(
+            "|".join(FAMILIES),
+            "Which answers: above a threshold, climbing from the leaf, or (I + λ) q.",
+            shown=True,
+        ),
+    ] = "threshold",
     bounds: Annotated[
         str | None, option("LOW,HIGH", "The smallest and largest value of a metric that is not a fraction.")
     ] = None,
@@ -109,7 +105,7 @@ def select(
         guarantee=guarantee,
         delta=delta,
         clades=clades,
-        rule=rule.value.replace("-", "_"),
+        rule=rule,
         bounds=_bounds(bounds),
         settings=settings.over(opened.settings),
         by_group=groups,

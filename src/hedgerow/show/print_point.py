@@ -108,7 +108,7 @@ def _print_thresholds(point: OperatingPoint, console: Console) -> None:
 def _threshold(point: OperatingPoint, tau: float) -> str:
     if math.isinf(tau) and tau > 0:
         return "never passed" if point.by == "rank" else "never passed: always the root"
-    if point.rule == "expected_information":
+    if point.rule == "expected-information":
         return f"λ = {tau:.6g}"
     if point.scale == "probability":
         return f"{tau:.6g}"

@@ -54,7 +54,7 @@ class PageModel:
     @classmethod
     def of(cls, evaluation: Evaluation) -> PageModel:
         """Return the model that was evaluated."""
-        return cls(evaluation.name, evaluation.curve, evaluation.summary, evaluation, evaluation.intervals)
+        return cls(evaluation.name, evaluation.curve, evaluation.summary(), evaluation, evaluation.intervals)
 
 
 @final
