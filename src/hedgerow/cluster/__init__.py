@@ -1,4 +1,4 @@
-"""Data in many parts, on one machine or many: the evaluation does not depend on who processes which part.
+"""Data in many parts, on one machine or many: always the same evaluation.
 
 In come score files, or functions that compute blocks of examples, and perhaps a Dask client; out goes one
 evaluation, or a file of answers for every part. Without a client, parts are processed one after the other, and
