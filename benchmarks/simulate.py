@@ -19,7 +19,7 @@ import numpy as np
 
 import hedgerow as hr
 from benchmarks.bench_curves import balanced_tree
-from hedgerow.cluster import MadeSource
+from hedgerow.cluster import ComputedPart
 from hedgerow.score_files import Block
 
 if TYPE_CHECKING:
@@ -56,10 +56,10 @@ class Simulated:
             yield Block(start, cast("Any", q), leaves[np.arange(rows), drawn])
 
 
-def sources(examples: int, per_part: int, listed: int = 20) -> list[MadeSource]:
-    """Return so many examples in parts."""
+def sources(examples: int, per_part: int, listed: int = 20) -> list[ComputedPart]:
+    """Return simulated examples in parts."""
     sizes = [min(per_part, examples - first) for first in range(0, examples, per_part)]
-    return [MadeSource(f"part {i}", Simulated(i, size, listed)) for i, size in enumerate(sizes)]
+    return [ComputedPart(f"part {i}", Simulated(i, size, listed)) for i, size in enumerate(sizes)]
 
 
 @contextmanager

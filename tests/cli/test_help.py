@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 
 import hedgerow as hr
 from hedgerow import cli
 from tests.cli.test_evaluate import hedgerow
 from tests.make_scores import save_npz, save_table
 from tests.score_files.simulated import DATA
-
-if TYPE_CHECKING:
-    import pytest
 
 NEEDS = {
     "train": "time",
@@ -38,6 +36,22 @@ def test_every_verb_has_examples_that_fit_on_a_line() -> None:
     verbs = {getattr(command.callback, "__name__", "") for command in cli.app.registered_commands}
     assert {line.split()[1] for line in examples()} == verbs
     assert [line for line in examples() if len(line) > 78] == []  # two more are a margin
+
+
+@pytest.mark.parametrize("verb", [str(command.callback.__name__) for command in cli.app.registered_commands])  # type: ignore[union-attr]
+def test_help_begins_with_what_people_need_and_names_no_types(
+    verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    said, _ = hedgerow(capsys, verb, "--help")
+    assert not re.search(r"<\w+(\[\w+\])?>", said)
+    listed = re.findall(r"^│[ *]*(--[a-z-]+)", said, re.MULTILINE)
+    first = [name for name in ("--tree", "--scores", "--output", "--json") if name in listed]
+    assert listed[: len(first)] == first
+    last = [
+        name for name in ("--trust", "--data", "--workers", "--scheduler") if name in listed and verb != "study"
+    ]
+    assert listed[len(listed) - len(last) :] == last
 
 
 def test_examples_run_as_printed(

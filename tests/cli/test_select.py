@@ -188,7 +188,7 @@ def test_a_point_for_another_tree_or_with_a_threshold(folder: Path) -> None:
         in message
     )
     both = ["predict", "scores.csv", "--tree", "tree.csv", "--point", "p.json", "-o", "a.csv"]
-    assert "give --point without --tau" in run(*both, "--tau", "0.5", fails=True)
+    assert "leave out --tau, or --point" in run(*both, "--tau", "0", fails=True)
     assert "leave out --temperature" in run(*both, "--temperature", "2", fails=True)
     assert "leave out --information" in run(*both, "--information", "depth", fails=True)
     assert "give --point FILE too" in run(*both[:4], "--tau", "0.5", "--groups", "g", "-o", "a.csv", fails=True)

@@ -1,4 +1,4 @@
-"""Worker processes, shared by the tests of this room: starting them takes longer than most tests."""
+"""Worker processes, shared by the tests of this package: starting them takes longer than most tests."""
 
 from __future__ import annotations
 

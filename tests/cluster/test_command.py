@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
 from shutil import copytree
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from hedgerow.cli import app
+from hedgerow.cli.score_input import parts_bar
 from hedgerow.errors import FileError, HedgerowError, ParameterError
 from hedgerow.measure import Evaluation
+from hedgerow.show import live_bar
 from tests.cluster.conftest import ROWS
 from tests.cluster.test_evaluating import in_arrays
 from tests.make_scores import H, save_npz
@@ -162,7 +167,7 @@ def test_names_of_answers(folder: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "more").iterdir()) == ["a.csv", "b.csv"]
     done("predict", tmp_path / "a" / "x.npz", *common, "-o", tmp_path / "more" / "one-*.csv")
     assert (tmp_path / "more" / "one-x.csv").exists()
-    with pytest.raises(ParameterError, match=r"write \* for the name of the part"):
+    with pytest.raises(ParameterError, match=r"use \* for the name of the part"):
         raise refused("predict", f"{tmp_path}/*/x.npz", *common, "-o", tmp_path / "out.csv")
 
 
@@ -182,11 +187,29 @@ def test_what_parts_do_not_take(folder: Path, tmp_path: Path) -> None:
         raise refused("evaluate", pattern, "--tree", folder / "tree.csv", "--data", folder)
     with pytest.raises(ParameterError, match=r"is a folder\. Give its files"):
         raise refused("evaluate", folder, folder / "part-1.npz", "--tree", folder / "tree.csv")
-    with pytest.raises(ParameterError, match="--workers or --scheduler, not both"):
+    with pytest.raises(ParameterError, match="--workers N or --scheduler ADDRESS, not both"):
         raise refused("evaluate", pattern, "--tree", folder / "tree.csv", "--workers", 1, "--scheduler", "x")
     with pytest.raises(FileError, match="is a file"):
         raise refused("evaluate", pattern, "--tree", folder / "tree.csv", "-o", folder / "part-1.npz")
     assert len(H) == 7
+
+
+def test_the_bar_counts_parts_and_examples_per_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=100, legacy_windows=False)
+    shown = live_bar(console, counted=True)
+    clock = SimpleNamespace(monotonic=lambda: 0.0)
+    monkeypatch.setattr("hedgerow.show.live_bar", lambda *_, **__: shown)
+    monkeypatch.setattr("hedgerow.cli.score_input.time", clock)
+    with parts_bar(3) as advance:
+        assert (shown.tasks[0].description, shown.tasks[0].total) == ("Parts", 3)
+        clock.monotonic = lambda: 2.0
+        advance(5_000)
+        clock.monotonic = lambda: 4.0
+        advance(0)  # a part that failed
+        with console.capture() as captured:
+            console.print(shown.get_renderable())
+    assert "Parts, 1,250 examples/s" in captured.get()
+    assert "2/3" in captured.get()
 
 
 def test_warnings_of_parts_are_shown(tmp_path: Path) -> None:

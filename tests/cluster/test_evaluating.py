@@ -15,8 +15,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow import cluster
-from hedgerow.cluster import FileSource, MadeSource, PartsError, Source, connect, engine
-from hedgerow.cluster.sources import divided
+from hedgerow.cluster import ComputedPart, DataPart, FilePart, PartsError, connect, engine
+from hedgerow.cluster.data_parts import divided
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError
 from hedgerow.measure import Evaluation
 from tests.cluster.conftest import ROWS
@@ -210,7 +210,7 @@ def always_deadly(_: hr.Hierarchy) -> list[Block]:
 def test_a_killed_worker_changes_nothing(client: Any, folder: Path, parts: list[Path], tmp_path: Path) -> None:
     p = probabilities(20, seed=99)
     save_npz(tmp_path / "deadly.npz", probabilities=p, labels=["robin"] * 20)
-    sources: list[Path | Source] = [*parts, MadeSource("deadly", Deadly(tmp_path / "flag"))]
+    sources: list[Path | DataPart] = [*parts, ComputedPart("deadly", Deadly(tmp_path / "flag"))]
     found = cluster.evaluate(sources, H, client)
     assert (tmp_path / "flag").exists()
     same_figures(found, cluster.evaluate(sources, H))
@@ -218,7 +218,7 @@ def test_a_killed_worker_changes_nothing(client: Any, folder: Path, parts: list[
 
 def test_a_part_that_kills_every_process_is_named(client: Any, folder: Path, parts: list[Path]) -> None:
     with pytest.raises(PartsError, match=r"1 of 12 parts failed:\n  killer: the processes .* died") as caught:
-        cluster.evaluate([*parts, MadeSource("killer", always_deadly)], H, client)
+        cluster.evaluate([*parts, ComputedPart("killer", always_deadly)], H, client)
     same_figures(caught.value.finished, whole(folder))
 
 
@@ -230,7 +230,7 @@ def at_once_deadly(_: hr.Hierarchy) -> list[Block]:
 def test_no_worker_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "_PATIENCE", 0.0)
     with connect(workers=1) as client, pytest.raises(HedgerowError, match="No worker is left: all processes died"):
-        cluster.evaluate([MadeSource("killer", at_once_deadly)], H, client)
+        cluster.evaluate([ComputedPart("killer", at_once_deadly)], H, client)
 
 
 def test_no_scheduler_there() -> None:
@@ -328,7 +328,7 @@ def test_large_parquet_files_are_divided_by_their_row_groups(client: Any, folder
         )
     path = tmp_path / "big.parquet"
     frame.to_parquet(path, index=False, row_group_size=13)
-    whole_file = FileSource(str(path))
+    whole_file = FilePart(str(path))
     size = 700  # a little more than one row group
     parts = divided([whole_file], size)
     assert len(parts) > 5
@@ -341,7 +341,7 @@ def test_large_parquet_files_are_divided_by_their_row_groups(client: Any, folder
         cluster.evaluate(divided([whole_file], size), H)
     long = tmp_path / "long.parquet"
     frame.rename(columns={"robin": "class", "wren": "score"}).to_parquet(long, row_group_size=13)
-    assert divided([FileSource(str(long))], size) == [FileSource(str(long))]
-    assert divided([FileSource(str(tmp_path / "none.parquet"))]) == [FileSource(str(tmp_path / "none.parquet"))]
+    assert divided([FilePart(str(long))], size) == [FilePart(str(long))]
+    assert divided([FilePart(str(tmp_path / "none.parquet"))]) == [FilePart(str(tmp_path / "none.parquet"))]
     with pytest.raises(FileError, match="Was it replaced"):
         hr.open_scores(path, H, row_groups=range(5, 99))

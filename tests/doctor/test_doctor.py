@@ -123,8 +123,8 @@ def test_a_table_without_the_names_of_its_ranks(tree: str) -> None:
     diagnosis = examine(tree, format="lineages")
     assert diagnosis.ok
     assert diagnosis.tree is not None
-    assert diagnosis.tree.called_like_rank == ["Aves", "Turdidae"]
-    assert "called like their rank: 'Aves' and 'Turdidae'" in words(diagnosis)
+    assert diagnosis.tree.named_like_rank == ["Aves", "Turdidae"]
+    assert "have the name of their rank: 'Aves' and 'Turdidae'" in words(diagnosis)
 
 
 def test_merged_cells_of_a_spreadsheet(tree: str) -> None:
@@ -452,7 +452,7 @@ def test_names_that_only_look_the_same(tree: str) -> None:
     assert diagnosis.tree.invisible == ["robin\u200b"]
     said = words(diagnosis, 1_000)
     assert r"different characters: 'caf\xe9' and 'cafe\u0301'. They are different classes here." in said
-    assert r"characters that cannot be seen, or accents as characters of their own: 'robin\u200b'." in said
+    assert r"invisible characters, or accents as separate characters: 'robin\u200b'." in said
     assert r"only looks like a name of the tree: 'robin' here, 'robin\u200b' there" in said
     assert r"'nai\u0308ve' here, 'na\xefve' there" in said
     assert said.count('unicodedata.normalize("NFC", name), and remove zero-width characters') == 3

@@ -20,24 +20,43 @@ from hedgerow.errors import HedgerowError, as_options
 BAD_INPUT = 2
 """Exit status if the input cannot be used at all."""
 
-_OF_TRAINING = ("torch", "lightning", "torchmetrics", "safetensors", "sklearn", "PIL", "matplotlib")
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_TRAINING_LIBRARIES = ("torch", "lightning", "torchmetrics", "safetensors", "sklearn", "PIL", "matplotlib")
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _PLAIN = {"▲": "+", "▼": "-", "≈": "~", "–": "-", "…": ".", "│": "|", "├": "|", "└": "`", "─": "-"}
 
 _VERBS = ("doctor", "tree", "evaluate", "compare", "select", "predict", "report", "merge", "train", "study")
 
 
-class _InOrderOfUse(TyperGroup):
-    """The verbs as they are needed, one after another."""
+class _Verbs(TyperGroup):
+    """The verbs in the order in which they are needed; their help does not name Python types."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the verbs."""
         return sorted(super().list_commands(ctx), key=_VERBS.index)
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options before the verb."""
+        return _without_types(super().get_params(ctx))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a verb."""
+        verb = super().get_command(ctx, cmd_name)
+        if verb is not None:
+            _without_types(verb.get_params(ctx))
+        return verb
+
+
+def _without_types(parameters: list[Any]) -> list[Any]:
+    """Have the help show flags and arguments without "<bool>" or "<list[str]>" next to them."""
+    for each in parameters:
+        if each.param_type_name == "argument" or each.is_flag:
+            each.display_type_rich = lambda **_: None
+    return parameters
+
 
 app = typer.Typer(
     name="hedgerow",
-    cls=_InOrderOfUse,
+    cls=_Verbs,
     help="Answers from a tree of classes: as specific as possible, as sure as required.",
     epilog="To try it without data of your own:\n\nhedgerow train glyphs-quick -o runs/quick\n\n"
     "hedgerow evaluate runs/quick\n\nhedgerow predict runs/quick --tau 0.9 -o answers.csv",
@@ -74,18 +93,18 @@ def main() -> None:
     codecs.register_error("hedgerow.plain", _plain)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="hedgerow.plain")
-    sys.stdout, sys.stderr = _patient(sys.stdout), _patient(sys.stderr)
+    sys.stdout, sys.stderr = _pipe_safe(sys.stdout), _pipe_safe(sys.stderr)
     try:
         app()
     except HedgerowError as error:
         _end(str(error))
     except OSError as error:
-        if error.errno not in _FULL:
+        if error.errno not in _DISK_FULL:
             raise
         _discard_output()  # or Python would try again to write what is left of it
         _end(f"{error.filename or 'The output'} cannot be written: {error.strerror}. Free some space on the disk.")
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in _OF_TRAINING:
+        if error.name is None or error.name.partition(".")[0] not in _TRAINING_LIBRARIES:
             raise
         _end(f"This needs {error.name}, which is not installed: pip install 'hedgerow[train]'")
 
@@ -101,7 +120,7 @@ class _Pipe(io.FileIO):
             return len(data)
 
 
-def _patient(stream: TextIO) -> TextIO:
+def _pipe_safe(stream: TextIO) -> TextIO:
     """Return a stream that does not fail when its reader goes away, unless it has been replaced, as in tests."""
     if type(stream) is not io.TextIOWrapper:
         return stream
@@ -128,7 +147,7 @@ def _discard_output() -> None:
 
 
 def _end(message: str) -> NoReturn:
-    # What a file is called, or holds, must not command the terminal.
+    # The name of a file, or its content, must not control the terminal.
     printable = "".join(sign if sign.isprintable() or sign in "\n\t" else repr(sign)[1:-1] for sign in message)
     console = Console(stderr=True, highlight=False)
     console.print(printable, style="red", markup=False, emoji=False, soft_wrap=True)

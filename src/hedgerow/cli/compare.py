@@ -6,24 +6,22 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.console import Console
 
 from hedgerow.cli.app import app
-from hedgerow.cli.option_groups import GivenSettings, grouped_options
-from hedgerow.cli.options import FigureOption, JsonOption, RulesOption
-from hedgerow.cli.outputs import bar, check_outputs, drawing
-from hedgerow.cli.score_input import (
-    FileReading,
+from hedgerow.cli.options import (
+    FigureOption,
+    GivenSettings,
+    JsonOption,
+    RulesOption,
     SchedulerOption,
     WorkersOption,
-    connected,
-    end_with_failures,
-    is_many,
-    name_of_parts,
-    parts_bar,
+    grouped_options,
+    option,
+    positional,
 )
-from hedgerow.errors import ParameterError
+from hedgerow.cli.outputs import bar, check_outputs, drawing
+from hedgerow.cli.score_input import FileReading, connected, end_with_failures, is_many
 from hedgerow.files import is_pattern, write_json
 
 
@@ -44,50 +42,40 @@ def compare(
     settings: GivenSettings,
     systems: Annotated[
         list[str],
-        typer.Argument(
-            metavar="A B [C ...]",
-            help="Evaluation folders, training runs, or score files with --tree; a pattern in quotes, such as "
+        positional(
+            "SYSTEM",
+            "Evaluation folders, training runs, or score files with --tree; a pattern in quotes, such as "
             "'a/*.npz', is one model whose scores are in parts.",
-            show_default=False,
         ),
     ],
     json_file: JsonOption = None,
     figure: FigureOption = None,
     rules: RulesOption = None,
     against: Annotated[
-        Against, typer.Option(help="Compare with the first model, or with the best one by AP.")
+        Against, option("first|best", "Compare with the first model, or with the best one by AP.", shown=True)
     ] = Against.first,
     bootstrap: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Number of paired bootstrap replicates; 0 for none.")
+        int, option("N", "Number of paired bootstrap replicates; 0 for none.", shown=True, min=0)
     ] = 1000,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
 ) -> None:
     """Compare several models, and say whether their differences are real."""
     from hedgerow import cluster
-    from hedgerow.measure import MEMBERS, Evaluation, compare
+    from hedgerow.measure import Evaluation, compare
     from hedgerow.show import print_comparison
 
     single = [Path(system) for system in systems if not is_many([system])]
     parts = [Path(part) for system in systems if is_pattern(system) for part in cluster.expand([system])]
-    inside = [system / name for system in single for name in MEMBERS]
-    check_outputs(json_file, figure, inputs=(*single, *parts, *inside, given.tree, *given.reading.files))
+    check_outputs(json_file, figure, inputs=(*single, *parts, given.tree, *given.reading.files))
     draw = drawing(figure, rules)
     hierarchy = given.hierarchy()
 
     def evaluation(system: str, client: Any) -> Evaluation:
         if not is_many([system]):
             return given.evaluation(Path(system), hierarchy, settings.keywords)
-        if hierarchy is None:
-            raise ParameterError(f"{system} names score files, which need a tree: give --tree TREE.")
-        return cluster.evaluate(
-            cluster.expand([system]),
-            hierarchy,
-            client,
-            name=name_of_parts([system]),
-            reading=given.reading,
-            progress=parts_bar,
-            **settings.keywords,
+        return given.evaluation_of_parts(
+            [system], hierarchy or given.required_tree(system), client, settings.keywords
         )
 
     try:

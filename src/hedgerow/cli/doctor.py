@@ -9,10 +9,8 @@ import typer
 from rich.console import Console
 
 from hedgerow.cli.app import app
-from hedgerow.cli.option_groups import grouped_options
-from hedgerow.cli.options import JsonOption
+from hedgerow.cli.options import JsonOption, grouped_options, option, positional
 from hedgerow.cli.outputs import check_outputs
-from hedgerow.errors import as_options
 from hedgerow.files import write_json
 from hedgerow.score_files import ScoreReading
 from hedgerow.tree import TreeReading
@@ -27,16 +25,12 @@ from hedgerow.tree import TreeReading
 def doctor(
     reading: ScoreReading,
     tree_reading: TreeReading,
-    tree: Annotated[Path, typer.Argument(metavar="TREE", help="The tree.", show_default=False)],
-    scores: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Scores whose classes should fit the tree."),
-    ] = None,
-    titles: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help='Display names to show: a JSON object {"n02084071": "dog"}.'),
-    ] = None,
+    tree: Annotated[Path, positional("TREE", "The tree.")],
+    scores: Annotated[Path | None, option("FILE", "Scores whose classes should fit the tree.")] = None,
     json_file: JsonOption = None,
+    titles: Annotated[
+        Path | None, option("FILE", 'Display names to show: a JSON object {"n02084071": "dog"}.')
+    ] = None,
 ) -> None:
     """Describe a tree in plain words, and explain everything that is wrong with it.
 
@@ -45,8 +39,7 @@ def doctor(
     from hedgerow.doctor import examine
 
     check_outputs(json_file, inputs=(tree, scores, titles, *reading.files))
-    with as_options():
-        diagnosis = examine(tree, tree_reading, scores=scores, reading=reading, titles=titles)
+    diagnosis = examine(tree, tree_reading, scores=scores, reading=reading, titles=titles)
     diagnosis.print(Console())
     if json_file is not None:
         write_json(json_file, diagnosis.to_dict())

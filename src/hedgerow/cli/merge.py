@@ -6,12 +6,19 @@ import glob
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.console import Console
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import FigureOption, JsonOption, RulesOption
-from hedgerow.cli.outputs import bar, check_outputs, drawing
+from hedgerow.cli.options import (
+    BootstrapOption,
+    EvaluationOption,
+    FigureOption,
+    JsonOption,
+    RulesOption,
+    option,
+    positional,
+)
+from hedgerow.cli.outputs import bar, check_outputs, drawing, save_evaluation
 from hedgerow.errors import FileError, ParameterError
 from hedgerow.files import is_pattern, write_json
 
@@ -23,38 +30,24 @@ from hedgerow.files import is_pattern, write_json
 def merge(
     evaluations: Annotated[
         list[str],
-        typer.Argument(
-            metavar="DIR...",
-            help="Folders written by hedgerow evaluate -o, or patterns in quotes, such as 'results/*'.",
-            show_default=False,
-        ),
+        positional("DIR", "Folders written by hedgerow evaluate -o, or patterns in quotes, such as 'results/*'."),
     ],
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="DIR", help="Save the evaluation in DIR.", show_default=False),
-    ] = None,
+    output: EvaluationOption = None,
     json_file: JsonOption = None,
     figure: FigureOption = None,
     rules: RulesOption = None,
-    name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What to call the model.", show_default="that of DIR")
-    ] = None,
-    bootstrap: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Add intervals from N bootstrap replicates, such as 1000.")
-    ] = 0,
+    bootstrap: BootstrapOption = 0,
+    name: Annotated[str | None, option("NAME", "The name of the model.", shown="that of the new folder")] = None,
 ) -> None:
     """Merge the evaluations of parts: the result is the same, bit for bit, as that of all parts in one pass.
 
     They may come from anywhere and in any order. Those of another tree or with other settings are refused.
     """
-    from hedgerow.measure import MEMBERS, Evaluation, merge, try_evaluation_folder, with_intervals
+    from hedgerow.measure import Evaluation, merge, with_intervals
     from hedgerow.show import print_evaluation
 
     folders = expand_folders(evaluations)
-    inputs = [folder / member for folder in folders for member in MEMBERS]
-    check_outputs(json_file, figure, folder=output, members=MEMBERS, inputs=inputs)
-    if output is not None:
-        try_evaluation_folder(output)
+    check_outputs(json_file, figure, evaluation=output, inputs=folders)
     draw = drawing(figure, rules)
     read = []
     with bar("Reading evaluations", len(folders)) as advance:
@@ -64,9 +57,7 @@ def merge(
     found = merge(read, name=name or (output.resolve().name if output is not None else "merged"))
     found = with_intervals(found, bootstrap, progress=bar) if bootstrap else found
     print_evaluation(found, Console(), compare="THIS OTHER" if output is None else f"{output} OTHER")
-    if output is not None:
-        found.save(output)
-        typer.echo(f"The evaluation is in {output}.", err=True)
+    save_evaluation(found, output)
     if json_file is not None:
         write_json(json_file, found.to_dict())
     draw([found])
@@ -82,6 +73,6 @@ def expand_folders(patterns: list[str]) -> list[Path]:
             raise FileError(f"No folder matches {pattern}. Check the pattern.")
         for folder in folders:
             if folder.resolve() in found and not is_pattern(pattern):
-                raise ParameterError(f"{folder} is given twice. Give it once: it would count twice.")
+                raise ParameterError(f"{folder} is given twice, and would count twice. Give it once.")
             found.setdefault(folder.resolve(), folder)
     return list(found.values())

@@ -1,46 +1,220 @@
-"""Options that several verbs have."""
+"""Options that several verbs have, one by one and in groups.
+
+A group is a dataclass: a verb takes it as one parameter, and gets an option for each field.
+"""
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, final, get_args, get_type_hints
 
 import typer
 
-JsonOption = Annotated[
-    Path | None,
-    typer.Option("--json", metavar="FILE", help="Write the findings to FILE as JSON.", show_default=False),
+from hedgerow.errors import option_name, options
+from hedgerow.score_files import FORMATS, ScoreReading
+from hedgerow.tree import BelowLabel, InformationKind, Settings, SingleChild, TreeReading
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+
+def option(
+    metavar: str | None, text: str, *names: str, shown: str | bool = False, panel: str | None = None, **more: Any
+) -> Any:
+    """Return an option of a verb.
+
+    Parameters
+    ----------
+    metavar
+        What to give; None for a flag.
+    text
+        The help.
+    names
+        Such as "-o"; by default, the name of the parameter.
+    shown
+        The default as the help shows it; True for the default itself.
+    panel
+        The panel of the help, one of `PANELS`.
+    more
+        Other arguments of `typer.Option`.
+    """
+    return typer.Option(*names, metavar=metavar, help=text, show_default=shown, rich_help_panel=panel, **more)
+
+
+def positional(metavar: str, text: str) -> Any:
+    """Return a positional argument of a verb."""
+    return typer.Argument(metavar=metavar, help=text, show_default=False)
+
+
+JsonOption = Annotated[Path | None, option("FILE", "Write the findings to FILE as JSON.", "--json")]
+EvaluationOption = Annotated[Path | None, option("DIR", "Save the evaluation in DIR.", "-o", "--output")]
+FigureOption = Annotated[Path | None, option("FILE", "Draw the curves to FILE: .png, .pdf or .svg.")]
+RulesOption = Annotated[
+    str | None,
+    option(
+        "RULE,...",
+        "Single rules to mark in the figure: leaf, majority, plurality, expected-information; or none.",
+        shown="majority,leaf",
+    ),
+]
+BootstrapOption = Annotated[int, option("N", "Add intervals from N bootstrap replicates, such as 1000.", min=0)]
+ImagesOption = Annotated[
+    Path | None, option("DIR", "Folder of the images that the scores name; only images inside it are shown.")
 ]
 TemperatureOption = Annotated[
     str | None,
-    typer.Option(
-        "--temperature",
-        metavar="X|FILE",
-        help="Divide the scores by X; or by what explains the labels of other held-out scores, in FILE, best.",
-        show_default=False,
-    ),
+    option("X|FILE", "Divide the scores by X, or by the temperature that best fits held-out scores in FILE."),
 ]
-FigureOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--figure", metavar="FILE", help="Draw the curves to FILE: .png, .pdf or .svg.", show_default=False
-    ),
+RecipeArgument = Annotated[str, positional("RECIPE", "A built-in recipe, or a .toml file.")]
+ChangesOption = Annotated[
+    list[str] | None, option("KEY=VALUE", "Change the recipe, as in optimiser.lr=0.05; may be repeated.", "--set")
 ]
-RulesOption = Annotated[
+RUNS, PARTS = "Training runs", "Scores in parts"
+WorkersOption = Annotated[int | None, option("N", "Process parts in N processes, with Dask.", min=1, panel=PARTS)]
+SchedulerOption = Annotated[
     str | None,
-    typer.Option(
-        "--rules",
-        metavar="RULE,...",
-        help="Single rules to mark in the figure: leaf, majority, plurality, expected-information; or none.",
-        show_default="majority,leaf",
-    ),
+    option("ADDRESS", "Process parts on a Dask cluster, such as tcp://10.0.0.1:8786.", panel=PARTS),
 ]
-ImagesOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--images",
-        metavar="DIR",
-        help="The folder of the images that the scores name; only images inside it are shown.",
-        show_default=False,
-    ),
-]
+
+
+def _about(text: str, choices: Any, default: str) -> dict[str, str]:
+    return {"help": text, "metavar": "|".join(get_args(choices)), "shown": default}
+
+
+_ANSWERED = ", ".join(name for name, known in FORMATS.items() if known.settings != Settings())
+
+
+@final
+@dataclass(frozen=True)
+class GivenSettings:
+    """The settings that were given; the others have their defaults, or are those of an evaluation that is read."""
+
+    panel: ClassVar[str] = "What counts as specific and as right"
+    information: InformationKind | None = field(
+        default=None,
+        metadata=_about(
+            "How to measure specificity: by the leaves a node rules out, in bits, or by its depth.",
+            InformationKind,
+            "leaves",
+        ),
+    )
+    single_child: SingleChild | None = field(
+        default=None,
+        metadata=_about(
+            "Whether a node with one child is an answer of its own.",
+            SingleChild,
+            f"skip; answer for {_ANSWERED}",
+        ),
+    )
+    below_label: BelowLabel | None = field(
+        default=None,
+        metadata=_about(
+            "What an answer below its label counts as; 'wrong' for labels that mean \"none of these\".",
+            BelowLabel,
+            "label",
+        ),
+    )
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """Those that were given, as keywords of `evaluate` and `select`."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+    def over(self, usual: Settings) -> Settings:
+        """Return the settings: those that were given, else the usual ones."""
+        return Settings(**vars(usual) | self.keywords)
+
+    @property
+    def arguments(self) -> list[str]:
+        """The command-line arguments that give these settings."""
+        return options(**self.keywords)
+
+
+PANELS = (None, ScoreReading.panel, TreeReading.panel, GivenSettings.panel, RUNS, PARTS)
+"""The panels of the help, in order; None for that of all other options."""
+
+
+def grouped_options(*, without: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a verb the options of its parameters that are dataclasses; a field may be a dataclass itself.
+
+    A field is an option if its type is annotated with one, or if its metadata hold its `help`; they may also hold
+    a `metavar` and the default that is `shown`.
+
+    Parameters
+    ----------
+    without
+        Fields that the verb does not take as options.
+    """
+
+    def decorate(verb: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(verb, include_extras=True)
+        groups = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+        parameters: list[inspect.Parameter] = []
+        for name, given in inspect.signature(verb).parameters.items():
+            if name in groups:
+                parameters += _parameters(groups[name], without)
+            else:
+                parameters.append(given.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name]))
+        parameters.sort(key=lambda parameter: PANELS.index(parameter.annotation.__metadata__[0].rich_help_panel))
+
+        @wraps(verb)
+        def command(**given: Any) -> None:
+            made = {name: _made(group, given) for name, group in groups.items()}
+            verb(**given, **made)
+
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return command
+
+    return decorate
+
+
+def _parameters(group: Any, without: Sequence[str]) -> Iterator[inspect.Parameter]:
+    """Yield a parameter for each field of a group."""
+    for each in fields(group):
+        hint = _option(each, group.panel) if "help" in each.metadata else _hint(group, each)
+        if is_dataclass(hint):
+            yield from _parameters(hint, without)
+        elif each.name not in without:
+            default = None if each.default == () else each.default
+            yield inspect.Parameter(
+                each.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if default is MISSING else default,
+                annotation=hint,
+            )
+
+
+def _hint(group: Any, given: Field[Any]) -> Any:
+    return get_type_hints(group, include_extras=True)[given.name]
+
+
+def _option(given: Field[Any], panel: str) -> Any:
+    """Return the annotated type of the option for a field: a flag, a repeated text or a text."""
+    about = given.metadata
+    kind: Any = bool if isinstance(given.default, bool) else list[str] if given.default == () else str
+    return Annotated[
+        kind | None if given.default in (None, ()) else kind,
+        option(
+            about.get("metavar"),
+            about["help"].replace("{formats}", ", ".join(FORMATS.names())),
+            option_name(given.name),
+            shown=about.get("shown", given.default not in (None, (), False)),
+            panel=panel,
+        ),
+    ]
+
+
+def _made(group: Any, given: dict[str, Any]) -> Any:
+    """Make a group of the options that were given, and take them away."""
+    content: dict[str, Any] = {}
+    for each in fields(group):
+        if each.name in given:
+            value = given.pop(each.name)
+            content[each.name] = tuple(value or ()) if each.default == () else value
+        elif "help" not in each.metadata and is_dataclass(kind := _hint(group, each)):
+            content[each.name] = _made(kind, given)
+    return group(**content)

@@ -1,4 +1,4 @@
-"""What verbs write: findings, files, figures, and how far they are."""
+"""What verbs write: files, figures, and progress on the terminal."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress
 
-_INTERRUPTED = 130  # as shells count it
+    from hedgerow.measure import Evaluation
+
+_INTERRUPTED = 130  # the convention of shells
 
 
 def check_page(path: Path) -> None:
-    """Refuse a page that is not to be an HTML file, or that cannot be made, before a long computation."""
+    """Refuse a page that is not an HTML file, or that cannot be made, before a long computation."""
     from hedgerow.show import require_report
 
     if path.suffix.lower() not in (".html", ".htm") and not is_special(path):
@@ -40,25 +42,28 @@ def command_line() -> str:
 def check_outputs(
     *files: Path | None,
     folder: Path | None = None,
-    members: Sequence[str] = (),
+    evaluation: Path | None = None,
     inputs: Sequence[Path | None],
 ) -> None:
     """Refuse outputs that could not be written after a long computation, or that would overwrite an input.
 
     Parameters
     ----------
-    files, folder
-        What will be written, if requested; the folder is written first.
-    members
-        Names of the files in the folder, which no other output may use.
+    files, folder, evaluation
+        What will be written, if requested; the folder, or that of an evaluation, is written first.
     inputs
-        What is read.
+        What is read: files, or folders of evaluations.
     """
+    from hedgerow.measure import MEMBERS, try_evaluation_folder
+
     outputs = [path for path in files if path is not None]
-    inside = [] if folder is None else [folder / name for name in members]
+    inside = [] if evaluation is None else [evaluation / name for name in MEMBERS]
+    folder = evaluation or folder
+    read = [path for path in inputs if path is not None]
+    read += [path / name for path in read for name in MEMBERS]
     for path in [*outputs, *inside]:
-        for given in inputs:
-            if given is not None and path.exists() and given.exists() and path.samefile(given):
+        for given in read:
+            if path.exists() and given.exists() and path.samefile(given):
                 raise FileError(
                     f"{path} would overwrite {given}, which is an input. Give the output another name."
                 )
@@ -77,6 +82,16 @@ def check_outputs(
             raise FileError(f"{path} will be a folder, needed for {folder}. Give the output another name.")
         if path.resolve().parent not in made:
             try_file(path)
+    if evaluation is not None:
+        try_evaluation_folder(evaluation)
+
+
+def save_evaluation(evaluation: Evaluation, folder: Path | None) -> None:
+    """Save an evaluation, if that was requested."""
+    if folder is not None:
+        with bar("Saving", None):
+            evaluation.save(folder)
+        typer.echo(f"The evaluation is in {folder}.", err=True)
 
 
 def drawing(path: Path | None, rules: str | None) -> Callable[[Sequence[Any]], None]:
@@ -111,11 +126,10 @@ def _rules(given: str | None) -> tuple[str, ...]:
 
     if given is None or given == "none":
         return DEFAULT_RULES if given is None else ()
-    named = tuple(name.strip().replace("-", "_") for name in given.split(","))
+    named = tuple(name.strip() for name in given.split(","))
     for name in named:
         if name not in RULES:
-            known = ", ".join(rule.replace("_", "-") for rule in RULES)
-            raise ParameterError(f"--rules: there is no rule {name!r}. Choose from {known}; or 'none'.")
+            raise ParameterError(f"--rules: there is no rule {name!r}. Choose from {', '.join(RULES)}; or 'none'.")
     return named
 
 
@@ -145,7 +159,7 @@ def after_a_second(progress: Progress) -> Iterator[None]:
 
 @contextmanager
 def explaining_interrupts(kept: str) -> Iterator[None]:
-    """When the work is interrupted, say what is kept and how to continue."""
+    """If the work is interrupted, print what is kept and how to continue."""
     try:
         yield
     except KeyboardInterrupt:

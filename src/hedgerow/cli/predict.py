@@ -5,17 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.console import Console
 
 from hedgerow.cli.app import app
-from hedgerow.cli.option_groups import GivenSettings, grouped_options
-from hedgerow.cli.options import JsonOption, TemperatureOption
+from hedgerow.cli.options import GivenSettings, JsonOption, TemperatureOption, grouped_options, option
 from hedgerow.cli.outputs import bar, check_outputs
 from hedgerow.cli.score_input import ScoreInput, connected, end_with_failures, parts_bar
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, options
 from hedgerow.files import write_json
-from hedgerow.score_files import PREDICTION_FORMATS, Block, Written
+from hedgerow.score_files import PREDICTION_FORMATS, Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,52 +34,42 @@ def predict(
     settings: GivenSettings,
     output: Annotated[
         Path,
-        typer.Option(
+        option(
+            "FILE",
+            "Where to write: .csv, .tsv, .parquet; for parts with * for their names, as in 'answers/*.csv'.",
             "-o",
             "--output",
-            metavar="FILE",
-            help="Where to write: .csv, .tsv, .parquet; for parts with * for their names, as in 'answers/*.csv'.",
-            show_default=False,
         ),
     ],
+    json_file: JsonOption = None,
     tau: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            help="Answer with the most specific node that is more likely than X, from 0 to 1.",
-            show_default=False,
-        ),
+        float | None, option("X", "Answer with the most specific node that is more likely than X, from 0 to 1.")
     ] = None,
     rule: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Use a rule that needs no threshold: leaf, majority, plurality, expected_information.",
-            show_default=False,
-        ),
+        option("NAME", "Use a rule that needs no threshold: leaf, majority, plurality, expected-information."),
     ] = None,
     point: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Answer at the operating point that hedgerow select wrote.", show_default=False
-        ),
+        Path | None, option("FILE", "Answer at the operating point that hedgerow select wrote.")
     ] = None,
     temperature: TemperatureOption = None,
     layout: Annotated[
         str,
-        typer.Option(
+        option(
+            "|".join(PREDICTION_FORMATS),
+            "What to write: a table, a taxonomy.tsv of QIIME 2, or observations of a Camtrap DP.",
             "--as",
-            metavar="|".join(PREDICTION_FORMATS),
-            help="What to write: a table, a taxonomy.tsv of QIIME 2, or observations of a Camtrap DP.",
+            shown=True,
         ),
     ] = "table",
     spreadsheet_safe: Annotated[
         bool,
-        typer.Option(
-            "--spreadsheet-safe", help="In CSV, write ' before texts that begin with =, +, - or @, like formulas."
+        option(
+            None,
+            "In CSV, write ' before texts that begin with =, +, - or @, like formulas.",
+            "--spreadsheet-safe",
         ),
     ] = False,
-    json_file: JsonOption = None,
 ) -> None:
     """Write an answer for every example: name, rank or depth, confidence, lineage."""
     from hedgerow.choose import OperatingPoint
@@ -95,19 +83,19 @@ def predict(
     check_layout(output, layout, spreadsheet_safe)
     if (point, tau, rule) == (None, None, None):
         raise ParameterError(
-            "Say how to answer: with --point FILE, a point that hedgerow select wrote; with a threshold, such as "
-            "--tau 0.8; or by a rule, such as --rule majority."
+            "Choose how to answer: with --point FILE, a point that hedgerow select wrote; with a threshold, such "
+            "as --tau 0.8; or by a rule, such as --rule majority."
         )
     if point is None:
-        answering_rule(tau, rule)  # refuses what makes no sense, before anything is read
-    if point is not None and (tau, rule) != (None, None):
-        raise ParameterError("A point has its own threshold: give --point without --tau and --rule.")
-    if point is None and given.reading.group_column is not None:
-        raise ParameterError("--groups is for operating points that depend on them: give --point FILE too.")
-    if point is not None and settings.arguments:
-        raise ParameterError(f"A point has its own settings: leave out {settings.arguments[0]}.")
-    if point is not None and temperature is not None:
-        raise ParameterError("A point divides the scores by its own temperature: leave out --temperature.")
+        answering_rule(tau, rule)  # refuse a bad threshold or rule before anything is read
+        if given.reading.group_column is not None:
+            raise ParameterError("--groups is for operating points that depend on them: give --point FILE too.")
+    else:
+        threshold = None if tau is None else str(tau)
+        if fixed := options(tau=threshold, rule=rule, temperature=temperature) + settings.arguments:
+            raise ParameterError(
+                f"A point has its own threshold, settings and temperature: leave out {fixed[0]}, or --point."
+            )
     chosen = None if point is None else OperatingPoint.load(point)
     written_as: dict[str, Any] = {"layout": layout, "spreadsheet_safe": spreadsheet_safe}
     if given.is_many:
@@ -115,16 +103,13 @@ def predict(
             raise ParameterError("--temperature is for one file, not for parts: leave it out.")
         used = chosen.settings if chosen else settings.over(given.usual_settings())
         answering = chosen or answering_rule(tau, rule, used)
-        written = _many(given, output, json_file, answering, written_as, point)
+        written = _write_parts(given, output, json_file, answering, written_as, point)
     else:
-        opened = given.open(labels=False)
+        opened, _ = given.tempered(given.open(labels=False), temperature)
         used = chosen.settings if chosen else settings.over(opened.settings)
-        answers: Callable[[Block], Any]
         if chosen is not None:
-            opened, answers = chosen.prepared(opened), chosen.answer
-        else:
-            opened, _ = given.tempered(opened, temperature)
-            answers = answering_rule(tau, rule, used)
+            opened = chosen.prepared(opened)
+        answers = chosen.answer if chosen else answering_rule(tau, rule, used)
         written = write_predictions(output, opened, answers, progress=bar, **written_as)
     print_written(written, str(output), Console(), used)
     if json_file is not None:
@@ -133,14 +118,14 @@ def predict(
             {
                 "output": str(output),
                 "tau": tau,
-                "rule": rule and rule.replace("-", "_"),
+                "rule": rule,
                 "point": None if chosen is None else chosen.promise,
                 **written.to_dict(),
             },
         )
 
 
-def _many(
+def _write_parts(
     given: ScoreInput,
     output: Path,
     json_file: Path | None,
@@ -148,7 +133,7 @@ def _many(
     written_as: dict[str, Any],
     point: Path | None,
 ) -> Written:
-    """Write the answers to every part; if parts fail, finish the others and end."""
+    """Write the answers to every part; if some fail, finish the others and end."""
     from hedgerow import cluster
 
     hierarchy, parts = given.tree_of_parts(), cluster.expand(given.scores)

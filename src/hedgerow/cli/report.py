@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.cli.app import app
-from hedgerow.cli.option_groups import GivenSettings, grouped_options
-from hedgerow.cli.options import ImagesOption, JsonOption
+from hedgerow.cli.options import GivenSettings, ImagesOption, JsonOption, grouped_options, option, positional
 from hedgerow.cli.outputs import bar, check_outputs, check_page, command_line
 from hedgerow.cli.score_input import FileReading, is_run
 from hedgerow.errors import ParameterError
@@ -26,48 +25,33 @@ def report(
     given: FileReading,
     settings: GivenSettings,
     systems: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="EVAL...",
-            help="Evaluation folders, training runs, or score files with --tree.",
-            show_default=False,
-        ),
+        list[Path], positional("EVAL", "Evaluation folders, training runs, or score files with --tree.")
     ],
-    output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE", help="Write the page to FILE.", show_default=False)
-    ],
+    output: Annotated[Path, option("FILE", "Write the page to FILE.", "-o", "--output")],
+    json_file: JsonOption = None,
     point: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Mark an operating point from hedgerow select, and what it promises.",
-            show_default=False,
-        ),
+        Path | None, option("FILE", "Mark an operating point from hedgerow select, and what it promises.")
     ] = None,
     title: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="The heading of the page.", show_default="the names of the models"),
+        str | None, option("TEXT", "The heading of the page.", shown="the names of the models")
     ] = None,
     images: ImagesOption = None,
-    json_file: JsonOption = None,
 ) -> None:
     """Make one HTML page about one or more models, with a slider over all operating points.
 
     The page is one file that needs no network: curves, tree, examples, mistakes and figures follow the slider.
     """
-    from hedgerow.measure import MEMBERS
+    from hedgerow.choose import OperatingPoint
     from hedgerow.show import write_report
 
     for system in systems:
         if is_pattern(str(system)) and not system.exists():
             raise ParameterError(
-                f"A page shows single files, not the parts {system}. Evaluate them first, with -o FOLDER, and "
-                f"then give that folder: hedgerow report FOLDER."
+                f"A page shows single files, not the parts {system}. Evaluate them first, with -o FOLDER, then "
+                f"give that folder: hedgerow report FOLDER."
             )
-    inside = [system / name for system in systems for name in MEMBERS]
-    check_outputs(output, json_file, inputs=(*systems, *inside, given.tree, point, *given.reading.files))
+    check_outputs(output, json_file, inputs=(*systems, given.tree, point, *given.reading.files))
     check_page(output)
-    from hedgerow.choose import OperatingPoint
     from hedgerow.show.page import PageModel, PagePoint
 
     chosen = None if point is None else OperatingPoint.load(point)
@@ -86,7 +70,7 @@ def report(
 
 
 def _of_run(path: Path, given: FileReading) -> dict[str, Any]:
-    """Return what is known about a training run besides its evaluation: its recipe, and its images, if any."""
+    """Return the recipe of a training run, and its images, if any."""
     if not is_run(path):
         return {}
     from hedgerow.learn.training.run_folder import RunFolder

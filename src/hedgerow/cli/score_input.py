@@ -13,8 +13,9 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from hedgerow.cli.options import RUNS, SchedulerOption, WorkersOption, option, positional
 from hedgerow.cli.outputs import after_a_second, bar
-from hedgerow.errors import FileError, ParameterError, as_options
+from hedgerow.errors import FileError, ParameterError
 from hedgerow.files import is_pattern, is_remote, stem
 from hedgerow.score_files import (
     FORMATS,
@@ -37,59 +38,33 @@ if TYPE_CHECKING:
 
 PARTS_FAILED = 1
 """Exit status if some parts failed."""
-_ENOUGH = 50_000  # examples for one number
-
-WorkersOption = Annotated[
-    int | None,
-    typer.Option(
-        "--workers", min=1, metavar="N", help="Work on parts in N processes, with Dask.", show_default=False
-    ),
-]
-SchedulerOption = Annotated[
-    str | None,
-    typer.Option(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="Work on parts on a Dask cluster, such as tcp://10.0.0.1:8786.",
-        show_default=False,
-    ),
-]
+_FITTED = 50_000  # examples that a temperature is fitted to
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileReading:
     """A tree, and how it and score files are read: what every verb that reads scores takes."""
 
-    tree: Annotated[
-        Path | None,
-        typer.Option(
-            "--tree",
-            metavar="TREE",
-            help="The tree, for score files; a training run has its own.",
-            show_default=False,
-        ),
-    ] = None
-    trust: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--trust",
-            metavar="PACKAGE.MODULE:NAME",
-            help="A model or method of your own that a training run names and may import; may be repeated.",
-            show_default=False,
-        ),
-    ] = None
+    tree: Annotated[Path | None, option("TREE", "The tree of score files; a training run has its own.")] = None
     tree_reading: TreeReading = field(default_factory=TreeReading)
     reading: ScoreReading = field(default_factory=ScoreReading)
+    trust: Annotated[
+        list[str] | None,
+        option(
+            "PACKAGE.MODULE:NAME",
+            "A model or method of your own that a training run may import; may be repeated.",
+            panel=RUNS,
+        ),
+    ] = None
 
     def hierarchy(self) -> Hierarchy | None:
-        """Read the tree, if one is given; error messages name options."""
-        with as_options():
-            return None if self.tree is None else Hierarchy.read(self.tree, self.tree_reading)
+        """Read the tree, if one is given."""
+        return None if self.tree is None else Hierarchy.read(self.tree, self.tree_reading)
 
     def required_tree(self, scores: str) -> Hierarchy:
         """Read the tree that score files need."""
         if (hierarchy := self.hierarchy()) is None:
-            raise ParameterError(f"{scores} is a score file, which needs a tree: give --tree TREE.")
+            raise ParameterError(f"{scores} needs a tree: give --tree TREE.")
         return hierarchy
 
     @property
@@ -116,6 +91,22 @@ class FileReading:
         run = ScoreInput(scores=[str(path)], trust=self.trust).open(labels=True)
         return evaluate(run.hierarchy, run, name=name_of(path), progress=bar, **settings)
 
+    def evaluation_of_parts(
+        self, scores: Sequence[str], hierarchy: Hierarchy, client: Any, settings: dict[str, Any]
+    ) -> Evaluation:
+        """Evaluate score files as one data set."""
+        from hedgerow import cluster
+
+        return cluster.evaluate(
+            cluster.expand(scores),
+            hierarchy,
+            client,
+            name=name_of_parts(scores),
+            reading=self.reading,
+            progress=parts_bar,
+            **settings,
+        )
+
 
 @final
 @dataclass(frozen=True, kw_only=True)
@@ -124,21 +115,15 @@ class ScoreInput(FileReading):
 
     scores: Annotated[
         list[str],
-        typer.Argument(
-            metavar="SCORES...",
-            help="The scores (.npz, .csv, .tsv, .parquet, or what a tool wrote), or a training run; several "
+        positional(
+            "SCORES",
+            "The scores (.npz, .csv, .tsv, .parquet, or the output of another tool), or a training run; several "
             "files, or a pattern in quotes, such as 'scores/*.parquet', are one data set in parts.",
-            show_default=False,
         ),
     ]
     data: Annotated[
         Path | None,
-        typer.Option(
-            "--data",
-            metavar="PATH",
-            help="New data for the model of a training run: a feature file, or a folder of images.",
-            show_default=False,
-        ),
+        option("PATH", "New data for the model of a run: a feature file, or a folder of images.", panel=RUNS),
     ] = None
     workers: WorkersOption = None
     scheduler: SchedulerOption = None
@@ -151,7 +136,11 @@ class ScoreInput(FileReading):
     @property
     def files(self) -> list[Path]:
         """The local score files."""
-        return local(self.scores)
+        if not is_many(self.scores):
+            return [Path(self.scores[0])]
+        from hedgerow.cluster import expand
+
+        return [Path(path) for path in expand([score for score in self.scores if not is_remote(score)])]
 
     @property
     def name(self) -> str:
@@ -171,8 +160,7 @@ class ScoreInput(FileReading):
     def unlabelled(self) -> ScoreReading:
         """Return how to read new files like these, without labels."""
         columns = column_names(str(self.files[0]), self.reading.delimiter) if self.files else []
-        there = columns or [self.reading.id_column or ""]
-        return self.reading.unlabelled(there)
+        return self.reading.unlabelled(columns or [self.reading.id_column or ""])
 
     def open(self, *, labels: bool) -> Scores:
         """Open a score file with its tree; or the model of a training run with new data, or its test data."""
@@ -181,13 +169,9 @@ class ScoreInput(FileReading):
             return self._open_run(path, labels)
         if not path.exists():
             raise FileError(f"{path} does not exist. Give a score file, or the folder of a training run.")
-        if self.trust:
-            raise ParameterError(f"--trust is for training runs, and {path} is not one: leave it out.")
-        if self.data is not None:
-            raise ParameterError(
-                f"--data needs the folder of a training run, and {path} is not one. Give such a folder, or leave "
-                f"out --data."
-            )
+        for name, given in (("trust", self.trust), ("data", self.data)):
+            if given:
+                raise ParameterError(f"--{name} is for training runs, and {path} is not one: leave out --{name}.")
         return open_scores(path, self.required_tree(str(path)), self.reading, labels=labels)
 
     def _open_run(self, path: Path, labels: bool) -> Scores:
@@ -214,21 +198,29 @@ class ScoreInput(FileReading):
     def tree_of_parts(self) -> Hierarchy:
         """Read the tree of parts, and refuse what only single files and training runs have."""
         if self.data is not None:
-            raise ParameterError("--data is for the folder of one training run, not for parts. Leave it out.")
+            raise ParameterError("--data is for the folder of one training run, not for parts: leave it out.")
         for score in self.scores:
             if Path(score).is_dir():
                 raise ParameterError(f"{score} is a folder. Give its files, as in '{score}/*.npz'.")
         return self.required_tree(self.scores[0])
 
     def usual_settings(self) -> Settings:
-        """Return the settings that are usual for the format of the first file."""
+        """Return the default settings for the format of the first file."""
         if not self.files and self.reading.scores_format == "auto":
-            return FORMATS[WIDE].settings  # files elsewhere, in a format that need not be named
+            return FORMATS[WIDE].settings  # remote files, in a format that need not be named
         first = str(self.files[0]) if self.files else ""
         return FORMATS[find_format(first, self.reading)].settings
 
     def tempered(self, scores: Scores, given: str | None) -> tuple[Scores, float]:
-        """Return scores divided by the temperature that --temperature gives, or that fits other scores, and it."""
+        """Return scores divided by a temperature, and the temperature.
+
+        Parameters
+        ----------
+        scores
+            The scores.
+        given
+            A number, or held-out scores to fit the temperature to; None for 1.
+        """
         from hedgerow.likelihood import Likelihoods, fit_to_likelihoods
 
         if given is None:
@@ -245,11 +237,11 @@ class ScoreInput(FileReading):
                 ) from None
             values = np.concatenate([np.asarray(q) for q, _ in parts])
             labels = np.concatenate([labels for _, labels in parts if labels is not None])
-            fitted = fit_to_likelihoods(Likelihoods.of(held_out.hierarchy, values, parts[0][0].scale), labels)
+            fitted = fit_to_likelihoods(held_out.hierarchy, values, labels, scale=parts[0][0].scale)
             # In a few digits, so that it can be given again.
             temperature = float(f"{fitted.value:.4g}")
             losses = f"its mean loss falls from {fitted.before:.4g} to {fitted.after:.4g}"
-            typer.echo(f"The temperature {temperature:g} explains {given} best: {losses}.", err=True)
+            typer.echo(f"The temperature {temperature:g} fits {given} best: {losses}.", err=True)
         return scores.tempered(temperature), temperature
 
 
@@ -259,7 +251,7 @@ def _first_blocks(scores: Scores) -> Iterator[Block]:
     for block in scores:
         yield block
         rows += len(block)
-        if rows >= _ENOUGH:
+        if rows >= _FITTED:
             return
 
 
@@ -281,15 +273,6 @@ def is_many(scores: Sequence[str]) -> bool:
     return len(scores) > 1 or is_pattern(scores[0]) or is_remote(scores[0])
 
 
-def local(scores: Sequence[str]) -> list[Path]:
-    """Return the local files among the arguments, which outputs must not overwrite."""
-    if not is_many(scores):
-        return [Path(scores[0])]
-    from hedgerow.cluster import expand
-
-    return [Path(path) for path in expand([score for score in scores if not is_remote(score)])]
-
-
 def name_of_parts(scores: Sequence[str]) -> str:
     """Return the name of a model whose scores are parts: what their names share, or else their folder.
 
@@ -301,17 +284,15 @@ def name_of_parts(scores: Sequence[str]) -> str:
     stems = [stem(score) for score in scores]
     shared = stems[0] if len(stems) == 1 else f"{commonprefix(stems)}*"  # noqa: RUF071  (characters are meant)
     folders = {Path(score).parent.name or Path.cwd().name for score in scores}
-    telling = [name for name in (shared, *(folders if len(folders) == 1 else ())) if name.strip("*")]
-    return telling[0] if telling else "scores"
+    candidates = [shared, *(folders if len(folders) == 1 else ())]
+    return next((name for name in candidates if name.strip("*")), "scores")
 
 
 @contextmanager
 def connected(workers: int | None, scheduler: str | None) -> Iterator[Any]:
-    """Connect to workers, if there are to be some, and print where to watch them."""
+    """Connect to workers, if any are requested, and print the address of their dashboard."""
     from hedgerow.cluster import connect
 
-    if workers is not None and scheduler is not None:
-        raise ParameterError("Give --workers or --scheduler, not both.")
     with connect(workers=workers, scheduler=scheduler) as client:
         if client is not None:
             typer.echo(f"Dashboard: {client.dashboard_link}", err=True)
@@ -320,17 +301,17 @@ def connected(workers: int | None, scheduler: str | None) -> Iterator[Any]:
 
 @contextmanager
 def parts_bar(total: int) -> Iterator[Callable[[int], None]]:
-    """Show how many parts are done, and how many examples a second, for work that takes longer than a second."""
+    """Show how many parts are done, and the examples per second, for work that takes longer than a second."""
     from hedgerow.show import live_bar
 
     progress = live_bar(Console(stderr=True), counted=True)
     task = progress.add_task("Parts", total=total)
-    begun, examples = time.monotonic(), 0
+    start, examples = time.monotonic(), 0
 
     def advance(number: int) -> None:
         nonlocal examples
         examples += number
-        rate = examples / (time.monotonic() - begun)
+        rate = examples / (time.monotonic() - start)
         progress.update(task, advance=1, description=f"Parts, {rate:,.0f} examples/s")
 
     with after_a_second(progress):

@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from hedgerow.choose import GUARANTEES
+from hedgerow.choose import FAMILIES, GUARANTEES
 from hedgerow.cli.app import app
-from hedgerow.cli.option_groups import GivenSettings, grouped_options
-from hedgerow.cli.options import JsonOption, TemperatureOption
+from hedgerow.cli.options import GivenSettings, JsonOption, TemperatureOption, grouped_options, option
 from hedgerow.cli.outputs import bar, check_outputs
 from hedgerow.cli.score_input import ScoreInput, is_run
 from hedgerow.errors import ParameterError
 from hedgerow.files import is_remote, stem, write_json
-
-
-class Family(StrEnum):
-    """Families of rules with one threshold."""
-
-    threshold = "threshold"
-    climbing = "climbing"
-    expected_information = "expected-information"
 
 
 @app.command(
@@ -39,70 +29,58 @@ class Family(StrEnum):
 def select(
     given: ScoreInput,
     settings: GivenSettings,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "-o", "--output", metavar="FILE", help="Where to write the point: .json.", show_default=False
-        ),
-    ],
+    output: Annotated[Path, option("FILE", "Where to write the point: .json.", "-o", "--output")],
+    json_file: JsonOption = None,
     target: Annotated[
         str | None,
-        typer.Option(
-            metavar="METRIC=LEVEL",
-            help="What to promise, such as correct=0.95: the answers are as specific as that allows. With recall, "
+        option(
+            "METRIC=LEVEL",
+            "What to promise, such as correct=0.95: the answers are as specific as that allows. With recall, "
             "exact or f1 they are as conservative as that allows.",
-            show_default=False,
         ),
     ] = None,
     guarantee: Annotated[
         str,
-        typer.Option(
-            metavar="|".join(GUARANTEES),
-            help="; ".join(f"{name}: {each.help}" for name, each in GUARANTEES.items()) + ".",
+        option(
+            "|".join(GUARANTEES),
+            "; ".join(f"{name}: {each.help}" for name, each in GUARANTEES.items()) + ".",
+            shown=True,
         ),
     ] = "conformal",
     delta: Annotated[
-        str, typer.Option(metavar="X", help="With pac, the probability that the promise is broken.")
+        str, option("X", "With pac, the probability that the promise is broken.", shown=True)
     ] = "0.05",
     clades: Annotated[
         str | None,
-        typer.Option(
-            metavar="RANK|DEPTH",
-            help="A threshold for each clade at this rank or depth, by the most likely leaf.",
-            show_default=False,
-        ),
+        option("RANK|DEPTH", "A threshold for each clade at this rank or depth, by the most likely leaf."),
     ] = None,
     per_rank: Annotated[
         str | None,
-        typer.Option(
-            "--per-rank",
-            metavar="RANK=LEVEL,...",
-            help="Instead of a target: the share of examples not answered wrongly at each rank (or depth).",
-            show_default=False,
+        option(
+            "RANK=LEVEL,...",
+            "Instead of a target: the share of examples not answered wrongly at each rank (or depth).",
         ),
     ] = None,
     overclassification: Annotated[
         str | None,
-        typer.Option(
-            metavar="RANK=SHARE,...",
-            help="The share of examples of unknown taxa that may be given a name at a rank. Their labels lie "
+        option(
+            "RANK=SHARE,...",
+            "The share of examples of unknown taxa that may be given a name at a rank. Their labels lie "
             "above it; --clusters says which taxon each is.",
-            show_default=False,
         ),
     ] = None,
     rule: Annotated[
-        Family, typer.Option(help="Which answers: above a threshold, climbing from the leaf, or (I + λ) q.")
-    ] = Family.threshold,
-    bounds: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LOW,HIGH",
-            help="The smallest and largest value of a metric that is not a fraction.",
-            show_default=False,
+        str,
+        option(
+            "|".join(FAMILIES),
+            "Which answers: above a threshold, climbing from the leaf, or (I + λ) q.",
+            shown=True,
         ),
+    ] = "threshold",
+    bounds: Annotated[
+        str | None, option("LOW,HIGH", "The smallest and largest value of a metric that is not a fraction.")
     ] = None,
     temperature: TemperatureOption = None,
-    json_file: JsonOption = None,
 ) -> None:
     """Choose how cautious to be, so that a promise holds for new examples.
 
@@ -121,13 +99,13 @@ def select(
     opened, _ = given.tempered(given.open_parts(), temperature)
     spec = choose.SelectionSpec.of(
         opened.hierarchy,
-        target=_target(target),
+        target=None if target is None else _target(target),
         per_rank=_levels("--per-rank", per_rank),
         overclassification=_levels("--overclassification", overclassification),
         guarantee=guarantee,
         delta=delta,
         clades=clades,
-        rule=rule.value.replace("-", "_"),
+        rule=rule,
         bounds=_bounds(bounds),
         settings=settings.over(opened.settings),
         by_group=groups,
@@ -162,13 +140,11 @@ def _endings(path: Path) -> str:
     return path.name[len(stem(path)) :]
 
 
-def _target(given: str | None) -> tuple[str, str] | None:
-    if given is None:
-        return None
-    name, _, level = given.partition("=")
-    if not name.strip() or not level.strip():
+def _target(given: str) -> tuple[str, str]:
+    name, level = (part.strip() for part in given.partition("=")[::2])
+    if not name or not level:
         raise ParameterError(f"--target must be METRIC=LEVEL, such as correct=0.95, not {given!r}.")
-    return name.strip(), level.strip()
+    return name, level
 
 
 def _levels(option: str, given: str | None) -> dict[str, str] | None:
@@ -176,12 +152,12 @@ def _levels(option: str, given: str | None) -> dict[str, str] | None:
         return None
     levels = {}
     for part in given.split(","):
-        rank, _, level = part.rpartition("=")
-        if not rank.strip() or not level.strip():
+        rank, level = (text.strip() for text in part.rpartition("=")[::2])
+        if not rank or not level:
             raise ParameterError(f"{option} must be RANK=LEVEL,..., such as genus=0.9,species=0.8, not {given!r}.")
-        if rank.strip() in levels:
-            raise ParameterError(f"{option} has two levels of {rank.strip()!r}: {given!r}. Leave out one.")
-        levels[rank.strip()] = level.strip()
+        if rank in levels:
+            raise ParameterError(f"{option} has two levels of {rank!r}: {given!r}. Leave out one.")
+        levels[rank] = level
     return levels
 
 

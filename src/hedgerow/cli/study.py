@@ -9,33 +9,11 @@ import typer
 from rich.console import Console
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import JsonOption
+from hedgerow.cli.options import ChangesOption, JsonOption, RecipeArgument, option, positional
 from hedgerow.cli.outputs import check_outputs, explaining_interrupts
 from hedgerow.cli.score_input import connected
 from hedgerow.errors import ParameterError
 from hedgerow.files import write_json
-
-ImportOption = Annotated[
-    list[Path] | None,
-    typer.Option("--import", metavar="FILE", help="Merge records made elsewhere.", show_default=False),
-]
-PackOption = Annotated[
-    Path | None,
-    typer.Option("--pack", metavar="FILE", help="Write all records to one .zip for --import.", show_default=False),
-]
-LimitOption = Annotated[
-    float | None,
-    typer.Option("--limit", min=0, metavar="SECONDS", help="Start no cell after SECONDS.", show_default=False),
-]
-SchedulerOption = Annotated[
-    str | None,
-    typer.Option(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="Run cells on a Dask cluster, whose workers have one thread each.",
-        show_default=False,
-    ),
-]
 
 
 @app.command(
@@ -46,46 +24,31 @@ SchedulerOption = Annotated[
 def study(
     experiment: Annotated[
         str,
-        typer.Argument(
-            metavar="EXPERIMENT",
-            help="main, unseen, levels, hyper_parameters, calibration, long_tail, mixed_granularity, "
+        positional(
+            "EXPERIMENT",
+            "main, unseen, levels, hyper_parameters, calibration, long_tail, mixed_granularity, "
             "out_of_scope; several with commas; or all.",
-            show_default=False,
         ),
     ],
-    recipe: Annotated[
-        str,
-        typer.Argument(metavar="RECIPE", help="A built-in recipe, or a .toml file.", show_default=False),
-    ],
-    output: Annotated[
-        Path,
-        typer.Option("-o", "--output", metavar="DIR", help="Folder for records and results.", show_default=False),
-    ],
-    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds.")] = 1,
-    chosen: Annotated[
-        str | None,
-        typer.Option("--methods", metavar="A,B,...", help="Methods; by default all nine.", show_default=False),
+    recipe: RecipeArgument,
+    output: Annotated[Path, option("DIR", "Folder for records and results.", "-o", "--output")],
+    json_file: JsonOption = None,
+    seeds: Annotated[int, option("N", "Number of seeds.", shown=True, min=1)] = 1,
+    chosen: Annotated[str | None, option("A,B,...", "Methods.", "--methods", shown="all nine")] = None,
+    changes: ChangesOption = None,
+    figures: Annotated[bool, typer.Option(help="Draw the figures too.")] = True,
+    imports: Annotated[
+        list[Path] | None, option("FILE", "Add records made elsewhere; may be repeated.", "--import")
     ] = None,
-    changes: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="Change the recipe, as in optimiser.lr=0.05.", show_default=False
-        ),
-    ] = None,
+    pack: Annotated[Path | None, option("FILE", "Write all records to one .zip for --import.")] = None,
+    limit: Annotated[float | None, option("SECONDS", "Start no cell after SECONDS.", min=0)] = None,
     jobs: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help="Cells to run at the same time; by default one per core, or 4 on a GPU, as memory allows.",
-            show_default=False,
-        ),
+        option("N", "Cells to run at a time.", shown="one per core, or 4 on a GPU, as memory allows", min=1),
     ] = None,
-    imports: ImportOption = None,
-    pack: PackOption = None,
-    limit: LimitOption = None,
-    scheduler: SchedulerOption = None,
-    figures: Annotated[bool, typer.Option(help="Draw the figures too.")] = True,
-    json_file: JsonOption = None,
+    scheduler: Annotated[
+        str | None, option("ADDRESS", "Run cells on a Dask cluster, whose workers have one thread each.")
+    ] = None,
 ) -> None:
     """Run the paper's experiments: tables, curves, sweeps, levels, unseen classes, and more.
 

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import JsonOption
+from hedgerow.cli.options import ChangesOption, JsonOption, RecipeArgument, option
 from hedgerow.cli.outputs import check_outputs, explaining_interrupts
 from hedgerow.files import write_json
 
@@ -20,30 +20,18 @@ from hedgerow.files import write_json
     "hedgerow train features-linear --show"
 )
 def train(
-    recipe: Annotated[
-        str,
-        typer.Argument(metavar="RECIPE", help="A built-in recipe, or a .toml file.", show_default=False),
-    ],
+    recipe: RecipeArgument,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o", "--output", metavar="DIR", help="Folder for the run: new, or empty.", show_default="runs/RECIPE"
-        ),
+        option("DIR", "Folder for the run: new, or empty.", "-o", "--output", shown="runs/RECIPE"),
     ] = None,
-    changes: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="Change the recipe, as in optimiser.lr=0.05.", show_default=False
-        ),
-    ] = None,
-    devices: Annotated[
-        int | None, typer.Option(min=1, help="Number of devices: sets run.devices.", show_default=False)
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in DIR.")] = False,
-    show: Annotated[
-        bool, typer.Option("--show", help="Print the recipe with every field explained, and exit.")
-    ] = False,
     json_file: JsonOption = None,
+    changes: ChangesOption = None,
+    devices: Annotated[int | None, option("N", "Number of devices: sets run.devices.", min=1)] = None,
+    resume: Annotated[bool, option(None, "Continue the run in DIR.", "--resume")] = False,
+    show: Annotated[
+        bool, option(None, "Print the recipe, with its fields explained, and exit.", "--show")
+    ] = False,
 ) -> None:
     """Train a model that can answer with any node of the tree.
 

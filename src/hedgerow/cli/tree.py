@@ -6,15 +6,13 @@ import shlex
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.text import Text
 
 from hedgerow.cli.app import app
-from hedgerow.cli.option_groups import grouped_options
-from hedgerow.cli.options import JsonOption
+from hedgerow.cli.options import JsonOption, grouped_options, option, positional
 from hedgerow.cli.outputs import check_outputs
-from hedgerow.errors import as_options, counted, options
+from hedgerow.errors import counted, options
 from hedgerow.files import is_special, write_json
 from hedgerow.tree import Hierarchy, TreeReading
 
@@ -30,43 +28,20 @@ _CALLED = {"rank": "ranks", "title": "titles", "aliases": "aliases"}
 @grouped_options()
 def tree(
     tree_reading: TreeReading,
-    source: Annotated[
-        Path,
-        typer.Argument(metavar="SOURCE", help="The tree: a file, or the folder of a taxdump.", show_default=False),
-    ],
+    source: Annotated[Path, positional("SOURCE", "The tree: a file, or the folder of a taxdump.")],
     output: Annotated[
-        Path,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Where to write: .csv (edges), .json, .nwk, .txt (paths).",
-            show_default=False,
-        ),
+        Path, option("FILE", "Where to write: .csv (edges), .json, .nwk, .txt (paths).", "-o", "--output")
     ],
+    json_file: JsonOption = None,
     keep: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Classes to keep, with their ancestors: one name a line.", show_default=False
-        ),
+        Path | None, option("FILE", "Classes to keep, with their ancestors: one name per line.")
     ] = None,
-    clade: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The class that becomes the root of the tree.", show_default=False),
-    ] = None,
-    ranks: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,...", help="Ranks to keep; children of others move up.", show_default=False),
-    ] = None,
+    clade: Annotated[str | None, option("NAME", "The class that becomes the root of the tree.")] = None,
+    ranks: Annotated[str | None, option("A,B,...", "Ranks to keep; children of others move up.")] = None,
     to: Annotated[
         str | None,
-        typer.Option(
-            metavar="FORMAT",
-            help="Format to write: edges, lineages, paths, json, newick.",
-            show_default="by extension",
-        ),
+        option("FORMAT", "Format to write: edges, lineages, paths, json, newick.", shown="by extension"),
     ] = None,
-    json_file: JsonOption = None,
 ) -> None:
     """Read a tree in any format, cut it down to what is needed, and write it in any format."""
     from hedgerow.tree import (
@@ -83,8 +58,7 @@ def tree(
     read_as, target = format_of(source, tree_reading.format), writable(output, to)
     names = None if keep is None else read_names(keep)
     kept_ranks = None if ranks is None else [rank.strip() for rank in ranks.split(",") if rank.strip()]
-    with as_options():
-        whole = Hierarchy.read(source, tree_reading)
+    whole = Hierarchy.read(source, tree_reading)
     if names is not None and keep is not None:
         unknown = unknown_names(whole, names)
         if unknown and json_file is not None:

@@ -1,22 +1,22 @@
-"""Many parts, on one machine or many: the same evaluation, however they are shared out.
+"""Data in many parts, on one machine or many: always the same evaluation.
 
-In come score files, or functions that make blocks of examples where they are needed, and a Dask client if there is
-one; out goes one evaluation, or a file of answers for every part. Without a client, the parts are
-worked through one after the other, and Dask is not needed. A part that fails does not stop the others.
+In come score files, or functions that compute blocks of examples, and perhaps a Dask client; out goes one
+evaluation, or a file of answers for every part. Without a client, parts are processed one after the other, and
+Dask is not needed. A part that fails does not stop the others.
 """
 
 from hedgerow.cluster.client import connect
+from hedgerow.cluster.data_parts import ComputedPart, DataPart, FilePart, expand
 from hedgerow.cluster.engine import Failure, PartsError, run_tasks
 from hedgerow.cluster.evaluating import evaluate
 from hedgerow.cluster.predicting import output_names, predict
-from hedgerow.cluster.sources import FileSource, MadeSource, Source, expand
 
 __all__ = [
+    "ComputedPart",
+    "DataPart",
     "Failure",
-    "FileSource",
-    "MadeSource",
+    "FilePart",
     "PartsError",
-    "Source",
     "connect",
     "evaluate",
     "expand",

@@ -1,4 +1,4 @@
-"""Dask clients: workers of our own on this machine, or a scheduler that is already there."""
+"""Dask clients: of worker processes on this machine, or of a running scheduler."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from hedgerow import __version__
-from hedgerow.errors import ParameterError, some
+from hedgerow.errors import ParameterError, argument, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 _PATIENCE = 10  # seconds
 _ENVIRONMENT = "distributed.nanny.pre-spawn-environ"
-_DASKS_OWN = 65536
+_DASK_THRESHOLD = 65536
 
 
 @contextmanager
 def connect(*, workers: int | None = None, scheduler: str | None = None) -> Iterator[Any]:
     """Start worker processes on this machine, or connect to a scheduler, and yield a Dask client.
 
-    Without either, yield None: then there is no need for Dask.
+    Without either, yield None: Dask is not needed then.
 
     Parameters
     ----------
@@ -38,14 +38,15 @@ def connect(*, workers: int | None = None, scheduler: str | None = None) -> Iter
         with another version of hedgerow.
     """
     if workers is not None and scheduler is not None:
-        raise ParameterError("Give the number of workers or the address of a scheduler, not both.")
+        given = argument("workers", "N"), argument("scheduler", "ADDRESS")
+        raise ParameterError(f"Give {given[0]} or {given[1]}, not both.")
     if workers is None and scheduler is None:
         yield None
         return
     distributed = _distributed()
     if scheduler is None:
         with (
-            _usual_memory(),
+            _default_malloc(),
             distributed.LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,
@@ -62,16 +63,16 @@ def connect(*, workers: int | None = None, scheduler: str | None = None) -> Iter
         yield client
 
 
-def _usual_memory() -> AbstractContextManager[Any]:
-    """Keep Dask from setting how much freed memory its workers hold on to.
+def _default_malloc() -> AbstractContextManager[Any]:
+    """Keep Dask from changing how much freed memory its workers keep.
 
-    Its setting gives every array that is freed back to the system, and the next one needs fresh pages, which takes
-    two or three times as long where work goes through blocks of a few megabytes.
+    With its setting, every freed array goes back to the system, and the next one needs fresh pages: blocks of a
+    few megabytes take two or three times as long.
     """
     import dask
 
     environment = dict(dask.config.get(_ENVIRONMENT))
-    if environment.get("MALLOC_TRIM_THRESHOLD_") == _DASKS_OWN:  # another number is the user's
+    if environment.get("MALLOC_TRIM_THRESHOLD_") == _DASK_THRESHOLD:  # any other is the user's
         del environment["MALLOC_TRIM_THRESHOLD_"]
     return dask.config.set({_ENVIRONMENT: environment})
 
@@ -109,7 +110,7 @@ def check_workers(client: Any) -> None:
     others = {worker: found for worker, found in versions.items() if found != __version__}
     if others:
         worker, found = min(others.items())
-        what = "no hedgerow that can be imported" if isinstance(found, BaseException) else f"hedgerow {found}"
+        what = "no importable hedgerow" if isinstance(found, BaseException) else f"hedgerow {found}"
         raise ParameterError(
             f"The worker {worker} has {what}, and this process {__version__}. This concerns {len(others):,} of "
             f"{len(versions):,} workers: {some(sorted(others), 3)}. Install hedgerow {__version__} on all of them."

@@ -1,4 +1,4 @@
-"""A function called on every part, or on any items: in this process, or as Dask tasks."""
+"""Call a function on every part, or on other items: in this process, or as Dask tasks."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from hedgerow.cluster.sources import Source
+    from hedgerow.cluster.data_parts import DataPart
     from hedgerow.tree import Hierarchy
 
-_NAMED = 10  # failures that a message lists
-_POLL, _LOOK = 0.02, 1.0  # seconds between looks for results, and for workers
+_LISTED = 10  # failures in a message
+_POLL, _POLL_WORKERS = 0.02, 1.0  # seconds between checks for results, and for workers
 _PATIENCE = 30.0  # seconds without any worker
 
-Work: TypeAlias = "Callable[[Hierarchy, Source], tuple[Any, int]]"
-"""From the tree and a part to the result of the part and the number of its examples; it is sent to the workers."""
+Work: TypeAlias = "Callable[[Hierarchy, DataPart], tuple[Any, int]]"
+"""From the tree and a part to its result and number of examples; it is sent to the workers."""
 PartsProgress: TypeAlias = "Callable[[int], AbstractContextManager[Callable[[int], None]]]"
-"""Called with the number of parts; the `with` block gets a function to call with the examples of each one done."""
+"""Called with the number of parts; yields a callback for the number of examples of each finished part."""
 
 
-def unseen(_parts: int, /) -> AbstractContextManager[Any]:
+def no_progress(_parts: int, /) -> AbstractContextManager[Any]:
     """Show no progress."""
     return nullcontext(lambda _examples: None)
 
@@ -38,7 +38,7 @@ def unseen(_parts: int, /) -> AbstractContextManager[Any]:
 @final
 @dataclass(frozen=True)
 class Failure:
-    """A part that could not be worked on, and why."""
+    """A part that failed, and why."""
 
     part: str
     message: str
@@ -55,32 +55,30 @@ class PartsError(HedgerowError):
     parts
         Number of all parts.
     finished
-        What the others gave; None if there are none.
+        The results of the others; None if there are none.
     """
 
     def __init__(self, failures: Sequence[Failure], parts: int, finished: Any = None) -> None:
         self.failures = tuple(failures)
         self.finished = finished
-        lines = [f"  {failure.part}: {_without(failure)}" for failure in failures[:_NAMED]]
-        if len(failures) > _NAMED:
-            lines.append(f"  and {len(failures) - _NAMED:,} more")
+        lines = [
+            f"  {failure.part}: {failure.message.removeprefix(failure.part).lstrip(' :')}"
+            for failure in failures[:_LISTED]
+        ]
+        if len(failures) > _LISTED:
+            lines.append(f"  and {len(failures) - _LISTED:,} more")
         failed = f"{len(failures):,} of {counted(parts, 'part', 'parts')} failed"
         super().__init__("\n".join([f"{failed}:", *lines]))
-
-
-def _without(failure: Failure) -> str:
-    """Return the message of a failure without the name of the part, if it starts with it."""
-    return failure.message.removeprefix(failure.part).lstrip(" :")
 
 
 def run(
     work: Work,
     hierarchy: Hierarchy,
-    sources: Sequence[Source],
+    parts: Sequence[DataPart],
     client: Any = None,
-    progress: PartsProgress = unseen,
+    progress: PartsProgress = no_progress,
 ) -> list[Any]:
-    """Work on all parts and return their results, in order.
+    """Process all parts and return their results, in order.
 
     Raises
     ------
@@ -89,75 +87,74 @@ def run(
     """
     results: dict[int, Any] = {}
     failures: dict[int, Failure] = {}
-    with progress(len(sources)) as advance:
-        for i, done, why in _done(work, hierarchy, sources, client):
+    with progress(len(parts)) as advance:
+        for i, done, why in _done(work, hierarchy, parts, client):
             if why is None:
                 results[i], examples = done
                 advance(examples)
             else:
-                failures[i] = Failure(sources[i].name, why)
+                failures[i] = Failure(parts[i].name, why)
                 advance(0)
     found = [results[i] for i in sorted(results)]
     if failures:
-        raise PartsError([failures[i] for i in sorted(failures)], len(sources), found or None)
+        raise PartsError([failures[i] for i in sorted(failures)], len(parts), found or None)
     return found
 
 
 def _done(
-    work: Work, hierarchy: Hierarchy, sources: Sequence[Source], client: Any
+    work: Work, hierarchy: Hierarchy, parts: Sequence[DataPart], client: Any
 ) -> Iterator[tuple[int, Any, str | None]]:
-    """Yield the number of each part that is done, and its result, or why it failed."""
+    """Yield the number of each finished part, and its result or why it failed."""
     if client is None:
-        yield from ((i, *_attempt(work, hierarchy, source)) for i, source in enumerate(sources))
+        yield from ((i, *_attempt(work, hierarchy, part)) for i, part in enumerate(parts))
         return
-    for i, answer, died in _tasks(client, _work_task, sources, (__version__, work, hierarchy)):
+    for i, answer, died in _tasks(client, _work_task, parts, (__version__, work, hierarchy)):
         done, why = (None, died) if died else answer
         yield i, done, why
 
 
-def _attempt(work: Work, hierarchy: Hierarchy, source: Source) -> tuple[Any, str | None]:
-    """Work on one part; return what it gave, or what went wrong."""
+def _attempt(work: Work, hierarchy: Hierarchy, part: DataPart) -> tuple[Any, str | None]:
+    """Process one part; return its result, or what went wrong."""
     try:
-        return work(hierarchy, source), None
+        return work(hierarchy, part), None
     except HedgerowError as error:
         return None, str(error)
-    except Exception as error:  # a library underneath, the disk, the memory: the other parts go on
+    except Exception as error:  # from a library, the disk, the memory: the other parts go on
         return None, f"{type(error).__name__}: {error}"
 
 
 # As Dask tasks ----------------------------------------------------------------------------------------------
 
 
-def _work_task(source: Source, *, shared: tuple[str, Work, Hierarchy]) -> tuple[Any, str | None]:
+def _work_task(part: DataPart, *, shared: tuple[str, Work, Hierarchy]) -> tuple[Any, str | None]:
     version, work, hierarchy = shared
     if version != __version__:  # a worker that joined after the versions were compared
         return None, f"a worker has hedgerow {__version__}, and this process {version}: install the same version"
     with at_most_threads(1):  # Dask runs as many tasks as a worker has threads
-        return _attempt(work, hierarchy, source)
+        return _attempt(work, hierarchy, part)
 
 
 def run_tasks(
     client: Any, work: Callable[..., Any], items: Sequence[Any], shared: Any, *, limit: float | None = None
 ) -> Iterator[tuple[int, Any, str | None]]:
-    """Call a function on every item, one at a time in each process, and yield what it returned, as it comes.
+    """Call a function on every item, one at a time in each process, and yield results as they come.
 
     Parameters
     ----------
     client
-        A Dask client whose workers have one thread each: what the function does to its process, such as setting a
-        random seed, must not reach other items.
+        A Dask client whose workers have one thread each, so that changes that the function makes to its process,
+        such as a random seed, do not affect other items.
     work
         A function of an item and `shared`.
     items, shared
-        What to work on, and what all of them need, which is sent to each worker once.
+        What to process, and what every item needs, which is sent to each worker once.
     limit
-        Seconds after which no further item starts, and those being worked on are given up.
+        Seconds after which no further item starts, and running ones are cancelled.
 
     Yields
     ------
     number, result, failure
-        The number of the item, and what the function returned, or why it did not; items that were given up are not
-        yielded.
+        The number of the item, and what the function returned, or why it failed; cancelled items are not yielded.
     """
     workers = client.scheduler_info(n_workers=-1)["workers"]
     for address, worker in sorted(workers.items()):
@@ -172,15 +169,15 @@ def run_tasks(
 def _tasks(
     client: Any, work: Callable[..., Any], items: Sequence[Any], shared: Any, end: float = math.inf
 ) -> Iterator[tuple[int, Any, str | None]]:
-    """Yield the number of each item, and its result, or why there is none; until the time `end`."""
+    """Yield the number of each item, and its result or why it failed; until the time `end`."""
     with warnings.catch_warnings():
-        # A task and not scattered: it can be run again if all processes that hold the data die.
+        # A task, not scattered data: it can be run again if all processes that hold the data die.
         warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
         data = client.submit(_same, shared, pure=False)
     futures = client.map(work, items, shared=data, pure=False)
     number = {future.key: i for i, future in enumerate(futures)}
     left = {future.key: future for future in futures}
-    futures.clear()  # a result that nobody holds is freed
+    futures.clear()  # so that results are freed once they are read
     failed = []
     try:
         for future in _finished(client, list(left.values()), end):
@@ -189,7 +186,7 @@ def _tasks(
                 failed.append(i)
             else:
                 yield i, future.result(), None
-        # When a process dies, Dask blames all that was to be done there. Alone, only the culprit fails again.
+        # When a process dies, Dask fails every task assigned to it. Alone, only the culprit fails again.
         for i in failed:
             left[""] = client.submit(work, items[i], shared=data, pure=False)
             (future,) = _finished(client, [left[""]], end)
@@ -204,21 +201,21 @@ def _tasks(
 def _finished(client: Any, futures: list[Any], end: float) -> Iterator[Any]:
     """Yield futures as they are done.
 
-    Dask starts a process again that died, but not one that dies while it is being started. So there may be no
-    worker left, for which Dask itself would wait for ever.
+    Dask restarts a process that died, but not one that dies while it starts. If no worker is left, Dask would wait
+    for ever.
 
     Raises
     ------
     HedgerowError
         If there is no worker for half a minute.
     TimeoutError
-        At the time `end`, as `time.monotonic` counts it.
+        At the time `end` of `time.monotonic`.
     """
     from distributed import as_completed
 
     waiting = as_completed(futures)
     futures.clear()
-    alive = look = time.monotonic()
+    alive = next_check = time.monotonic()
     while not waiting.is_empty():
         if waiting.has_ready():
             yield next(waiting)
@@ -227,9 +224,9 @@ def _finished(client: Any, futures: list[Any], end: float) -> Iterator[Any]:
         time.sleep(_POLL)
         if (now := time.monotonic()) > end:
             raise TimeoutError
-        if now < look:
+        if now < next_check:
             continue
-        look = now + _LOOK
+        next_check = now + _POLL_WORKERS
         if client.scheduler_info(n_workers=1)["workers"]:
             alive = now
         elif now - alive > _PATIENCE:
@@ -245,7 +242,7 @@ def _same(data: Any) -> Any:
 
 
 def _reason(error: BaseException) -> str:
-    """Say why a task failed."""
+    """Return why a task failed."""
     if type(error).__name__ == "KilledWorker":
         return "the processes that worked on it died, perhaps for lack of memory"
     return f"{type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""Evaluations of many parts."""
+"""Evaluate data in many parts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.cluster.engine import PartsError, PartsProgress, run, unseen
-from hedgerow.cluster.sources import Source, as_sources, divided
+from hedgerow.cluster.data_parts import DataPart, as_parts, divided
+from hedgerow.cluster.engine import PartsError, PartsProgress, no_progress, run
 from hedgerow.errors import ScoreError
 from hedgerow.measure import Evaluation, EvaluationBuilder, Part
 from hedgerow.score_files import LabelFile, ScoreReading
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-_NAMED = 5  # parts that a message tells of
+_SHOWN = 5  # warnings
 
 
 def _evaluated(
-    hierarchy: Hierarchy, source: Source, single_child: SingleChild | None, **keywords: Any
+    hierarchy: Hierarchy, part: DataPart, single_child: SingleChild | None, **keywords: Any
 ) -> tuple[dict[str, Any], int]:
-    """Evaluate a part; return what `EvaluationBuilder.holding` needs besides the tree, and how many examples."""
-    with source.opened(hierarchy, labels=True) as scores:
+    """Evaluate a part; return the arguments of `EvaluationBuilder.holding`, and the number of examples."""
+    with part.opened(hierarchy, labels=True) as scores:
         usual = getattr(scores, "settings", Settings()).single_child
-        builder = EvaluationBuilder(hierarchy, part=source.name, single_child=single_child or usual, **keywords)
+        builder = EvaluationBuilder(hierarchy, part=part.name, single_child=single_child or usual, **keywords)
         builder.add(scores)
     return builder.content, sum(map(len, builder.parts))
 
 
 def evaluate(
-    parts: Iterable[str | os.PathLike[str] | Source],
+    parts: Iterable[str | os.PathLike[str] | DataPart],
     hierarchy: Hierarchy,
     client: Any = None,
     *,
@@ -46,7 +46,7 @@ def evaluate(
     information: InformationKind | ArrayLike = "leaves",
     single_child: SingleChild | None = None,
     below_label: BelowLabel = "label",
-    progress: PartsProgress = unseen,
+    progress: PartsProgress = no_progress,
 ) -> Evaluation:
     """Evaluate the scores of many parts as if they were one file.
 
@@ -57,25 +57,24 @@ def evaluate(
     Parameters
     ----------
     parts
-        Score files, local or in an object store (see `expand` for patterns), or other sources of examples.
+        Score files, local or in an object store (see `expand` for patterns), or a `FilePart` or `ComputedPart`.
     hierarchy
         The tree.
     client
-        A Dask client, from `connect` or your own; None works through the parts in this process.
+        A Dask client, from `connect` or your own; None to process the parts in this process.
     name
-        What to call the model.
+        The name of the model.
     reading
         How to read score files.
     information, single_child, below_label
         As for `hedgerow.evaluate`; for `single_child`, by default what the format of the files means.
     progress
-        Called with the number of parts; the `with` block gets a function that is called with the number of
-        examples of each part that is done.
+        Called with the number of parts; yields a callback for the number of examples of each finished part.
 
     Raises
     ------
     PartsError
-        If some parts fail. The others are finished; their evaluation is the error's `finished`.
+        If parts fail. The others are finished; their evaluation is the error's `finished`.
 
     Examples
     --------
@@ -91,16 +90,16 @@ def evaluate(
     Evaluation('scores', 300 examples, AP ...)
     """
     Settings(information, single_child or "skip", below_label)  # an error here, not on every part
-    sources = divided(as_sources(parts, reading))
+    divided_parts = divided(as_parts(parts, reading))
     work = partial(_evaluated, single_child=single_child, information=information, below_label=below_label)
     try:
-        builder = _merged(hierarchy, run(work, hierarchy, sources, client, progress))
+        builder = _merged(hierarchy, run(work, hierarchy, divided_parts, client, progress))
     except PartsError as error:
         if error.finished is not None:
             error.finished = _merged(hierarchy, error.finished).compute(name=name)
         raise
     if not sum(map(len, builder.parts)):
-        noticed = sorted(builder.warnings)[:_NAMED]
+        noticed = sorted(builder.warnings)[:_SHOWN]
         raise ScoreError(" ".join(["There are no examples to evaluate.", *noticed]))
     builder.warnings.update(_unused_labels(hierarchy, builder.parts, reading))
     return builder.compute(name=name)
@@ -115,7 +114,7 @@ def _merged(hierarchy: Hierarchy, results: list[dict[str, Any]]) -> EvaluationBu
 
 
 def _unused_labels(hierarchy: Hierarchy, parts: Sequence[Part], reading: ScoreReading | None) -> list[str]:
-    """Say which labels of a file of labels fit no part."""
+    """Return warnings about labels in the file of labels that fit no part."""
     ids = [part.answers.ids for part in parts if part.answers.ids is not None]
     path = None if reading is None else reading.labels_file
     if reading is None or path is None or not ids or not Path(path).is_file():  # only the workers may see it

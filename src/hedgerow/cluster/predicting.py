@@ -1,4 +1,4 @@
-"""Answers to the examples of many parts: a file for every part."""
+"""Answer the examples of many parts: a file for every part."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.choose import OperatingPoint
-from hedgerow.cluster.engine import PartsProgress, run, unseen
-from hedgerow.cluster.sources import Source, as_sources
+from hedgerow.cluster.data_parts import DataPart, as_parts
+from hedgerow.cluster.engine import PartsProgress, no_progress, run
 from hedgerow.errors import ParameterError, counted
 from hedgerow.files import make_folder, stem
 from hedgerow.score_files import Block, ScoreReading, Written, write_predictions
@@ -28,18 +28,18 @@ _SHOWN = 5  # warnings
 
 
 def _predicted(
-    hierarchy: Hierarchy, source: Source, rule: Rule, outputs: Mapping[str, str], **layout: Any
+    hierarchy: Hierarchy, part: DataPart, rule: Rule, outputs: Mapping[str, str], **layout: Any
 ) -> tuple[Written, int]:
-    """Write the answers to a part; return what was written, and how many examples there are."""
-    with source.opened(hierarchy, labels=False) as scores:
+    """Write the answers to a part; return what was written, and the number of examples."""
+    with part.opened(hierarchy, labels=False) as scores:
         if isinstance(rule, OperatingPoint):
             scores, rule = rule.prepared(scores), rule.answer
-        written = write_predictions(outputs[source.name], scores, rule, **layout)
+        written = write_predictions(outputs[part.name], scores, rule, **layout)
     return written, written.examples
 
 
 def predict(
-    parts: Iterable[str | os.PathLike[str] | Source],
+    parts: Iterable[str | os.PathLike[str] | DataPart],
     hierarchy: Hierarchy,
     rule: Rule,
     output: str | os.PathLike[str],
@@ -48,14 +48,14 @@ def predict(
     reading: ScoreReading | None = None,
     layout: str = "table",
     spreadsheet_safe: bool = False,
-    progress: PartsProgress = unseen,
+    progress: PartsProgress = no_progress,
 ) -> Written:
     """Answer the examples of every part; each part gets its own file, written whole or not at all.
 
     Parameters
     ----------
     parts, hierarchy, client, reading, progress
-        As for `evaluate`; labels are not looked at.
+        As for `evaluate`; labels are ignored.
     rule
         From a block of examples to node indices: see `infer.answering_rule`; or an operating point.
     output
@@ -68,19 +68,19 @@ def predict(
     Written
         What was written, in all files together.
     """
-    sources = as_sources(parts, reading)
-    outputs = output_names([source.name for source in sources], os.fspath(output))
+    data_parts = as_parts(parts, reading)
+    outputs = output_names([part.name for part in data_parts], os.fspath(output))
     make_folder(Path(output).parent)
     work = partial(_predicted, rule=rule, outputs=outputs, layout=layout, spreadsheet_safe=spreadsheet_safe)
-    written = run(work, hierarchy, sources, client, progress)
-    return _sum_of({source.name: one for source, one in zip(sources, written, strict=True)})
+    written = run(work, hierarchy, data_parts, client, progress)
+    return _sum_of({part.name: one for part, one in zip(data_parts, written, strict=True)})
 
 
 def output_names(parts: Sequence[str], output: str) -> dict[str, str]:
     """Return where the answers to each part go; an error if two parts would share a file."""
     if PurePosixPath(output).name.count("*") != 1 or "*" in str(PurePosixPath(output).parent):
         raise ParameterError(
-            f"Many parts need many files: write * for the name of the part, as in 'answers/*.csv', not {output!r}."
+            f"Many parts need many files: use * for the name of the part, as in 'answers/*.csv', not {output!r}."
         )
     stems = {part: stem(part) for part in parts}
     if len(set(stems.values())) < len(parts):  # the same names in different folders
@@ -93,7 +93,7 @@ def output_names(parts: Sequence[str], output: str) -> dict[str, str]:
     for part, name in stems.items():
         if name in taken:
             raise ParameterError(
-                f"The answers to {taken[name]} and {part} would have one name. Rename one of them."
+                f"The answers to {taken[name]} and {part} would have the same name. Rename one of them."
             )
         taken[name] = part
     return {part: output.replace("*", name) for part, name in stems.items()}

@@ -1,7 +1,7 @@
-"""What a tree is like and what is wrong with it, in plain words.
+"""Describe a tree in plain words, and explain what is wrong with it.
 
-In come a tree file and, if wanted, scores, labels or titles that should fit the tree; out goes a `Diagnosis` with
-facts, problems and remarks. What is wrong inside the tree file is a finding here, not an error.
+In come a tree file and, optionally, scores, labels or titles that should fit the tree; out goes a `Diagnosis` with
+facts, problems and remarks. A flaw in the tree file is a finding here, not an error.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Diagnosis:
     tree_reading: TreeReading = field(default_factory=TreeReading)
     """How the tree was read."""
     reading: ScoreReading = field(default_factory=ScoreReading)
-    """How the scores are to be read."""
+    """How the scores are read."""
 
     @property
     def ok(self) -> bool:
@@ -81,14 +81,14 @@ def examine(
     reading: ScoreReading | None = None,
     titles: str | os.PathLike[str] | None = None,
 ) -> Diagnosis:
-    """Read a tree and say what it is like and what is wrong with it, or with the data that should fit it.
+    """Describe a tree, and find what is wrong with it or with the data that should fit it.
 
     Parameters
     ----------
     path, tree_reading
         A tree file, and how to read it.
     scores
-        A score file. Of a wide one only the names are read: its classes, and its labels without a file of labels.
+        A score file. Of a wide one, only the classes are read, and the labels if there is no file of labels.
     reading
         How to read the scores. Its `labels_file` may be a `.txt` file with one label on each line, a `.csv`,
         `.tsv` or `.parquet` table with a column `label`, or an `.npz` file with a member `labels`.
@@ -98,7 +98,7 @@ def examine(
     Raises
     ------
     FileError
-        If a file is absent or cannot be opened. What is wrong inside a file is a problem, not an error.
+        If a file is absent or cannot be opened. A flaw inside a file is a problem, not an error.
     """
     shown, tree_reading = os.fspath(path), tree_reading or TreeReading()
     how = (reading or ScoreReading()).resolved()

@@ -1,4 +1,4 @@
-"""How labels and scores fit a tree: only names are read, never the scores."""
+"""How labels and scores fit a tree."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _FITTING = (
 
 @dataclass(frozen=True)
 class LabelFacts:
-    """What the labels of a data set say about a tree."""
+    """How the labels of a data set fit a tree."""
 
     source: str
     examples: int
@@ -55,9 +55,9 @@ class LabelFacts:
     internal: int
     """Examples labelled with a node that is not a leaf."""
     unknown: dict[str, int]
-    """Labels that the tree does not have, with the number of their examples."""
+    """Labels that are not in the tree, with the number of their examples."""
     suggestions: dict[str, list[str]]
-    """Names of the tree near the first unknown labels."""
+    """Names in the tree like the first unknown labels."""
     without_data: list[str]
     """Leaves that label no example."""
 
@@ -68,9 +68,9 @@ class ScoreFacts:
 
     source: str
     columns: int
-    """Number of class columns; in a file that lists classes, of examples."""
+    """Number of class columns; or, of a file that lists classes, number of examples."""
     kind: str | None
-    """"leaves", "nodes", "own" or the format of a file that lists classes; None where they do not fit."""
+    """"leaves", "nodes", "own" or the format of a file that lists classes; None if they do not fit."""
     repeated: list[str]
     missing: list[str]
     extra: list[str]
@@ -79,7 +79,7 @@ class ScoreFacts:
 def examine_data(
     hierarchy: Hierarchy, scores: str | None, how: ScoreReading
 ) -> tuple[LabelFacts | None, ScoreFacts | None, list[Problem]]:
-    """Compare the columns of a score file, and labels, with a tree; return facts about each, and what is wrong.
+    """Compare labels and the columns of a score file with a tree; return facts about each, and problems.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def examine_data(
     scores
         A score file, if there is one.
     how
-        How to read it; if it does not name a file of labels, the labels of the score file count.
+        How to read it; without a file of labels, the labels of the score file are used.
     """
     problems: list[Problem] = []
     score_facts, listed, found = None, None, WIDE
@@ -148,9 +148,9 @@ def _listed(hierarchy: Hierarchy, path: str, how: ScoreReading) -> tuple[int, li
 
 
 def _labels_of_file(hierarchy: Hierarchy, path: str, how: ScoreReading, *, joined: bool) -> list[str]:
-    """Return the labels of a file as `evaluate` joins them, if all are in the tree; otherwise as they stand there.
+    """Return the labels of a file as `evaluate` joins them, if all are in the tree; otherwise as they are written.
 
-    A table that is not to be joined need not have ids.
+    A table that is not joined to scores need not have ids.
     """
     refusal: UnknownNameError | None = None
     if extension(path) in TABLES:
@@ -172,7 +172,7 @@ def _labels_of_file(hierarchy: Hierarchy, path: str, how: ScoreReading, *, joine
 
 @contextmanager
 def _noting(kind: str, problems: list[Problem]) -> Iterator[None]:
-    """Write down what is wrong with a file, and go on."""
+    """Turn an error into a problem, and go on."""
     try:
         yield
     except ParameterError:
@@ -182,7 +182,7 @@ def _noting(kind: str, problems: list[Problem]) -> Iterator[None]:
 
 
 def _labels_of_scores(path: str, how: ScoreReading) -> list[str] | None:
-    """Return the labels in a score file; None if it has none, and none were asked for by name."""
+    """Return the labels in a score file; None if it has none, unless their column is named."""
     reader = open_wide(path, how)
     if "labels" in reader.has:
         return reader.labels()
@@ -209,7 +209,7 @@ def _label_facts(hierarchy: Hierarchy, source: str, labels: list[str]) -> LabelF
 
 
 def _similar(label: str, known: set[str]) -> list[str]:
-    """Return names of the tree that may be meant: those that look the same, or else are spelt alike."""
+    """Return up to two names in the tree that may be meant: names that look the same, or are spelt alike."""
     seen = visible(label)
     alike = [name for name in known if not name.isascii() and visible(name) == seen]
     return ([seen] if seen in known else alike[:2]) or nearest(label, known, 2)
@@ -220,7 +220,7 @@ def _looks_like(label: str, near: list[str]) -> bool:
 
 
 def _label_problems(facts: LabelFacts | None) -> list[Problem]:
-    """Say which labels are not in the tree."""
+    """Return the problems of labels: none at all, or some that are not in the tree."""
     if facts is None:
         return []
     if not facts.examples:

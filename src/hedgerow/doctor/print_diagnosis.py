@@ -33,7 +33,7 @@ _LISTED = 10  # class columns that a command lists; for more, it names a file
 
 
 def print_diagnosis(diagnosis: Diagnosis, console: Console | None = None) -> None:
-    """Print a diagnosis: what the tree is like, what is wrong, what to do next."""
+    """Print a diagnosis: facts, problems, and what to do next."""
     console = console or Console()
     found = counted(len(diagnosis.problems), "problem", "problems")
     if diagnosis.tree is None:
@@ -162,7 +162,7 @@ def _label_sentence(facts: LabelFacts) -> str:
         f"{counted(facts.distinct, 'distinct label', 'distinct labels')}"
     )
     if facts.internal:
-        text += f"; {counted(facts.internal, 'is', 'are')} labelled with a group, which means: known no deeper"
+        text += f"; {counted(facts.internal, 'is', 'are')} labelled with a group: nothing finer is known"
     text += ". "
     if not facts.without_data:
         return text + "Every leaf has data."
@@ -197,7 +197,7 @@ def _advice(diagnosis: Diagnosis) -> str:
 
 
 def _listed(classes: str | Sequence[str] | None) -> str | None:
-    """Return class columns as an option names them: a list of a few, or a file."""
+    """Return class columns as the value of an option: a short list, or a file."""
     if classes is None or isinstance(classes, str):
         return classes
     listed = ",".join(classes)

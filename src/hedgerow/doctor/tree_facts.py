@@ -1,4 +1,4 @@
-"""What a sound tree is like."""
+"""Facts about a sound tree, and remarks on what may be a mistake."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Level:
     nodes: int
     leaves: int
     ranks: list[str]
-    """The ranks found there, the most frequent first."""
+    """The ranks of the nodes, most frequent first."""
     examples: list[str]
 
 
 @dataclass(frozen=True)
 class TreeFacts:
-    """What a sound tree is like."""
+    """Facts about a sound tree."""
 
     root: str
     nodes: int
@@ -55,19 +55,19 @@ class TreeFacts:
     longest_chain: list[str]
     """The most trivial nodes in a row, and the node they lead to; empty if there are none."""
     information_values: int
-    """Number of distinct values of the information, leaf count based."""
+    """Number of distinct values of the information, by leaves."""
     information_max: float
     """Information of a leaf, in bits."""
     lookalikes: list[list[str]]
     """Groups of names that differ only by case or blanks."""
     twins: list[list[str]]
-    """Groups of names that look the same, but are written with different characters."""
+    """Groups of names that look the same, but consist of different characters."""
     invisible: list[str]
-    """Other names with characters that cannot be seen, or with accents as characters of their own."""
+    """Other names with invisible characters, or with accents as separate characters."""
     padded: list[str]
     """Names that begin or end with a blank."""
-    called_like_rank: list[str]
-    """Names that are the name of their own rank, too."""
+    named_like_rank: list[str]
+    """Names that are also the name of their own rank."""
     with_prefix: list[str]
     """Names that begin with the letter of a rank, as in g__Bacillus, in a tree without ranks."""
 
@@ -96,7 +96,7 @@ def tree_facts(hierarchy: Hierarchy) -> TreeFacts:
         twins=twins,
         invisible=[name for name in names if visible(name) != name and name not in in_twins],
         padded=[name for name in names if name != name.strip()],
-        called_like_rank=[]
+        named_like_rank=[]
         if hierarchy.rank is None
         else hierarchy.names[hierarchy.names == hierarchy.rank].tolist(),
         with_prefix=[] if hierarchy.rank is not None else [name for name in names if _PREFIX.match(name)],
@@ -129,7 +129,7 @@ def _longest_chain(hierarchy: Hierarchy) -> list[str]:
 
 
 def visible(name: str) -> str:
-    """Return what is to be seen of a name: accents composed with their letters, no zero-width characters.
+    """Return the visible form of a name: with composed accents, and without zero-width characters.
 
     >>> visible("cafe\u0301\u200b") == "caf\u00e9"
     True
@@ -144,7 +144,7 @@ def _folded(name: str) -> str:
 
 
 def _groups(names: Sequence[str], key: Callable[[str], str]) -> list[list[str]]:
-    """Return the names that become the same, group by group."""
+    """Return the groups of names with the same key."""
     keys = list(map(key, names))
     twice = {text for text, count in Counter(keys).items() if count > 1} if len(set(keys)) < len(keys) else set()
     groups: dict[str, list[str]] = {}
@@ -155,16 +155,16 @@ def _groups(names: Sequence[str], key: Callable[[str], str]) -> list[list[str]]:
 
 
 def remarks(facts: TreeFacts, kind: str) -> list[str]:
-    """Say what is allowed but often a mistake, in a tree that was read from a format of this name."""
+    """Return remarks on what is allowed but often a mistake, in a tree read from this format."""
     found = []
     if facts.twins:
         found.append(
-            f"Some names look the same, but are written with different characters: {_some(facts.twins, ascii)}. "
+            f"Some names look the same, but consist of different characters: {_some(facts.twins, ascii)}. "
             f"They are different classes here. {SAME_CHARACTERS}"
         )
     if facts.invisible:
         found.append(
-            f"Some names contain characters that cannot be seen, or accents as characters of their own: "
+            f"Some names contain invisible characters, or accents as separate characters: "
             f"{_some([[name] for name in facts.invisible], ascii)}. {SAME_CHARACTERS}"
         )
     if facts.lookalikes:
@@ -177,10 +177,10 @@ def remarks(facts: TreeFacts, kind: str) -> list[str]:
             f"Some names begin or end with a blank: {some(facts.padded)}. "
             f"Labels and score columns must be written the same way."
         )
-    if facts.called_like_rank:
+    if facts.named_like_rank:
         found.append(
-            f"Some classes are called like their rank: {some(facts.called_like_rank)}. Ranks are read from the "
-            f"first line of a table: is the line with their names missing?"
+            f"Some classes have the name of their rank: {some(facts.named_like_rank)}. Ranks are read from the "
+            f"first line of a table: is the header missing?"
         )
     if kind == "lineages" and len(facts.levels) > 1 and len(tops := facts.levels[1].ranks) > 1:
         found.append(
@@ -196,6 +196,6 @@ def remarks(facts: TreeFacts, kind: str) -> list[str]:
 
 
 def _some(groups: Sequence[Sequence[str]], written: Callable[[str], str]) -> str:
-    """Write the first few groups of names, and how many more there are."""
+    """Quote the first few groups of names, and say how many more there are."""
     shown = "; ".join(" and ".join(map(written, group[:3])) for group in groups[:_SHOWN])
     return shown + (f"; and {len(groups) - _SHOWN:,} more" if len(groups) > _SHOWN else "")

@@ -77,7 +77,7 @@ def print_evaluation(
     print_text(console, said, "bold")
     if evaluation.settings.single_child == "answer":
         print_text(console, f"{_SINGLE_CHILD}\n")
-    head, *rows = summary_table(evaluation.summary, evaluation.intervals, evaluation.confidence)
+    head, *rows = summary_table(evaluation.summary(), evaluation.intervals, evaluation.level)
     print_table(console, head, rows, prose=True)
     console.print()
     _print_rules(evaluation, console)
@@ -109,12 +109,12 @@ def print_comparison(comparison: SystemComparison, console: Console) -> None:
     _print_figures(comparison, console)
     base = comparison.evaluations[comparison.reference]
     if comparison.replicates and any(comparison.differences):
-        share = f"{100 * comparison.confidence:.0f} %"
+        share = f"{100 * comparison.level:.0f} %"
         print_text(
             console,
             f"Compared with {base.name} on the same examples: ▲ better, ▼ worse, ≈ no clear difference. A "
             f"difference is clear if the {share} interval of {comparison.replicates:,} paired bootstrap "
-            f"replicates does not contain 0. Even so, {100 * (1 - comparison.confidence):.0f} % of the "
+            f"replicates does not contain 0. Even so, {100 * (1 - comparison.level):.0f} % of the "
             f"figures that do not really differ will be marked.\n",
         )
         _print_differences(comparison, console)
@@ -150,10 +150,10 @@ def print_written(written: Written, output: str, console: Console, settings: Set
 
 
 def summary_table(
-    summary: Mapping[str, float], intervals: Mapping[str, Interval] | None = None, confidence: float = 0.95
+    summary: Mapping[str, float], intervals: Mapping[str, Interval] | None = None, level: float = 0.95
 ) -> list[list[str]]:
     """Return a table of summary figures and their meaning, headings first; with intervals, if there are any."""
-    rows = [["figure", "%", f"{100 * confidence:.0f} % interval", "what it means"]]
+    rows = [["figure", "%", f"{100 * level:.0f} % interval", "what it means"]]
     for name, value in summary.items():
         interval = (intervals or {}).get(name)
         spread = "" if interval is None else percent_range(interval)
@@ -163,19 +163,18 @@ def summary_table(
 
 def _print_rules(evaluation: Evaluation, console: Console) -> None:
     rows = [
-        [rule.replace("_", " "), *(percent(values[column]) for column in _RULE_COLUMNS)]
-        for rule, values in evaluation.rules.items()
+        [rule, *(percent(values[column]) for column in _RULE_COLUMNS)] for rule, values in evaluation.rules.items()
     ]
     print_table(console, ["single rule (%)", *_RULE_COLUMNS], rows)
     print_text(console, f"{_RULE_WORDS}\n")
 
 
 def print_reliability(found: Mapping[str, Reliability], console: Console) -> None:
-    """Print how far confidence is from accuracy at each depth, for scores as they are and as they were changed."""
+    """Print the calibration error at each depth, for scores as given and as divided by a temperature."""
     by_depth = zip(*(each.errors for each in found.values()), strict=True)
     rows = [[f"depth {depth}", *map(percent, errors)] for depth, errors in enumerate(by_depth, start=1)]
     losses = [each.log_loss for each in found.values()]
-    rows.append(["log-loss of the labels", *("" if loss is None else f"{loss:.4f}" for loss in losses)])
+    rows.append(["log-loss of the labels", *("" if loss is None else f"{loss:z.4f}" for loss in losses)])
     print_table(console, ["calibration error (%)", *found], rows)
     console.print()
 
@@ -215,12 +214,13 @@ def _safe_threshold(evaluation: Evaluation) -> str | None:
 
 
 def _print_figures(comparison: SystemComparison, console: Console) -> None:
-    best = {figure: max(e.summary[figure] for e in comparison.evaluations) for figure in _COMPARED}
+    summaries = [evaluation.summary() for evaluation in comparison.evaluations]
+    best = {figure: max(summary[figure] for summary in summaries) for figure in _COMPARED}
     rows = []
-    for i, evaluation in enumerate(comparison.evaluations):
+    for i, (evaluation, summary) in enumerate(zip(comparison.evaluations, summaries, strict=True)):
         row: list[str | Text] = [evaluation.name]
         for figure in _COMPARED:
-            value = evaluation.summary[figure]
+            value = summary[figure]
             sign, style = _VERDICTS[comparison.verdict(i, figure)]
             cell = Text(percent(value), style="bold" if value == best[figure] else "")
             row.append(cell.append(f" {sign}", style))
@@ -234,14 +234,18 @@ def _print_differences(comparison: SystemComparison, console: Console) -> None:
     for evaluation, found in zip(comparison.evaluations, comparison.differences, strict=True):
         if found:
             ranges = (found[figure] for figure in _DIFFERENCES)
-            rows.append([evaluation.name, *(f"{100 * d.low:+.2f} to {100 * d.high:+.2f}" for d in ranges)])
+            rows.append([evaluation.name, *(f"{100 * d.low:+z.2f} to {100 * d.high:+z.2f}" for d in ranges)])
     print_table(console, ["difference (%)", *_DIFFERENCES], rows)
     console.print()
 
 
 def percent(share: float | None) -> str:
-    """Write a share as a percentage, without the sign; nothing for None."""
-    return "" if share is None else f"{100 * share:.1f}"
+    """Write a share as a percentage, without the sign; nothing for None.
+
+    >>> percent(0.1234), percent(-1e-17)
+    ('12.3', '0.0')
+    """
+    return "" if share is None else f"{100 * share:z.1f}"
 
 
 def percent_range(interval: Interval) -> str:

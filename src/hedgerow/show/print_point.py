@@ -81,7 +81,7 @@ def meaning(point: OperatingPoint) -> str:
 def _print_answers(explanation: Explanation, console: Console) -> None:
     means = explanation.metrics
     found = [f"{name} {_with_sign(means[name])}" for name in _SHOWN]
-    found += [f"{name} {means[name]:.4g} on average" for name in _own_metric(explanation)]
+    found += [f"{name} {means[name]:z.4g} on average" for name in _own_metric(explanation)]
     print_text(console, f"On these {counted(explanation.examples, 'example', 'examples')}: {', '.join(found)}.\n")
     rows = [
         [level.name or "the root: no answer", percent(level.share), percent(level.correct)]
@@ -108,7 +108,7 @@ def _print_thresholds(point: OperatingPoint, console: Console) -> None:
 def _threshold(point: OperatingPoint, tau: float) -> str:
     if math.isinf(tau) and tau > 0:
         return "never passed" if point.by == "rank" else "never passed: always the root"
-    if point.rule == "expected_information":
+    if point.rule == "expected-information":
         return f"λ = {tau:.6g}"
     if point.scale == "probability":
         return f"{tau:.6g}"
@@ -130,7 +130,7 @@ def _print_alternatives(explanation: Explanation, console: Console) -> None:
             continue
         root = explanation.levels[0].share if other is None else other.root
         said = f"{asked:g} ({what})" if what else f"{asked:g}"
-        found = [f"{means[metric]:.4g}" for metric in own]
+        found = [f"{means[metric]:z.4g}" for metric in own]
         rows.append([said, percent(means["correct"]), percent(means["recall"]), percent(root), *found])
     head = [f"target: {name}", "% right", "% recall", "% at the root", *(f"mean {metric}" for metric in own)]
     print_table(console, head, rows)
@@ -149,4 +149,4 @@ def _print_shortened(explanation: Explanation, console: Console) -> None:
 
 
 def _with_sign(value: float) -> str:
-    return f"{round(100 * value, 1):g} %"
+    return f"{round(100 * value, 1):zg} %"

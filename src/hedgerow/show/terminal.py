@@ -44,16 +44,14 @@ def print_text(console: Console, text: str, style: str = "") -> None:
 
 
 def wrapped(text: str, width: int, lead: str = "") -> str:
-    """Return text in lines of at most so many cells, unless a word is longer.
+    """Wrap text to lines of at most `width` cells, unless a word is longer.
 
     Parameters
     ----------
-    text
-        Text, perhaps in several lines.
-    width
-        The width of a line.
+    text, width
+        Text, perhaps in several lines, and the width of a line.
     lead
-        What stands before the first line; the others are indented as far.
+        The beginning of the first line; the others are indented to match.
 
     Examples
     --------

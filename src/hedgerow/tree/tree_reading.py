@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from hedgerow.errors import FileError, ParameterError, argument, options
 from hedgerow.files import extension, is_compressed, reading, refuse_spreadsheet, require_file
@@ -173,6 +173,8 @@ class TreeReading:
     >>> TreeReading("lineages", na="NA").arguments
     ['--tree-format', 'lineages', '--na', 'NA']
     """
+
+    panel: ClassVar[str] = "How the tree is read"
 
     format: str | None = _option(
         None,

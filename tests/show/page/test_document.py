@@ -115,7 +115,7 @@ def test_the_headline_names_the_best_first_and_sums_up_the_rest() -> None:
 
 
 def large_evaluation(examples: int) -> Evaluation:
-    """Evaluate answers that walk down a tree of 10,000 leaves, and take a wrong turn now and then."""
+    """Evaluate answers that go down a tree of 10,000 leaves, and take a wrong turn now and then."""
     edges = [("life", f"{i}") for i in range(10)]
     edges += [(f"{i}", f"{i}.{j}") for i in range(10) for j in range(20)]
     edges += [(f"{i}.{j}", f"{i}.{j}.{k}") for i in range(10) for j in range(20) for k in range(50)]
@@ -172,7 +172,7 @@ def test_without_a_folder_no_image_is_read(tmp_path: Path) -> None:
     Image.new("RGB", (10, 10)).save(tmp_path / "a.png")
     html = page_html([with_images([str(tmp_path / "a.png")])])
     assert "image" not in content(html)["tree"]["sets"][0]["shown"][0]
-    assert "--images FOLDER" in html
+    assert "--images DIR" in html
 
 
 def test_only_images_inside_the_folder_are_read(tmp_path: Path) -> None:

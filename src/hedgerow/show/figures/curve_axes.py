@@ -51,7 +51,7 @@ RULE_STYLES = {
     "leaf": RuleStyle("leaf"),
     "majority": RuleStyle("majority", "none"),
     "plurality": RuleStyle("plurality", "left"),
-    "expected_information": RuleStyle("expected information", "bottom"),
+    "expected-information": RuleStyle("expected-information", "bottom"),
     # Far below all curves if a method's likelihoods do not sum to 1.
     "crm": RuleStyle("CRM over leaves", symbol="*", in_view=False),
 }

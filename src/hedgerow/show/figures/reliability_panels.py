@@ -41,11 +41,11 @@ def reliability_figure(found: Mapping[str, Reliability], *, columns: int = 4) ->
     Examples
     --------
     >>> import hedgerow as hr
-    >>> from hedgerow.measure import Reliability, example_blocks
+    >>> from hedgerow.measure import Reliability
     >>> from hedgerow.show.figures import reliability_figure
     >>> h = hr.Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
     >>> q = [[1, 0.7, 0.5, 0.2, 0.3], [1, 0.9, 0.2, 0.7, 0.1]]
-    >>> found = Reliability.of(h, example_blocks(h, q, ["cat", "cat"]))
+    >>> found = Reliability.of(h, q, ["cat", "cat"])
     >>> [ax.get_title() for ax in reliability_figure({"my model": found}).axes]
     ['depth 1', 'depth 2']
     """

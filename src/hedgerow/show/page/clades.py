@@ -1,4 +1,4 @@
-"""What the page tells about the tree and about single examples: counts along the slider, and a sample."""
+"""The tree and the examples on the page: counts along the slider, and a sample."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy, Indices
 
 SHOWN = 240
-"""How many examples a page shows of each data set."""
+"""Number of examples that a page shows of each data set."""
 _SAMPLED_CLADES = 24  # parts of the tree from which examples are taken in turn
 _NODES = (4_000, 2_000, 1_000, 500, 250)  # nodes of the tree to keep: the first number that fits
 _CHANGES = 400_000  # of all counts of all nodes and models: about 2 MB
@@ -49,7 +49,7 @@ class Clades:
         return self.tracks[0].evaluation.hierarchy
 
     def of_model(self, i: int) -> dict[str, Any]:
-        """Return what is told about one evaluation, ready for JSON."""
+        """Return the data of one evaluation, ready for JSON."""
         track, pairs = self.tracks[i], self._confusions[i]
         kept, right, stops = self._counts
         return {
@@ -125,7 +125,7 @@ class Clades:
         return np.flatnonzero(_count_below(self.hierarchy, np.concatenate(nodes)))
 
     def _most(self, number: int) -> Indices:
-        """Return the nodes with the most examples, and the mentioned ones; with every node its parent."""
+        """Return the nodes with the most examples and the mentioned ones, including all of their ancestors."""
         total = np.sum(self._examples_below, axis=0)
         # A parent has at least as many examples as its child, and comes first among equals.
         return np.union1d(_largest(total, number), self._mentioned)
@@ -183,7 +183,7 @@ def _largest(total: NDArray[np.int64], number: int) -> Indices:
 
 
 def _shortened(texts: Iterable[str], longest: int = _LONGEST_NAME) -> list[str]:
-    """Cut texts to so many characters; the last one shows that something is missing."""
+    """Cut texts to `longest` characters; those that were cut end in an ellipsis."""
     return [text if len(text) <= longest else f"{text[: longest - 1]}…" for text in texts]
 
 
@@ -214,7 +214,7 @@ def chosen_examples(track: Track, position: int) -> Indices:
 
 
 def _clades(hierarchy: Hierarchy, nodes: Indices) -> Indices:
-    """Return the ancestors of nodes at the lowest depth at which they are few enough to be told apart."""
+    """Return the ancestors of nodes at the deepest level where there are few enough of them."""
     found = np.zeros(len(nodes), dtype=np.int64)
     for level in hierarchy.levels[1:]:
         place = level[np.maximum(np.searchsorted(level, nodes, side="right") - 1, 0)]

@@ -105,7 +105,7 @@ def _file(name: str) -> str:
 
 
 def _own_script() -> str:
-    """Return our own scripts as one, whose names are not visible to others."""
+    """Return our own scripts as one, with a scope of its own."""
     return '"use strict";\n(() => {\n' + "\n".join(_file(f"js/{name}.js") for name in SCRIPTS) + "\n})();\n"
 
 
@@ -134,7 +134,7 @@ def _image_notes(content: dict[str, Any], evaluations: Sequence[Evaluation], fol
     shown = [example for each in content["tree"]["sets"] for example in each["shown"]]
     missing = sum("image" not in example for example in shown)
     if not folder_given:
-        return ["The images are not shown: give the folder that holds them with --images FOLDER."]
+        return ["The images are not shown: give the folder that holds them with --images DIR."]
     if missing:
         return [f"{missing} of {len(shown)} images are missing from the folder, or cannot be read."]
     return []
@@ -144,7 +144,7 @@ def _image_notes(content: dict[str, Any], evaluations: Sequence[Evaluation], fol
 
 
 def headline(exact: Sequence[tuple[str, float]], thing: str) -> str:
-    """Say how often each model names the exact class while 95 % of its answers are right.
+    """Return a sentence: how often each model names the exact class while 95 % of its answers are right.
 
     Parameters
     ----------
@@ -178,11 +178,11 @@ def _percent(share: float) -> str:
     """
     if 0 < share < 0.005 or 0.995 <= share < 1:
         return f"{min(99.9, max(0.1, 100 * share)):.1f}\N{NO-BREAK SPACE}%"
-    return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
+    return f"{100 * share:z.0f}\N{NO-BREAK SPACE}%"
 
 
 def _facts(evaluations: Sequence[Evaluation], models: int, thing: str) -> str:
-    """Say what was evaluated: models, examples, tree."""
+    """Return what was evaluated: models, examples, tree."""
     said = [counted(models, "model", "models")]
     if evaluations:
         sizes = sorted({len(evaluation) for evaluation in evaluations})

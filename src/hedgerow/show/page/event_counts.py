@@ -1,4 +1,4 @@
-"""How many answers stop where, and how many are right, at every position of the slider.
+"""Counts of answers, and of right ones, by node and by rank, at every position of the slider.
 
 Everything is counted from the events of an evaluation: an event changes the answer to one example, so each count
 is a running sum over the positions at which the events happen. Nothing here loops over examples.
@@ -165,7 +165,7 @@ def child_towards(hierarchy: Hierarchy, node: Indices, below: Indices) -> Indice
 @final
 @dataclass(frozen=True, eq=False)
 class KeptNodes:
-    """The nodes that the page knows, which it numbers from 0; with every node its parent."""
+    """The nodes on the page, numbered from 0; the parent of a kept node is kept too."""
 
     nodes: Indices
     """Ascending."""

@@ -54,13 +54,13 @@ class PageModel:
     @classmethod
     def of(cls, evaluation: Evaluation) -> PageModel:
         """Return the model that was evaluated."""
-        return cls(evaluation.name, evaluation.curve, evaluation.summary, evaluation, evaluation.intervals)
+        return cls(evaluation.name, evaluation.curve, evaluation.summary(), evaluation, evaluation.intervals)
 
 
 @final
 @dataclass(frozen=True)
 class PagePoint:
-    """What the page tells about an operating point that was chosen before."""
+    """An operating point to mark on the page."""
 
     promise: str
     """What it promises, in words."""

@@ -1,7 +1,7 @@
-"""Small pictures of examples, drawn again by Pillow and written into the page as data.
+"""Thumbnails of examples, embedded in the page.
 
-A file is never copied into the page: it is decoded, made small and encoded again, so that nothing but pixels
-remains. Only files inside a folder that the user named are opened.
+A file is never copied into the page: Pillow decodes it, scales it down and encodes it again, so that only pixels
+remain. Only files inside a folder that the user named are opened.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from PIL import Image, ImageOps
 from hedgerow.errors import FileError
 
 _SIZE = 176  # pixels: twice the width on the page, for fine screens
-_SMALL = 64  # such pictures stay as they are
+_SMALL = 64  # pixels: such pictures stay lossless
 _MOST_PIXELS = 1 << 26
 _FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 
 
 def check_folder(folder: str | os.PathLike[str]) -> Path:
-    """Return the folder of images with links resolved; an error if it is none."""
+    """Return the folder of images with links resolved; raise an error if it is not a folder."""
     place = Path(os.path.realpath(folder))
     if not place.is_dir():
         raise FileError(f"{os.fspath(folder)} is not a folder. Give the folder that holds the images.")
@@ -54,7 +54,7 @@ def thumbnail(name: str, folder: Path) -> str | None:
 
 
 def encoded(image: Image.Image) -> str | None:
-    """Return a picture, made small, as a data URL; None if it is too large to be decoded."""
+    """Return the thumbnail of a picture as a data URL; None if the picture is too large to decode."""
     if image.width * image.height > _MOST_PIXELS:
         return None
     small = max(image.size) <= _SMALL

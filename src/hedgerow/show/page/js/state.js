@@ -1,4 +1,4 @@
-// What the reader has chosen, and who follows it.
+// What the reader has chosen, and what is drawn again when it changes.
 
 const FIRST_CARDS = window.innerWidth < 600 ? 6 : 12;
 const STATUS = {
@@ -70,7 +70,7 @@ function positionOf(model) {
 const slider = document.getElementById("slider");
 const ENDS = { correct: ["specific", "cautious"], recall: ["cautious", "specific"], threshold: ["specific", "cautious"] };
 
-/** Say what the slider is set to. */
+/** Describe the setting of the slider. */
 function setting() {
   const value = data.steps[state.mode][state.step];
   if (state.mode === "threshold") return `answers more likely than ${threshold(value)}`;

@@ -1,4 +1,4 @@
-// The tree as an icicle, with a list that tells the same for keyboards and screen readers.
+// The tree as an icicle, with an equivalent list for keyboards and screen readers.
 
 const MOST_SECTORS = 300;
 const THINNEST = 1 / 300; // of the drawing: thinner sectors of inner groups could not be seen
@@ -45,7 +45,7 @@ function nodeColours(node) {
   return { fill: `rgb(${rgb.join(",")})`, text: bright ? "#14171a" : "#ffffff" };
 }
 
-/** Return the nodes to draw: those with the most examples, some levels deep, with every node its parent. */
+/** Return the nodes to draw: those with the most examples, some levels deep, with their ancestors. */
 function sectors() {
   const root = state.clade;
   const count = data.tree.sets[data.models[state.focus].set].count;
@@ -96,7 +96,7 @@ function colourTree() {
   }
 }
 
-/** Say in words what is known about a node. */
+/** Describe a node in words. */
 function described(node) {
   const { total, right, stops } = countsOf(node);
   const name = shortened(tree.name[node], 80);

@@ -1,4 +1,4 @@
-"""Parts of the data: score files, local or in object stores, or examples made on the spot."""
+"""Parts of the data: score files, local or in object stores, or examples computed by a function."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy
 
 _PART_BYTES = 1 << 28
-_OF_LONG_TABLES = {"id", "class", "score"}  # in which an example has several rows
+_LONG_COLUMNS = {"id", "class", "score"}  # of a table in which an example has several rows
 
 
-class Source(ABC):
-    """A part of the data, which can be sent to another process and opened there."""
+class DataPart(ABC):
+    """A part of the data that can be sent to another process and opened there."""
 
     name: str
-    """What messages call the part; its examples have the place that this name has among the others."""
+    """What messages call the part; examples are ordered by it."""
 
     @abstractmethod
     def opened(self, hierarchy: Hierarchy, *, labels: bool) -> Any:
         """Return a context manager for the examples: a score file, or blocks."""
 
-    def divided(self, part_bytes: int) -> list[Source]:  # noqa: ARG002
-        """Return smaller parts of about so many bytes, if the part can be divided."""
+    def divided(self, part_bytes: int) -> list[DataPart]:  # noqa: ARG002
+        """Return smaller parts of about `part_bytes` bytes, if the part can be divided."""
         return [self]
 
 
 @final
 @dataclass(frozen=True)
-class FileSource(Source):
-    """A score file; one in an object store, such as `s3://bucket/part.npz`, is copied to a temporary file."""
+class FilePart(DataPart):
+    """A score file; a remote one, such as `s3://bucket/part.npz`, is copied to a temporary file."""
 
     path: str
     reading: ScoreReading = field(default_factory=ScoreReading)
@@ -72,7 +72,7 @@ class FileSource(Source):
             except HedgerowError as error:
                 raise type(error)(str(error).replace(copy, self.path)) from error
 
-    def divided(self, part_bytes: int) -> list[Source]:
+    def divided(self, part_bytes: int) -> list[DataPart]:
         """Divide a local Parquet file with one example per row, by its row groups."""
         if is_remote(self.path) or not self.path.lower().endswith(".parquet"):
             return [self]
@@ -93,15 +93,15 @@ class FileSource(Source):
 
 @final
 @dataclass(frozen=True)
-class MadeSource(Source):
-    """Examples that a function makes where they are needed, for simulations and for formats of your own.
+class ComputedPart(DataPart):
+    """Examples that a function computes on the worker, for simulations and for formats of your own.
 
     Parameters
     ----------
     name
         The name of the part.
     make
-        From the tree to blocks of examples; it must be possible to pickle it.
+        A function from the tree to blocks of examples, which can be pickled.
     """
 
     name: str
@@ -109,37 +109,36 @@ class MadeSource(Source):
 
     @contextmanager
     def opened(self, hierarchy: Hierarchy, *, labels: bool) -> Iterator[Iterable[Block]]:  # noqa: ARG002
-        """Make the examples."""
+        """Compute the examples."""
         yield self.make(hierarchy)
 
 
-def as_sources(parts: Iterable[str | os.PathLike[str] | Source], reading: ScoreReading | None) -> list[Source]:
-    """Return parts as sources, in the order of their names; one that comes twice is an error."""
+def as_parts(parts: Iterable[str | os.PathLike[str] | DataPart], reading: ScoreReading | None) -> list[DataPart]:
+    """Return files and parts as parts, ordered by name; a duplicate is an error."""
     how = (reading or ScoreReading()).resolved()
-    sources = [part if isinstance(part, Source) else FileSource(os.fspath(part), how) for part in parts]
-    if not sources:
-        raise ParameterError("There are no parts.")
+    found = [part if isinstance(part, DataPart) else FilePart(os.fspath(part), how) for part in parts]
+    if not found:
+        raise ParameterError("There are no parts: give at least one.")
     _refuse_repeated(
-        (replace(source, path=_real(source.path)).name if isinstance(source, FileSource) else source.name)
-        for source in sources
+        replace(part, path=_real(part.path)).name if isinstance(part, FilePart) else part.name for part in found
     )
-    return sorted(sources, key=lambda source: natural(source.name))
+    return sorted(found, key=lambda part: natural(part.name))
 
 
 def _real(path: str) -> str:
-    """Return the same for every way to write the path of a local file."""
+    """Return the one path of a local file, however it is written."""
     return path if is_remote(path) else os.path.realpath(path)
 
 
 def _refuse_repeated(names: Iterable[str]) -> None:
     for name, count in Counter(names).items():
         if count > 1:
-            raise ParameterError(f"{name} is given twice. Give it once: it would count twice.")
+            raise ParameterError(f"{name} is given twice, and would count twice. Give it once.")
 
 
-def divided(sources: Iterable[Source], part_bytes: int = _PART_BYTES) -> list[Source]:
+def divided(parts: Iterable[DataPart], part_bytes: int = _PART_BYTES) -> list[DataPart]:
     """Divide large Parquet files into parts by their row groups."""
-    return [part for source in sources for part in source.divided(part_bytes)]
+    return [smaller for part in parts for smaller in part.divided(part_bytes)]
 
 
 def _row_group_bytes(path: str) -> list[int]:
@@ -149,11 +148,11 @@ def _row_group_bytes(path: str) -> list[int]:
 
     try:
         with parquet.ParquetFile(path) as file:
-            if set(file.schema_arrow.names) >= _OF_LONG_TABLES:
+            if set(file.schema_arrow.names) >= _LONG_COLUMNS:
                 return []
             return [file.metadata.row_group(i).total_byte_size for i in range(file.num_row_groups)]
     except (OSError, pa.ArrowException):
-        return []  # what is wrong with it will be said when it is read
+        return []  # reading it will say what is wrong
 
 
 def expand(patterns: Sequence[str]) -> list[str]:
@@ -165,7 +164,7 @@ def expand(patterns: Sequence[str]) -> list[str]:
     ----------
     patterns
         Paths, patterns such as `scores/*.parquet` or `scores/**/*.npz`, or the same with a protocol in front, such
-        as `s3://bucket/*.npz`, which need fsspec.
+        as `s3://bucket/*.npz`, which needs fsspec.
     """
     _refuse_repeated(_real(pattern) for pattern in patterns if not is_pattern(pattern))
     found: dict[str, str] = {}
@@ -194,9 +193,7 @@ def _file_system(path: str) -> tuple[Any, str]:
     try:
         import fsspec
     except ModuleNotFoundError:
-        raise FileError(
-            f"{path} is not on this machine's disks, and needs fsspec: pip install 'hedgerow[dask]'"
-        ) from None
+        raise FileError(f"{path} is a remote file, which needs fsspec: pip install 'hedgerow[dask]'") from None
     try:
         files, inner = fsspec.core.url_to_fs(path)
     except (ValueError, ImportError) as error:
@@ -206,7 +203,7 @@ def _file_system(path: str) -> tuple[Any, str]:
 
 @contextmanager
 def _local_copy(path: str) -> Iterator[str]:
-    """Copy a file from wherever it is to a temporary one, which has the same name."""
+    """Copy a remote file to a temporary one with the same name."""
     files, inner = _file_system(path)
     with tempfile.TemporaryDirectory(prefix="hedgerow-") as folder:
         target = str(Path(folder, PurePosixPath(inner).name or "part"))
