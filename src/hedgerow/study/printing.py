@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, final
 from rich.console import Console
 
 from hedgerow.show import live_bar, print_text
-from hedgerow.study.run import Report, Watcher
+from hedgerow.study.pool import Watcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from hedgerow.study.cells import Cell
+    from hedgerow.study.run import Report
 
 
 @final

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
+import torch
+
 from hedgerow import __version__, methods
 from hedgerow.arrays import available_cores
 from hedgerow.errors import ParameterError
@@ -17,8 +19,8 @@ from hedgerow.learn import data, models
 from hedgerow.learn.data import DataSplits, ImageFiles
 from hedgerow.show import require_report
 from hedgerow.study import EXPERIMENTS
-from hedgerow.study.cells import PAPER_METHODS, Cell, StudyPlan
-from hedgerow.study.pool import Failure, run_cells
+from hedgerow.study.cells import PAPER_METHODS, StudyPlan
+from hedgerow.study.pool import CellRunner, Failure, Watcher
 from hedgerow.study.records import Records
 
 if TYPE_CHECKING:
@@ -37,16 +39,6 @@ _PLACES: dict[str, dict[str, str]] = {
     "imagenet": {"path": "data/imagenet", "tree": "data/imagenet/tree.csv"},
 }
 """Where the data is looked for if the recipe does not say."""
-
-
-class Watcher:
-    """Follows the progress of a study; this one does nothing."""
-
-    def done(self, cell: Cell) -> None:
-        """Record that a cell has ended, whether it succeeded or failed."""
-
-    def moved(self, cell: Cell, share: float) -> None:
-        """Record the share of a cell's training that is done, from 0 to 1."""
 
 
 Progress: TypeAlias = "Callable[[int, int], AbstractContextManager[Watcher]]"
@@ -149,7 +141,10 @@ def study(
     cells = {cell.name: cell for name in names for cell in EXPERIMENTS[name].cells(plan)}
     missing = [cell for cell in cells.values() if records.read(cell) is None]
     with progress(len(cells), len(missing)) as watcher:
-        failures = _run(missing, plan, records, jobs, limit, watcher, client) if missing else []
+        runner = _runner(plan, jobs, limit, watcher, client)
+        if runner.jobs > 1 or client is not None:  # compiling in many processes costs more than it gains
+            missing = [dataclasses.replace(cell, recipe=cell.recipe.with_run(compile="no")) for cell in missing]
+        failures = runner.run(missing, records) if missing else []
     shown = plan.covering(records)
     findings = {name: experiment.findings(shown, records) for name, experiment in EXPERIMENTS.items()}
     findings = {name: found for name, found in findings.items() if found.tables or name in names}
@@ -176,37 +171,15 @@ def _memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def _run(
-    missing: list[Cell],
-    plan: StudyPlan,
-    records: Records,
-    jobs: int | None,
-    limit: float | None,
-    watcher: Watcher,
-    client: Any,
-) -> list[Failure]:
-    import torch
-
+def _runner(plan: StudyPlan, jobs: int | None, limit: float | None, watcher: Watcher, client: Any) -> CellRunner:
     gpu = plan.recipe.run.accelerator != "cpu" and torch.cuda.is_available()
     number = jobs or default_jobs(plan.splits, gpu=gpu)
-    if number > 1 or client is not None:  # compiling in many processes costs more than it gains
-        missing = [dataclasses.replace(cell, recipe=cell.recipe.with_run(compile="no")) for cell in missing]
     # The number of threads decides the order of sums, and a record must not depend on cells that run next to it.
     in_memory = not isinstance(plan.splits.train.inputs, ImageFiles)
     threads: int | None = 1 if in_memory and not gpu else max(1, available_cores() // number)
     if client is not None:
         threads = 1 if in_memory else None  # other workers may have other numbers of cores
-    return run_cells(
-        missing,
-        plan.splits,
-        records,
-        jobs=number,
-        client=client,
-        threads=threads,
-        limit=limit,
-        done=watcher.done,
-        moved=watcher.moved,
-    )
+    return CellRunner(plan.splits, number, client, threads, limit, watcher)
 
 
 def _experiments(given: Sequence[str]) -> list[str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.learn.data import DataSplits, Examples
+    from hedgerow.learn.data import DataSplits, LabelledInputs
     from hedgerow.learn.training.module import Classifier
     from hedgerow.methods import Method
     from hedgerow.study.cells import Cell
@@ -126,7 +126,7 @@ def train_and_test(
 
 @torch.inference_mode()
 def _temperature(
-    classifier: Classifier, held_out: Examples, device: torch.device, reading: Reading, cell: Cell
+    classifier: Classifier, held_out: LabelledInputs, device: torch.device, reading: Reading, cell: Cell
 ) -> dict[str, float]:
     """Fit the temperature of a reading on held-out examples, at most a few thousand."""
     if len(held_out) > _ENOUGH:
@@ -140,7 +140,7 @@ def _temperature(
 @torch.inference_mode()
 def score(
     classifier: Classifier,
-    examples: Examples,
+    examples: LabelledInputs,
     device: torch.device,
     ways: Mapping[str, list[Reading]],
     parts: Mapping[str, NDArray[np.bool_]] | None = None,

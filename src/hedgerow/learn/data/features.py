@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.errors import FileError, counted, some
 from hedgerow.files import Archive, column_texts, open_parquet, reading, require_file
-from hedgerow.learn.data.splits import SPLITS, DataSplits, Examples, hold_out, tree_settings
+from hedgerow.learn.data.splits import SPLITS, DataSplits, LabelledInputs, hold_out, tree_settings
 from hedgerow.learn.targets import lineage_nodes
 from hedgerow.tree import Hierarchy, Indices
 
@@ -85,12 +85,12 @@ def label_nodes(file: FeatureFile, hierarchy: Hierarchy) -> Indices:
 
 def _split(file: FeatureFile, hierarchy: Hierarchy, shares: dict[str, float], seed: int) -> DataSplits:
     """Return the splits that the file names; of those it lacks, hold out a share of the training examples."""
-    examples = Examples(file.features, label_nodes(file, hierarchy), file.ids)
+    examples = LabelledInputs(file.features, label_nodes(file, hierarchy), file.ids)
     given = np.full(len(examples), "train", dtype=object) if file.split is None else file.split
     other = [split for split in dict.fromkeys(given.tolist()) if split not in SPLITS]
     if other:
         raise FileError(f"{file.path}: there is no split {some(other)}. Write {', '.join(SPLITS)}.")
-    parts: dict[str, Examples] = {split: examples.subset(given == split) for split in SPLITS}
+    parts: dict[str, LabelledInputs] = {split: examples.subset(given == split) for split in SPLITS}
     for split, share in shares.items():
         if not len(parts[split]):
             # Shares refer to all the training examples of the file, including those already split off.

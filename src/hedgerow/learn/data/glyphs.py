@@ -17,7 +17,7 @@ import numpy as np
 from hedgerow.errors import FileError, ParameterError
 from hedgerow.files import atomic_write, read_arrays
 from hedgerow.learn.data.glyph_tree import character_tree
-from hedgerow.learn.data.splits import DataSplits, Examples, Split
+from hedgerow.learn.data.splits import DataSplits, LabelledInputs, Split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -120,14 +120,14 @@ def _versions() -> str:
 
 def _examples(
     hierarchy: Hierarchy, characters: list[str], images: NDArray[np.uint8], faces: tuple[str, ...]
-) -> Examples:
+) -> LabelledInputs:
     chosen = images[[FACES.index(face) for face in faces]]
     nodes = hierarchy.indices([unicodedata.name(character) for character in characters])
     shape = chosen.shape[:3]
     codes = [f"U+{ord(character):04X}" for character in characters]
     ids = [f"{face}/{code}/{k}" for face in faces for code in codes for k in range(shape[2])]
     labels = np.broadcast_to(nodes[None, :, None], shape).ravel()
-    return Examples(chosen.reshape(-1, *chosen.shape[3:]), labels, ids)
+    return LabelledInputs(chosen.reshape(-1, *chosen.shape[3:]), labels, ids)
 
 
 # Drawing ------------------------------------------------------------------------------------------------

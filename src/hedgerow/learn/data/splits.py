@@ -34,7 +34,7 @@ _DEVIATION = (0.229, 0.224, 0.225)
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Examples:
+class LabelledInputs:
     """Inputs with their labels and ids.
 
     Parameters
@@ -49,7 +49,7 @@ class Examples:
 
     Examples
     --------
-    >>> examples = Examples(np.eye(3), [1, 2, 2], ids=["a", "b", "c"])
+    >>> examples = LabelledInputs(np.eye(3), [1, 2, 2], ids=["a", "b", "c"])
     >>> len(examples), examples.input_shape
     (3, (3,))
     >>> examples.subset([2, 0]).ids.tolist()
@@ -77,7 +77,7 @@ class Examples:
 
     def __repr__(self) -> str:
         kind = "image files" if isinstance(self.inputs, ImageFiles) else str(self.inputs.dtype)
-        return f"Examples({len(self):,} x {'x'.join(map(str, self.input_shape))}, {kind})"
+        return f"LabelledInputs({len(self):,} x {'x'.join(map(str, self.input_shape))}, {kind})"
 
     @property
     def input_shape(self) -> tuple[int, ...]:
@@ -89,7 +89,7 @@ class Examples:
             return shape
         return (shape[2] if len(shape) == 3 else 1), shape[0], shape[1]
 
-    def subset(self, indices: ArrayLike) -> Examples:
+    def subset(self, indices: ArrayLike) -> LabelledInputs:
         """Return some of the examples, in the order given: positions, or a mask over all of them."""
         chosen = np.asarray(indices)
         if chosen.dtype == bool:
@@ -97,11 +97,11 @@ class Examples:
                 raise ScoreError(f"A mask needs one entry per example, {len(self):,}; got shape {chosen.shape}.")
             chosen = np.flatnonzero(chosen)
         chosen = chosen.astype(np.int64)
-        return Examples(self.inputs[chosen], self.labels[chosen], self.ids[chosen])
+        return LabelledInputs(self.inputs[chosen], self.labels[chosen], self.ids[chosen])
 
-    def with_labels(self, labels: ArrayLike) -> Examples:
+    def with_labels(self, labels: ArrayLike) -> LabelledInputs:
         """Return the same examples with other labels."""
-        return Examples(self.inputs, labels, self.ids)
+        return LabelledInputs(self.inputs, labels, self.ids)
 
     def as_tensors(self, device: torch.device | str = "cpu") -> tuple[torch.Tensor, torch.Tensor]:
         """Return all inputs and labels on a device; uint8 stays uint8.
@@ -149,7 +149,7 @@ def _checked_inputs(inputs: Any) -> Inputs:
     return array
 
 
-def hold_out(examples: Examples, share: float, seed: int) -> tuple[Examples, Examples]:
+def hold_out(examples: LabelledInputs, share: float, seed: int) -> tuple[LabelledInputs, LabelledInputs]:
     """Split off a share of every class at random; return what remains and what was split off.
 
     Fractions are rounded up or down at random, so that small classes lose their share on average. No class loses
@@ -199,10 +199,10 @@ class TorchDataset(Dataset[tuple[torch.Tensor, int, int]]):
     examples
         What to read.
     augment, seed
-        See `Examples.as_torch_dataset`.
+        See `LabelledInputs.as_torch_dataset`.
     """
 
-    def __init__(self, examples: Examples, *, augment: bool = False, seed: int = 0) -> None:
+    def __init__(self, examples: LabelledInputs, *, augment: bool = False, seed: int = 0) -> None:
         self.examples = examples
         self.augment = augment
         self.seed = seed
@@ -246,9 +246,9 @@ class DataSplits:
 
     name: str
     hierarchy: Hierarchy
-    train: Examples
-    val: Examples
-    test: Examples
+    train: LabelledInputs
+    val: LabelledInputs
+    test: LabelledInputs
 
     def __post_init__(self) -> None:
         for split in SPLITS:
@@ -265,11 +265,11 @@ class DataSplits:
         """Shape of one example as a model sees it: (d,) or (channels, height, width)."""
         return self.train.input_shape
 
-    def split(self, name: str) -> Examples:
+    def split(self, name: str) -> LabelledInputs:
         """Return the examples of "train", "val" or "test"."""
         if name not in SPLITS:
             raise ParameterError(f"There is no split {name!r}. Splits: {', '.join(SPLITS)}.")
-        examples: Examples = getattr(self, name)
+        examples: LabelledInputs = getattr(self, name)
         return examples
 
 

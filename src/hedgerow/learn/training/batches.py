@@ -15,7 +15,7 @@ from lightning.pytorch import LightningDataModule
 from torch import Tensor
 from torch.utils.data import DataLoader, Sampler
 
-from hedgerow.learn.data import DataSplits, Examples, ImageFiles
+from hedgerow.learn.data import DataSplits, ImageFiles, LabelledInputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -116,7 +116,7 @@ class MemoryBatches:
 
 
 def batches(
-    examples: Examples,
+    examples: LabelledInputs,
     order: BatchSampler,
     device: torch.device,
     *,

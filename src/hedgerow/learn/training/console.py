@@ -34,7 +34,7 @@ _listener: ContextVar[Callable[[float], None] | None] = ContextVar("_listener", 
 
 
 @contextmanager
-def told_progress(listener: Callable[[float], None]) -> Iterator[None]:
+def reporting_progress(listener: Callable[[float], None]) -> Iterator[None]:
     """Call `listener` after every training step in the `with` block, with the share that is done, from 0 to 1."""
     token = _listener.set(listener)
     try:
@@ -45,7 +45,7 @@ def told_progress(listener: Callable[[float], None]) -> Iterator[None]:
 
 @final
 class ShareReport(Callback):
-    """Reports the progress of a training to the listener of `told_progress`, if there is one."""
+    """Reports the progress of a training to the listener of `reporting_progress`, if there is one."""
 
     def __init__(self) -> None:
         self._tell = _listener.get() or (lambda _: None)

@@ -19,7 +19,7 @@ from hedgerow.learn.torch_metric import SummaryMetric
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hedgerow.learn.data import Examples
+    from hedgerow.learn.data import LabelledInputs
     from hedgerow.learn.training.recipe import Optimiser, Recipe
     from hedgerow.tree import Hierarchy
 
@@ -87,7 +87,7 @@ class TrainingModule(LightningModule):
     """
 
     def __init__(
-        self, classifier: Classifier, recipe: Recipe, examples: Examples, *, compiled: bool = False
+        self, classifier: Classifier, recipe: Recipe, examples: LabelledInputs, *, compiled: bool = False
     ) -> None:
         super().__init__()
         self.classifier = classifier

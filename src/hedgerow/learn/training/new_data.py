@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from hedgerow.errors import FileError, ScoreError, argument, counted, some
-from hedgerow.learn.data import Examples, ImageFiles
+from hedgerow.learn.data import ImageFiles, LabelledInputs
 from hedgerow.learn.data.features import label_nodes, read_features
 from hedgerow.learn.data.image_files import EXTENSIONS
 from hedgerow.learn.training.run_folder import RunFolder, likelihood_blocks
@@ -75,7 +75,7 @@ def _refuse_training_data(run: RunFolder, path: Path) -> None:
         )
 
 
-def _features(path: Path, hierarchy: Hierarchy, _: tuple[int, ...], labelled: bool) -> Examples:
+def _features(path: Path, hierarchy: Hierarchy, _: tuple[int, ...], labelled: bool) -> LabelledInputs:
     file = read_features(path)
     learnt = 0 if file.split is None else int(np.isin(file.split, _TRAINING).sum())
     if labelled and learnt:
@@ -84,10 +84,10 @@ def _features(path: Path, hierarchy: Hierarchy, _: tuple[int, ...], labelled: bo
             f"metrics would be optimistic and guarantees invalid. Save the others in a file of their own."
         )
     labels = label_nodes(file, hierarchy) if labelled else np.zeros(len(file.features), dtype=np.int64)
-    return Examples(file.features, labels, file.ids)
+    return LabelledInputs(file.features, labels, file.ids)
 
 
-def _images(path: Path, hierarchy: Hierarchy, shape: tuple[int, ...], labelled: bool) -> Examples:
+def _images(path: Path, hierarchy: Hierarchy, shape: tuple[int, ...], labelled: bool) -> LabelledInputs:
     if len(shape) != 3:
         raise ScoreError(
             f"{path} is a folder, which is read as images, but the model was trained on {shape[0]} features. "
@@ -102,7 +102,7 @@ def _images(path: Path, hierarchy: Hierarchy, shape: tuple[int, ...], labelled: 
     if labelled:
         _check_class_folders(path, names, hierarchy)
         labels = hierarchy.indices([Path(path, name).parent.name for name in names])
-    return Examples(ImageFiles.of(names, path, shape[-1], shape[0]), labels, names)
+    return LabelledInputs(ImageFiles.of(names, path, shape[-1], shape[0]), labels, names)
 
 
 def _check_class_folders(path: Path, names: list[str], hierarchy: Hierarchy) -> None:

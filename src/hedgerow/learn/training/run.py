@@ -64,7 +64,7 @@ def train(
         Print one line about the tree and one per epoch and, in a terminal, show a bar.
     splits
         The data, if it does not come from the recipe: ``DataSplits("mine", hierarchy, train, val, test)`` with
-        `hedgerow.learn.data.Examples` made from arrays. The recipe of the run then records its name.
+        `hedgerow.learn.data.LabelledInputs` made from arrays. The recipe of the run then records its name.
     """
     run = RunFolder(Path(folder))
     methods.parameters(recipe.method.name)  # find unknown names before the data is made
@@ -285,7 +285,7 @@ def _finish(run: RunFolder, classifier: Classifier, splits: DataSplits, device: 
     run.write_text("metrics.json", json.dumps(figures, indent=2) + "\n")
 
 
-def _evaluated(classifier: Classifier, examples: data.Examples, device: torch.device) -> Evaluation:
+def _evaluated(classifier: Classifier, examples: data.LabelledInputs, device: torch.device) -> Evaluation:
     builder = EvaluationBuilder(classifier.method.hierarchy)
     start = 0
     for likelihoods in likelihood_blocks(classifier, examples, device):

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.learn.data import Examples
+    from hedgerow.learn.data import LabelledInputs
 
 _SPARE_BYTES = 64 << 20  # for logs and scores, in addition to the checkpoints
 _LARGEST_INPUT = 1 << 27  # numbers in one example
@@ -301,7 +301,7 @@ class RunFolder:
         """The score file of the test data."""
         return self.path / "scores.npz"
 
-    def save_scores(self, classifier: Classifier, examples: Examples, device: torch.device) -> None:
+    def save_scores(self, classifier: Classifier, examples: LabelledInputs, device: torch.device) -> None:
         """Write the likelihoods, labels and ids of examples as a score file, on the scale of the method."""
         names = classifier.method.hierarchy.names
         blocks = [likelihoods.values for likelihoods in likelihood_blocks(classifier, examples, device)]
@@ -372,7 +372,7 @@ def _check_shapes(recipe: Recipe, input_shape: tuple[int, ...], weights: dict[st
 
 
 @torch.inference_mode()
-def score_blocks(classifier: Classifier, examples: Examples, device: torch.device) -> Iterator[Tensor]:
+def score_blocks(classifier: Classifier, examples: LabelledInputs, device: torch.device) -> Iterator[Tensor]:
     """Yield the scores θ of examples, block by block, in order, in single precision."""
     classifier = classifier.to(device).eval()
     # Always the same blocks: the size of a block may change the last digits of a score.
@@ -381,7 +381,9 @@ def score_blocks(classifier: Classifier, examples: Examples, device: torch.devic
 
 
 @torch.inference_mode()
-def likelihood_blocks(classifier: Classifier, examples: Examples, device: torch.device) -> Iterator[Likelihoods]:
+def likelihood_blocks(
+    classifier: Classifier, examples: LabelledInputs, device: torch.device
+) -> Iterator[Likelihoods]:
     """Yield the likelihoods of examples, block by block, in order, in main memory, on the scale of the method."""
     method = classifier.method
     for theta in score_blocks(classifier, examples, device):
