@@ -1,4 +1,4 @@
-"""Outputs that share their weights, since no label tells them apart."""
+"""Outputs that share their weights because no label distinguishes them."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ _MOST_TRIED, _ENTRIES = 1 << 26, 1 << 20  # labels times outputs: in all, and at
 
 @dataclass(frozen=True)
 class SharedOutputs:
-    """Scores that are learnt once for several outputs: those between which no label decides.
+    """Outputs that share a column of weights because no label distinguishes them.
 
-    They start equal and no label tells them apart, so that their weights stay equal, and one column serves all.
-    Otherwise rounding errors would grow until one of them, by chance, had all the likelihood.
+    Their weights start equal and would stay equal, so one column serves all. Otherwise rounding errors would grow
+    until one of them, by chance, had all the likelihood.
     """
 
     kept: NDArray[np.int64]
-    """The output that stands for each column."""
+    """The output that represents each column."""
     place: NDArray[np.int64]
     """The column of each output."""
 
     @staticmethod
     def of(method: Method, label: NDArray[np.int64]) -> SharedOutputs | None:
-        """Find the columns for these labels; None where nothing can be shared."""
+        """Find the columns for these labels; None if nothing can be shared."""
         label = np.unique(label)
-        wide = len(label) * method.width <= _MOST_TRIED  # any label may decide between nodes of different depth
+        wide = len(label) * method.width <= _MOST_TRIED  # any label may distinguish nodes of different depth
         keys = [_siblings_without_examples(method.hierarchy, label)]
         if wide:
             keys.insert(0, _undecided(method.hierarchy, label))
@@ -49,7 +49,7 @@ class SharedOutputs:
         return None
 
     def _hold(self, method: Method, label: Tensor) -> bool:
-        """Ask the loss itself, which may be anybody's, whether it treats these outputs alike."""
+        """Return whether the loss, which need not be one of ours, treats these outputs alike."""
         label = label.repeat(-(-_TRIED_LABELS // len(label)))  # some losses are random
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
@@ -63,14 +63,14 @@ class SharedOutputs:
 
 
 def _undecided(hierarchy: Hierarchy, label: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return a number for each node; equal if no label lies between: below a node, in subtrees without labels."""
+    """Return a number per node, equal if no label distinguishes them: below a node, in subtrees without labels."""
     before = np.append(0, np.cumsum(np.isin(np.arange(len(hierarchy)), label)))
     inside, below = before[hierarchy.end] - before[:-1], before[hierarchy.end] - before[1:]
     bare = inside == 0
     tops = np.flatnonzero(bare & ~bare[hierarchy.parent])
     anchor = np.arange(len(hierarchy))
     anchor[bare] = hierarchy.parent[tops[np.searchsorted(tops, np.flatnonzero(bare), side="right") - 1]]
-    # A labelled node is like what lies below it, if all of that is bare.
+    # A labelled node is like its descendants if none of them is labelled.
     return np.where(bare | (below == 0), -1 - anchor, anchor)
 
 

@@ -101,7 +101,7 @@ def test_the_linear_recipe_learns_what_the_classifier_learns() -> None:
         recipe("optimiser.epochs=200", "optimiser.lr=0.3", "optimiser.C=5", "optimiser.batch_size=300"), data
     )
     clf = HedgedClassifier(TREE, method="flat-softmax", C=5, epochs=30, random_state=0).fit(inputs, names)
-    q = np.concatenate([block.values for block in likelihood_blocks(run, data.test, torch.device("cpu"))])
+    q = np.concatenate([block.q for block in likelihood_blocks(run, data.test, torch.device("cpu"))])
     expected = clf.predict_likelihood(np.asarray(data.test.inputs), scale="log")
     np.testing.assert_allclose(np.exp(q), np.exp(expected), atol=1e-3)
 
@@ -147,7 +147,7 @@ def test_the_linear_recipe_untouched_is_as_good_as_the_classifier_untouched() ->
     data = splits()
     run = fit(Recipe.load("features-linear", ["run.accelerator=cpu"]), data)
     blocks = likelihood_blocks(run, data.test, torch.device("cpu"))
-    q = np.concatenate([block.values for block in blocks])
+    q = np.concatenate([block.q for block in blocks])
     clf = HedgedClassifier(TREE, method="flat-softmax", random_state=0)
     clf.fit(np.asarray(data.train.inputs), TREE.names[data.train.labels])
     expected = clf.predict_likelihood(np.asarray(data.test.inputs), scale="log")
@@ -190,7 +190,7 @@ def test_a_run_with_another_number_of_steps_is_not_resumed(tmp_path: Path) -> No
 
 def expected_values(run: RunFolder, examples: LabelledInputs) -> Any:
     blocks = likelihood_blocks(run.classifier(), examples, torch.device("cpu"))
-    return np.concatenate([block.values for block in blocks])
+    return np.concatenate([block.q for block in blocks])
 
 
 def test_the_folder_holds_everything(tmp_path: Path) -> None:

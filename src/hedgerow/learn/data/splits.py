@@ -1,8 +1,7 @@
 """The form of every data set: examples in three splits, with labels that are nodes of a tree.
 
-Inputs are held in one of three ways: features in memory (float32 [N, d]), images in memory (uint8 [N, H, W] or
-[N, H, W, 3]), or image files, which are opened when they are needed. Models see float tensors: features as they
-are, images channels first.
+Inputs are features in memory (float32 [N, d]), images in memory (uint8 [N, H, W] or [N, H, W, 3]), or image files,
+which are opened when needed. Models see float tensors: features unchanged, images channels first.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ class LabelledInputs:
         return (shape[2] if len(shape) == 3 else 1), shape[0], shape[1]
 
     def subset(self, indices: ArrayLike) -> LabelledInputs:
-        """Return some of the examples, in the order given: positions, or a mask over all of them."""
+        """Return the examples at the given positions, in that order, or those that a mask selects."""
         chosen = np.asarray(indices)
         if chosen.dtype == bool:
             if chosen.shape != (len(self),):
@@ -168,7 +167,7 @@ def hold_out(examples: LabelledInputs, share: float, seed: int) -> tuple[Labelle
 
 
 def to_float(batch: torch.Tensor) -> torch.Tensor:
-    """Convert inputs from the form in which they are held to the form that models see, on their own device.
+    """Convert stored inputs to what models see, on the same device.
 
     Parameters
     ----------
@@ -206,7 +205,7 @@ class TorchDataset(Dataset[tuple[torch.Tensor, int, int]]):
         self.examples = examples
         self.augment = augment
         self.seed = seed
-        # In shared memory, so that workers that live longer than an epoch see it change.
+        # In shared memory, so that persistent workers see it change.
         self._epoch = torch.zeros((), dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call]
 
     def set_epoch(self, epoch: int) -> None:
@@ -217,7 +216,7 @@ class TorchDataset(Dataset[tuple[torch.Tensor, int, int]]):
         return len(self.examples)
 
     def __getitem__(self, index: int | tuple[int, int]) -> tuple[torch.Tensor, int, int]:
-        """Read an example; of a pair (index, pass), as it is changed in a later pass of the same epoch."""
+        """Read an example; with a pair (index, pass), as augmented in a later pass of the same epoch."""
         index, of_pass = index if isinstance(index, tuple) else (int(index), 0)
         inputs = self.examples.inputs
         if isinstance(inputs, ImageFiles):
@@ -265,6 +264,11 @@ class DataSplits:
         """Shape of one example as a model sees it: (d,) or (channels, height, width)."""
         return self.train.input_shape
 
+    def projected(self, hierarchy: Hierarchy, projection: NDArray[np.int64]) -> DataSplits:
+        """Return the same data under another tree, with each label replaced by its projection."""
+        parts = [part.with_labels(projection[part.labels]) for part in (self.train, self.val, self.test)]
+        return DataSplits(self.name, hierarchy, *parts)
+
     def split(self, name: str) -> LabelledInputs:
         """Return the examples of "train", "val" or "test"."""
         if name not in SPLITS:
@@ -274,5 +278,5 @@ class DataSplits:
 
 
 def tree_settings() -> AbstractContextManager[None]:
-    """Let messages about a tree name the settings of a recipe, instead of options for reading it."""
+    """Make messages about a tree name the settings of a recipe instead of the arguments of its reader."""
     return as_settings({"format": "data.tree_format", "root": "data.root"})

@@ -1,7 +1,8 @@
-"""The scores of a trained model on new data, block by block, like those of a score file."""
+"""Scores of a trained model on new data, block by block, like those of a score file."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,11 +54,10 @@ def run_scores(run: RunFolder, path: str | PathLike[str], *, labels: bool = True
 
     def read(_: list[str]) -> Iterator[Block]:
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        ids, start = examples.ids.astype(object), 0
-        for likelihoods in likelihood_blocks(classifier, examples, device):
-            rows = slice(start, start + len(likelihoods))
-            yield Block(start, likelihoods, examples.labels[rows] if labels else None, ids=ids[rows])
-            start += len(likelihoods)
+        ids = examples.ids.astype(object)
+        for block in likelihood_blocks(classifier, examples, device):
+            rows = slice(block.start, block.start + len(block.likelihoods))
+            yield replace(block, labels=block.labels if labels else None, ids=ids[rows])
 
     return Scores(str(place), hierarchy, read, rows=len(examples), has_ids=True)
 
