@@ -28,8 +28,7 @@ from hedgerow import methods, metrics
 from hedgerow.errors import HedgerowError, ParameterError, TreeError, UnknownNameError
 from hedgerow.learn import solver
 from hedgerow.learn.classifier import HedgedClassifier
-from hedgerow.learn.shared_outputs import SharedOutputs
-from hedgerow.learn.solver import Network
+from hedgerow.learn.solver import Network, SharedOutputs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -219,8 +218,8 @@ def test_an_empty_lineage_teaches_nothing() -> None:
 
 def test_lineages_that_contradict_the_tree() -> None:
     X, _ = sample(2)
-    with pytest.raises(TreeError, match="puts 'robin' below 'fish', but in the tree it is at animal > bird >
-    robin"):
+    message = "puts 'robin' below 'fish', but in the tree it is at animal > bird > robin"
+    with pytest.raises(TreeError, match=message):
         HedgedClassifier(H).fit(X, [("fish", "robin"), ("fish", "cod")])
     with pytest.raises(UnknownNameError, match="'dragon'"):
         HedgedClassifier(H).fit(X, ["dragon", "robin"])

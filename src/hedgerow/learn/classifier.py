@@ -23,8 +23,7 @@ from hedgerow.choose import OperatingPoint, SelectionSpec, select
 from hedgerow.errors import ParameterError
 from hedgerow.learn import penalty, targets
 from hedgerow.learn.scaling import Scaling
-from hedgerow.learn.shared_outputs import SharedOutputs
-from hedgerow.learn.solver import Fitting, Layer, Network, Schedule, TrainingSet, likelihood
+from hedgerow.learn.solver import Fitting, Layer, Network, Schedule, SharedOutputs, TrainingSet, likelihood
 from hedgerow.likelihood import Likelihoods, Scale, check_scale
 from hedgerow.measure import metrics
 from hedgerow.methods import Method
@@ -218,19 +217,15 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._start(*examples, random)
         self._seen = self._seen + np.bincount(node[rows], weight[rows], minlength=len(self._seen))
         # Data that fit in one batch are cheap in double precision, in which a weight acts exactly like repetition.
-        fitting = self._fitting(np.float64 if len(rows) <= self.batch_size else np.float32)
-        shared = SharedOutputs.of(self.method_, node[rows])
+        dtype = np.float64 if len(rows) <= self.batch_size else np.float32
+        fitting = self._fitting(dtype, SharedOutputs.of(self.method_, node[rows]))
         self.C_, self.path_ = self._usual_penalty(), penalty.no_path()
         if self.C == "auto":
             with _progress("choosing C", penalty.LONGEST, self.verbose) as done:
-                self.C_, self.path_ = penalty.choose(fitting, self._layers(), shared, *examples, random, done)
+                self.C_, self.path_ = penalty.choose(fitting, self._layers(), *examples, random, done)
                 done(f"{self.C_:.3g} chosen")
-        self._train(
-            fitting,
-            fitting.examples(*examples),
-            shared,
-            fitting.examples(X[stopping], node[stopping], weight[stopping]) if len(stopping) else None,
-        )
+        validation = fitting.examples(X[stopping], node[stopping], weight[stopping]) if len(stopping) else None
+        self._train(fitting, fitting.examples(*examples), validation)
         self._momentum = None  # the schedule has ended
         self._fitted_point = self._choose_point(X, node, calibration, clusters)
         self.operating_point_ = self._fitted_point
@@ -421,35 +416,29 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return float(self.C)
         return penalty.usual(float(self._seen.sum() / np.count_nonzero(self._seen)))
 
-    def _fitting(self, dtype: Any, **changed: Any) -> Fitting:
+    def _fitting(self, dtype: Any, shared: SharedOutputs | None = None, **changed: Any) -> Fitting:
         rate = self.learning_rate or (_HIDDEN_RATE if len(self.hidden) else _LINEAR_RATE)
         usual = {"epochs": self.epochs, "batch_size": self.batch_size, "learning_rate": rate}
         # Every piece of a stream is shuffled differently.
         schedule = Schedule(**usual | changed, seed=self._seed + len(self.loss_curve_))
-        return Fitting(self.method_, self._scaling, schedule, self.device, dtype)
+        return Fitting(self.method_, self._scaling, schedule, self.device, dtype, shared)
 
-    def _train(
-        self,
-        fitting: Fitting,
-        examples: TrainingSet,
-        shared: SharedOutputs | None = None,
-        stopping: TrainingSet | None = None,
-    ) -> None:
+    def _train(self, fitting: Fitting, examples: TrainingSet, validation: TrainingSet | None = None) -> None:
         """Train and keep the weights."""
-        network = fitting.network(self._layers(), shared)
+        network = fitting.network(self._layers())
         strength = 1 / (self.C_ * self._seen.sum())
         with _progress("training", fitting.schedule.epochs, self.verbose) as done:
             solver = fitting.train(
                 network,
                 examples,
                 strength,
-                held_out=stopping,
+                held_out=validation,
                 state=self._momentum,
                 done=lambda loss: done(f"loss {loss:.4f}"),
             )
         self._keep(network.layers())
         self.loss_curve_ = [*self.loss_curve_, *solver.losses]
-        if stopping is not None:
+        if validation is not None:
             self.validation_loss_curve_ = solver.held_out_losses
         self._momentum = solver.state()
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.learn.shared_outputs import SharedOutputs
     from hedgerow.tree import Indices
 
 PenaltyPath = dict[str, list[float]]
@@ -63,7 +62,6 @@ def usual(examples_per_label: float) -> float:
 def choose(
     fitting: Fitting,
     layers: Sequence[Layer],
-    shared: SharedOutputs | None,
     X: Any,
     label: Indices,
     weight: NDArray[np.float64],
@@ -84,7 +82,7 @@ def choose(
     if not splits:
         return usual(examples_per_label), no_path()
     method = fitting.method
-    networks = [fitting.network(layers, shared) for _ in splits]
+    networks = [fitting.network(layers) for _ in splits]
     learnt = [fitting.examples(X[rows], label[rows], weight[rows]) for rows, _ in splits]
     first = FIRST / examples_per_label
     full_rate = fitting.schedule.learning_rate

@@ -29,10 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from hedgerow.learn.scaling import Scaling
-    from hedgerow.learn.shared_outputs import SharedOutputs
     from hedgerow.likelihood import Scale
     from hedgerow.methods import Method
-    from hedgerow.tree import Indices
+    from hedgerow.tree import Hierarchy, Indices
 
     Work = Callable[[Tensor], list[Tensor]]
     Map = Callable[[Work, Tensor], list[list[Tensor]]]
@@ -47,6 +46,70 @@ PATIENCE = 5
 """Epochs without a better loss on the held-out examples before training stops early."""
 _TWO_PARTS, _FOUR_PARTS = 1 << 25, 1 << 28  # multiplications per step from which two or four threads pay off
 _BLOCK = 1 << 14  # rows scaled at a time, since that needs a temporary copy
+_TRIED_LABELS = 256  # at least
+_MOST_TRIED, _ENTRIES = 1 << 26, 1 << 20  # labels times outputs: in all, and at a time
+
+
+@dataclass(frozen=True)
+class SharedOutputs:
+    """Outputs that share a column of weights because no label distinguishes them.
+
+    Their weights start equal and would stay equal, so one column serves all. Otherwise rounding errors would grow
+    until one of them, by chance, had all the likelihood.
+    """
+
+    kept: Indices
+    """The output that represents each column."""
+    place: Indices
+    """The column of each output."""
+
+    @staticmethod
+    def of(method: Method, label: Indices) -> SharedOutputs | None:
+        """Find the columns for these labels; None if nothing can be shared."""
+        label = np.unique(label)
+        wide = len(label) * method.width <= _MOST_TRIED  # any label may distinguish nodes of different depth
+        keys = [_siblings_without_examples(method.hierarchy, label)]
+        if wide:
+            keys.insert(0, _undecided(method.hierarchy, label))
+        for key in keys:
+            _, kept, place = np.unique(key[method.outputs], return_index=True, return_inverse=True)
+            shared = SharedOutputs(kept, place)
+            tried = torch.from_numpy(label if wide else label[:_TRIED_LABELS])
+            if len(kept) < len(place) and shared._hold(method, tried):
+                return shared
+        return None
+
+    def _hold(self, method: Method, label: Tensor) -> bool:
+        """Return whether the loss, which need not be one of ours, treats these outputs alike."""
+        label = label.repeat(-(-_TRIED_LABELS // len(label)))  # some losses are random
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            parts = label.tensor_split(-(-len(label) * method.width // _ENTRIES))
+            return all(self._alike(method, part) for part in parts)
+
+    def _alike(self, method: Method, label: Tensor) -> bool:
+        theta = torch.randn(len(label), len(self.kept))[:, self.place].requires_grad_()
+        (slope,) = torch.autograd.grad(method.loss(theta, label).sum(), theta)
+        return torch.allclose(slope, slope[:, self.kept][:, self.place], rtol=1e-4, atol=1e-7)
+
+
+def _undecided(hierarchy: Hierarchy, label: Indices) -> Indices:
+    """Return a number per node, equal if no label distinguishes them: below a node, in subtrees without labels."""
+    before = np.append(0, np.cumsum(np.isin(np.arange(len(hierarchy)), label)))
+    inside, below = before[hierarchy.end] - before[:-1], before[hierarchy.end] - before[1:]
+    bare = inside == 0
+    tops = np.flatnonzero(bare & ~bare[hierarchy.parent])
+    anchor = np.arange(len(hierarchy))
+    anchor[bare] = hierarchy.parent[tops[np.searchsorted(tops, np.flatnonzero(bare), side="right") - 1]]
+    # A labelled node is like its descendants if none of them is labelled.
+    return np.where(bare | (below == 0), -1 - anchor, anchor)
+
+
+def _siblings_without_examples(hierarchy: Hierarchy, label: Indices) -> Indices:
+    """Return a number for each node, equal for sibling leaves without examples."""
+    bare = hierarchy.is_leaf.copy()
+    bare[label] = False
+    return np.where(bare, -1 - hierarchy.parent, np.arange(len(hierarchy)))
 
 
 @dataclass(frozen=True)
@@ -282,6 +345,7 @@ class Fitting:
     """Without the penalty."""
     device: str = "cpu"
     dtype: Any = np.float32
+    shared: SharedOutputs | None = None
 
     def examples(self, X: Any, node: Indices, weight: Floats) -> TrainingSet:
         """Scale features and put everything on the device; sparse features stay on the CPU."""
@@ -297,9 +361,9 @@ class Fitting:
             features, torch.from_numpy(node).to(self.device), torch.from_numpy(weight).to(self.device)
         )
 
-    def network(self, layers: Sequence[Layer], shared: SharedOutputs | None) -> Network:
+    def network(self, layers: Sequence[Layer]) -> Network:
         """Return a network that starts with these weights."""
-        return Network(layers, self.dtype, shared).to(self.device)
+        return Network(layers, self.dtype, self.shared).to(self.device)
 
     def train(
         self,

@@ -116,8 +116,8 @@ class Optimiser(Section):
     weight_decay: _Decay = 3e-4
     """Weight decay of SGD and AdamW."""
     C: _Limit = 0.0
-    """Penalty of "per-output", as in HedgedClassifier: smaller is stronger. 0 chooses it as HedgedClassifier does if
-    the model is linear with scaled inputs, and otherwise by the number of examples per label."""
+    """Penalty of "per-output", as in HedgedClassifier: smaller is stronger. 0 chooses it as HedgedClassifier does
+    if the model is linear with scaled inputs, and otherwise by the number of examples per label."""
     accumulate: _Count = 1
     """Batches whose gradients are added up before each step."""
     clip: _Limit = 0.0

@@ -24,8 +24,7 @@ from hedgerow.errors import HedgerowError, ParameterError, counted
 from hedgerow.files import reading
 from hedgerow.learn import data, models, penalty
 from hedgerow.learn.scaling import Scaling
-from hedgerow.learn.shared_outputs import SharedOutputs
-from hedgerow.learn.solver import Fitting, Network, Schedule
+from hedgerow.learn.solver import Fitting, Network, Schedule, SharedOutputs
 from hedgerow.learn.training.batches import SplitBatches
 from hedgerow.learn.training.console import EpochReport, ShareReport, choosing_penalty, print_tree
 from hedgerow.learn.training.module import Classifier, TrainingModule
@@ -174,11 +173,11 @@ def with_penalty(recipe: Recipe, splits: DataSplits, classifier: Classifier, pro
     # Sums on a GPU have no fixed order, and every process must make the same choice.
     alone = recipe.run.devices * recipe.run.nodes == 1
     device = "cuda" if alone and accelerator(recipe.run) == "gpu" else "cpu"
-    fitting = Fitting(classifier.method, Scaling.of(inputs, weight), schedule, device)
     layers = Network.start([inputs.shape[1], classifier.method.width], random)
     with choosing_penalty(progress) as chosen:
         shared = SharedOutputs.of(classifier.method, labels)
-        strength, _ = penalty.choose(fitting, layers, shared, inputs, labels, weight, random)
+        fitting = Fitting(classifier.method, Scaling.of(inputs, weight), schedule, device, shared=shared)
+        strength, _ = penalty.choose(fitting, layers, inputs, labels, weight, random)
         chosen(strength)
     return recipe.with_penalty(strength)
 

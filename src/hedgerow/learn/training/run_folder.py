@@ -116,7 +116,7 @@ class AtomicCheckpoints(TorchCheckpointIO):
 
 
 def _check_checkpoint(content: Any) -> None:
-    """Refuse anything but a checkpoint, and one that names files outside its folder: Lightning deletes some of those."""
+    """Refuse what is not a checkpoint, or names files outside its folder, some of which Lightning would delete."""
     for state in msgspec.convert(content, _Checkpoint).callbacks.values():
         paths = [value for key, value in state.items() if str(key).endswith("_path")]
         for path in [*paths, *(state.get("best_k_models") or {})]:
