@@ -8,7 +8,6 @@ are left out at level j.
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +16,15 @@ from hedgerow.learn.training.run_folder import likelihood_blocks
 from hedgerow.likelihood import Likelihoods
 from hedgerow.measure import evaluate
 from hedgerow.study.experiment import Experiment, Findings
-from hedgerow.study.scoring import trained
+from hedgerow.study.scoring import train_and_measure
 from hedgerow.study.tables import Column, Entry, Row, Table
 
 if TYPE_CHECKING:
+    import torch
     from numpy.typing import NDArray
 
     from hedgerow.learn.data import DataSplits
+    from hedgerow.learn.training.module import Classifier
     from hedgerow.study.cells import Cell, StudyPlan
     from hedgerow.study.records import Records
     from hedgerow.tree import Hierarchy
@@ -46,19 +47,14 @@ def at_level(splits: DataSplits, level: int) -> DataSplits:
 def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
     """Train at one level, and test at this level and at those above."""
     cut = at_level(splits, int(cell.options["level"]))
-    classifier, device, seconds = trained(cell, cut)
-    begun = time.perf_counter()
-    values = np.concatenate([block.q for block in likelihood_blocks(classifier, cut.test, device)])
-    q = Likelihoods.of(cut.hierarchy, values, classifier.method.scale)
-    results = [
-        tested_at(cut.hierarchy, q, cut.test.labels, level) for level in range(1, int(cell.options["level"]) + 1)
-    ]
-    measuring = time.perf_counter() - begun
-    return {
-        "results": results,
-        "seconds": {"train": round(seconds, 3), "measure": round(measuring, 3)},
-        "device": device.type,
-    }
+
+    def measure(classifier: Classifier, device: torch.device) -> dict[str, Any]:
+        values = np.concatenate([block.q for block in likelihood_blocks(classifier, cut.test, device)])
+        q = Likelihoods.of(cut.hierarchy, values, classifier.method.scale)
+        levels = range(1, int(cell.options["level"]) + 1)
+        return {"results": [tested_at(cut.hierarchy, q, cut.test.labels, level) for level in levels]}
+
+    return train_and_measure(cell, cut, measure)
 
 
 def tested_at(hierarchy: Hierarchy, q: Likelihoods, labels: NDArray[np.int64], level: int) -> dict[str, Any]:

@@ -38,11 +38,11 @@ _PLACES: dict[str, dict[str, str]] = {
     "inat21": {"path": "data/inat21"},
     "imagenet": {"path": "data/imagenet", "tree": "data/imagenet/tree.csv"},
 }
-"""Where the data is looked for if the recipe does not say."""
+"""Where to look for the data by default."""
 
 
 Progress: TypeAlias = "Callable[[int, int], AbstractContextManager[Watcher]]"
-"""Called with the number of all cells and the number of cells to run."""
+"""Called with the number of cells and the number of those to run."""
 
 
 @final
@@ -53,9 +53,8 @@ class Report:
     plan: StudyPlan
     folder: Path
     findings: Mapping[str, Findings]
-    """By experiment: those that were asked for, and others that all of the folder's records allow."""
-    asked: Sequence[str]
-    """The experiments that were asked for."""
+    """By experiment: those requested, and others that the folder has records of."""
+    requested: Sequence[str]
     failures: Sequence[Failure]
     cells: int
     imported: int = 0
@@ -96,7 +95,7 @@ def study(
     progress: Progress = lambda _, __: nullcontext(Watcher()),
     client: Any = None,
 ) -> Report:
-    """Run the cells of experiments that have no record yet, and write tables and figures of those that have one.
+    """Run the cells of experiments that have no record yet, and write tables and figures of all records.
 
     Parameters
     ----------
@@ -105,17 +104,17 @@ def study(
     recipe
         How to train. Parameters of its method apply to that method; its seed is the first seed.
     folder
-        Where records, tables and figures are written; existing records are not made again.
+        Where to write records, tables and figures; cells with a record do not run again.
     seeds
         Number of seeds.
     chosen
         Names of methods.
     splits
-        The data, if it does not come from the recipe.
+        The data, instead of the recipe's.
     jobs
         Number of cells to run at the same time: see `default_jobs`.
     imports
-        Files of records made elsewhere, which are merged first.
+        Files of records made elsewhere, to be merged first.
     limit
         Seconds after which no further cell starts.
     draw
@@ -127,7 +126,7 @@ def study(
     """
     names = _experiments(experiments)
     for method in chosen:
-        methods.parameters(method)  # an error if there is no method with this name
+        methods.parameters(method)  # an error if the name is unknown
     if splits is None:
         recipe = _with_places(recipe)
         splits = data.load(recipe.data.name, **recipe.data.params)
@@ -153,19 +152,19 @@ def study(
 
 
 def default_jobs(splits: DataSplits, *, gpu: bool) -> int:
-    """Return how many cells run at the same time: several if the data is in memory, as far as their copies fit.
+    """Return how many cells to run at the same time: several if the data is in memory and copies of it fit.
 
-    Models for such data are small: cells in parallel use the cores better than one cell on all of them.
+    Models for such data are small, so parallel cells use the cores better than one cell on all of them.
     """
     if isinstance(splits.train.inputs, ImageFiles):
-        return 1  # it has its own processes to load them
+        return 1  # a cell has its own processes to load them
     held = [part.inputs for part in (splits.train, splits.val, splits.test)]
     each = _BYTES_OF_A_PROCESS + 4 * sum(x.nbytes for x in held if not isinstance(x, ImageFiles))
     return max(1, min(_AT_ONCE_ON_GPU if gpu else available_cores(), _memory() // (2 * each)))
 
 
 def _memory() -> int:
-    """Return the bytes of memory of this machine, or a cautious guess if the system does not tell."""
+    """Return the bytes of memory of this machine, or a cautious guess if that is unknown."""
     if not hasattr(os, "sysconf"):  # Windows
         return _BYTES_IF_UNKNOWN
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -178,14 +177,14 @@ def _runner(plan: StudyPlan, jobs: int | None, limit: float | None, watcher: Wat
     in_memory = not isinstance(plan.splits.train.inputs, ImageFiles)
     threads: int | None = 1 if in_memory and not gpu else max(1, available_cores() // number)
     if client is not None:
-        threads = 1 if in_memory else None  # other workers may have other numbers of cores
+        threads = 1 if in_memory else None  # workers may differ in their number of cores
     return CellRunner(plan.splits, number, client, threads, limit, watcher)
 
 
 def _experiments(given: Sequence[str]) -> list[str]:
     names = [name for each in given for name in (EXPERIMENTS if each == "all" else [each.replace("-", "_")])]
     for name in names:
-        EXPERIMENTS.find(name)  # an error if there is none
+        EXPERIMENTS.find(name)  # an error if the name is unknown
     return list(dict.fromkeys(names))
 
 
@@ -232,7 +231,7 @@ def _write(report: Report, *, draw: bool) -> list[Path]:
 
 
 def _has_report() -> bool:
-    """Return whether pages can be made; a study does without."""
+    """Return whether pages can be written; a study does not need them."""
     try:
         require_report()
     except ParameterError:

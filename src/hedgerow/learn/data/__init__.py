@@ -1,4 +1,4 @@
-"""Data sets by name: the embedded glyphs, feature files, image folders, iNaturalist 2021, ImageNet.
+"""Data sets by name: the built-in glyphs, feature files, image folders, iNaturalist 2021, ImageNet.
 
 `load("glyphs", size="quick")` returns `DataSplits`: a tree and three splits of `LabelledInputs`. Each loader is
 one function with keyword parameters, in its own module.

@@ -1,7 +1,7 @@
-"""Glyphs: the built-in data set, about 2,300 characters in twelve type faces, three of which are for testing.
+"""Glyphs: the built-in data set, about 2,300 characters in twelve typefaces, three of which are for testing.
 
-The type faces are those that Matplotlib ships. Each image is slightly rotated, scaled and shifted. All images are
-kept in the user's cache folder.
+The typefaces come with Matplotlib. Each image is slightly rotated, scaled and shifted. All images are kept in the
+user's cache folder.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ _BASELINE = 0.70  # position of the baseline from the top, as a fraction of the 
 _INK = 0.90  # largest extent of a glyph, as a fraction of the image's side
 _TURN, _SCALE, _SHEAR, _SHIFT = 0.14, 0.10, 0.12, 0.05  # largest changes: radians, two factors, part of the side
 TEST_FACES = ("DejaVuSans-Bold", "DejaVuSansMono-Oblique", "DejaVuSerif")
-"""One of each family, each in a different style."""
+"""One per family, each in another style."""
 VAL_FACES = ("DejaVuSerif-BoldItalic",)
-"""Unseen in training, like the test faces, so that what is tuned on it carries over."""
+"""Unseen in training, like the test faces, so that what is tuned on it applies to them."""
 
-# Basic Latin to Latin Extended-A, Greek and Cyrillic, arrows: the first code point, and one past the last.
+# Basic Latin to Latin Extended-A, Greek and Cyrillic, arrows: first code point, and one past the last.
 _QUICK = ((0x21, 0x180), (0x370, 0x460), (0x2190, 0x2200))
 _VERSION = 1  # of the drawing; cache files of other versions are not read
 
@@ -67,7 +67,7 @@ def load_glyphs(
     """Draw the glyphs, or read them from the cache (see `cache_folder`).
 
     Leaves are characters with their Unicode names; the tree is that of `character_tree`. Training
-    uses eight type faces, validation a ninth, and the test three more, one of each family.
+    uses eight typefaces, validation a ninth, and the test three more, one of each family.
 
     Parameters
     ----------
@@ -75,13 +75,13 @@ def load_glyphs(
         "full": every character that all twelve faces contain; "quick": about 630 of them (Latin, Greek and
         Cyrillic letters, digits, punctuation, arrows).
     draws
-        Images of each character in each face.
+        Images per character and face.
     pixels
         Height and width of an image.
     seed
         Seed of the small random rotations, scales, shears and shifts.
     progress
-        Called with the number of faces drawn so far and the number of all faces; not called if they are cached.
+        Called with the number of faces drawn and their total; not called if they are cached.
     """
     if size not in ("full", "quick"):
         raise ParameterError(f"size={size!r}: the size of glyphs must be 'full' or 'quick'.")
@@ -154,15 +154,15 @@ def draw(
     Parameters
     ----------
     characters
-        What to draw, one character each.
+        The characters to draw.
     draws
-        Number of images of each character in each face.
+        Images per character and face.
     pixels
         Height and width of an image.
     seed
         Seed of the random changes; those of a face do not depend on the other faces.
     progress
-        Called with the number of faces drawn so far and the number of all faces.
+        Called with the number of faces drawn and their total.
 
     Returns
     -------
@@ -252,14 +252,14 @@ def cache_folder() -> Path:
 
 
 def cached(name: str, make: Callable[[], Arrays]) -> Arrays:
-    """Return the arrays kept under a file name; make and keep them if they are absent or damaged.
+    """Return the arrays in a cache file; if it is absent or damaged, make them and write it.
 
-    If the folder cannot be written, that is not an error: the arrays are made again each time.
+    It is not an error if the folder cannot be written: the arrays are then made again each time.
     """
     path = cache_folder() / name
     try:
         return read_arrays(path)
-    except Exception:  # whatever is wrong with the file, the remedy is the same
+    except Exception:  # the remedy is the same for any damage
         arrays = make()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -287,7 +287,7 @@ _DIRECTIONS = (
     "LEFT RIGHT|UP DOWN|NORTH WEST|NORTH EAST|SOUTH WEST|SOUTH EAST|LEFTWARDS|RIGHTWARDS|UPWARDS|DOWNWARDS|"
     "ANTICLOCKWISE|CLOCKWISE"
 )
-# (Category and name, group, kind): the first match decides. What its parentheses captured is the form.
+# (Category and name, group, kind): the first match decides; the captured text is the form.
 _RULES = [
     (re.compile(pattern), group, kind)
     for pattern, group, kind in (

@@ -79,7 +79,7 @@ def category_tree(categories: list[dict[str, Any]]) -> tuple[Hierarchy, dict[int
 
 
 def _require_files(folder: Path, split: str) -> None:
-    """Say what to download and where to put it, before any work starts."""
+    """Raise an error that says what to download and where to put it."""
     absent = [path for path in (folder / f"{split}.json", folder / split) if not path.exists()]
     if absent:
         raise FileError(
@@ -111,7 +111,7 @@ def _annotations(path: Path) -> _Annotations:
 
 
 def _is_inside(name: str) -> bool:
-    """Tell whether the name of a file leads nowhere but into the folder that it is relative to."""
+    """Return whether a relative file name stays inside its folder."""
     path = PurePath(name)
     return bool(path.parts) and not path.is_absolute() and ".." not in path.parts
 
