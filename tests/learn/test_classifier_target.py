@@ -29,7 +29,7 @@ def classifier(**options: Any) -> hr.HedgedClassifier:
 
 
 def chosen(clf: hr.HedgedClassifier) -> hr.OperatingPoint:
-    assert clf.operating_point_ is not None
+    assert isinstance(clf.operating_point_, hr.OperatingPoint)
     return clf.operating_point_
 
 

@@ -25,7 +25,10 @@ class EndedCells(Watcher):
     """Lists the cells that have ended."""
 
     def __init__(self, ended: list[Cell]) -> None:
-        self.done = ended.append  # type: ignore[method-assign]
+        self.ended = ended
+
+    def done(self, cell: Cell) -> None:
+        self.ended.append(cell)
 
 
 TWO = ("flat-softmax", "ps-softmax")

@@ -289,7 +289,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise ParameterError(f"{name} must lie between 0 and 1, not {value!r}.")
 
     def _check_point(self, point: Any) -> None:
-        number = isinstance(point, Real) and not isinstance(point, bool) and 0 <= float(point) <= 1
+        number = not isinstance(point, bool) and isinstance(point, Real) and 0 <= float(point) <= 1
         if not (point is None or number or callable(getattr(point, "predict", None))):
             raise ParameterError(
                 f"An operating point is a threshold from 0 to 1 or an object with a method predict, not {point!r}."
