@@ -17,7 +17,7 @@ from rich.console import Console
 
 from hedgerow import HedgerowError, Hierarchy
 from hedgerow.errors import FileError
-from hedgerow.learn.data import DataSplits, Examples
+from hedgerow.learn.data import DataSplits, LabelledInputs
 from hedgerow.learn.training.recipe import Recipe
 from hedgerow.study.cells import PAPER_METHODS
 from hedgerow.study.printing import print_report, study_bar
@@ -39,7 +39,7 @@ def load(folder: Path, *, out_of_scope: bool) -> DataSplits:
         nodes = tree.indices(file["intent_names"])
     labels = np.where(intent < 0, 0, nodes[intent])  # the root is node 0
     rows = [split == _TRAIN, split == _VAL, (split == _TEST) | (out_of_scope & (split == _OUTSIDE))]
-    parts = [Examples(features[row], labels[row], np.flatnonzero(row)) for row in rows]
+    parts = [LabelledInputs(features[row], labels[row], np.flatnonzero(row)) for row in rows]
     return DataSplits("clinc150", tree, *parts)
 
 

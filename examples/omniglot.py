@@ -15,7 +15,7 @@ from rich.console import Console
 
 from hedgerow import HedgerowError, Hierarchy
 from hedgerow.errors import FileError
-from hedgerow.learn.data import DataSplits, Examples
+from hedgerow.learn.data import DataSplits, LabelledInputs
 from hedgerow.learn.training.recipe import Recipe
 from hedgerow.study.cells import PAPER_METHODS
 from hedgerow.study.printing import print_report, study_bar
@@ -33,7 +33,7 @@ def load(folder: Path) -> DataSplits:
     with np.load(folder / "omniglot28.npz", allow_pickle=False) as file:
         images, split = file["images"] * np.uint8(17), file["split"]  # 0..15 becomes 0..255
         labels = tree.indices(file["character_names"])[file["character"]]
-    parts = [Examples(images[split == i], labels[split == i], np.flatnonzero(split == i)) for i in range(3)]
+    parts = [LabelledInputs(images[split == i], labels[split == i], np.flatnonzero(split == i)) for i in range(3)]
     return DataSplits("omniglot", tree, *parts)
 
 

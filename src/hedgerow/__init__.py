@@ -1,7 +1,6 @@
 """Hierarchical classification at every operating point."""
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from hedgerow import infer, likelihood, show  # noqa: F401  (show attaches the plot methods)
@@ -22,7 +21,7 @@ from hedgerow.score_files import ScoreReading, open_scores
 from hedgerow.tree import Hierarchy, TreeReading
 
 if TYPE_CHECKING:
-    from hedgerow import cluster
+    from hedgerow import cluster, methods
     from hedgerow.learn.classifier import HedgedClassifier
 
 __version__ = "0.2.0"
@@ -30,6 +29,7 @@ __all__ = [
     "CurveBuilder",
     "Evaluation",
     "EvaluationBuilder",
+    "HedgedClassifier",
     "HedgerowError",
     "Hierarchy",
     "OperatingCurve",
@@ -42,32 +42,35 @@ __all__ = [
     "evaluate",
     "infer",
     "likelihood",
+    "methods",
     "metrics",
     "open_scores",
     "operating_curve",
     "ordered_pareto_sets",
     "select",
 ]
-if find_spec("torch") is not None and find_spec("sklearn") is not None:
-    __all__ += ["HedgedClassifier"]
 
 if not TYPE_CHECKING:
+    _LAZY = {
+        "HedgedClassifier": "hedgerow.learn.classifier",
+        "cluster": "hedgerow.cluster",
+        "methods": "hedgerow.methods",
+    }
 
     def __dir__() -> list[str]:
-        """Name what is there, and what is loaded on first use."""
-        return sorted([*globals(), "HedgedClassifier", "cluster"])
+        """List all names, including those that are imported on first use."""
+        return sorted({*globals(), *_LAZY})
 
     def __getattr__(name: str) -> Any:
-        """Load on first use what needs torch, or is needed only for many parts."""
-        if name == "cluster":
-            return import_module("hedgerow.cluster")
-        if name != "HedgedClassifier":
+        """Import on first use what needs torch or Dask."""
+        if name not in _LAZY:
             raise AttributeError(f"module 'hedgerow' has no attribute {name!r}")
         try:
-            return import_module("hedgerow.learn.classifier").HedgedClassifier
+            module = import_module(_LAZY[name])
         except ModuleNotFoundError as error:
             if error.name not in ("torch", "sklearn"):
                 raise
             raise ImportError(
-                f"HedgedClassifier needs {error.name}, which is not installed: pip install 'hedgerow[torch]'"
+                f"{name} needs {error.name}, which is not installed: pip install 'hedgerow[torch]'"
             ) from error
+        return module.HedgedClassifier if name == "HedgedClassifier" else module

@@ -10,8 +10,8 @@ import pytest
 from hedgerow import study
 from hedgerow.cluster import run_tasks
 from hedgerow.errors import ParameterError
-from hedgerow.study.pool import run_cells
-from tests.study.small import recipe, run, splits
+from hedgerow.study.pool import CellRunner
+from tests.study.small import EndedCells, recipe, run, splits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +39,7 @@ def test_a_cell_that_fails_or_kills_its_process_stops_no_other(client: Any, tmp_
     ]
     ended: list[study.Cell] = []
     records = study.Records(tmp_path)
-    failures = run_cells(cells, splits(), records, client=client, threads=1, done=ended.append)
+    failures = CellRunner(splits(), client=client, threads=1, watcher=EndedCells(ended)).run(cells, records)
     messages = {failure.cell.name: failure.message for failure in failures}
     assert set(messages) == {cells[0].name, cells[1].name}
     assert "died" in messages[cells[0].name]
@@ -49,7 +49,7 @@ def test_a_cell_that_fails_or_kills_its_process_stops_no_other(client: Any, tmp_
 
 def test_no_cell_starts_after_the_limit(client: Any, tmp_path: Path) -> None:
     cells = study.StudyPlan(recipe(), splits()).cells("main", "flat-softmax")
-    failures = run_cells(cells, splits(), study.Records(tmp_path), client=client, limit=0)
+    failures = CellRunner(splits(), client=client, limit=0).run(cells, study.Records(tmp_path))
     assert [failure.message for failure in failures] == ["it was not started: the time limit was reached"]
 
 

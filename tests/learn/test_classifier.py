@@ -28,8 +28,7 @@ from hedgerow import methods, metrics
 from hedgerow.errors import HedgerowError, ParameterError, TreeError, UnknownNameError
 from hedgerow.learn import solver
 from hedgerow.learn.classifier import HedgedClassifier
-from hedgerow.learn.shared_outputs import SharedOutputs
-from hedgerow.learn.solver import Network
+from hedgerow.learn.solver import Network, SharedOutputs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -219,7 +218,8 @@ def test_an_empty_lineage_teaches_nothing() -> None:
 
 def test_lineages_that_contradict_the_tree() -> None:
     X, _ = sample(2)
-    with pytest.raises(TreeError, match="puts 'robin' under 'fish'; the tree has it at animal > bird > robin"):
+    message = "puts 'robin' below 'fish', but in the tree it is at animal > bird > robin"
+    with pytest.raises(TreeError, match=message):
         HedgedClassifier(H).fit(X, [("fish", "robin"), ("fish", "cod")])
     with pytest.raises(UnknownNameError, match="'dragon'"):
         HedgedClassifier(H).fit(X, ["dragon", "robin"])
@@ -510,15 +510,27 @@ def test_partial_fit_needs_to_know_the_classes() -> None:
 
 def test_clone_pickle_and_joblib(tmp_path: Path) -> None:
     X, _ = sample()
-    clf = fitted(hidden=(8,)).set_operating_point(0.7)
+    clf = fitted(hidden=(8,), operating_point=0.3).set_operating_point(0.7)
     copy = clone(clf)
-    assert copy.get_params()["operating_point"] == 0.7
+    assert copy.get_params() == clf.get_params()
+    assert clf.get_params()["operating_point"] == 0.3  # a parameter of the constructor is never changed
     with pytest.raises(NotFittedError):
         copy.predict(X)
     joblib.dump(clf, tmp_path / "clf.joblib")
     for other in (pickle.loads(pickle.dumps(clf)), joblib.load(tmp_path / "clf.joblib", mmap_mode="r")):  # noqa: S301
         np.testing.assert_array_equal(other.predict_likelihood(X), clf.predict_likelihood(X))
         assert other.predict(X).tolist() == clf.predict(X).tolist()
+        assert (other.operating_point, other.operating_point_) == (0.3, 0.7)
+        assert other.set_operating_point(None).operating_point_ == 0.3
+
+
+def test_a_point_that_was_set_is_of_a_fitted_classifier() -> None:
+    X, y = sample()
+    with pytest.raises(NotFittedError):
+        HedgedClassifier(H).set_operating_point(0.7)
+    clf = fitted().set_operating_point(0.7)
+    assert clf.partial_fit(X, y).operating_point_ == 0.7
+    assert clf.fit(X, y).operating_point_ is None
 
 
 def test_in_a_pipeline_and_a_search() -> None:

@@ -29,7 +29,7 @@ def classifier(**options: Any) -> hr.HedgedClassifier:
 
 
 def chosen(clf: hr.HedgedClassifier) -> hr.OperatingPoint:
-    assert clf.operating_point_ is not None
+    assert isinstance(clf.operating_point_, hr.OperatingPoint)
     return clf.operating_point_
 
 
@@ -70,9 +70,9 @@ def held_out_rows(X: Any, y: Any, options: dict[str, Any]) -> Any:
     seen: list[Any] = []
 
     class Spy(hr.HedgedClassifier):
-        def _chosen_point(self, X: Any, node: Any, rows: Any, clusters: Any) -> Any:
+        def _choose_point(self, X: Any, node: Any, rows: Any, clusters: Any) -> Any:
             seen.append(rows)
-            return super()._chosen_point(X, node, rows, clusters)
+            return super()._choose_point(X, node, rows, clusters)
 
     Spy(H, epochs=2, random_state=0, **options).fit(X, y)
     assert len(seen[0]) == 60
@@ -85,9 +85,9 @@ def test_clusters_are_held_out_whole() -> None:
     found: list[Any] = []
 
     class Spy(hr.HedgedClassifier):
-        def _chosen_point(self, X: Any, node: Any, rows: Any, clusters: Any) -> Any:
+        def _choose_point(self, X: Any, node: Any, rows: Any, clusters: Any) -> Any:
             found.append(rows)
-            return super()._chosen_point(X, node, rows, clusters)
+            return super()._choose_point(X, node, rows, clusters)
 
     clf = Spy(H, epochs=1, random_state=0, C=20.0, target=("correct", 0.8)).fit(X, y, clusters=clusters)
     held_out = set(clusters[found[0]].tolist())
@@ -118,7 +118,10 @@ def test_points_of_ones_own() -> None:
         ({"target": ("correct", 2)}, "The level of correct must lie between 0 and 1"),
         ({"target": ("right", 0.9)}, "There is no metric 'right'"),
         ({"target": ("correct", 0.9), "guarantee": "sure"}, "There is no guarantee 'sure'"),
-        ({"target": ("correct", 0.9), "calibration_fraction": 1.5}, "calibration_fraction is between 0 and 1"),
+        (
+            {"target": ("correct", 0.9), "calibration_fraction": 1.5},
+            "calibration_fraction must lie between 0 and 1",
+        ),
     ],
 )
 def test_what_is_refused(options: dict[str, Any], message: str) -> None:
@@ -129,7 +132,7 @@ def test_what_is_refused(options: dict[str, Any], message: str) -> None:
 
 def test_what_does_not_go_together() -> None:
     X, y = data(20)
-    with pytest.raises(hr.HedgerowError, match="clusters say what to hold out together for target"):
+    with pytest.raises(hr.HedgerowError, match="clusters are held out together for target"):
         classifier().fit(X, y, clusters=np.arange(20))
     with pytest.raises(hr.HedgerowError, match="partial_fit learns from every example"):
         classifier(target=("correct", 0.9)).partial_fit(X, y)

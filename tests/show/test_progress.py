@@ -70,7 +70,7 @@ def test_a_resumed_training_run_counts_its_own_steps_only() -> None:
     bar.get_time = lambda: now
     report._task = bar.add_task("", start=False)
     trainer: Any = SimpleNamespace(is_global_zero=True, num_training_batches=100, max_epochs=10, current_epoch=9)
-    report.on_train_start(trainer, None)  # type: ignore[arg-type]
+    report.on_train_start(trainer, None)
     bar.advance(report._task)
     now = 10.0
     bar.advance(report._task)  # 10 seconds a step, and 98 to go

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import special
 
 import hedgerow as hr
+from hedgerow.study.pool import Watcher
 from hedgerow.study.run import Report, study
 from tests.learn.training import toy
 
@@ -17,6 +18,18 @@ if TYPE_CHECKING:
 
     from hedgerow.learn.data import DataSplits
     from hedgerow.learn.training.recipe import Recipe
+    from hedgerow.study.cells import Cell
+
+
+class EndedCells(Watcher):
+    """Lists the cells that have ended."""
+
+    def __init__(self, ended: list[Cell]) -> None:
+        self.ended = ended
+
+    def done(self, cell: Cell) -> None:
+        self.ended.append(cell)
+
 
 TWO = ("flat-softmax", "ps-softmax")
 

@@ -12,7 +12,7 @@ from scipy import special
 
 from hedgerow import Hierarchy, infer, likelihood, metrics, operating_curve
 from hedgerow.errors import ParameterError
-from hedgerow.learn.data import DataSplits, Examples
+from hedgerow.learn.data import DataSplits, LabelledInputs
 from hedgerow.learn.training.run import fit
 from hedgerow.learn.training.run_folder import score_blocks
 from hedgerow.study import EXPERIMENTS, levels, long_tail, mixed_granularity, out_of_scope, unseen
@@ -28,7 +28,7 @@ CPU = torch.device("cpu")
 UNEVEN = Hierarchy.from_json({"r": {"a": {"b": ["c", "d"], "e": ["f"]}, "g": ["h", "i", "j"], "k": {}}})
 
 
-def theta_of(classifier: Any, examples: Examples) -> np.ndarray[Any, Any]:
+def theta_of(classifier: Any, examples: LabelledInputs) -> np.ndarray[Any, Any]:
     return np.concatenate([block.numpy() for block in score_blocks(classifier, examples, CPU)])
 
 
@@ -111,7 +111,7 @@ def uneven_splits() -> DataSplits:
     parts = []
     for number in (140, 40, 60):
         labels = rng.choice(np.append(UNEVEN.leaves, UNEVEN.index("b")), number)
-        parts.append(Examples(centre[labels] + 0.7 * rng.normal(size=(number, 5)), labels))
+        parts.append(LabelledInputs(centre[labels] + 0.7 * rng.normal(size=(number, 5)), labels))
     return DataSplits("uneven", UNEVEN, *parts)
 
 

@@ -16,10 +16,10 @@ from hedgerow import study
 from hedgerow.cli import app
 from hedgerow.errors import FileError, ParameterError
 from hedgerow.study import EXPERIMENTS
-from hedgerow.study.pool import run_cells
+from hedgerow.study.pool import CellRunner
 from hedgerow.study.run import default_jobs
 from tests.learn.training.toy import write_files
-from tests.study.small import TWO, recipe, run, splits
+from tests.study.small import TWO, EndedCells, recipe, run, splits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -148,7 +148,7 @@ def test_processes_work_like_one_and_one_that_dies_takes_only_its_cell_with_it(t
         *study.StudyPlan(recipe(), splits()).cells("no such task", "flat-softmax"),
     ]
     records, ended = study.Records(tmp_path / "pool"), list[study.Cell]()
-    failures = run_cells(cells, splits(), records, jobs=2, done=ended.append)
+    failures = CellRunner(splits(), jobs=2, watcher=EndedCells(ended)).run(cells, records)
     assert {failure.cell.name for failure in failures} == {cells[0].name, cells[2].name}
     assert "its process was killed" in {f.cell.name: f.message for f in failures}[cells[0].name]
     assert len(ended) == 3
@@ -162,7 +162,7 @@ def test_processes_work_like_one_and_one_that_dies_takes_only_its_cell_with_it(t
 def test_running_cells_are_stopped_at_the_limit(tmp_path: Path) -> None:
     endless = study.StudyPlan(recipe("model.name=tests.study.deadly:sleep"), splits(), seeds=3)
     cells = endless.cells("main", "flat-softmax")
-    failures = run_cells(cells, splits(), study.Records(tmp_path), jobs=2, limit=3.0)
+    failures = CellRunner(splits(), jobs=2, limit=3.0).run(cells, study.Records(tmp_path))
     assert [failure.message for failure in failures] == [
         "it was stopped: the time limit was reached",
         "it was stopped: the time limit was reached",
@@ -176,13 +176,14 @@ def test_a_record_does_not_depend_on_how_many_cells_run_at_the_same_time(
 ) -> None:
     told, seen = list[int](), list[int]()
 
-    def watch(*_: object, threads: int, **__: object) -> list[object]:
-        told.append(threads)
+    def watch(runner: CellRunner, *_: object) -> list[object]:
+        told.append(runner.threads or 0)
         return []
 
-    monkeypatch.setattr("hedgerow.study.run.run_cells", watch)
-    for jobs in (1, 2):
-        run(tmp_path / "none", jobs=jobs)
+    with monkeypatch.context() as patched:
+        patched.setattr(CellRunner, "run", watch)
+        for jobs in (1, 2):
+            run(tmp_path / "none", jobs=jobs)
     assert told == [1, 1]
 
     def work(*_: object) -> dict[str, Any]:
@@ -196,7 +197,7 @@ def test_a_record_does_not_depend_on_how_many_cells_run_at_the_same_time(
     torch.set_num_threads(2)
     try:
         cells = study.StudyPlan(recipe(), splits()).cells("main", "flat-softmax")
-        run_cells(cells, splits(), study.Records(tmp_path / "records"), jobs=1, threads=1)
+        CellRunner(splits(), jobs=1, threads=1).run(cells, study.Records(tmp_path / "records"))
         assert (seen, torch.get_num_threads()) == ([1], 2)
     finally:
         torch.set_num_threads(before)

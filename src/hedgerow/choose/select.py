@@ -85,8 +85,8 @@ def select(
         A group for each example, which must be known for new examples too; True: those of the score file. Each
         group gets its own threshold and promise.
     clusters
-        Which examples belong together: photographs of one burst, reads of one sample; True: those of the score
-        file. The promise is then for an example of a new cluster.
+        Which examples belong together (``groups`` in scikit-learn): photographs of one burst, reads of one sample;
+        True: those of the score file. The promise is then for an example of a new cluster.
     clades
         A depth or rank: each clade there gets its own threshold and promise, for the examples whose most likely
         leaf lies in it.

@@ -41,7 +41,7 @@ def train(
 
     chosen = Recipe.load(recipe, [*(changes or []), *([] if devices is None else [f"run.devices={devices}"])])
     if show:
-        typer.echo(chosen.explained())
+        typer.echo(chosen.to_toml(explained=True))
         return
     from hedgerow.learn.training.console import print_run
     from hedgerow.learn.training.run import train

@@ -21,10 +21,9 @@ from sklearn.utils.validation import (
 from hedgerow import infer, methods
 from hedgerow.choose import OperatingPoint, SelectionSpec, select
 from hedgerow.errors import ParameterError
-from hedgerow.learn import held_out, penalty, targets
+from hedgerow.learn import penalty, targets
 from hedgerow.learn.scaling import Scaling
-from hedgerow.learn.shared_outputs import SharedOutputs
-from hedgerow.learn.solver import Fitting, Layer, Network, Schedule, TrainingSet, likelihood
+from hedgerow.learn.solver import Fitting, Layer, Network, Schedule, SharedOutputs, TrainingSet, likelihood
 from hedgerow.likelihood import Likelihoods, Scale, check_scale
 from hedgerow.measure import metrics
 from hedgerow.methods import Method
@@ -38,61 +37,61 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 _LINEAR_RATE, _HIDDEN_RATE = 0.3, 0.03
-_STREAM_BATCH = 64  # what arrives in pieces is learnt in smaller steps, since each piece is seen once
-_BLOCK_ENTRIES = 1 << 22  # likelihoods held at a time where only answers are wanted
+_STREAM_BATCH = 64  # smaller steps for data that arrives in pieces, since each piece is seen once
+_BLOCK_ENTRIES = 1 << 22  # likelihoods held at a time if only answers are needed
 
 
 class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A linear model, or a small network, over a tree of classes, trained with one of the methods of the paper.
 
-    Labels may be nodes at any depth; answers are nodes at any depth too: the most specific one that is likely
-    enough. Made for embeddings; takes any numeric features, dense or sparse, on any scale.
+    Labels may be nodes at any depth, and so may answers: the most specific node that is likely enough. Made for
+    embeddings; takes any numeric features, dense or sparse, on any scale.
 
     Parameters
     ----------
     hierarchy
-        The tree of classes. Without one it is built in `fit`: from lineages, or as root > classes.
+        The tree of classes. By default, `fit` builds it: from lineages, or as root > classes.
     method
-        A name of `hedgerow.methods.available`; or a subclass of `hedgerow.methods.Method`, or any function that
-        takes the hierarchy and the parameters and returns such a method.
+        A name in `hedgerow.methods.available`, a subclass of `hedgerow.methods.Method`, or a function that takes
+        the hierarchy and the parameters and returns such a method.
     method_params
         Parameters of the method, such as ``{"alpha": 5.0}``.
     hidden
-        Widths of hidden layers; none is a linear model.
+        Widths of hidden layers; without any, the model is linear.
     C
         Inverse strength of the L2 penalty, as in scikit-learn's LogisticRegression on features whose mean squared
         norm is 1. "auto" chooses the smallest, 5 or more, whose AP on held-out examples is within a standard error
-        of the best (below 5 only if no other is), then fits all of them. Where too little can be held out (20
-        examples), and in `partial_fit`, it is max(20, 300 / examples per label).
+        of the best (below 5 only if no other is), then fits all examples. If fewer than 20 examples can be held
+        out, and in `partial_fit`, it is max(20, 300 / examples per label).
     class_weight
-        "balanced", or a weight for each label as it stands in `y` (1 for those not named).
+        "balanced", or a weight for each label in `y` (1 for labels not listed).
     operating_point
-        What `predict` answers: the most specific node whose likelihood exceeds this number, or what the
-        ``predict`` of such an object says (see `set_operating_point`). None means what `target` promises, if it
-        is given; otherwise more likely than not (0.5), and
-        in a tree root > classes made from `y`, where nothing lies between, the most likely class.
+        How `predict` answers: a threshold, or an object with a method ``predict``; see `set_operating_point`. None
+        uses the point chosen for `target`, if there is one; otherwise the threshold 0.5 or, in a tree
+        root > classes made from `y`, which has nothing in between, the most likely class.
     target
         What `predict` promises about new examples, such as ("correct", 0.95): see `hedgerow.select`. A share of
-        the examples is then held out, takes no part in learning, and serves to choose the operating point.
+        the examples is then held out from learning to choose the operating point. If examples belong together,
+        pass ``clusters`` to `fit`: what scikit-learn calls ``groups`` is called ``clusters`` here.
     guarantee
-        How surely: "conformal", "pac" or "empirical".
+        The kind of promise: "conformal", "pac" or "empirical".
     calibration_fraction
         The share to hold out for `target`.
     epochs
-        Passes over the data; small data are passed over more often.
+        Passes over the data; an epoch goes through small data several times.
     batch_size
-        Examples per step.
+        Mini-batch size.
     learning_rate
-        Size of the first steps, for inputs of mean squared norm 1; it falls to 0 along a cosine. None chooses 0.3
+        Size of the first steps, for inputs of mean squared norm 1; it falls to 0 along a cosine. None means 0.3
         for a linear model and 0.03 with hidden layers.
     early_stopping
         Whether to hold out examples, stop when their loss has not fallen for 5 epochs, and keep the best weights.
     validation_fraction
-        The share to hold out, with `early_stopping`.
+        The share to hold out for `early_stopping`.
     device
         Where to train, such as "cuda"; answers are computed on the CPU.
     random_state
-        Seed of everything random. On one CPU the same seed gives the same model.
+        Random seed. On one CPU, the same seed gives the same model.
     verbose
         Whether to show a progress bar.
 
@@ -101,17 +100,18 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     hierarchy_ : Hierarchy
         The tree.
     classes_ : array
-        The leaves, sorted: names, or the labels of `y` where the tree was made from them.
+        The leaves, sorted: names, or the labels in `y` if the tree was made from them.
     method_ : hedgerow.methods.Method
         The method.
     coefs_, intercepts_ : list of arrays
         Weights and biases of each layer, for scaled features.
     C_ : float
         The C in use.
-    operating_point_ : hedgerow.OperatingPoint or None
-        The point that was chosen for `target`.
+    operating_point_ : object
+        What `predict` uses: `operating_point`, or the `hedgerow.OperatingPoint` chosen for `target`, until
+        `set_operating_point` changes it.
     path_ : dict of lists
-        What ``C="auto"`` tried ("C") and how it scored on held-out examples ("AP"); empty where nothing was tried.
+        What ``C="auto"`` tried ("C") and how it scored on held-out examples ("AP"); empty if nothing was tried.
     loss_curve_, validation_loss_curve_ : list of float
         Mean loss in each epoch; the second with `early_stopping` only.
     n_features_in_, feature_names_in_
@@ -134,7 +134,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _momentum: list[State] | None
     _seen: Floats
     C_: float
-    operating_point_: OperatingPoint | None
+    operating_point_: Any
 
     def __init__(
         self,
@@ -193,56 +193,54 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Features [examples, features]: an array, a DataFrame or a sparse matrix.
         y
             Names of nodes at any depth, one per example; or lineages, coarsest name first, blank where unknown:
-            tuples, a two-dimensional array, or a DataFrame with one rank per column. A label at the root teaches
-            nothing.
+            tuples, a two-dimensional array, or a DataFrame with one rank per column. Nothing is learnt from a
+            label at the root.
         sample_weight
             Optional weight of each example.
         clusters
-            Which examples belong together, for `target`: whole clusters are held out, and the promise is for new
-            ones.
+            The cluster of each example (``groups`` in scikit-learn), for `target`: clusters are held out whole,
+            and the promise is about new clusters.
         """
         self._check_parameters()
         X = self._features(X, y, reset=True)
         self._take_tree(y)
+        self._check_point(self.operating_point)
         node = self._nodes(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         random = check_random_state(self.random_state)
-        learnt, calibration = self._held_out(node, weight, clusters, random)
+        learnt, calibration = self._hold_out(node, weight, clusters, random)
         weight = self._weights(y, node, weight * learnt)
         rows, stopping = np.flatnonzero(weight), np.zeros(0, dtype=np.int64)
         if self.early_stopping:
-            rows, stopping = held_out.for_stopping(rows, self.validation_fraction, random)
+            rows, stopping = _split_off(rows, self.validation_fraction, random)
         examples = _some(X, rows), node[rows], weight[rows]
         self._start(*examples, random)
         self._seen = self._seen + np.bincount(node[rows], weight[rows], minlength=len(self._seen))
-        # What fits in one batch is cheap, and then worth double precision: weights act exactly like repetitions.
-        fitting = self._fitting(np.float64 if len(rows) <= self.batch_size else np.float32)
-        shared = SharedOutputs.of(self.method_, node[rows])
+        # Data that fit in one batch are cheap in double precision, in which a weight acts exactly like repetition.
+        dtype = np.float64 if len(rows) <= self.batch_size else np.float32
+        fitting = self._fitting(dtype, SharedOutputs.of(self.method_, node[rows]))
         self.C_, self.path_ = self._usual_penalty(), penalty.no_path()
         if self.C == "auto":
             with _progress("choosing C", penalty.LONGEST, self.verbose) as done:
-                self.C_, self.path_ = penalty.choose(fitting, self._layers(), shared, *examples, random, done)
+                self.C_, self.path_ = penalty.choose(fitting, self._layers(), *examples, random, done)
                 done(f"{self.C_:.3g} chosen")
-        self._train(
-            fitting,
-            fitting.examples(*examples),
-            shared,
-            fitting.examples(X[stopping], node[stopping], weight[stopping]) if len(stopping) else None,
-        )
-        self._momentum = None  # what `fit` leaves behind is the end of its schedule
-        self.operating_point_ = self._chosen_point(X, node, calibration, clusters)
+        validation = fitting.examples(X[stopping], node[stopping], weight[stopping]) if len(stopping) else None
+        self._train(fitting, fitting.examples(*examples), validation)
+        self._momentum = None  # the schedule has ended
+        self._fitted_point = self._choose_point(X, node, calibration, clusters)
+        self.operating_point_ = self._fitted_point
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from some more examples, seen once; what was learnt before stays.
+        """Continue learning with more examples, each seen once.
 
         Parameters
         ----------
         X, y, sample_weight
-            See `fit`. The first call also decides the scale of the features: make it a typical piece of the data.
+            See `fit`. The first call also fixes the scale of the features: pass a typical piece of the data.
             ``C="auto"`` cannot be chosen from pieces: it is max(20, 300 / examples per label so far).
         classes
-            Needed in the first call unless a hierarchy is given: all labels (or lineages) there will be.
+            All labels (or lineages) that will occur; required in the first call unless a hierarchy is given.
         """
         self._check_parameters()
         if self.target is not None:
@@ -250,13 +248,16 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "partial_fit learns from every example, so it cannot hold any out for target. Leave out target, "
                 "and choose a point with hedgerow.select and other examples."
             )
-        self.operating_point_ = None
         first = not hasattr(self, "coefs_")
         X = self._features(X, y, reset=first)
+        if first or self.operating_point_ is self._fitted_point:  # a point that was set stays
+            self.operating_point_ = self.operating_point
+        self._fitted_point = self.operating_point
         if first:
             if self.hierarchy is None and classes is None:
                 raise ParameterError("classes must be passed on the first call to partial_fit, or a hierarchy.")
             self._take_tree(classes)
+        self._check_point(self.operating_point)
         node = self._nodes(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         weight = self._weights(y, node, weight)
@@ -285,8 +286,16 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ParameterError(f"learning_rate must be a positive number or None, not {self.learning_rate!r}.")
         for name in ("validation_fraction", "calibration_fraction"):
             if not 0 < (value := getattr(self, name)) < 1:
-                raise ParameterError(f"{name} is between 0 and 1; got {value!r}.")
-        _check_point(self.operating_point)
+                raise ParameterError(f"{name} must lie between 0 and 1, not {value!r}.")
+
+    def _check_point(self, point: Any) -> None:
+        number = not isinstance(point, bool) and isinstance(point, Real) and 0 <= float(point) <= 1
+        if not (point is None or number or callable(getattr(point, "predict", None))):
+            raise ParameterError(
+                f"An operating point is a threshold from 0 to 1 or an object with a method predict, not {point!r}."
+            )
+        if isinstance(point, OperatingPoint):
+            point.check_tree(self.hierarchy_)
 
     def _features(self, X: Any, y: Any = None, *, reset: bool) -> Any:
         numbers = [np.float64, np.float32]
@@ -298,7 +307,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return X
 
     def _take_tree(self, labels: Any) -> None:
-        """Take the tree that is given, or grow one from labels."""
+        """Use the given tree, or build one from labels."""
         self._flat = self.hierarchy is None and not targets.is_lineages(labels)
         if self._flat:
             self.hierarchy_, self.classes_ = targets.flat_tree(targets.names_of(labels))
@@ -313,21 +322,38 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return targets.nodes_of(self.hierarchy_, labels) if found is None else found
         return targets.nodes_of(self.hierarchy_, y)
 
-    def _held_out(
+    def _hold_out(
         self, node: Indices, weight: Floats, clusters: Any, random: np.random.RandomState
     ) -> tuple[NDArray[np.bool_], Indices]:
-        """Return a mask of the examples to learn from, and those held out to choose the operating point with."""
-        if self.target is not None:
-            # Refuses a bad target before a long training.
-            SelectionSpec.of(self.hierarchy_, target=self.target, guarantee=self.guarantee)
-            return held_out.for_point(node, weight, clusters, self.calibration_fraction, random)
-        if clusters is not None:
-            raise ParameterError("clusters say what to hold out together for target; give a target, too.")
-        return np.ones(len(node), dtype=bool), np.zeros(0, dtype=np.int64)
+        """Return a mask of the examples to learn from, and those to choose the operating point with.
 
-    def _chosen_point(self, X: Any, node: Indices, rows: Indices, clusters: Any) -> OperatingPoint | None:
+        Clusters are held out whole. Examples without weight, or with a label at the root, are used for neither.
+        """
         if self.target is None:
-            return None
+            if clusters is not None:
+                raise ParameterError(
+                    "clusters are held out together for target, but there is no target: set target too."
+                )
+            return np.ones(len(node), dtype=bool), np.zeros(0, dtype=np.int64)
+        # Refuse a bad target before a long training.
+        SelectionSpec.of(self.hierarchy_, target=self.target, guarantee=self.guarantee)
+        names = np.arange(len(node)) if clusters is None else np.asarray(clusters)
+        check_consistent_length(node, names)
+        distinct, member = np.unique(names.astype(str), return_inverse=True)
+        if len(distinct) < 2:
+            raise ParameterError(
+                "target needs at least two examples, or clusters: some to learn from, some held out."
+            )
+        _, chosen = _split_off(np.arange(len(distinct)), self.calibration_fraction, random)
+        held_out = np.isin(member, chosen)
+        rows = np.flatnonzero(held_out & (weight > 0) & (node > 0))
+        if not len(rows):
+            raise ParameterError("No example with a label below the root was held out: target cannot be met.")
+        return ~held_out, rows
+
+    def _choose_point(self, X: Any, node: Indices, rows: Indices, clusters: Any) -> Any:
+        if self.target is None or self.operating_point is not None:
+            return self.operating_point
         return select(
             self.hierarchy_,
             self._each_valid_block(X[rows], lambda q: q.values),
@@ -340,7 +366,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _weights(self, y: Any, node: Indices, weight: Floats) -> Floats:
-        """Return weights of examples times those of their classes; 0 for what is not learnt from."""
+        """Return the weights of examples times those of their classes; 0 if an example is not learnt from."""
         if not weight.any():
             raise ParameterError("sample_weight is 0 for every example; some must count.")
         if self.class_weight is None:
@@ -355,15 +381,15 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if not (_is_positive(value) or value == 0):
                 raise ParameterError(f"class_weight of {label!r} must be a number, 0 or more, not {value!r}.")
         labels = self.hierarchy_.names[node] if targets.is_lineages(y) else targets.names_of(y)
-        self._nodes(np.array(list(self.class_weight)))  # refuses a label that is not in the tree
+        self._nodes(np.array(list(self.class_weight)))  # an error if a label is not in the tree
         weight = weight * np.array([self.class_weight.get(label, 1.0) for label in labels.tolist()])
         if not weight.any():
             raise ParameterError("class_weight is 0 for every example that counts; some must count.")
         return weight
 
     def _start(self, X: Any, node: Indices, weight: Floats, random: np.random.RandomState) -> None:
-        """Measure the features, make the method and draw first weights."""
-        self.method_ = self._made_method(node, weight)
+        """Measure the features, make the method and draw the initial weights."""
+        self.method_ = self._make_method(node, weight)
         self._scaling = Scaling.of(X, weight)
         self._seed = int(random.randint(2**31 - 1))
         self._keep(Network.start([X.shape[1], *self.hidden, len(self.method_.outputs)], random))
@@ -371,7 +397,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._seen = np.zeros(len(self.hierarchy_))
         self._momentum = None
 
-    def _made_method(self, node: Indices, weight: Floats) -> Method:
+    def _make_method(self, node: Indices, weight: Floats) -> Method:
         params = dict(self.method_params or {})
         if not isinstance(self.method, str):
             kinds = "method must be a name, a subclass of hedgerow.methods.Method or a function that returns one"
@@ -390,35 +416,29 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return float(self.C)
         return penalty.usual(float(self._seen.sum() / np.count_nonzero(self._seen)))
 
-    def _fitting(self, dtype: Any, **changed: Any) -> Fitting:
+    def _fitting(self, dtype: Any, shared: SharedOutputs | None = None, **changed: Any) -> Fitting:
         rate = self.learning_rate or (_HIDDEN_RATE if len(self.hidden) else _LINEAR_RATE)
         usual = {"epochs": self.epochs, "batch_size": self.batch_size, "learning_rate": rate}
         # Every piece of a stream is shuffled differently.
         schedule = Schedule(**usual | changed, seed=self._seed + len(self.loss_curve_))
-        return Fitting(self.method_, self._scaling, schedule, self.device, dtype)
+        return Fitting(self.method_, self._scaling, schedule, self.device, dtype, shared)
 
-    def _train(
-        self,
-        fitting: Fitting,
-        examples: TrainingSet,
-        shared: SharedOutputs | None = None,
-        stopping: TrainingSet | None = None,
-    ) -> None:
-        """Train the weights that are to stay."""
-        network = fitting.network(self._layers(), shared)
+    def _train(self, fitting: Fitting, examples: TrainingSet, validation: TrainingSet | None = None) -> None:
+        """Train and keep the weights."""
+        network = fitting.network(self._layers())
         strength = 1 / (self.C_ * self._seen.sum())
         with _progress("training", fitting.schedule.epochs, self.verbose) as done:
             solver = fitting.train(
                 network,
                 examples,
                 strength,
-                held_out=stopping,
+                held_out=validation,
                 state=self._momentum,
                 done=lambda loss: done(f"loss {loss:.4f}"),
             )
         self._keep(network.layers())
         self.loss_curve_ = [*self.loss_curve_, *solver.losses]
-        if stopping is not None:
+        if validation is not None:
             self.validation_loss_curve_ = solver.held_out_losses
         self._momentum = solver.state()
 
@@ -431,29 +451,29 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # Answering ---------------------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the answer to each example at the operating point: a node, by name.
+        """Return the answer to each example at the operating point: the name of a node.
 
-        In a tree made from one-dimensional `y` answers are labels of `y`, or the root's name.
+        In a tree made from one-dimensional `y`, answers are labels in `y`, or the name of the root.
         """
         return self._named(self._answers(X))
 
     def predict_leaf(self, X: Any) -> NDArray[Any]:
-        """Return the most likely leaf of each example, by name."""
+        """Return the name of the most likely leaf of each example."""
         return self._named(self._leaves(X))
 
     def predict_likelihood(self, X: Any, scale: Scale = "probability") -> Floats:
         """Return the likelihood of every node, in node order: [examples, nodes].
 
-        To rank by likelihoods, ask for ``scale=clf.method_.scale``: probabilities close to 1 can round to 1, on
-        which rules would find ties. Pass the same ``scale=`` to `hedgerow.infer`, `evaluate` or `operating_curve`.
+        To rank by likelihoods, use ``scale=clf.method_.scale``: probabilities close to 1 can round to 1, which
+        makes ties. Pass the same ``scale=`` to `hedgerow.infer`, `evaluate` or `operating_curve`.
         """
         check_scale(scale)
         return self._each_block(X, lambda q: q.values, scale)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the likelihoods of the leaves, in the order of `classes_`, made to sum to 1.
+        """Return the likelihoods of the leaves, in the order of `classes_`, normalised to sum to 1.
 
-        For methods that rank by logits these are odds made to sum to 1, so that the order of the leaves is kept.
+        For methods that rank by logits these are normalised odds, so that the order of the leaves is kept.
         """
         check_is_fitted(self)
         leaves = self.hierarchy_.leaves if self._flat else self.hierarchy_.indices(self.classes_)
@@ -467,24 +487,24 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return float(np.average(value, weights=sample_weight))
 
     def set_operating_point(self, point: Any) -> Self:
-        """Choose what `predict` answers.
+        """Set `operating_point_`, which `predict` uses, on a fitted classifier; `fit` sets it anew.
 
         Parameters
         ----------
         point
-            A threshold τ from 0 to 1: the most specific node with a likelihood above τ. Or an object whose
-            ``predict`` maps likelihoods [examples, nodes] to node indices; its ``scale``, if it has one, says
-            which likelihoods it wants. None is the default.
+            A threshold τ from 0 to 1: the answer is the most specific node with a likelihood above τ. Or an object
+            such as a `hedgerow.OperatingPoint`, whose ``predict`` maps likelihoods [examples, nodes] to node
+            indices, on the scale that its attribute ``scale`` names (default probability). None restores what
+            `fit` set.
         """
-        _check_point(point)
-        if isinstance(point, OperatingPoint) and hasattr(self, "hierarchy_"):
-            point.check_tree(self.hierarchy_)
-        self.operating_point = point
+        check_is_fitted(self)
+        self._check_point(point)
+        self.operating_point_ = self._fitted_point if point is None else point
         return self
 
     def _answers(self, X: Any) -> Indices:
         check_is_fitted(self)
-        point = self.operating_point_ if self.operating_point is None else self.operating_point
+        point = self.operating_point_
         if point is None and self._flat:
             return self._leaves(X)
         if point is None or isinstance(point, Real):
@@ -501,7 +521,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _each_block(
         self, X: Any, function: Callable[[Likelihoods], NDArray[Any]], scale: Scale | None = None
     ) -> NDArray[Any]:
-        """Apply a function to the likelihoods of some rows at a time, by default on the method's own scale."""
+        """Apply a function to the likelihoods of one block of rows at a time, by default on the method's scale."""
         check_is_fitted(self)
         return self._each_valid_block(self._features(X, reset=False), function, scale)
 
@@ -525,8 +545,17 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return labels[node]
 
 
+def _split_off(rows: Indices, share: float, random: np.random.RandomState) -> tuple[Indices, Indices]:
+    """Divide rows at random into those to learn from and a share held out; nothing is held out of a single row."""
+    if len(rows) < 2:
+        return rows, rows[:0]
+    count = min(max(round(len(rows) * share), 1), len(rows) - 1)
+    held_out = np.sort(random.choice(rows, count, replace=False))
+    return np.setdiff1d(rows, held_out), held_out
+
+
 def _some(X: Any, rows: Indices) -> Any:
-    """Return some rows, in order; no copy if they are all."""
+    """Return some rows, ascending; without a copy if they are all."""
     return X if len(rows) == X.shape[0] else X[rows]
 
 
@@ -538,18 +567,9 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, Integral) and int(value) >= 1
 
 
-def _check_point(point: Any) -> None:
-    if point is None or callable(getattr(point, "predict", None)):
-        return
-    if isinstance(point, bool) or not isinstance(point, Real) or not 0 <= float(point) <= 1:
-        raise ParameterError(
-            f"An operating point is a threshold from 0 to 1 or an object with a method predict, not {point!r}."
-        )
-
-
 @contextmanager
 def _progress(task: str, steps: int, verbose: bool) -> Iterator[Callable[[str], None]]:
-    """Yield a callback for each step, which takes a description; there may be fewer steps than announced."""
+    """Yield a callback for each step, which takes a description; there may be fewer than `steps` steps."""
     if not verbose:
         yield lambda _: None
         return
@@ -557,5 +577,5 @@ def _progress(task: str, steps: int, verbose: bool) -> Iterator[Callable[[str], 
 
     with Progress() as bar:
         number = bar.add_task(task, total=steps)
-        yield lambda news: bar.update(number, advance=1, description=f"{task}, {news}")
+        yield lambda text: bar.update(number, advance=1, description=f"{task}, {text}")
         bar.update(number, completed=steps)

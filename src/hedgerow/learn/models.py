@@ -1,4 +1,4 @@
-"""Models that map inputs to features; the layer of class scores on top belongs to the training run.
+"""Models that map inputs to features; the training run adds the layer of class scores.
 
 `build` returns an `nn.Module` that maps a batch of inputs to [B, out_features], with `out_features` as attribute.
 """
@@ -62,9 +62,9 @@ def find(name: str) -> Callable[..., Any]:
 
 
 class Scaled(nn.Module):
-    """Features brought to a scale that is measured on the training data and saved with the weights.
+    """Brings features to one scale, which is measured on the training data and saved with the weights.
 
-    Until `measure` is called, features are left unchanged.
+    Until `measure` is called, features are unchanged.
     """
 
     mean: Tensor
@@ -92,7 +92,7 @@ class Scaled(nn.Module):
 
 
 class Linear(nn.Module):
-    """The inputs themselves, as a vector; with the layer of scores on top, this is a linear model.
+    """The inputs themselves, as a vector; with a layer of scores on top, a linear model.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def _block(channels: int, out_channels: int, *, halve: bool) -> nn.Sequential:
 
 
 MODELS: dict[str, Callable[..., nn.Module]] = {"linear": Linear, "mlp": MLP, "cnn": SmallCNN}
-"""Our own models by name."""
+"""The models of hedgerow by name."""
 
 
 def _from_torchvision(name: str) -> Callable[..., nn.Module]:
@@ -227,7 +227,7 @@ def _from_torchvision(name: str) -> Callable[..., nn.Module]:
 
 
 def _without_classifier(name: str, network: nn.Module) -> nn.Module:
-    """Replace the last layer of the classifying part by the identity, whatever it is called."""
+    """Replace the last layer of the classifier by the identity."""
     for auxiliary in ("aux1", "aux2", "AuxLogits"):  # additional classifiers that are used in training only
         if hasattr(network, auxiliary):
             setattr(network, auxiliary, None)
@@ -263,7 +263,7 @@ def _called(name: str, make: Callable[..., Any], input_shape: Shape, params: dic
         known = [key for key in inspect.signature(make).parameters if key != "input_shape"]
         raise ParameterError(f"Model {name!r}: {error}. Its parameters: {', '.join(known) or 'none'}.") from None
     if ":" in name:
-        return make(input_shape, **params)  # what goes wrong in there is not for us to explain
+        return make(input_shape, **params)  # its errors are its own
     defaults = {key: each.default for key, each in inspect.signature(make).parameters.items()}
     check_kinds(f"Model {name!r}", defaults, params)
     try:

@@ -1,8 +1,8 @@
 """Gradient descent with momentum and one step size for each output, for linear models and small networks.
 
-The gradient of all weights of an output is divided by its root mean square, as Adam does with each weight, so that
-an output moves along its gradient. Adam moves all weights equally far, even those of features that say nothing
-about a class. If a class has few examples, that costs accuracy and takes long to undo.
+The gradient of all weights of an output is divided by its root mean square, as Adam does for each weight, so that
+an output moves along its gradient. Adam moves all weights equally far, even those of features that are unrelated
+to a class. If a class has few examples, that costs accuracy and takes long to undo.
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ _NO_GRADIENT = 1e-9  # far above rounding errors, which must not become steps
 
 
 State = dict[str, Any]
-"""What is kept of a parameter from step to step; empty before the first."""
+"""The running averages of a parameter; empty before the first step."""
 
 
 @torch.no_grad()
 def move(
     parameter: Tensor, gradient: Tensor, state: State, lr: float, weight_decay: float = 0.0, *, outputs: int = 0
 ) -> None:
-    """Move a parameter along its gradient, which is used up: it holds something else afterwards.
+    """Move a parameter along its gradient, which is overwritten.
 
-    Made for layers whose inputs have variance 1. Biases move as fast as scores may: with many classes they must
-    fall far before weights tell classes apart.
+    Made for layers whose inputs have variance 1. Biases move as fast as scores may: with many classes, they must
+    fall far before the weights separate the classes.
 
     Parameters
     ----------
     parameter, gradient
         Weights of a linear layer, or biases (one-dimensional).
     state
-        What was kept of this parameter; changed in place.
+        The state of this parameter; changed in place.
     lr
         Size of a step, for inputs of mean squared norm 1.
     weight_decay
-        λ in loss + λ/2 |W|², with W acting on inputs of mean squared norm 1. Biases are free.
+        λ in loss + λ/2 |W|², with W acting on inputs of mean squared norm 1. Biases are not penalised.
     outputs
-        The axis of weights that stands for outputs; torch's own layers have 0.
+        The axis of the outputs; 0 in torch's own layers.
     """
     inputs = [axis for axis in range(parameter.ndim) if axis != outputs] if parameter.ndim > 1 else []
     count = math.prod(parameter.shape[axis] for axis in inputs)
     if not state:
         state.update(step=0, mean=torch.zeros_like(parameter), square=parameter.new_zeros(()))
     state["step"] += 1
-    # In place: with many inputs and outputs, most of the time would go to fresh memory.
+    # In place: with many inputs and outputs, allocating memory would take most of the time.
     if inputs:
         gradient.add_(parameter, alpha=weight_decay * count)
     state["mean"].lerp_(gradient, 1 - MOMENTUM)
@@ -65,7 +65,7 @@ def move(
 
 
 class OutputMomentum(torch.optim.Optimizer):
-    """`move` as an optimiser of torch; gradients are used up in a step.
+    """`move` as a torch optimiser; a step overwrites the gradients.
 
     `HedgedClassifier` calls `move` itself: the first optimiser of a process makes torch load its compiler, which
     takes seconds.

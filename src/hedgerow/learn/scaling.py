@@ -1,8 +1,8 @@
-"""Features on one scale.
+"""Bring features to one scale.
 
-Features are centred and divided so that their variances add up to the number of features. That leaves the geometry
-of embeddings alone (giving every principal component variance 1 costs a point of accuracy), and only features far
-smaller or larger than the others are brought nearer to them.
+Features are centred and divided so that their mean variance is 1. That keeps the geometry of embeddings (giving
+every principal component variance 1 costs a point of accuracy); only features much smaller or larger than the
+others are brought nearer to them.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ Floats = NDArray[np.float64]
 
 RELATIVE_SPREAD = (0.3, 3.0)
 """The smallest and the largest standard deviation of a feature, relative to the root mean square of all."""
-_BLOCK = 1 << 14  # rows at a time, where a pass needs a temporary copy
+_BLOCK = 1 << 14  # rows at a time, since a pass needs a temporary copy
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """What is subtracted from each feature (nothing, if sparse), and what it is then divided by."""
+    """The number to subtract from each feature (None if sparse), and the number to divide it by."""
 
     mean: Floats | None
     scale: Floats
 
     @staticmethod
     def of(X: Any, weight: Floats) -> Scaling:
-        """Measure features: their scale, and their mean unless they are sparse."""
+        """Measure the scale of features and, unless they are sparse, their mean."""
         _check_range(X)
         share = weight / weight.sum()
         if _is_sparse(X):
@@ -49,7 +49,7 @@ class Scaling:
         return Scaling(mean, np.where(varies, spread / wanted, np.maximum(typical, np.abs(mean))))
 
     def apply(self, X: Any) -> Any:
-        """Return scaled features in double precision; sparse ones stay so unless they are centred."""
+        """Return scaled features in double precision; sparse ones stay sparse unless they are centred."""
         if _is_sparse(X):
             if self.mean is None:
                 return X.multiply(1 / self.scale).tocsr()
@@ -58,7 +58,7 @@ class Scaling:
 
 
 def _check_range(X: Any) -> None:
-    """Raise an error if squares of the features overflow, or vanish, so that they have no scale."""
+    """Raise an error if squares of the features overflow or vanish."""
     kind = X.dtype.type if _is_sparse(X) else np.float64
     largest = max(float(X.max()), -float(X.min()))
     with np.errstate(over="ignore"):

@@ -1,6 +1,6 @@
-"""How `HedgedClassifier` learns: momentum with one step size for each output, falling to 0.
+"""The solver of `HedgedClassifier`: momentum with one step size per output, falling to 0.
 
-An L2 penalty means the same for all data: ``|W|²/2C`` against the sum of the losses, in features whose mean
+An L2 penalty means the same for all data: ``|W|²/2C`` is added to the sum of the losses, for features whose mean
 squared norm is 1.
 """
 
@@ -29,10 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from hedgerow.learn.scaling import Scaling
-    from hedgerow.learn.shared_outputs import SharedOutputs
     from hedgerow.likelihood import Scale
     from hedgerow.methods import Method
-    from hedgerow.tree import Indices
+    from hedgerow.tree import Hierarchy, Indices
 
     Work = Callable[[Tensor], list[Tensor]]
     Map = Callable[[Work, Tensor], list[list[Tensor]]]
@@ -42,35 +41,84 @@ Layer = tuple[Floats, Floats]
 """Weights [inputs, outputs] and biases [outputs]."""
 
 STEPS = 30
-"""About the fewest steps in an epoch; small data are gone through several times."""
+"""An epoch has about this many steps or more; it goes through small data several times."""
 PATIENCE = 5
 """Epochs without a better loss on the held-out examples before training stops early."""
-_TWO_PARTS, _FOUR_PARTS = 1 << 25, 1 << 28  # multiplications a step from which its parts are worth a thread each
-_BLOCK = 1 << 14  # rows at a time, where a pass needs a temporary copy
+_TWO_PARTS, _FOUR_PARTS = 1 << 25, 1 << 28  # multiplications per step from which two or four threads pay off
+_BLOCK = 1 << 14  # rows scaled at a time, since that needs a temporary copy
+_TRIED_LABELS = 256  # at least
+_MOST_TRIED, _ENTRIES = 1 << 26, 1 << 20  # labels times outputs: in all, and at a time
+
+
+@dataclass(frozen=True)
+class SharedOutputs:
+    """Outputs that share a column of weights because no label distinguishes them.
+
+    Their weights start equal and would stay equal, so one column serves all. Otherwise rounding errors would grow
+    until one of them, by chance, had all the likelihood.
+    """
+
+    kept: Indices
+    """The output that represents each column."""
+    place: Indices
+    """The column of each output."""
+
+    @staticmethod
+    def of(method: Method, label: Indices) -> SharedOutputs | None:
+        """Find the columns for these labels; None if nothing can be shared."""
+        label = np.unique(label)
+        wide = len(label) * method.width <= _MOST_TRIED  # any label may distinguish nodes of different depth
+        keys = [_siblings_without_examples(method.hierarchy, label)]
+        if wide:
+            keys.insert(0, _undecided(method.hierarchy, label))
+        for key in keys:
+            _, kept, place = np.unique(key[method.outputs], return_index=True, return_inverse=True)
+            shared = SharedOutputs(kept, place)
+            tried = torch.from_numpy(label if wide else label[:_TRIED_LABELS])
+            if len(kept) < len(place) and shared._hold(method, tried):
+                return shared
+        return None
+
+    def _hold(self, method: Method, label: Tensor) -> bool:
+        """Return whether the loss, which need not be one of ours, treats these outputs alike."""
+        label = label.repeat(-(-_TRIED_LABELS // len(label)))  # some losses are random
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            parts = label.tensor_split(-(-len(label) * method.width // _ENTRIES))
+            return all(self._alike(method, part) for part in parts)
+
+    def _alike(self, method: Method, label: Tensor) -> bool:
+        theta = torch.randn(len(label), len(self.kept))[:, self.place].requires_grad_()
+        (slope,) = torch.autograd.grad(method.loss(theta, label).sum(), theta)
+        return torch.allclose(slope, slope[:, self.kept][:, self.place], rtol=1e-4, atol=1e-7)
+
+
+def _undecided(hierarchy: Hierarchy, label: Indices) -> Indices:
+    """Return a number per node, equal if no label distinguishes them: below a node, in subtrees without labels."""
+    before = np.append(0, np.cumsum(np.isin(np.arange(len(hierarchy)), label)))
+    inside, below = before[hierarchy.end] - before[:-1], before[hierarchy.end] - before[1:]
+    bare = inside == 0
+    tops = np.flatnonzero(bare & ~bare[hierarchy.parent])
+    anchor = np.arange(len(hierarchy))
+    anchor[bare] = hierarchy.parent[tops[np.searchsorted(tops, np.flatnonzero(bare), side="right") - 1]]
+    # A labelled node is like its descendants if none of them is labelled.
+    return np.where(bare | (below == 0), -1 - anchor, anchor)
+
+
+def _siblings_without_examples(hierarchy: Hierarchy, label: Indices) -> Indices:
+    """Return a number for each node, equal for sibling leaves without examples."""
+    bare = hierarchy.is_leaf.copy()
+    bare[label] = False
+    return np.where(bare, -1 - hierarchy.parent, np.arange(len(hierarchy)))
 
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Scaled features, labels and weights (1 on average) to learn from, all on one device."""
+    """Scaled features, labels and weights (1 on average), all on one device."""
 
     features: Tensor | sparse.csr_matrix
     label: Tensor
     weight: Tensor
-
-    @staticmethod
-    def of(
-        X: Any, scaling: Scaling, label: NDArray[np.int64], weight: Floats, device: torch.device, dtype: Any
-    ) -> TrainingSet:
-        """Scale features and put everything on a device; sparse features stay where they are."""
-        if sparse.issparse(X) and scaling.mean is None:
-            features = scaling.apply(X).astype(dtype)
-        else:
-            scaled = np.empty(X.shape, dtype=dtype)
-            for start in range(0, X.shape[0], _BLOCK):
-                scaled[start : start + _BLOCK] = scaling.apply(X[start : start + _BLOCK])
-            features = torch.from_numpy(scaled).to(device)
-        weight = (weight / weight.mean()).astype(dtype)
-        return TrainingSet(features, torch.from_numpy(label).to(device), torch.from_numpy(weight).to(device))
 
     def __len__(self) -> int:
         return len(self.label)
@@ -92,7 +140,7 @@ class TrainingSet:
 class Network(nn.Module):
     """Linear layers with ReLU between them; takes sparse features as well.
 
-    If some outputs share their weights, it has one score for each group of them; otherwise one for each output.
+    It has one score per output, or per group of outputs that share their weights.
     """
 
     kept: Tensor
@@ -107,13 +155,13 @@ class Network(nn.Module):
             self.register_buffer("kept", torch.from_numpy(shared.kept))
             self.register_buffer("place", torch.from_numpy(shared.place))
         layers.append((weight, bias))
-        # Chosen columns of an array lie column by column in memory, which makes every step several times slower.
+        # Selecting columns gives a column-major array, which would make every step several times slower.
         self.weights = nn.ParameterList(torch.from_numpy(w.astype(dtype, order="C")) for w, _ in layers)
         self.biases = nn.ParameterList(torch.from_numpy(b.astype(dtype)) for _, b in layers)
 
     @staticmethod
     def start(widths: Sequence[int], random: np.random.RandomState) -> list[Layer]:
-        """Draw first weights: zero for the scores, He's for what comes before them."""
+        """Draw the initial weights: zero for the scores, He's for hidden layers."""
         *hidden, scores = pairwise(widths)
         layers = [(random.normal(0, math.sqrt(2 / a), (a, b)), np.zeros(b)) for a, b in hidden]
         return [*layers, (np.zeros(scores), np.zeros(scores[1]))]
@@ -132,7 +180,7 @@ class Network(nn.Module):
         return scores[:, self.place] if self.shared else scores
 
     def scores(self, theta: Tensor) -> Tensor:
-        """Return the columns of θ, or of its gradient, that stand for the scores."""
+        """Return the columns of θ, or of its gradient, that represent the scores."""
         return theta[:, self.kept] if self.shared else theta
 
     def layers(self) -> list[Layer]:
@@ -145,7 +193,7 @@ class Network(nn.Module):
 
 
 class _SparseProduct(torch.autograd.Function):
-    """Sparse features times weights, by SciPy: its gradient takes a tenth of the time of torch's."""
+    """Sparse features times weights, by SciPy: its gradient is ten times as fast as torch's."""
 
     @staticmethod
     def forward(ctx: Any, weight: Tensor, x: sparse.csr_matrix) -> Tensor:
@@ -163,7 +211,7 @@ def _array(tensor: Tensor) -> Floats:
 
 @dataclass(frozen=True)
 class Schedule:
-    """How to go through the examples."""
+    """How long, and in which steps, to train."""
 
     epochs: int
     batch_size: int
@@ -178,7 +226,7 @@ class Schedule:
 
 
 class Solver:
-    """A network and a method in training; `run` goes through the examples as scheduled."""
+    """Trains a network with the loss of a method."""
 
     def __init__(
         self,
@@ -221,20 +269,20 @@ class Solver:
             self.network.load_state_dict(best_weights)
 
     def state(self) -> list[State]:
-        """Return what another solver needs to go on from here, on the CPU."""
+        """Return the momentum, on the CPU, with which another solver can continue."""
         return [_on(own, torch.device("cpu")) for own in self._momentum]
 
     def _parts(self, examples: TrainingSet) -> int:
-        """Return into how many parts a step is divided; that does not depend on the machine, so sums do not."""
+        """Return the number of parts of a step, which must not depend on the machine: the order of sums does."""
         work = self.schedule.batch_size * sum(map(torch.numel, self.network.weights))
         if examples.label.device.type != "cpu" or work < _TWO_PARTS or not isinstance(examples.features, Tensor):
             return 1
-        if self._draws(examples):  # which thread draws first would be chance
+        if self._draws(examples):  # the order in which threads draw would be random
             return 1
         return 4 if work >= _FOUR_PARTS else 2
 
     def _draws(self, examples: TrainingSet) -> bool:
-        """Tell whether the loss draws random numbers."""
+        """Return whether the loss draws random numbers."""
         before = torch.random.get_rng_state()
         self._slopes(examples, torch.arange(1), 1)
         return not torch.equal(before, torch.random.get_rng_state())
@@ -289,22 +337,33 @@ class Solver:
 
 @dataclass(frozen=True)
 class Fitting:
-    """How a model is fitted."""
+    """What all fits of a model share."""
 
     method: Method
     scaling: Scaling
     schedule: Schedule
-    """All but its penalty."""
+    """Without the penalty."""
     device: str = "cpu"
     dtype: Any = np.float32
+    shared: SharedOutputs | None = None
 
     def examples(self, X: Any, node: Indices, weight: Floats) -> TrainingSet:
-        """Return examples as they are trained with."""
-        return TrainingSet.of(X, self.scaling, node, weight, torch.device(self.device), self.dtype)
+        """Scale features and put everything on the device; sparse features stay on the CPU."""
+        if sparse.issparse(X) and self.scaling.mean is None:
+            features = self.scaling.apply(X).astype(self.dtype)
+        else:
+            scaled = np.empty(X.shape, dtype=self.dtype)
+            for start in range(0, X.shape[0], _BLOCK):
+                scaled[start : start + _BLOCK] = self.scaling.apply(X[start : start + _BLOCK])
+            features = torch.from_numpy(scaled).to(self.device)
+        weight = (weight / weight.mean()).astype(self.dtype)
+        return TrainingSet(
+            features, torch.from_numpy(node).to(self.device), torch.from_numpy(weight).to(self.device)
+        )
 
-    def network(self, layers: Sequence[Layer], shared: SharedOutputs | None) -> Network:
+    def network(self, layers: Sequence[Layer]) -> Network:
         """Return a network that starts with these weights."""
-        return Network(layers, self.dtype, shared).to(self.device)
+        return Network(layers, self.dtype, self.shared).to(self.device)
 
     def train(
         self,
@@ -317,7 +376,7 @@ class Fitting:
         done: Callable[[float], None] = lambda _: None,
         **changed: Any,
     ) -> Solver:
-        """Train a network, with a penalty λ on mean losses and changes of the schedule, and return its solver."""
+        """Train a network with a penalty λ on mean losses and a changed schedule; return its solver."""
         schedule = replace(self.schedule, penalty=penalty, **changed)
         solver = Solver(network, self.method.to(self.device), schedule, state)
         try:
@@ -328,7 +387,7 @@ class Fitting:
 
 
 def likelihood(method: Method, scaling: Scaling, layers: Sequence[Layer], X: Any, scale: Scale) -> Floats:
-    """Return likelihoods of all nodes, in double precision: an answer must not depend on the rows beside it."""
+    """Return likelihoods of all nodes, in double precision: an answer must not depend on the other rows."""
     theta = scaling.apply(X)
     for i, (weight, bias) in enumerate(layers):
         theta = (np.maximum(theta, 0) if i else theta) @ weight + bias
@@ -343,7 +402,7 @@ def _on(state: State, device: torch.device) -> State:
 
 @contextmanager
 def _seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """Seed torch's own generator (some losses draw from it) and put it back afterwards."""
+    """Seed torch's generator, from which some losses draw, and restore it afterwards."""
     devices = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices):
         torch.manual_seed(seed)
@@ -352,10 +411,10 @@ def _seeded(seed: int, device: torch.device) -> Iterator[None]:
 
 @contextmanager
 def _workers(parts: int) -> Iterator[Map]:
-    """Yield a map over the parts of some rows that uses the cores at hand.
+    """Yield a function that maps work over the parts of some rows, on the available cores.
 
-    Torch's own threads wait for each other by spinning: beside one busy process a run takes ten times as long.
-    These sleep while they wait, and each keeps torch to one thread.
+    Torch's own threads wait by spinning, which makes a run ten times slower beside one busy process. These sleep
+    while they wait, and each keeps torch to one thread.
     """
     before = torch.get_num_threads()
     others = min(parts, available_cores()) - 1
@@ -371,7 +430,7 @@ def _workers(parts: int) -> Iterator[Map]:
 
 
 def _shared_out(pool: ThreadPoolExecutor, work: Work, parts: Sequence[Tensor], others: int) -> list[list[Tensor]]:
-    """Do the first part, or parts, here and the rest in the pool."""
+    """Do the first parts in this thread and the rest in the pool."""
     own = len(parts) // (others + 1)
     rest = [pool.submit(work, part) for part in parts[own:]]
     return [*map(work, parts[:own]), *(future.result() for future in rest)]
@@ -379,7 +438,7 @@ def _shared_out(pool: ThreadPoolExecutor, work: Work, parts: Sequence[Tensor], o
 
 @contextmanager
 def _quiet_about_sparsity() -> Iterator[None]:
-    """Drop a warning that torch before 2.13 gives although it was told not to check sparse tensors."""
+    """Ignore a warning of torch before 2.13, which it gives even though checks of sparse tensors are off."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sparse invariant checks are implicitly disabled", UserWarning)
         yield

@@ -1,4 +1,4 @@
-"""Labels as people have them (names at any depth, or lineages) as nodes of a tree."""
+"""Turn labels (names at any depth, or lineages) into nodes of a tree."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 Labels = NDArray[Any]
-Row = tuple[str, ...]
-"""The names of a lineage, coarsest first; blank where there is none."""
+Lineage = tuple[str, ...]
+"""Names, coarsest first; blank where there is none."""
 
 
 def is_lineages(y: Any) -> bool:
-    """Tell whether labels are lineages (one rank per column, or a sequence each) or single names."""
+    """Return whether labels are lineages (one rank per column, or a sequence each) rather than single names."""
     if hasattr(y, "shape") and len(y.shape) != 1:
         return len(y.shape) == 2 and y.shape[1] > 1
     if hasattr(y, "dtype") and y.dtype != object:
@@ -35,7 +35,7 @@ def is_lineages(y: Any) -> bool:
 
 
 def names_of(y: Any) -> Labels:
-    """Return one-dimensional labels as an array, checked; a column becomes a row with scikit-learn's warning."""
+    """Return checked one-dimensional labels; a column is flattened, with scikit-learn's warning."""
     labels: Labels = column_or_1d(y, warn=True)
     if labels.dtype.kind == "f":
         assert_all_finite(labels, input_name="y")
@@ -43,7 +43,7 @@ def names_of(y: Any) -> Labels:
 
 
 def flat_tree(labels: Labels) -> tuple[Hierarchy, Labels]:
-    """Return the tree root > classes of one-dimensional labels, and the distinct labels, in its order."""
+    """Return the tree root > classes of one-dimensional labels, and the distinct labels in its order."""
     check_classification_targets(labels)
     classes = np.unique(labels)
     names = [str(label) for label in classes]
@@ -60,7 +60,7 @@ def flat_nodes(classes: Labels, labels: Labels) -> Indices | None:
 
 
 def lineage_tree(y: Any) -> Hierarchy:
-    """Build the tree that lineages span; the columns of a DataFrame are its ranks."""
+    """Build the tree of lineages; the columns of a DataFrame are its ranks."""
     rows = lineage_rows(y)
     width = max(map(len, rows), default=0)
     header = tuple(map(str, y.columns)) if hasattr(y, "columns") else tuple(f"level {i + 1}" for i in range(width))
@@ -68,13 +68,13 @@ def lineage_tree(y: Any) -> Hierarchy:
         return Hierarchy.from_lineages(list(dict.fromkeys(rows)), ranks=header)
     except FlawedTreeError as error:
         raise TreeError(
-            f"The labels do not span a tree: {error} Such arguments belong to the tree: build it first, with "
-            f"Hierarchy.from_lineages, and give it to the classifier."
+            f"The labels do not form a tree: {error} Build the tree first, with Hierarchy.from_lineages, which "
+            f"takes such arguments, and give it to the classifier."
         ) from None
 
 
-def lineage_rows(y: Any) -> list[Row]:
-    """Return lineages as rows of equal length, coarsest name first, "" where there is none."""
+def lineage_rows(y: Any) -> list[Lineage]:
+    """Return lineages of equal length, coarsest name first, "" where there is none."""
     if hasattr(y, "itertuples"):
         listed = y.itertuples(index=False, name=None)
     else:
@@ -88,14 +88,14 @@ def _cell(value: Any) -> str:
 
 
 def _is_blank(value: Any) -> bool:
-    # NaN of any kind differs from itself; pandas' NA and arrays refuse to say so.
+    # NaN of any kind differs from itself; pandas' NA and arrays cannot be compared like that.
     if value is None or type(value).__name__ == "NAType":
         return True
     return not hasattr(value, "__len__") and bool(value != value)
 
 
 def nodes_of(hierarchy: Hierarchy, y: Any) -> Indices:
-    """Return the node of each label: of its name, or of the last name of its lineage (the root if it has none)."""
+    """Return the node of each name, or of the last name in each lineage (the root if all are blank)."""
     if is_lineages(y):
         return lineage_nodes(hierarchy, lineage_rows(y))
     labels = names_of(y)
@@ -111,11 +111,11 @@ def nodes_of(hierarchy: Hierarchy, y: Any) -> Indices:
         ) from None
 
 
-def lineage_nodes(hierarchy: Hierarchy, rows: Sequence[Row], *, skip_unknown: bool = False) -> Indices:
+def lineage_nodes(hierarchy: Hierarchy, rows: Sequence[Lineage], *, skip_unknown: bool = False) -> Indices:
     """Return the node that each lineage leads to, the root if all its names are blank.
 
-    A lineage may begin with the root. Names that the tree tells apart, such as "birds/Morus" and "plants/Morus",
-    may stand in it as they are.
+    A lineage may begin with the root. A name that the tree made distinct, as in "birds/Morus" and "plants/Morus",
+    is plain "Morus" there.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def lineage_nodes(hierarchy: Hierarchy, rows: Sequence[Row], *, skip_unknown: bo
             for row, path in paths.items()
         }
     unknown = [name for path in paths.values() for name in path if name not in hierarchy and name not in shared]
-    hierarchy.indices(unknown)  # an error that names them
+    hierarchy.indices(unknown)  # raises an error that names them
     node = {row: _last_node(hierarchy, path, shared) for row, path in paths.items()}
     return np.fromiter((node[row] for row in rows), dtype=np.int64, count=len(rows))
 
@@ -179,7 +179,7 @@ def _next_node(hierarchy: Hierarchy, here: int, name: str, shared: dict[str, lis
     if not hierarchy.is_ancestor(here, node):
         lineage = " > ".join(hierarchy.names[hierarchy.lineage(node)])
         raise TreeError(
-            f"A label puts {hierarchy.names[node]!r} under {hierarchy.names[here]!r}; "
-            f"the tree has it at {lineage}."
+            f"A label puts {hierarchy.names[node]!r} below {hierarchy.names[here]!r}, but in the tree it is at "
+            f"{lineage}."
         )
     return node

@@ -1,4 +1,4 @@
-"""Operating curves and their summary figures as torchmetrics, for training loops in one or several processes."""
+"""Operating curves and their summaries as torchmetrics, for training loops in one or several processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hedgerow.measure import CurveBuilder, Evaluation, Events, OperatingCurve, i
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from hedgerow.likelihood import Scale
     from hedgerow.tree import BelowLabel, Hierarchy, InformationKind
@@ -24,10 +24,10 @@ _EVENT_STATES = {"label": torch.int64, "count": torch.int64, "node": torch.int64
 
 
 class EventMetric(Metric):
-    """What the metrics below share: the threshold events of all examples that all processes have seen.
+    """The base of the metrics below: keeps the threshold events of all examples.
 
-    The state that is kept and sent between processes is threshold events, a handful per example. The result
-    is bit-identical for any number of processes.
+    The state sent between processes is threshold events, a handful per example. The result is bit-identical for
+    any number of processes.
 
     Parameters
     ----------
@@ -56,18 +56,12 @@ class EventMetric(Metric):
     ) -> None:
         super().__init__(**options)
         self.hierarchy = hierarchy
-        self._settings: dict[str, Any] = {
-            "metrics": metrics,
-            "information": information,
-            "below_label": below_label,
-            "scale": scale,
-        }
-        self._builder()  # refuses wrong settings
+        self._builder = functools.partial(
+            CurveBuilder, hierarchy, metrics=metrics, information=information, below_label=below_label, scale=scale
+        )
+        self._builder()  # an error if a setting is wrong
         for name in _EVENT_STATES:
             self.add_state(name, [], dist_reduce_fx="cat")
-
-    def _builder(self) -> CurveBuilder:
-        return CurveBuilder(self.hierarchy, **self._settings)
 
     def update(self, q: Tensor, labels: Tensor | ArrayLike) -> None:
         """Add a batch.
@@ -82,10 +76,8 @@ class EventMetric(Metric):
         builder = self._builder()
         builder.update(q, labels)
         for name, dtype in _EVENT_STATES.items():
-            getattr(self, name).append(self._state(getattr(builder.events, name), dtype))
-
-    def _state(self, array: NDArray[Any], dtype: torch.dtype) -> Tensor:
-        return torch.as_tensor(array, dtype=dtype, device=self.device)
+            array = getattr(builder.events, name)
+            getattr(self, name).append(torch.as_tensor(array, dtype=dtype, device=self.device))
 
     def _filled_builder(self) -> CurveBuilder:
         """Return a builder that holds all examples so far."""
@@ -106,13 +98,13 @@ class EventMetric(Metric):
     def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
         """Add the examples of another metric with the same tree and options."""
         if isinstance(incoming_state, EventMetric):
-            self._builder().merge(incoming_state._builder())  # refuses other settings
+            self._builder().merge(incoming_state._builder())  # an error if settings differ
         super().merge_state(incoming_state)
 
 
 @final
 class OperatingCurveMetric(EventMetric):
-    """The operating curve of all examples that all processes have seen; see `EventMetric` for the parameters.
+    """The operating curve of the examples of all processes; see `EventMetric` for the parameters.
 
     Examples
     --------
@@ -134,7 +126,7 @@ class OperatingCurveMetric(EventMetric):
         return self.compute().plot(*args, **options)
 
     def _wrap_compute(self, compute: Callable[..., Any]) -> Callable[..., Any]:
-        # torchmetrics walks through a result to clone its tensors, and cannot walk through frozen dataclasses.
+        # torchmetrics traverses a result to clone its tensors, which fails for frozen dataclasses.
         boxed = super()._wrap_compute(functools.wraps(compute)(lambda: _Box(compute())))
         return functools.wraps(compute)(lambda: boxed().content)
 
@@ -146,7 +138,7 @@ class _Box:
 
 @final
 class SummaryMetric(EventMetric):
-    """The summary figures of all examples that all processes have seen, as in `Evaluation.summary`.
+    """The summary of the examples of all processes, as in `Evaluation.summary`.
 
     Examples
     --------
@@ -160,7 +152,7 @@ class SummaryMetric(EventMetric):
     """
 
     def compute(self) -> dict[str, float]:
-        """Return the figures of all examples so far, and the number of examples."""
+        """Return the summary of all examples so far, and their number."""
         evaluation = Evaluation.of_events(self._filled_builder())
         return {**evaluation.summary(), "examples": float(len(evaluation))}
 
@@ -189,7 +181,7 @@ class HierarchicalAP(EventMetric):
 
 @final
 class RecallAtCorrect(EventMetric):
-    """The largest recall at which at least a given share of the answers is correct, such as R@95C.
+    """The largest recall at which a given share of the answers is correct, such as R@95C.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Training methods: loss and likelihood of one set of scores, as torch modules.
+"""Training methods: the loss and the likelihood of scores, as torch modules.
 
 In come scores θ and labels; out go losses to train with, and likelihoods of all nodes to answer with. A method is
-one class in one file, which holds both side by side. This is the first package that imports torch.
+one class in one file, with both side by side. This is the first package that imports torch.
 
 >>> from hedgerow import Hierarchy, methods
 >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
@@ -50,7 +50,7 @@ __all__ = [
     "register",
 ]
 
-_LARGEST = 1e6  # what a parameter may be; losses with larger ones exceed what a float can hold
+_LARGEST = 1e6  # larger parameters would make losses overflow
 
 
 def _checked(name: str, found: Any) -> type[Method]:

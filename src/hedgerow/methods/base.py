@@ -1,4 +1,4 @@
-"""The base class of training methods, and the layer that outputs the scores a method needs."""
+"""The base class of training methods, and the layer that outputs their scores."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Law = Literal[
     "convex at leaves",
     "ignores shifts",
 ]
-"""What a method can promise, in addition to q(root) = 1 and 0 <= q <= 1, which hold for all methods.
+"""Properties of a method, in addition to q(root) = 1 and 0 <= q <= 1, which hold for all.
 
 - *parent covers child*: q(parent) >= q(child), exactly
 - *parent covers children*: q(parent) >= the sum over its children, within rounding
@@ -65,9 +65,9 @@ class Method(nn.Module, ABC):
     link: ClassVar[Callable[..., Any]]
     """The function of `hedgerow.likelihood` that turns scores into likelihoods."""
     scale: ClassVar[Scale] = "log"
-    """The scale on which likelihoods are ranked, because they do not saturate on it."""
+    """The scale on which to rank likelihoods, because they do not saturate on it."""
     laws: frozenset[Law]
-    """What the loss and the likelihood promise."""
+    """Properties of the loss and the likelihood."""
 
     def __init__(self, hierarchy: Hierarchy) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ class Method(nn.Module, ABC):
         labels
             Nodes, int64 [B]. A label that is not a leaf means "known no deeper"; a label at the root says nothing.
         **drawn
-            What `draw` returned; if left out, the method draws it itself.
+            The result of `draw`; by default, the method draws itself.
 
         Returns
         -------
@@ -152,7 +152,7 @@ class Method(nn.Module, ABC):
             )
         if labels.is_floating_point() or labels.dtype == torch.bool:
             raise ScoreError(f"Labels must be integer node indices, not {labels.dtype}.")
-        # Only where reading values neither waits for a device nor breaks a graph; torch.func has no values at all.
+        # Only if reading values neither waits for a device nor breaks a graph; in torch.func there are no values.
         if labels.device.type == "cpu" and not torch.compiler.is_compiling():
             with suppress(RuntimeError):
                 self.hierarchy.nodes(labels.numpy())
@@ -165,7 +165,7 @@ class Method(nn.Module, ABC):
 
 @final
 class HierarchicalHead(nn.Module):
-    """A linear layer that outputs the scores a method needs, together with the method.
+    """A linear layer that outputs the scores of a method, together with the method.
 
     Parameters
     ----------

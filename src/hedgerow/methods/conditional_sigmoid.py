@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from hedgerow import likelihood
 from hedgerow.methods.base import Law, Method
-from hedgerow.methods.paths import PathChildren, Paths, constant
+from hedgerow.methods.paths import PathChildren, Paths
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -39,17 +39,15 @@ class ConditionalSigmoid(Method):
     scores = "nodes but the root"
     link = staticmethod(likelihood.conditional_sigmoid)
     laws: frozenset[Law] = frozenset({"parent covers child", "convex"})
-    end: Tensor
 
     def __init__(self, hierarchy: Hierarchy) -> None:
         super().__init__(hierarchy)
         self.paths = Paths(hierarchy)
         self.path_children = PathChildren(hierarchy)
-        constant(self, "end", hierarchy.end)
 
     def _loss(self, theta: Tensor, labels: Tensor) -> Tensor:
         child, step = self.path_children(self.paths(labels))
-        true = (child <= labels[:, None]) & (labels[:, None] < self.end[child])
+        true = (child <= labels[:, None]) & (labels[:, None] < self.paths.end[child])
         z = theta.gather(1, child - 1)
         terms = -functional.logsigmoid(torch.where(true, z, -z))
         return torch.where(step < self.paths.length - 1, terms, 0.0).sum(1)

@@ -11,7 +11,7 @@ from torch.nn import functional
 from hedgerow import likelihood
 from hedgerow.errors import ParameterError
 from hedgerow.methods.base import Law, Method
-from hedgerow.methods.paths import Paths, constant
+from hedgerow.methods.paths import Paths
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -46,7 +46,6 @@ class MultilabelFocal(Method):
     link = staticmethod(likelihood.multilabel)
     scale = "logit"
     laws: frozenset[Law] = frozenset()
-    end: Tensor
 
     def __init__(self, hierarchy: Hierarchy, *, alpha: float | None = 0.9, gamma: float = 1.0) -> None:
         super().__init__(hierarchy)
@@ -59,12 +58,9 @@ class MultilabelFocal(Method):
         if gamma == 0:
             self.laws = self.laws | {"convex"}
         self.paths = Paths(hierarchy)
-        constant(self, "end", hierarchy.end)
 
     def _loss(self, theta: Tensor, labels: Tensor) -> Tensor:
-        node = torch.arange(1, self.width + 1, device=theta.device)
-        related = (node < self.end[labels, None]) & (labels[:, None] < self.end[1:])
-        negative = self._hardness(theta).masked_fill(related, 0.0).sum(1)
+        negative = self._hardness(theta).masked_fill(self.paths.related(labels)[:, 1:], 0.0).sum(1)
         path = self.paths(labels)[:, 1:]
         positive = self._hardness(-theta.gather(1, (path - 1).clamp(min=0)))
         positive = torch.where(self.paths.below_root(labels), positive, 0.0).sum(1)

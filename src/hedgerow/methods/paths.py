@@ -1,4 +1,4 @@
-"""What the losses share: paths to the labels, and log-sum-exps over nested parts of a row of scores.
+"""Building blocks of the losses: paths to the labels, and log-sum-exps over nested parts of a row of scores.
 
 In depth-first order the nodes below u are the slice ``u .. end[u] - 1``, so the nodes on the path to a label own
 nested slices of the row. Nothing here builds a node-by-node matrix or steps through levels, and all of it compiles
@@ -30,7 +30,7 @@ MOST_MASKS = 64
 
 def constant(module: nn.Module, name: str, values: NDArray[Any]) -> None:
     """Register an array that is derived from the tree: it moves with the module but is not saved with it."""
-    with torch.inference_mode(False):  # so that autograd can use it wherever it was made
+    with torch.inference_mode(False):  # so that autograd can use it even if it is made in inference mode
         module.register_buffer(name, torch.tensor(values), persistent=False)
 
 
@@ -67,12 +67,12 @@ class Paths(nn.Module):
         return self.node[torch.searchsorted(self.key, key, right=True)]
 
     def related(self, labels: Tensor) -> Tensor:
-        """Tell which nodes are ancestors or descendants: their slices overlap. [B] -> bool [B, nodes]."""
+        """Return which nodes are ancestors or descendants: their slices overlap. [B] -> bool [B, nodes]."""
         node = torch.arange(self.nodes, device=labels.device)
         return (node < self.end[labels, None]) & (labels[:, None] < self.end)
 
     def below_root(self, labels: Tensor) -> Tensor:
-        """Tell, for steps 1, 2, ..., whether the path is that long: bool [B, depth of the tree]."""
+        """Return whether the path has steps 1, 2, ...: bool [B, depth of the tree]."""
         return self.level[1:] <= self.own_level[labels, None]
 
 
@@ -105,7 +105,7 @@ class Ancestry(nn.Module):
         return scores
 
     def any_above(self, mask: Tensor) -> Tensor:
-        """Tell which nodes have a proper ancestor in the mask: bool [B, inner] -> [B, nodes]."""
+        """Return which nodes have a proper ancestor in the mask: bool [B, inner] -> [B, nodes]."""
         passed = functional.pad(mask, (1, 0))
         for further in self.above:
             passed = passed | _at(passed, further)
@@ -187,7 +187,7 @@ class PathChildren(nn.Module):
 
 
 def in_slice(first: Tensor, last: Tensor, width: int) -> Tensor:
-    """Tell which columns lie in ``first .. last - 1``: [...] -> bool [..., width]."""
+    """Return which columns lie in ``first .. last - 1``: [...] -> bool [..., width]."""
     column = torch.arange(width, device=first.device)
     return (first[..., None] <= column) & (column < last[..., None])
 

@@ -34,20 +34,18 @@ class SoftmaxDescendant(Method):
     scores = "nodes"
     link = staticmethod(likelihood.softmax_over_nodes)
     laws: frozenset[Law] = NESTED | {"convex", "ignores shifts"}
-    end: Tensor
     leaf_count: Tensor
 
     def __init__(self, hierarchy: Hierarchy) -> None:
         super().__init__(hierarchy)
         self.paths = Paths(hierarchy)
-        constant(self, "end", hierarchy.end)
         constant(self, "leaf_count", hierarchy.leaf_count)
 
     def _loss(self, theta: Tensor, labels: Tensor) -> Tensor:
         path = self.paths(labels)
         theta = theta - theta.detach().amax(-1, keepdim=True)
         others = theta.scatter(1, path, NOTHING)
-        wrong = slice_log_sums(others, path, self.end[path], inside=False)[:, 1:]
+        wrong = slice_log_sums(others, path, self.paths.end[path], inside=False)[:, 1:]
         path = path[:, 1:]
         weight = self.paths.below_root(labels) / self.leaf_count[path].to(theta.dtype)
         return -(functional.logsigmoid(theta.gather(1, path) - wrong) * weight).sum(1)

@@ -1,7 +1,7 @@
 """The paper's empirical study, and some experiments beyond it: one file each.
 
-In come a recipe and the names of experiments; out go records, tables, figures and sentences about what they show.
-An experiment is a grid of cells; each cell is one training and its measurements. A finished cell is one small JSON
+In come a recipe and the names of experiments; out go records, tables, figures and sentences about the results. An
+experiment is a grid of cells; each cell is one training and its measurements. A finished cell is one small JSON
 record; tables and figures are made from records alone.
 """
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def findings(plan: StudyPlan, records: Records) -> Findings:
-    """Return the main table after calibration, and what it changed."""
+    """Return the main table after calibration, and a table of the changes."""
     before = by_method(plan, records, main.TASK)
     after = by_method(plan, records, main.TASK, way="tempered")
     if not after:

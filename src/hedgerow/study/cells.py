@@ -1,4 +1,4 @@
-"""Cells: one training and its measurements, the unit of work, of resuming and of exchange."""
+"""Cells: a cell is one training and its measurements, the unit of work, of resuming and of exchange."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ PAPER_METHODS = (
 )
 """The methods of the paper, in the order of its table."""
 
-_NEAR = 1000  # seeds so far from those that were asked for are shown too
-_PLACES = ("path", "tree", "titles")  # where the data is stored does not say what it is
+_NEAR = 1000  # records are included if their seeds are within this distance of those requested
+_PLACES = ("path", "tree", "titles")  # where the data is stored is no part of its identity
 
 
 @final
@@ -44,23 +44,23 @@ class Cell:
     """
 
     task: str
-    """The experiment that defines what is trained and measured."""
+    """The experiment that defines what to train and measure."""
     recipe: Recipe
     data: Mapping[str, Any]
-    """What the data is: see `describe_data`."""
+    """The identity of the data: see `describe_data`."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """What else the task needs to know."""
+    """Further parameters of the task."""
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """Everything that determines the result, ready for JSON; not where or on what device the cell runs."""
+        """Everything that determines the result, ready for JSON; not where or on which device the cell runs."""
         recipe = self.recipe
         return {
             "task": self.task,
             "options": dict(self.options),
             "data": dict(self.data),
             "model": recipe.model.table(),
-            "method": {"name": recipe.method.name, **_spelt_out(recipe.method)},
+            "method": {"name": recipe.method.name, **_all_parameters(recipe.method)},
             "optimiser": dataclasses.asdict(recipe.optimiser),
             "seed": recipe.run.seed,
         }
@@ -90,7 +90,7 @@ class StudyPlan:
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """What the data is."""
+        """The identity of the data."""
         return describe_data(self.splits, self.recipe.data)
 
     def cells(self, task: str, method: str, params: Mapping[str, Any] | None = None, **options: Any) -> list[Cell]:
@@ -108,8 +108,8 @@ class StudyPlan:
     def covering(self, records: Records) -> StudyPlan:
         """Return the plan extended to methods and seeds that have records of the same data and recipe.
 
-        Records may come from elsewhere, so a method that is not part of hedgerow, and would have to be imported,
-        is left out unless the plan names it; and so are seeds far from those of the plan.
+        Records may come from elsewhere, so methods outside hedgerow, which would have to be imported, are left out
+        unless the plan names them, and so are seeds far from those of the plan.
         """
         mine = self.cells("", self.recipe.method.name)[0].identity
         chosen, first = list(self.methods), self.recipe.run.seed
@@ -143,7 +143,7 @@ def as_read(content: Any) -> Any:
 
 
 def describe_data(splits: DataSplits, choice: Choice) -> dict[str, Any]:
-    """Describe the data, wherever it is stored: its name and parameters, its tree, the numbers of examples."""
+    """Describe the data: its name and parameters, its tree, the numbers of examples; not where it is stored."""
     return {
         "name": splits.name,
         "parameters": {key: value for key, value in choice.params.items() if key not in _PLACES},
@@ -157,8 +157,8 @@ def canonical(content: Any) -> str:
     return json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def _spelt_out(method: Choice) -> dict[str, Any]:
-    """Return all parameters, including defaults, with whole numbers as floats where the default is a float."""
+def _all_parameters(method: Choice) -> dict[str, Any]:
+    """Return all parameters, including defaults, with whole numbers as floats if the default is a float."""
     defaults = {key: value for key, value in methods.parameters(method.name).items() if key != "counts"}
     given = {**defaults, **method.params}
     return {key: float(v) if isinstance(defaults.get(key), float) else v for key, v in given.items()}

@@ -1,4 +1,4 @@
-"""What an experiment is: the cells to run, the work on each, and the findings from their records.
+"""The form of an experiment: the cells to run, the work on each, and the findings from their records.
 
 The functions below make tables, figures and pages from results.
 """
@@ -44,7 +44,7 @@ FIGURES = {
     "Majority F1": "majority_F1",
     "Leaf F1": "leaf_F1",
 }
-"""The columns of the paper's main table, and the summary figures in them."""
+"""The columns of the paper's main table, and the summary metric of each."""
 
 Results = list[dict[str, Any]]
 
@@ -59,7 +59,7 @@ class Findings:
     figures: Mapping[str, Callable[[], Figure]] = field(default_factory=dict)
     """By file name, without suffix; drawn when called."""
     sentences: tuple[str, ...] = ()
-    """What it shows, computed from the tables."""
+    """Conclusions computed from the tables."""
     pages: Mapping[str, Callable[[Path], None]] = field(default_factory=dict)
     """HTML pages by file name, without suffix; written to a path when called."""
 
@@ -111,7 +111,7 @@ def column_table(title: str, columns: Mapping[str, tuple[Mapping[str, Results], 
 
 
 def notes(*measured: Mapping[str, Results]) -> tuple[str, ...]:
-    """Say how many seeds a table is based on, and what the row of Deep RTC with PS weights is."""
+    """Return how many seeds a table is based on, and an explanation of Deep RTC with PS weights."""
     seeds = sorted({len(results) for systems in measured for results in systems.values()})
     number = "one seed" if seeds == [1] else f"{' to '.join(map(str, sorted({seeds[0], seeds[-1]})))} seeds"
     said = [f"Mean ± 2 standard deviations over {number}." if seeds[-1] > 1 else "One seed."] if seeds else []
@@ -140,7 +140,7 @@ def _system(name: str, results: Results) -> System:
 def write_page(systems: Mapping[str, Results], title: str, path: Path) -> None:
     """Write a page of systems: name -> results, one per seed.
 
-    Of several seeds, the page shows the one with the median AP. A mean of curves at equal thresholds can be below
+    Of several seeds, the page shows the one with the median AP: a mean of curves at equal thresholds can be below
     all of them, and no other mean has thresholds for a slider.
     """
     from hedgerow.show.page import PageModel

@@ -3,27 +3,28 @@
 Level j divides the leaves among the nodes at depth j; a leaf above depth j remains a separate class at every
 deeper level. A classifier trained at level i gives each class of level j the sum of the probabilities below it;
 its answer at level j is the largest of these. Test examples labelled above level j with a node that is not a leaf
-say nothing about level j, and are left out.
+are left out at level j.
 """
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.learn.data import DataSplits
 from hedgerow.learn.training.run_folder import likelihood_blocks
 from hedgerow.likelihood import Likelihoods
 from hedgerow.measure import evaluate
 from hedgerow.study.experiment import Experiment, Findings
-from hedgerow.study.scoring import trained
+from hedgerow.study.scoring import train_and_measure
 from hedgerow.study.tables import Column, Entry, Row, Table
 
 if TYPE_CHECKING:
+    import torch
     from numpy.typing import NDArray
 
+    from hedgerow.learn.data import DataSplits
+    from hedgerow.learn.training.module import Classifier
     from hedgerow.study.cells import Cell, StudyPlan
     from hedgerow.study.records import Records
     from hedgerow.tree import Hierarchy
@@ -40,32 +41,20 @@ def cells(plan: StudyPlan) -> list[Cell]:
 
 def at_level(splits: DataSplits, level: int) -> DataSplits:
     """Return the data with its tree cut at a level, and the labels projected onto it."""
-    tree, projection = splits.hierarchy.cut_at_depth(level)
-    train, val, test = (
-        examples.with_labels(projection[examples.labels]) for examples in (splits.train, splits.val, splits.test)
-    )
-    return DataSplits(splits.name, tree, train, val, test)
+    return splits.projected(*splits.hierarchy.cut_at_depth(level))
 
 
 def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
     """Train at one level, and test at this level and at those above."""
     cut = at_level(splits, int(cell.options["level"]))
-    classifier, device, seconds = trained(cell, cut)
-    begun = time.perf_counter()
-    likelihoods = list(likelihood_blocks(classifier, cut.test, device))
-    values = np.concatenate([block.values for block in likelihoods])
-    results = [
-        tested_at(
-            cut.hierarchy, Likelihoods.of(cut.hierarchy, values, likelihoods[0].scale), cut.test.labels, level
-        )
-        for level in range(1, int(cell.options["level"]) + 1)
-    ]
-    measuring = time.perf_counter() - begun
-    return {
-        "results": results,
-        "seconds": {"train": round(seconds, 3), "measure": round(measuring, 3)},
-        "device": device.type,
-    }
+
+    def measure(classifier: Classifier, device: torch.device) -> dict[str, Any]:
+        values = np.concatenate([block.q for block in likelihood_blocks(classifier, cut.test, device)])
+        q = Likelihoods.of(cut.hierarchy, values, classifier.method.scale)
+        levels = range(1, int(cell.options["level"]) + 1)
+        return {"results": [tested_at(cut.hierarchy, q, cut.test.labels, level) for level in levels]}
+
+    return train_and_measure(cell, cut, measure)
 
 
 def tested_at(hierarchy: Hierarchy, q: Likelihoods, labels: NDArray[np.int64], level: int) -> dict[str, Any]:
@@ -82,7 +71,7 @@ def tested_at(hierarchy: Hierarchy, q: Likelihoods, labels: NDArray[np.int64], l
 
 
 def findings(plan: StudyPlan, records: Records) -> Findings:
-    """Return the table of accuracies, with the best per column in bold, and whether deeper training pays off."""
+    """Return the table of accuracies, with the best per column in bold, and whether deeper training helps."""
     depth = int(plan.splits.hierarchy.depth.max())
     values: dict[int, dict[int, list[float]]] = {}
     classes: dict[int, int] = {}

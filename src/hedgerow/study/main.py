@@ -36,7 +36,7 @@ def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
 
 
 def findings(plan: StudyPlan, records: Records) -> Findings:
-    """Return the table, the curves and what they show."""
+    """Return the table, the curves and the conclusions."""
     from hedgerow.show.figures import RULE_STYLES
 
     systems = by_method(plan, records, TASK)
@@ -53,10 +53,10 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
 
 
 def sentences(table: Table) -> tuple[str, ...]:
-    """Say which methods lead, and how those that know the tree compare with the flat softmax, which does not.
+    """Return which methods lead, and how those that know the tree compare with the flat softmax, which does not.
 
-    A single method is not compared with anything; without the flat softmax, only the best are named. A single seed
-    names no winner, since another seed, or another processor, would give another order.
+    A single method is not compared; without the flat softmax, only the best are named. With one seed there is no
+    winner, since another seed, or another processor, would give another order.
     """
     rows = {row.name: row for row in table.rows}
     if len(rows) < 2:
@@ -85,7 +85,7 @@ def sentences(table: Table) -> tuple[str, ...]:
 
 
 def _one_seed(rows: dict[str, Row]) -> str:
-    """Say how far apart the methods are, and that one seed does not tell which is better."""
+    """Return how far apart the methods are, and that one seed does not show which is better."""
     figures = sorted((row.entries["AP"] for row in rows.values()), key=lambda entry: entry.mean)
     said = f"AP is between {_percent(figures[0])} and {_percent(figures[-1])}"
     if _FLAT in rows:
@@ -108,7 +108,7 @@ def _best(rows: Sequence[Row], column: str) -> Row:
 
 
 def _beyond(entry: Entry, other: Entry) -> bool:
-    """Return whether one figure is larger than another by more than the spread of the seeds."""
+    """Return whether one value is larger than another by more than the spread of the seeds."""
     return entry.mean - other.mean > max(entry.spread or 0.0, other.spread or 0.0)
 
 

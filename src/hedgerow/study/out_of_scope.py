@@ -102,7 +102,7 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
 
 
 def _at_common_thresholds(inside: Results, outside: Results) -> dict[str, Entry]:
-    """Return the effect of common thresholds on both sides, one value per seed."""
+    """Return the columns at common thresholds, one value per seed."""
     if not inside or len(inside) != len(outside):
         return {}
     found: dict[str, Entry] = {}
@@ -123,7 +123,7 @@ def _place(result: Mapping[str, Any], tau: float) -> int:
 
 
 def _thresholds(inside: Mapping[str, Results]) -> str:
-    """Return a sentence about the recorded thresholds that are used for those in the headings, if they differ."""
+    """Return a sentence about the recorded thresholds in use, if they differ from those in the headings."""
     curves = [result for results in inside.values() for result in results]
     found = {f"{tau:g}": {f"{special.expit(logits_of(r)[_place(r, tau)]):.5g}" for r in curves} for tau in TAUS}
     taken = [f"for τ = {tau}, {' and '.join(sorted(near))}" for tau, near in found.items() if near - {tau}]

@@ -1,4 +1,4 @@
-"""Run cells in this process, in parallel processes or on a Dask cluster; one failing cell stops no other."""
+"""Run cells in this process, in parallel processes or on a Dask cluster; a failing cell stops no other."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import torch
 
 from hedgerow.cluster import run_tasks
-from hedgerow.learn.training.console import told_progress
+from hedgerow.learn.training.console import reporting_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from hedgerow.study.cells import Cell
     from hedgerow.study.records import Records
 
-_BETWEEN_MESSAGES = 0.5  # seconds
+_REPORT_EVERY = 0.5  # seconds
 
 
 @final
 @dataclass(frozen=True)
 class Failure:
-    """A cell that has no record, and why."""
+    """A cell without a record, and the reason."""
 
     cell: Cell
     message: str
@@ -45,78 +45,112 @@ class Failure:
 
 
 Outcome: TypeAlias = "dict[str, Any] | Failure"
-"""What a cell leaves behind: the content of its record, or a failure."""
+"""The content of a cell's record, or a failure."""
 
 
-def run_cells(
-    cells: Sequence[Cell],
-    splits: DataSplits,
-    records: Records,
-    *,
-    jobs: int = 1,
-    client: Any = None,
-    threads: int | None = None,
-    limit: float | None = None,
-    done: Callable[[Cell], None] = lambda _: None,
-    moved: Callable[[Cell, float], None] = lambda _, __: None,
-) -> list[Failure]:
-    """Run cells and write their records; return those that failed.
+class Watcher:
+    """Follows the progress of cells; this one does nothing."""
 
-    Parameters
-    ----------
-    cells
-        What to run, in this order.
-    splits
-        The data of all of them.
-    records
-        Where their records go.
-    jobs
-        Number of cells to run at the same time; with 1, they run in this process.
-    client
-        A Dask client on whose workers the cells run instead.
-    threads
-        Threads that torch may use in each process; None leaves them as they are.
-    limit
-        Seconds after which no further cell starts, and cells in other processes are stopped. A cell that a Dask
-        worker has begun ends there, but has no record.
-    done
-        Called with every cell that ended, whether it succeeded or failed.
-    moved
-        Called with a cell and the share of its training that is done, from 0 to 1; not for cells on a cluster.
-    """
-    end = math.inf if limit is None else time.monotonic() + limit
-    if client is not None:
-        outcomes = _on_cluster(client, cells, splits, threads, limit)
-    elif jobs == 1:
-        outcomes = _one_by_one(cells, splits, threads, end, moved)
-    else:
-        outcomes = _in_processes(cells, splits, jobs, threads, end, moved)
-    failures, waiting = [], {cell.name: cell for cell in cells}
-    with closing(outcomes):
-        for cell, outcome in outcomes:
-            del waiting[cell.name]
-            failure = outcome if isinstance(outcome, Failure) else _recorded(cell, outcome, records)
-            if failure is not None:
-                failures.append(failure)
-            done(cell)
-    return failures + [
-        Failure(cell, "it was not started: the time limit was reached") for cell in waiting.values()
-    ]
+    def done(self, cell: Cell) -> None:
+        """Note that a cell has ended, whether it succeeded or failed."""
+
+    def moved(self, cell: Cell, share: float) -> None:
+        """Note the share of a cell's training that is done, from 0 to 1; not called for cells on a cluster."""
 
 
-def _recorded(cell: Cell, content: dict[str, Any], records: Records) -> Failure | None:
-    try:
-        records.write(cell, content)
-    except Exception as error:  # such as a figure that is not finite; the other cells continue
-        return _failure(cell, error)
-    return None
+@final
+@dataclass(frozen=True)
+class CellRunner:
+    """Where and how cells run."""
+
+    splits: DataSplits
+    """The data of all cells."""
+    jobs: int = 1
+    """Number of cells to run at the same time; with 1, they run in this process."""
+    client: Any = None
+    """A Dask client on whose workers the cells run instead."""
+    threads: int | None = None
+    """Threads that torch may use in each process; None leaves them as they are."""
+    limit: float | None = None
+    """Seconds after which no further cell starts, and cells in other processes are stopped. A cell that has begun
+    on a Dask worker runs to its end, but gets no record."""
+    watcher: Watcher = field(default_factory=Watcher)
+
+    def run(self, cells: Sequence[Cell], records: Records) -> list[Failure]:
+        """Run cells in this order and write their records; return those that failed."""
+        end = math.inf if self.limit is None else time.monotonic() + self.limit
+        if self.client is not None:
+            outcomes = self._on_cluster(cells)
+        else:
+            outcomes = self._one_by_one(cells, end) if self.jobs == 1 else self._in_processes(cells, end)
+        failures, waiting = [], {cell.name: cell for cell in cells}
+        with closing(outcomes):
+            for cell, outcome in outcomes:
+                del waiting[cell.name]
+                if not isinstance(outcome, Failure):
+                    try:
+                        records.write(cell, outcome)
+                    except Exception as error:  # such as a metric that is not finite; the other cells continue
+                        outcome = _failure(cell, error)
+                if isinstance(outcome, Failure):
+                    failures.append(outcome)
+                self.watcher.done(cell)
+        return failures + [
+            Failure(cell, "it was not started: the time limit was reached") for cell in waiting.values()
+        ]
+
+    def _one_by_one(self, cells: Sequence[Cell], end: float) -> Generator[tuple[Cell, Outcome]]:
+        with _threads(self.threads):
+            for cell in cells:
+                if time.monotonic() >= end:
+                    return
+                yield cell, _attempt(cell, self.splits, partial(self.watcher.moved, cell))
+
+    def _on_cluster(self, cells: Sequence[Cell]) -> Generator[tuple[Cell, Outcome]]:
+        work = partial(_on_worker, threads=self.threads)
+        found = run_tasks(self.client, work, list(cells), self.splits, limit=self.limit)
+        for number, outcome, reason in [] if self.limit == 0 else found:
+            yield cells[number], outcome if reason is None else Failure(cells[number], reason)
+
+    def _in_processes(self, cells: Sequence[Cell], end: float) -> Generator[tuple[Cell, Outcome]]:
+        waiting, idle = deque(cells), list[_Worker]()
+        running: dict[Future[Outcome], tuple[Cell, _Worker]] = {}
+        try:
+            while (waiting or running) and time.monotonic() < end:
+                while waiting and len(running) < self.jobs:
+                    cell, worker = waiting.popleft(), idle.pop() if idle else _Worker(self.splits, self.threads)
+                    running[worker.submit(cell)] = cell, worker
+                ended, _ = wait(running, min(_REPORT_EVERY, end - time.monotonic()), FIRST_COMPLETED)
+                for cell, worker in running.values():
+                    for share in worker.reported():
+                        self.watcher.moved(cell, share)
+                for future in ended:
+                    cell, worker = running.pop(future)
+                    try:
+                        outcome = future.result()
+                        idle.append(worker)
+                    except BrokenProcessPool:
+                        worker.stop()
+                        worker.join()
+                        outcome = Failure(
+                            cell, "its process was killed, perhaps for lack of memory: use fewer jobs"
+                        )
+                    yield cell, outcome
+            for cell, _ in running.values():
+                yield cell, Failure(cell, "it was stopped: the time limit was reached")
+        finally:
+            workers = [*idle, *(worker for _, worker in running.values())]
+            for worker in workers:
+                worker.stop()
+            for worker in workers:
+                worker.join()
 
 
 def _attempt(cell: Cell, splits: DataSplits, moved: Callable[[float], None]) -> Outcome:
     from hedgerow.study import EXPERIMENTS
 
     try:
-        with told_progress(moved):
+        with reporting_progress(moved):
             return EXPERIMENTS.find(cell.task).work(cell, splits)
     except Exception as error:  # whatever happened, the other cells continue
         return _failure(cell, error)
@@ -124,23 +158,6 @@ def _attempt(cell: Cell, splits: DataSplits, moved: Callable[[float], None]) -> 
 
 def _failure(cell: Cell, error: Exception) -> Failure:
     return Failure(cell, str(error) or type(error).__name__, traceback.format_exc())
-
-
-# In this process ---------------------------------------------------------------------------------------------
-
-
-def _one_by_one(
-    cells: Sequence[Cell],
-    splits: DataSplits,
-    threads: int | None,
-    end: float,
-    moved: Callable[[Cell, float], None],
-) -> Generator[tuple[Cell, Outcome]]:
-    with _threads(threads):
-        for cell in cells:
-            if time.monotonic() >= end:
-                return
-            yield cell, _attempt(cell, splits, partial(moved, cell))
 
 
 @contextmanager
@@ -153,78 +170,25 @@ def _threads(number: int | None) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-# On a cluster ------------------------------------------------------------------------------------------------
-
-
-def _on_cluster(
-    client: Any, cells: Sequence[Cell], splits: DataSplits, threads: int | None, limit: float | None
-) -> Generator[tuple[Cell, Outcome]]:
-    found = run_tasks(client, partial(_on_worker, threads=threads), list(cells), splits, limit=limit)
-    for number, outcome, reason in [] if limit == 0 else found:
-        yield cells[number], outcome if reason is None else Failure(cells[number], reason)
-
-
 def _on_worker(cell: Cell, shared: DataSplits, *, threads: int | None) -> Outcome:
     with _threads(threads):
         return _attempt(cell, shared, lambda _: None)
-
-
-# In parallel processes ---------------------------------------------------------------------------------------
-
-
-def _in_processes(
-    cells: Sequence[Cell],
-    splits: DataSplits,
-    jobs: int,
-    threads: int | None,
-    end: float,
-    moved: Callable[[Cell, float], None],
-) -> Generator[tuple[Cell, Outcome]]:
-    waiting, idle = deque(cells), list[_Worker]()
-    running: dict[Future[Outcome], tuple[Cell, _Worker]] = {}
-    try:
-        while (waiting or running) and time.monotonic() < end:
-            while waiting and len(running) < jobs:
-                cell, worker = waiting.popleft(), idle.pop() if idle else _Worker(splits, threads)
-                running[worker.submit(cell)] = cell, worker
-            ended, _ = wait(running, min(_BETWEEN_MESSAGES, end - time.monotonic()), FIRST_COMPLETED)
-            for cell, worker in running.values():
-                for share in worker.news():
-                    moved(cell, share)
-            for future in ended:
-                cell, worker = running.pop(future)
-                try:
-                    outcome = future.result()
-                    idle.append(worker)
-                except BrokenProcessPool:
-                    worker.stop()
-                    worker.join()
-                    outcome = Failure(cell, "its process was killed, perhaps for lack of memory: use fewer jobs")
-                yield cell, outcome
-        for cell, _ in running.values():
-            yield cell, Failure(cell, "it was stopped: the time limit was reached")
-    finally:
-        workers = [*idle, *(worker for _, worker in running.values())]
-        for worker in workers:
-            worker.stop()
-        for worker in workers:
-            worker.join()
 
 
 @final
 class _Worker:
     """A process that runs one cell at a time.
 
-    It has a pool of its own, because a process that dies breaks its whole pool. A pool can neither report progress
-    nor stop a running task, so there is a pipe as well: progress comes up, and the process ends when the pipe is
-    closed, also by the death of this process.
+    Each has its own pool, because a process that dies breaks its whole pool. A pool can neither report progress
+    nor stop a running task, so there is a pipe as well: the process reports progress through it, and ends when it
+    is closed, even if that is because this process died.
     """
 
     def __init__(self, splits: DataSplits, threads: int | None) -> None:
         context = multiprocessing.get_context("spawn")  # a fork cannot use a GPU
         self._pipe, theirs = context.Pipe()
         self._pool = ProcessPoolExecutor(1, context, _begin, (theirs, threads))
-        with _ignoring_interrupts():  # the new process inherits this: the main process handles interrupts
+        with _ignoring_interrupts():  # inherited by the new process: only this one handles interrupts
             # Not with the arguments above: starting the process would then wait until it has read the data.
             self._pool.submit(_receive, splits)
         theirs.close()
@@ -232,12 +196,12 @@ class _Worker:
     def submit(self, cell: Cell) -> Future[Outcome]:
         try:
             return self._pool.submit(_run_here, cell)
-        except BrokenProcessPool as error:  # it died while it was idle
+        except BrokenProcessPool as error:  # it died while idle
             broken: Future[Outcome] = Future()
             broken.set_exception(error)
             return broken
 
-    def news(self) -> Iterator[float]:
+    def reported(self) -> Iterator[float]:
         with suppress(EOFError, OSError):
             while self._pipe.poll():
                 yield self._pipe.recv()
@@ -269,10 +233,10 @@ def _begin(pipe: Connection, threads: int | None) -> None:
     if threads is not None:
         torch.set_num_threads(threads)
     _here["pipe"] = pipe
-    threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
+    threading.Thread(target=_exit_when_closed, args=(pipe,), daemon=True).start()
 
 
-def _end_with(pipe: Connection) -> None:
+def _exit_when_closed(pipe: Connection) -> None:
     with suppress(EOFError, OSError):
         pipe.recv()
     os._exit(1)
@@ -287,7 +251,7 @@ def _run_here(cell: Cell) -> Outcome:
 
     def moved(share: float) -> None:
         nonlocal last
-        if time.monotonic() - last >= _BETWEEN_MESSAGES:
+        if time.monotonic() - last >= _REPORT_EVERY:
             last = time.monotonic()
             _here["pipe"].send(share)
 

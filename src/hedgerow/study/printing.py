@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, final
 
 from rich.console import Console
 
 from hedgerow.show import live_bar, print_text
-from hedgerow.study.run import Report, Watcher
+from hedgerow.study.pool import Watcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,39 +18,34 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from hedgerow.study.cells import Cell
+    from hedgerow.study.run import Report
 
 
 @final
-@dataclass
 class StudyProgress(Watcher):
     """Shows the progress of a study: a line per finished cell and, in a terminal, a bar with the time left."""
 
-    out: Console
-    bar: Progress
-    total: int
-    _begun: float = field(default_factory=time.monotonic)
-    _ended: int = 0
-    _shares: dict[str, float] = field(default_factory=dict)
-    """Progress of the cells that are running now."""
-
-    def __post_init__(self) -> None:
-        self._task = self.bar.add_task("Training", total=self.total)
+    def __init__(self, out: Console, bar: Progress, total: int) -> None:
+        self._out, self._bar, self._total = out, bar, total
+        self._begun, self._ended = time.monotonic(), 0
+        self._running: dict[str, float] = {}
+        self._task = bar.add_task("Training", total=total)
 
     def done(self, cell: Cell) -> None:
-        """Record that a cell has ended."""
+        """Print a line."""
         self._ended += 1
-        self._shares.pop(cell.name, None)
+        self._running.pop(cell.name, None)
         passed = timedelta(seconds=round(time.monotonic() - self._begun))
-        self.out.print(f"[{self._ended}/{self.total}] {passed} {cell.task}: {cell.title}")
+        self._out.print(f"[{self._ended}/{self._total}] {passed} {cell.task}: {cell.title}")
         self._show()
 
     def moved(self, cell: Cell, share: float) -> None:
-        """Record the progress of a cell."""
-        self._shares[cell.name] = share
+        """Move the bar."""
+        self._running[cell.name] = share
         self._show()
 
     def _show(self) -> None:
-        self.bar.update(self._task, completed=self._ended + sum(self._shares.values()))
+        self._bar.update(self._task, completed=self._ended + sum(self._running.values()))
 
 
 @contextmanager
@@ -65,8 +59,8 @@ def study_bar(cells: int, missing: int) -> Iterator[StudyProgress]:
 
 
 def print_report(report: Report, console: Console) -> None:
-    """Print the tables that were asked for and what they show, what failed, and which files to open."""
-    for found in (report.findings[name] for name in report.asked):
+    """Print the requested tables and conclusions, what failed, and which files to open."""
+    for found in (report.findings[name] for name in report.requested):
         for table in found.tables.values():
             table.print(console)
             for note in table.notes:

@@ -1,4 +1,4 @@
-"""Records: what is kept of a finished cell, one small JSON file each."""
+"""Records of finished cells, one small JSON file each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _FORMAT = 1
 _SUMMARY = ("AP", "AC", "R@90C", "R@95C", "majority_F1", "leaf_F1", "leaf_exact", "leaf_ECE")
 
-# What a record holds. Names become parts of file names and of tables, so they are words.
+# The form of a record. Names become parts of file names and of tables, so they must be words.
 _Word = Annotated[str, msgspec.Meta(pattern=r"\A[\w.:-]{1,200}\Z")]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 _Column = Annotated[list[float], msgspec.Meta(max_length=10_000)]
@@ -38,7 +38,7 @@ class _Method(msgspec.Struct):
 
 
 class _Identity(msgspec.Struct):
-    """What determines the results of a cell: see `Cell.identity`."""
+    """Everything that determines the results of a cell: see `Cell.identity`."""
 
     task: Annotated[str, msgspec.Meta(pattern=r"\A[a-z_]{1,60}\Z")]
     options: dict[_Word, Any]
@@ -114,20 +114,20 @@ class _Record(msgspec.Struct):
 class Records:
     """The records in a folder.
 
-    A record is written completely or not at all, and holds a checksum and the identity of its cell. A record that
-    is damaged, or belongs to another cell, counts as absent.
+    A record is written completely or not at all, with a checksum and the identity of its cell. A record that is
+    damaged, or belongs to another cell, counts as absent.
     """
 
     def __init__(self, folder: str | PathLike[str]) -> None:
         self.folder = Path(folder)
 
     def path(self, cell: Cell) -> Path:
-        """Return where the record of a cell is kept."""
+        """Return the path of the record of a cell."""
         return self.folder / f"{cell.name}.json"
 
     def read(self, cell: Cell) -> dict[str, Any] | None:
         """Return the record of a cell, or None if there is no intact one."""
-        record = _whole(self.path(cell))
+        record = _intact(self.path(cell))
         return record if record is not None and record["cell"] == as_read(cell.identity) else None
 
     def finished(self, cells: Iterable[Cell]) -> list[dict[str, Any]]:
@@ -138,7 +138,7 @@ class Records:
     def all(self) -> Iterator[dict[str, Any]]:
         """Yield every intact record in the folder, of any cell."""
         for path in sorted(self.folder.glob("*.json")):
-            record = _whole(path)
+            record = _intact(path)
             if record is not None:
                 yield record
 
@@ -161,14 +161,14 @@ class Records:
         incoming = dict(_incoming(Path(path)))
         new = 0
         for name, record in incoming.items():
-            if _whole(self.folder / f"{name}.json") is None:
+            if _intact(self.folder / f"{name}.json") is None:
                 self._put(name, record)
                 new += 1
         return new
 
     def pack(self, path: str | PathLike[str]) -> int:
         """Write all intact records into one archive for `merge`; return how many there are."""
-        names = sorted(file.stem for file in self.folder.glob("*.json") if _whole(file) is not None)
+        names = sorted(file.stem for file in self.folder.glob("*.json") if _intact(file) is not None)
         with atomic_write(path, "wb") as file, ZipFile(file, "w", ZIP_DEFLATED) as archive:
             for name in names:
                 archive.write(self.folder / f"{name}.json", f"{name}.json")
@@ -185,34 +185,33 @@ def _incoming(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         content = read_json(path, "records", remedy)
         read = [(path.name, each) for each in (content if isinstance(content, list) else [content])]
     for name, record in read:
-        if not _is_intact(record):
-            raise FileError(f"{path}: {name} is damaged, or is not a record of a study. Copy the file again.")
-        with reading(path, f"records: {name}", "It was not written by hedgerow."):
-            msgspec.convert(record, _Record)
+        _check(record, path, name)
         yield name_of_cell(record["cell"]), record
 
 
-def _whole(path: Path) -> dict[str, Any] | None:
+def _intact(path: Path) -> dict[str, Any] | None:
     """Return the record in a file; None if there is none, or if it is damaged."""
     if not path.is_file():
         return None
     try:
         record: dict[str, Any] = read_json(path, "a record")
-        with reading(path, "a record"):
-            msgspec.convert(record, _Record)
+        _check(record, path, path.name)
     except FileError:
         return None
-    return record if _is_intact(record) else None
+    return record
 
 
-def _is_intact(record: Any) -> bool:
-    if not isinstance(record, dict) or record.get("format") != _FORMAT or not isinstance(record.get("cell"), dict):
-        return False
-    body = {key: value for key, value in record.items() if key != "checksum"}
+def _check(record: Any, path: Path, name: str) -> None:
+    """Raise an error unless a record has its checksum and the declared form."""
     try:
-        return bool(record.get("checksum") == _checksum(body))
-    except (ValueError, RecursionError):  # such as NaN, or half of a surrogate pair
-        return False
+        body = {key: value for key, value in record.items() if key != "checksum"}
+        intact = record["format"] == _FORMAT and record["checksum"] == _checksum(body)
+    except (AttributeError, KeyError, ValueError, RecursionError):  # such as NaN, or half of a surrogate pair
+        intact = False
+    if not intact:
+        raise FileError(f"{path}: {name} is damaged, or is not a record of a study. Copy the file again.")
+    with reading(path, f"records: {name}", "It was not written by hedgerow."):
+        msgspec.convert(record, _Record)
 
 
 def _checksum(body: dict[str, Any]) -> str:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
+import torch
+
 from hedgerow import __version__, methods
 from hedgerow.arrays import available_cores
 from hedgerow.errors import ParameterError
@@ -17,8 +19,8 @@ from hedgerow.learn import data, models
 from hedgerow.learn.data import DataSplits, ImageFiles
 from hedgerow.show import require_report
 from hedgerow.study import EXPERIMENTS
-from hedgerow.study.cells import PAPER_METHODS, Cell, StudyPlan
-from hedgerow.study.pool import Failure, run_cells
+from hedgerow.study.cells import PAPER_METHODS, StudyPlan
+from hedgerow.study.pool import CellRunner, Failure, Watcher
 from hedgerow.study.records import Records
 
 if TYPE_CHECKING:
@@ -36,21 +38,11 @@ _PLACES: dict[str, dict[str, str]] = {
     "inat21": {"path": "data/inat21"},
     "imagenet": {"path": "data/imagenet", "tree": "data/imagenet/tree.csv"},
 }
-"""Where the data is looked for if the recipe does not say."""
-
-
-class Watcher:
-    """Follows the progress of a study; this one does nothing."""
-
-    def done(self, cell: Cell) -> None:
-        """Record that a cell has ended, whether it succeeded or failed."""
-
-    def moved(self, cell: Cell, share: float) -> None:
-        """Record the share of a cell's training that is done, from 0 to 1."""
+"""Where to look for the data by default."""
 
 
 Progress: TypeAlias = "Callable[[int, int], AbstractContextManager[Watcher]]"
-"""Called with the number of all cells and the number of cells to run."""
+"""Called with the number of cells and the number of those to run."""
 
 
 @final
@@ -61,9 +53,8 @@ class Report:
     plan: StudyPlan
     folder: Path
     findings: Mapping[str, Findings]
-    """By experiment: those that were asked for, and others that all of the folder's records allow."""
-    asked: Sequence[str]
-    """The experiments that were asked for."""
+    """By experiment: those requested, and others that the folder has records of."""
+    requested: Sequence[str]
     failures: Sequence[Failure]
     cells: int
     imported: int = 0
@@ -104,7 +95,7 @@ def study(
     progress: Progress = lambda _, __: nullcontext(Watcher()),
     client: Any = None,
 ) -> Report:
-    """Run the cells of experiments that have no record yet, and write tables and figures of those that have one.
+    """Run the cells of experiments that have no record yet, and write tables and figures of all records.
 
     Parameters
     ----------
@@ -113,17 +104,17 @@ def study(
     recipe
         How to train. Parameters of its method apply to that method; its seed is the first seed.
     folder
-        Where records, tables and figures are written; existing records are not made again.
+        Where to write records, tables and figures; cells with a record do not run again.
     seeds
         Number of seeds.
     chosen
         Names of methods.
     splits
-        The data, if it does not come from the recipe.
+        The data, instead of the recipe's.
     jobs
         Number of cells to run at the same time: see `default_jobs`.
     imports
-        Files of records made elsewhere, which are merged first.
+        Files of records made elsewhere, to be merged first.
     limit
         Seconds after which no further cell starts.
     draw
@@ -135,7 +126,7 @@ def study(
     """
     names = _experiments(experiments)
     for method in chosen:
-        methods.parameters(method)  # an error if there is no method with this name
+        methods.parameters(method)  # an error if the name is unknown
     if splits is None:
         recipe = _with_places(recipe)
         splits = data.load(recipe.data.name, **recipe.data.params)
@@ -149,7 +140,10 @@ def study(
     cells = {cell.name: cell for name in names for cell in EXPERIMENTS[name].cells(plan)}
     missing = [cell for cell in cells.values() if records.read(cell) is None]
     with progress(len(cells), len(missing)) as watcher:
-        failures = _run(missing, plan, records, jobs, limit, watcher, client) if missing else []
+        runner = _runner(plan, jobs, limit, watcher, client)
+        if runner.jobs > 1 or client is not None:  # compiling in many processes costs more than it gains
+            missing = [dataclasses.replace(cell, recipe=cell.recipe.with_run(compile="no")) for cell in missing]
+        failures = runner.run(missing, records) if missing else []
     shown = plan.covering(records)
     findings = {name: experiment.findings(shown, records) for name, experiment in EXPERIMENTS.items()}
     findings = {name: found for name, found in findings.items() if found.tables or name in names}
@@ -158,61 +152,39 @@ def study(
 
 
 def default_jobs(splits: DataSplits, *, gpu: bool) -> int:
-    """Return how many cells run at the same time: several if the data is in memory, as far as their copies fit.
+    """Return how many cells to run at the same time: several if the data is in memory and copies of it fit.
 
-    Models for such data are small: cells in parallel use the cores better than one cell on all of them.
+    Models for such data are small, so parallel cells use the cores better than one cell on all of them.
     """
     if isinstance(splits.train.inputs, ImageFiles):
-        return 1  # it has its own processes to load them
+        return 1  # a cell has its own processes to load them
     held = [part.inputs for part in (splits.train, splits.val, splits.test)]
     each = _BYTES_OF_A_PROCESS + 4 * sum(x.nbytes for x in held if not isinstance(x, ImageFiles))
     return max(1, min(_AT_ONCE_ON_GPU if gpu else available_cores(), _memory() // (2 * each)))
 
 
 def _memory() -> int:
-    """Return the bytes of memory of this machine, or a cautious guess if the system does not tell."""
+    """Return the bytes of memory of this machine, or a cautious guess if that is unknown."""
     if not hasattr(os, "sysconf"):  # Windows
         return _BYTES_IF_UNKNOWN
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def _run(
-    missing: list[Cell],
-    plan: StudyPlan,
-    records: Records,
-    jobs: int | None,
-    limit: float | None,
-    watcher: Watcher,
-    client: Any,
-) -> list[Failure]:
-    import torch
-
+def _runner(plan: StudyPlan, jobs: int | None, limit: float | None, watcher: Watcher, client: Any) -> CellRunner:
     gpu = plan.recipe.run.accelerator != "cpu" and torch.cuda.is_available()
     number = jobs or default_jobs(plan.splits, gpu=gpu)
-    if number > 1 or client is not None:  # compiling in many processes costs more than it gains
-        missing = [dataclasses.replace(cell, recipe=cell.recipe.with_run(compile="no")) for cell in missing]
     # The number of threads decides the order of sums, and a record must not depend on cells that run next to it.
     in_memory = not isinstance(plan.splits.train.inputs, ImageFiles)
     threads: int | None = 1 if in_memory and not gpu else max(1, available_cores() // number)
     if client is not None:
-        threads = 1 if in_memory else None  # other workers may have other numbers of cores
-    return run_cells(
-        missing,
-        plan.splits,
-        records,
-        jobs=number,
-        client=client,
-        threads=threads,
-        limit=limit,
-        done=watcher.done,
-        moved=watcher.moved,
-    )
+        threads = 1 if in_memory else None  # workers may differ in their number of cores
+    return CellRunner(plan.splits, number, client, threads, limit, watcher)
 
 
 def _experiments(given: Sequence[str]) -> list[str]:
     names = [name for each in given for name in (EXPERIMENTS if each == "all" else [each.replace("-", "_")])]
     for name in names:
-        EXPERIMENTS.find(name)  # an error if there is none
+        EXPERIMENTS.find(name)  # an error if the name is unknown
     return list(dict.fromkeys(names))
 
 
@@ -259,7 +231,7 @@ def _write(report: Report, *, draw: bool) -> list[Path]:
 
 
 def _has_report() -> bool:
-    """Return whether pages can be made; a study does without."""
+    """Return whether pages can be written; a study does not need them."""
     try:
         require_report()
     except ParameterError:

@@ -1,4 +1,4 @@
-"""The work on one cell: train, then measure the figures, single rules and curve that go into its record."""
+"""The work on one cell: train, then measure the summary, single rules and curve for its record."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.learn.data import DataSplits, Examples
+    from hedgerow.learn.data import DataSplits, LabelledInputs
     from hedgerow.learn.training.module import Classifier
     from hedgerow.methods import Method
     from hedgerow.study.cells import Cell
@@ -37,7 +37,7 @@ LOGITS: NDArray[np.float64] = np.concatenate(
 """The thresholds at which every record stores its curve, as logits, descending; dense around 0."""
 
 _USUAL = Settings()
-_ENOUGH = 4096  # held-out examples used to fit one number
+_ENOUGH = 4096  # examples used to fit a temperature
 _RULES: dict[str, infer.Rule] = {
     **infer.RULES,
     "crm": lambda hierarchy, q, **_: infer.risk_minimising(hierarchy, q, "edge distance", over="leaves"),
@@ -76,12 +76,17 @@ def readings(method: Method, name: str) -> list[Reading]:
     return found
 
 
-def trained(cell: Cell, splits: DataSplits) -> tuple[Classifier, torch.device, float]:
-    """Train by a cell's recipe; return the classifier, the device it runs on and the seconds training took."""
+def train_and_measure(
+    cell: Cell, splits: DataSplits, measure: Callable[[Classifier, torch.device], dict[str, Any]]
+) -> dict[str, Any]:
+    """Train by a cell's recipe; return the content of the record: what `measure` returns, seconds and device."""
     begun = time.perf_counter()
     classifier = fit(cell.recipe, splits)
     device = torch.device("cuda" if accelerator(cell.recipe.run) == "gpu" else "cpu")
-    return classifier, device, time.perf_counter() - begun
+    trained = time.perf_counter()
+    content = measure(classifier, device)
+    seconds = {"train": round(trained - begun, 3), "measure": round(time.perf_counter() - trained, 3)}
+    return {**content, "seconds": seconds, "device": device.type}
 
 
 def train_and_test(
@@ -105,28 +110,30 @@ def train_and_test(
     settings
         What counts as specific and as right.
     temper
-        Also measure with the scores divided by a temperature that is fitted to the validation data, if there is
-        any.
+        Also measure with scores divided by a temperature fitted to the validation data, if there is any.
     """
-    classifier, device, training = trained(cell, splits)
-    begun = time.perf_counter()
-    ways = {"plain": readings(classifier.method, cell.recipe.method.name)}
-    temperatures = {}
-    if temper and len(splits.val):
-        fitted = {each.name: _temperature(classifier, splits.val, device, each, cell) for each in ways["plain"]}
-        ways["tempered"] = [replace(each, temperature=fitted[each.name]["value"]) for each in ways["plain"]]
-        temperatures = {"temperature": fitted}
-    results = score(classifier, splits.test, device, ways, parts, settings)
-    for result in results:
-        if result["way"] == "tempered":
-            del result["curve"]  # it is never drawn
-    seconds = {"train": round(training, 3), "measure": round(time.perf_counter() - begun, 3)}
-    return {"results": results, "seconds": seconds, "device": device.type, **temperatures}
+
+    def measure(classifier: Classifier, device: torch.device) -> dict[str, Any]:
+        ways = {"plain": readings(classifier.method, cell.recipe.method.name)}
+        content: dict[str, Any] = {}
+        if temper and len(splits.val):
+            fitted = {
+                each.name: _temperature(classifier, splits.val, device, each, cell) for each in ways["plain"]
+            }
+            ways["tempered"] = [replace(each, temperature=fitted[each.name]["value"]) for each in ways["plain"]]
+            content["temperature"] = fitted
+        content["results"] = score(classifier, splits.test, device, ways, parts, settings)
+        for result in content["results"]:
+            if result["way"] == "tempered":
+                del result["curve"]  # it is never drawn
+        return content
+
+    return train_and_measure(cell, splits, measure)
 
 
 @torch.inference_mode()
 def _temperature(
-    classifier: Classifier, held_out: Examples, device: torch.device, reading: Reading, cell: Cell
+    classifier: Classifier, held_out: LabelledInputs, device: torch.device, reading: Reading, cell: Cell
 ) -> dict[str, float]:
     """Fit the temperature of a reading on held-out examples, at most a few thousand."""
     if len(held_out) > _ENOUGH:
@@ -140,7 +147,7 @@ def _temperature(
 @torch.inference_mode()
 def score(
     classifier: Classifier,
-    examples: Examples,
+    examples: LabelledInputs,
     device: torch.device,
     ways: Mapping[str, list[Reading]],
     parts: Mapping[str, NDArray[np.bool_]] | None = None,
@@ -151,7 +158,7 @@ def score(
     Parameters
     ----------
     classifier, examples, device
-        What is measured, on which examples, and where.
+        The classifier, the examples to measure it on, and the device.
     ways
         Lists of readings. Readings in one list differ in name; the keys distinguish the lists.
     parts
@@ -185,7 +192,7 @@ def score(
 
 
 def result(evaluation: Evaluation) -> dict[str, Any]:
-    """Return the part of an evaluation that a record holds: figures, points of single rules, curve at `LOGITS`."""
+    """Return the part of an evaluation that a record holds: summary, points of single rules, curve at `LOGITS`."""
     curve = evaluation.curve
     right = metrics.correct(
         evaluation.hierarchy,

@@ -87,9 +87,9 @@ class Table:
     notes: Sequence[str] = field(default_factory=tuple)
 
     def marks(self, column: Column) -> dict[int, Mark]:
-        """Return which rows are best and second in a column, by the numbers as they are shown.
+        """Return which rows are best and second in a column, by the rounded numbers.
 
-        Nothing is marked where every entry has one seed: another seed would give another order.
+        Nothing is marked if every entry has one seed: another seed would give another order.
         """
         found: dict[int, Mark] = {}
         if not self._several_seeds:
@@ -119,7 +119,7 @@ class Table:
         return f"{scale * entry.mean:.{digits}f}", spread
 
     def _shown(self, show: Callable[[str, str, Mark], Any]) -> list[list[Any]]:
-        """Return the entries of each row, as `show` renders mean, spread and mark; "" where there is none."""
+        """Return the entries of each row as `show` renders mean, spread and mark; "" if there is none."""
         marks = {column.name: self.marks(column) for column in self.columns}
         return [
             [
@@ -209,7 +209,7 @@ class Table:
 
 
 def entries(results: Iterable[Mapping[str, Any]], figures: Mapping[str, str]) -> dict[str, Entry]:
-    """Return the entries of a row: for each column, the summary figure with the given name in every result."""
+    """Return the entries of a row: for each column, the named metric of every result."""
     summaries = [result["summary"] for result in results]
     return {column: Entry(tuple(s[figure] for s in summaries)) for column, figure in figures.items()}
 

@@ -7,6 +7,7 @@ nearest remaining ancestor; information is that of the smaller tree.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +15,13 @@ import numpy as np
 
 from hedgerow.arrays import sum_ancestors
 from hedgerow.errors import ParameterError
-from hedgerow.learn.data import DataSplits
 from hedgerow.study.experiment import Experiment, Findings, by_method, column_table, curve_figure
 from hedgerow.study.scoring import train_and_test
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hedgerow.learn.data import DataSplits
     from hedgerow.study.cells import Cell, StudyPlan
     from hedgerow.study.records import Records
 
@@ -48,16 +49,7 @@ def without(splits: DataSplits, removed: NDArray[np.int64]) -> tuple[DataSplits,
     tree, projection = hierarchy.subtree(hierarchy.leaves[~gone])
     left: NDArray[np.bool_] = tree.names[projection] == hierarchy.names
     train, val = (examples.subset(left[examples.labels]) for examples in (splits.train, splits.val))
-    return (
-        DataSplits(
-            splits.name,
-            tree,
-            train.with_labels(projection[train.labels]),
-            val.with_labels(projection[val.labels]),
-            splits.test.with_labels(projection[splits.test.labels]),
-        ),
-        left,
-    )
+    return replace(splits, train=train, val=val).projected(tree, projection), left
 
 
 def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:

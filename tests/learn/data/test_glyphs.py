@@ -9,8 +9,7 @@ import pytest
 from hedgerow.errors import ParameterError
 from hedgerow.learn import data
 from hedgerow.learn.data import glyphs
-from hedgerow.learn.data.glyph_tree import character_tree
-from hedgerow.learn.data.glyphs import FACES, cache_folder, common_characters, draw
+from hedgerow.learn.data.glyphs import FACES, cache_folder, character_tree, common_characters, draw
 
 SOME = list("AÁÂẤaΑАBbВ01½→⇒←!?+∫")
 

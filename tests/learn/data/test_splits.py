@@ -11,7 +11,7 @@ import torch
 from hedgerow import Hierarchy
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError
 from hedgerow.learn import data
-from hedgerow.learn.data import DataSplits, Examples
+from hedgerow.learn.data import DataSplits, LabelledInputs
 from hedgerow.learn.data.image_files import ImageFiles
 from hedgerow.learn.data.splits import hold_out, to_float
 from tests.learn.data.folders import gradient_image, write_image
@@ -23,7 +23,7 @@ PETS = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), 
 
 
 def test_examples_keep_inputs_labels_and_ids_together() -> None:
-    examples = Examples(np.arange(8.0).reshape(4, 2), [1, 2, 3, 0], ["a", "b", "c", "d"])
+    examples = LabelledInputs(np.arange(8.0).reshape(4, 2), [1, 2, 3, 0], ["a", "b", "c", "d"])
     assert np.asarray(examples.inputs).dtype == np.float32
     chosen = examples.subset([3, 1])
     assert (chosen.labels.tolist(), chosen.ids.tolist()) == ([0, 2], ["d", "b"])
@@ -31,7 +31,7 @@ def test_examples_keep_inputs_labels_and_ids_together() -> None:
     assert examples.subset(examples.labels > 1).ids.tolist() == ["b", "c"]
     assert examples.with_labels([0, 0, 0, 0]).labels.sum() == 0
     assert examples.labels.tolist() == [1, 2, 3, 0]
-    assert repr(examples) == "Examples(4 x 2, float32)"
+    assert repr(examples) == "LabelledInputs(4 x 2, float32)"
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_examples_keep_inputs_labels_and_ids_together() -> None:
     ],
 )
 def test_the_shape_that_a_model_sees(inputs: object, shape: tuple[int, ...]) -> None:
-    assert Examples(inputs, [0, 1]).input_shape == shape
+    assert LabelledInputs(inputs, [0, 1]).input_shape == shape
 
 
 @pytest.mark.parametrize(
@@ -59,29 +59,29 @@ def test_the_shape_that_a_model_sees(inputs: object, shape: tuple[int, ...]) -> 
 )
 def test_impossible_inputs_are_refused(inputs: object, labels: list[int], message: str) -> None:
     with pytest.raises(ScoreError, match=re.escape(message)):
-        Examples(inputs, labels)
+        LabelledInputs(inputs, labels)
 
 
 def test_a_mask_of_another_length_is_refused() -> None:
     with pytest.raises(ScoreError, match="mask"):
-        Examples(np.zeros((2, 3)), [0, 0]).subset(np.array([True]))
+        LabelledInputs(np.zeros((2, 3)), [0, 0]).subset(np.array([True]))
 
 
 def test_tensors_of_a_read_only_array_stay_uint8() -> None:
     images = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
     images.flags.writeable = False
-    inputs, labels = Examples(images, [1, 2]).as_tensors()
+    inputs, labels = LabelledInputs(images, [1, 2]).as_tensors()
     assert inputs.dtype == torch.uint8
     assert labels.tolist() == [1, 2]
     with pytest.raises(ParameterError, match="as_torch_dataset"):
-        Examples(["a.jpg"], [0]).as_tensors()
+        LabelledInputs(["a.jpg"], [0]).as_tensors()
 
 
 def test_floats_are_the_same_in_a_batch_and_one_by_one() -> None:
     rng = np.random.default_rng(0)
     for shape in [(5, 3), (5, 4, 4), (5, 4, 4, 3)]:
         array = rng.integers(0, 256, shape).astype(np.float32 if len(shape) == 2 else np.uint8)
-        examples = Examples(array, np.arange(5))
+        examples = LabelledInputs(array, np.arange(5))
         dataset = examples.as_torch_dataset()
         batch = to_float(examples.as_tensors()[0])
         assert batch.dtype == torch.float32
@@ -93,7 +93,7 @@ def test_floats_are_the_same_in_a_batch_and_one_by_one() -> None:
 
 
 def test_examples_and_data_sets_can_be_sent_to_other_processes() -> None:
-    dataset = Examples(np.zeros((2, 3)), [0, 1]).as_torch_dataset()
+    dataset = LabelledInputs(np.zeros((2, 3)), [0, 1]).as_torch_dataset()
     assert len(pickle.loads(pickle.dumps(dataset.examples))) == 2  # noqa: S301
     loader = torch.utils.data.DataLoader(dataset, batch_size=2, num_workers=1)
     assert next(iter(loader))[2].tolist() == [0, 1]
@@ -110,7 +110,7 @@ def test_the_centre_is_cut_out(tmp_path: Path) -> None:
 
 def test_augmentation_is_a_function_of_seed_epoch_and_index(tmp_path: Path) -> None:
     gradient_image(60, 50).save(tmp_path / "a.png")
-    examples = Examples(ImageFiles.of(["a.png", "a.png"], tmp_path, 16), [0, 1])
+    examples = LabelledInputs(ImageFiles.of(["a.png", "a.png"], tmp_path, 16), [0, 1])
     dataset, same = examples.as_torch_dataset(augment=True), examples.as_torch_dataset(augment=True)
     first = dataset[0][0]
     assert torch.equal(first, same[0][0])
@@ -125,7 +125,7 @@ def test_augmentation_is_a_function_of_seed_epoch_and_index(tmp_path: Path) -> N
 
 def test_workers_that_stay_see_the_epoch_change(tmp_path: Path) -> None:
     gradient_image(60, 50).save(tmp_path / "a.png")
-    dataset = Examples(ImageFiles.of(["a.png"], tmp_path, 8), [0]).as_torch_dataset(augment=True)
+    dataset = LabelledInputs(ImageFiles.of(["a.png"], tmp_path, 8), [0]).as_torch_dataset(augment=True)
     loader = torch.utils.data.DataLoader(dataset, num_workers=1, persistent_workers=True)
     seen = []
     for epoch in (0, 1):
@@ -154,7 +154,7 @@ def test_images_that_cannot_be_read_are_named(tmp_path: Path) -> None:
 
 
 def test_splits_check_their_labels_and_shapes() -> None:
-    one = Examples(np.zeros((1, 3)), [4])
+    one = LabelledInputs(np.zeros((1, 3)), [4])
     splits = DataSplits("pets", PETS, one, one, one)
     assert splits.input_shape == (3,)
     assert splits.split("val") is one
@@ -163,12 +163,12 @@ def test_splits_check_their_labels_and_shapes() -> None:
     with pytest.raises(ScoreError, match="5 is not a node"):
         DataSplits("pets", PETS, one, one.with_labels([5]), one)
     with pytest.raises(ScoreError, match="differ in shape"):
-        DataSplits("pets", PETS, one, one, Examples(np.zeros((1, 4)), [4]))
+        DataSplits("pets", PETS, one, one, LabelledInputs(np.zeros((1, 4)), [4]))
 
 
 def test_holding_out_is_class_by_class_and_seeded() -> None:
     labels = np.repeat([0, 1, 2, 3], [100, 10, 3, 1])
-    examples = Examples(np.zeros((len(labels), 1)), labels)
+    examples = LabelledInputs(np.zeros((len(labels), 1)), labels)
     kept, taken = hold_out(examples, 0.2, seed=5)
     assert sorted([*kept.ids.tolist(), *taken.ids.tolist()], key=int) == examples.ids.tolist()
     counts = np.bincount(taken.labels, minlength=4)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from PIL import Image
 
-from hedgerow.learn.data import Examples, ImageFiles
+from hedgerow.learn.data import ImageFiles, LabelledInputs
 from hedgerow.learn.training.batches import BatchSampler, MemoryBatches, batches
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def test_every_pass_changes_images_in_its_own_way(tmp_path: Path) -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (40, 40, 3), dtype=np.uint8)
     for name in ("a.png", "b.png"):
         Image.fromarray(pixels).save(tmp_path / name)
-    examples = Examples(ImageFiles.of(["a.png", "b.png"], tmp_path, 8), [0, 1])
+    examples = LabelledInputs(ImageFiles.of(["a.png", "b.png"], tmp_path, 8), [0, 1])
     order = BatchSampler(2, 1, 0, passes=3)
     read = list(batches(examples, order, torch.device("cpu"), augment=True))
     assert sorted(int(number) for _, _, number in read) == [0, 0, 0, 1, 1, 1]

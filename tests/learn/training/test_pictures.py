@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hedgerow.learn import data
-from hedgerow.learn.data import DataSplits, Examples
+from hedgerow.learn.data import DataSplits, LabelledInputs
 from hedgerow.learn.training.recipe import Recipe
 from hedgerow.learn.training.run_folder import RunFolder
 from tests.make_scores import H
@@ -23,7 +23,7 @@ IMAGES: NDArray[np.uint8] = np.arange(3 * 4 * 4, dtype=np.uint8).reshape(3, 4, 4
 
 def small(*, size: str = "full") -> DataSplits:
     assert size == "quick"
-    examples = Examples(IMAGES, [2, 3, 5])
+    examples = LabelledInputs(IMAGES, [2, 3, 5])
     return DataSplits("glyphs", H, train=examples, val=examples, test=examples)
 
 

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from hedgerow import methods, operating_curve
 from hedgerow.errors import FileError, ParameterError, ScoreError
 from hedgerow.learn.classifier import HedgedClassifier
-from hedgerow.learn.data import DataSplits, Examples, ImageFiles
+from hedgerow.learn.data import DataSplits, ImageFiles, LabelledInputs
 from hedgerow.learn.training.module import Classifier, TrainingError, TrainingModule, build_optimiser
 from hedgerow.learn.training.new_data import run_scores
 from hedgerow.learn.training.recipe import Choice, Recipe
@@ -37,7 +37,7 @@ def test_every_method_learns(method: str, tmp_path: Path) -> None:
 def test_features_on_any_scale_are_learnt_and_new_ones_scaled_alike(tmp_path: Path) -> None:
     given = splits()
     parts = [given.train, given.val, given.test]
-    tiny = DataSplits("tiny", TREE, *(Examples(1e-3 * np.asarray(p.inputs), p.labels, p.ids) for p in parts))
+    tiny = DataSplits("tiny", TREE, *(LabelledInputs(1e-3 * np.asarray(p.inputs), p.labels, p.ids) for p in parts))
     run = train(recipe(), tmp_path / "run", progress=False, splits=tiny)
     usual = train(recipe(), tmp_path / "usual", progress=False, splits=given)
     assert run.metrics()["test"]["AP"] == pytest.approx(usual.metrics()["test"]["AP"], abs=0.01)
@@ -78,7 +78,7 @@ def test_image_files_are_changed_anew_in_every_epoch(tmp_path: Path, monkeypatch
     for i, pixels in enumerate(noise):
         Image.fromarray(pixels).save(tmp_path / f"{i}.png")
     files = ImageFiles.of([f"{i}.png" for i in range(4)], tmp_path, 16)
-    images = Examples(files, TREE.leaves[:4])
+    images = LabelledInputs(files, TREE.leaves[:4])
     small = recipe("optimiser.epochs=2", "model.scale_inputs=false", "run.workers=1")
     seen = seen_batches(monkeypatch, small, DataSplits("images", TREE, images, images, images))
     first, second = (
@@ -101,7 +101,7 @@ def test_the_linear_recipe_learns_what_the_classifier_learns() -> None:
         recipe("optimiser.epochs=200", "optimiser.lr=0.3", "optimiser.C=5", "optimiser.batch_size=300"), data
     )
     clf = HedgedClassifier(TREE, method="flat-softmax", C=5, epochs=30, random_state=0).fit(inputs, names)
-    q = np.concatenate([block.values for block in likelihood_blocks(run, data.test, torch.device("cpu"))])
+    q = np.concatenate([block.q for block in likelihood_blocks(run, data.test, torch.device("cpu"))])
     expected = clf.predict_likelihood(np.asarray(data.test.inputs), scale="log")
     np.testing.assert_allclose(np.exp(q), np.exp(expected), atol=1e-3)
 
@@ -120,7 +120,11 @@ def test_the_penalty_of_other_models_goes_by_the_number_of_examples() -> None:
     data = splits()
     labels = len(np.unique(data.train.labels))
     few = DataSplits(
-        "few", TREE, Examples(np.asarray(data.train.inputs)[:30], data.train.labels[:30]), data.val, data.test
+        "few",
+        TREE,
+        LabelledInputs(np.asarray(data.train.inputs)[:30], data.train.labels[:30]),
+        data.val,
+        data.test,
     )
     for changes in (["model.name=mlp"], ["model.scale_inputs=false"]):
         assert in_use(recipe("optimiser.C=0", *changes), data) == max(20, 300 * labels / 300)
@@ -143,7 +147,7 @@ def test_the_linear_recipe_untouched_is_as_good_as_the_classifier_untouched() ->
     data = splits()
     run = fit(Recipe.load("features-linear", ["run.accelerator=cpu"]), data)
     blocks = likelihood_blocks(run, data.test, torch.device("cpu"))
-    q = np.concatenate([block.values for block in blocks])
+    q = np.concatenate([block.q for block in blocks])
     clf = HedgedClassifier(TREE, method="flat-softmax", random_state=0)
     clf.fit(np.asarray(data.train.inputs), TREE.names[data.train.labels])
     expected = clf.predict_likelihood(np.asarray(data.test.inputs), scale="log")
@@ -184,9 +188,9 @@ def test_a_run_with_another_number_of_steps_is_not_resumed(tmp_path: Path) -> No
         train(chosen, run.path, progress=False, splits=data, resume=True)
 
 
-def expected_values(run: RunFolder, examples: Examples) -> Any:
+def expected_values(run: RunFolder, examples: LabelledInputs) -> Any:
     blocks = likelihood_blocks(run.classifier(), examples, torch.device("cpu"))
-    return np.concatenate([block.values for block in blocks])
+    return np.concatenate([block.q for block in blocks])
 
 
 def test_the_folder_holds_everything(tmp_path: Path) -> None:
@@ -305,7 +309,7 @@ def test_a_loss_that_is_not_finite_later_keeps_a_checkpoint(
 
 def test_scores_that_are_not_finite_are_named(tmp_path: Path) -> None:
     data = splits()
-    broken = Examples(np.asarray(data.val.inputs) * np.inf, data.val.labels, data.val.ids)
+    broken = LabelledInputs(np.asarray(data.val.inputs) * np.inf, data.val.labels, data.val.ids)
     given = DataSplits("toy", TREE, data.train, broken, data.test)
     with pytest.raises(TrainingError, match=r"The scores are not finite after epoch 0. Try a smaller learning"):
         train(recipe(), tmp_path / "run", progress=False, splits=given)
@@ -389,9 +393,9 @@ def test_a_trained_model_on_new_data(tmp_path: Path) -> None:
 def test_a_model_of_grey_images_on_a_folder_of_new_ones(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
 
-    def grey(examples: Examples) -> Examples:
+    def grey(examples: LabelledInputs) -> LabelledInputs:
         noise = rng.integers(100, size=(len(examples), 12, 12))
-        return Examples((noise + 10 * examples.labels[:, None, None]).astype(np.uint8), examples.labels)
+        return LabelledInputs((noise + 10 * examples.labels[:, None, None]).astype(np.uint8), examples.labels)
 
     given = splits()
     data = DataSplits("grey", TREE, grey(given.train), grey(given.val), grey(given.test))
@@ -415,7 +419,7 @@ def test_a_model_of_grey_images_on_a_folder_of_new_ones(tmp_path: Path) -> None:
     large.mkdir()
     Image.new("RGB", (640, 480), "white").save(large / "a.png")
     (block,) = run_scores(run, large, labels=False)
-    white = Examples(np.full((1, 12, 12), 255, np.uint8), [0])
+    white = LabelledInputs(np.full((1, 12, 12), 255, np.uint8), [0])
     np.testing.assert_allclose(block.q, expected_values(run, white), atol=1e-6)
 
 
@@ -423,8 +427,8 @@ def test_folders_of_images_without_labels_or_of_several_splits(tmp_path: Path) -
     rng = np.random.default_rng(0)
     given = splits()
 
-    def grey(examples: Examples) -> Examples:
-        return Examples(rng.integers(256, size=(len(examples), 12, 12)).astype(np.uint8), examples.labels)
+    def grey(examples: LabelledInputs) -> LabelledInputs:
+        return LabelledInputs(rng.integers(256, size=(len(examples), 12, 12)).astype(np.uint8), examples.labels)
 
     data = DataSplits("grey", TREE, grey(given.train), grey(given.val), grey(given.test))
     changes = ("model.scale_inputs=false", "optimiser.epochs=1")

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from hedgerow import methods
 from hedgerow.cli import app
-from hedgerow.learn.data import DataSplits, Examples
+from hedgerow.learn.data import DataSplits, LabelledInputs
 from hedgerow.learn.training.run import train
 from hedgerow.study.scoring import readings, score
 from tests.learn.training.toy import TREE, recipe, splits
@@ -28,8 +28,8 @@ CPU = torch.device("cpu")
 def loud(given: DataSplits, factor: float) -> DataSplits:
     """Return features so large that the scores of a trained model saturate every sigmoid in single precision."""
 
-    def scaled(examples: Examples) -> Examples:
-        return Examples(np.asarray(examples.inputs) * factor, examples.labels)
+    def scaled(examples: LabelledInputs) -> LabelledInputs:
+        return LabelledInputs(np.asarray(examples.inputs) * factor, examples.labels)
 
     return DataSplits(given.name, TREE, *(scaled(given.split(name)) for name in ("train", "val", "test")))
 

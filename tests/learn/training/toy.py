@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hedgerow import Hierarchy
-from hedgerow.learn.data import DataSplits, Examples
+from hedgerow.learn.data import DataSplits, LabelledInputs
 from hedgerow.learn.training.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -21,14 +21,16 @@ TREE = Hierarchy.from_edges(EDGES)
 SIZES = {"train": 300, "val": 101, "test": 60}
 
 
-def examples(split: str) -> Examples:
+def examples(split: str) -> LabelledInputs:
     """Return clusters around their class's centre, near its group's centre; one label in ten is a group."""
     rng = np.random.default_rng([7, SIZES[split]])
     centre = np.random.default_rng(0).normal(size=(len(TREE), WIDTH))
     leaf = rng.choice(TREE.leaves, SIZES[split])
     inputs = centre[leaf] + 2 * centre[TREE.parent[leaf]] + rng.normal(size=(len(leaf), WIDTH))
     coarse = (rng.random(len(leaf)) < 0.1) & (split == "train")
-    return Examples(inputs, np.where(coarse, TREE.parent[leaf], leaf), [f"{split}-{i}" for i in range(len(leaf))])
+    return LabelledInputs(
+        inputs, np.where(coarse, TREE.parent[leaf], leaf), [f"{split}-{i}" for i in range(len(leaf))]
+    )
 
 
 def splits() -> DataSplits:

@@ -1,7 +1,7 @@
-"""Data sets by name: the embedded glyphs, feature files, image folders, iNaturalist 2021, ImageNet.
+"""Data sets by name: the built-in glyphs, feature files, image folders, iNaturalist 2021, ImageNet.
 
-`load("glyphs", size="quick")` returns `DataSplits`: a tree and three splits of `Examples`. Each loader is one
-function with keyword parameters, in its own module.
+`load("glyphs", size="quick")` returns `DataSplits`: a tree and three splits of `LabelledInputs`. Each loader is
+one function with keyword parameters, in its own module.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hedgerow.learn.data.image_files import ImageFiles
 from hedgerow.learn.data.imagenet import load_imagenet
 from hedgerow.learn.data.images import load_images
 from hedgerow.learn.data.inat21 import load_inat21
-from hedgerow.learn.data.splits import SPLITS, DataSplits, Examples, Split
+from hedgerow.learn.data.splits import SPLITS, DataSplits, LabelledInputs, Split
 from hedgerow.registry import Registry
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ __all__ = [
     "LOADERS",
     "SPLITS",
     "DataSplits",
-    "Examples",
     "ImageFiles",
+    "LabelledInputs",
     "Split",
     "load",
     "load_features",

@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.errors import FileError, counted, some
 from hedgerow.files import Archive, column_texts, open_parquet, reading, require_file
-from hedgerow.learn.data.splits import SPLITS, DataSplits, Examples, hold_out, tree_settings
+from hedgerow.learn.data.splits import SPLITS, DataSplits, LabelledInputs, hold_out, tree_settings
 from hedgerow.learn.targets import lineage_nodes
 from hedgerow.tree import Hierarchy, Indices
 
@@ -84,13 +84,13 @@ def label_nodes(file: FeatureFile, hierarchy: Hierarchy) -> Indices:
 
 
 def _split(file: FeatureFile, hierarchy: Hierarchy, shares: dict[str, float], seed: int) -> DataSplits:
-    """Return the splits that the file names; of those it lacks, hold out a share of the training examples."""
-    examples = Examples(file.features, label_nodes(file, hierarchy), file.ids)
+    """Return the splits of the file; for those it lacks, hold out a share of the training examples."""
+    examples = LabelledInputs(file.features, label_nodes(file, hierarchy), file.ids)
     given = np.full(len(examples), "train", dtype=object) if file.split is None else file.split
     other = [split for split in dict.fromkeys(given.tolist()) if split not in SPLITS]
     if other:
         raise FileError(f"{file.path}: there is no split {some(other)}. Write {', '.join(SPLITS)}.")
-    parts: dict[str, Examples] = {split: examples.subset(given == split) for split in SPLITS}
+    parts: dict[str, LabelledInputs] = {split: examples.subset(given == split) for split in SPLITS}
     for split, share in shares.items():
         if not len(parts[split]):
             # Shares refer to all the training examples of the file, including those already split off.
@@ -105,7 +105,7 @@ def _split(file: FeatureFile, hierarchy: Hierarchy, shares: dict[str, float], se
 @final
 @dataclass(frozen=True, eq=False)
 class FeatureFile:
-    """What a feature file holds."""
+    """The content of a feature file."""
 
     path: str
     features: NDArray[np.float32]
@@ -211,29 +211,24 @@ def _from_parquet(path: str, label: list[str]) -> FeatureFile:
             missing = [column for column in label if column not in found]
             raise FileError(f"{path} has no column {some(missing)}. Its columns: {some(columns)}.")
         inputs = _feature_columns(types, columns, {*label, *_ABOUT_EXAMPLES}, path)
-        about = {name: [name] for name in ("split", "id") if name in types} | ({"": found} if found else {})
+        about = dict.fromkeys([*found, *(name for name in ("split", "id") if name in types)])
         with reading(path, "Parquet"):
-            table = file.read(
-                columns=[*inputs, *dict.fromkeys(name for names in about.values() for name in names)]
-            )
-            texts = {
-                key: np.array([column_texts(table.column(name)) for name in names], dtype=object).T
-                for key, names in about.items()
-            }
+            table = file.read(columns=[*inputs, *about])
+            texts = {name: np.array(column_texts(table.column(name)), dtype=object) for name in about}
     return FeatureFile(
         path,
         _from_lists(table.column("features"), path)
         if inputs == ["features"]
         else _from_columns(table, inputs, path),
-        texts.get(""),
+        np.stack([texts[name] for name in found], axis=1) if found else None,
         tuple(label),
-        texts["split"][:, 0] if "split" in texts else None,
-        texts["id"][:, 0] if "id" in texts else None,
+        texts.get("split"),
+        texts.get("id"),
     )
 
 
 def _feature_columns(types: dict[str, Any], columns: list[str], others: set[str], path: str) -> list[str]:
-    """Return the columns that hold features: `features`, of lists, or all that are about nothing else."""
+    """Return the columns that hold features: `features`, of lists, or all columns without another meaning."""
     from pyarrow import types as kinds
 
     if "features" in columns:
@@ -276,7 +271,7 @@ def _checked(features: NDArray[Any], path: str) -> NDArray[np.float32]:
             f"{path}: features must be numbers [examples, features], not {features.dtype} of shape "
             f"{features.shape}."
         )
-    with np.errstate(over="ignore"):  # infinite numbers are refused
+    with np.errstate(over="ignore"):  # infinite numbers are refused later
         return features.astype(np.float32, copy=False)
 
 

@@ -1,4 +1,4 @@
-"""Image files: opened when they are needed and cut to one size, with Pillow alone."""
+"""Image files: opened when needed and cropped to one size, with Pillow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 EXTENSIONS = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"})
 """Extensions of the files that count as images, in upper or lower case."""
 
-_SHORT_SIDE = 256 / 224  # short side of an image before its centre is cut out, as a multiple of the size
+_SHORT_SIDE = 256 / 224  # short side of an image before its centre is cropped, as a multiple of the size
 _AREA = (0.08, 1.0)
 _LOG_RATIO = (np.log(3 / 4), np.log(4 / 3))
 _ATTEMPTS = 10
@@ -30,7 +30,7 @@ _ATTEMPTS = 10
 @final
 @dataclass(frozen=True, eq=False)
 class ImageFiles:
-    """Paths of images that are all read at one size.
+    """Paths of images that are read at one size.
 
     Parameters
     ----------
@@ -39,9 +39,9 @@ class ImageFiles:
     names
         One file name per example, such as "train/robin/0001.jpg"; kept as UTF-8 bytes, as there may be millions.
     size
-        Height and width of what is read, in pixels.
+        Height and width to read, in pixels.
     channels
-        3 for colours, 1 for grey.
+        3 for colour, 1 for grey.
     """
 
     root: Path
@@ -63,7 +63,7 @@ class ImageFiles:
         size: int = 224,
         channels: int = 3,
     ) -> ImageFiles:
-        """Make them from strings or paths."""
+        """Build from strings or paths."""
         encoded = [str(name).encode("utf-8", "surrogateescape") for name in names]
         return cls(Path(root), np.array(encoded, dtype=np.bytes_), size, channels)
 
@@ -80,9 +80,9 @@ class ImageFiles:
     def read(self, index: int, rng: np.random.Generator | None = None) -> NDArray[np.uint8]:
         """Return one image as [size, size, 3], or [size, size] if grey.
 
-        Without `rng`, the short side is scaled and the centre is cut out. With it, a part of random area and
-        proportions is cut out, scaled, and mirrored half of the time. Grey images are scaled as a whole, because
-        the grey images that models are trained on are held in memory and never cut.
+        Without `rng`, the short side is scaled and the centre is cropped. With it, a part of random area and
+        proportions is cropped, scaled, and mirrored half of the time. Grey images are scaled as a whole, because
+        the grey images that models are trained on are held in memory and never cropped.
         """
         from PIL import Image
 

@@ -72,7 +72,7 @@ def load_imagenet(
 
 
 def _require_layout(folder: Path) -> None:
-    """Say what to download and where to put it, before any work starts."""
+    """Raise an error that says what to download and where to put it."""
     for split in ("train", "val"):
         inside = folder / split
         if not inside.is_dir():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hedgerow.errors import FileError, UnknownNameError
 from hedgerow.learn.data.image_files import EXTENSIONS, ImageFiles
-from hedgerow.learn.data.splits import DataSplits, Examples, hold_out, tree_settings
+from hedgerow.learn.data.splits import DataSplits, LabelledInputs, hold_out, tree_settings
 from hedgerow.tree import Hierarchy
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def list_images(folder: Path, split: str) -> list[str]:
     return sorted(names)
 
 
-def folder_examples(hierarchy: Hierarchy, folder: Path, names: list[str], image_size: int) -> Examples:
+def folder_examples(hierarchy: Hierarchy, folder: Path, names: list[str], image_size: int) -> LabelledInputs:
     """Label images with the folders that hold them."""
     try:
         labels = hierarchy.indices([name.split("/")[-2] for name in names])
@@ -85,7 +85,7 @@ def folder_examples(hierarchy: Hierarchy, folder: Path, names: list[str], image_
         raise UnknownNameError(
             f"{folder} and the tree do not match: {error} Rename the folders, or the nodes."
         ) from None
-    return Examples(ImageFiles.of(names, folder, image_size), labels, names)
+    return LabelledInputs(ImageFiles.of(names, folder, image_size), labels, names)
 
 
 def _folder_tree(found: dict[str, list[str]], root: str) -> Hierarchy:

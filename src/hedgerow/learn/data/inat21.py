@@ -11,7 +11,7 @@ import msgspec
 from hedgerow.errors import FileError, some
 from hedgerow.files import reading
 from hedgerow.learn.data.image_files import ImageFiles
-from hedgerow.learn.data.splits import DataSplits, Examples, hold_out
+from hedgerow.learn.data.splits import DataSplits, LabelledInputs, hold_out
 from hedgerow.learn.targets import lineage_nodes
 from hedgerow.tree import Hierarchy
 
@@ -79,7 +79,7 @@ def category_tree(categories: list[dict[str, Any]]) -> tuple[Hierarchy, dict[int
 
 
 def _require_files(folder: Path, split: str) -> None:
-    """Say what to download and where to put it, before any work starts."""
+    """Raise an error that says what to download and where to put it."""
     absent = [path for path in (folder / f"{split}.json", folder / split) if not path.exists()]
     if absent:
         raise FileError(
@@ -111,14 +111,14 @@ def _annotations(path: Path) -> _Annotations:
 
 
 def _is_inside(name: str) -> bool:
-    """Tell whether the name of a file leads nowhere but into the folder that it is relative to."""
+    """Return whether a relative file name stays inside its folder."""
     path = PurePath(name)
     return bool(path.parts) and not path.is_absolute() and ".." not in path.parts
 
 
 def _examples(
     folder: Path, split: str, annotations: _Annotations, node: dict[int, int], image_size: int
-) -> Examples:
+) -> LabelledInputs:
     path = folder / f"{split}.json"
     category = {each.image_id: each.category_id for each in annotations.annotations}
     names = [image.file_name for image in annotations.images]
@@ -138,4 +138,4 @@ def _examples(
         if not (folder / name).is_file():
             raise FileError(f"{path} lists {name}, which is not in {folder}. Unpack {split}.tar.gz there.")
     labels = [node[category[image]] for image in ids]
-    return Examples(ImageFiles.of(names, folder, image_size), labels, list(map(str, ids)))
+    return LabelledInputs(ImageFiles.of(names, folder, image_size), labels, list(map(str, ids)))

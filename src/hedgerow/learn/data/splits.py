@@ -1,8 +1,7 @@
 """The form of every data set: examples in three splits, with labels that are nodes of a tree.
 
-Inputs are held in one of three ways: features in memory (float32 [N, d]), images in memory (uint8 [N, H, W] or
-[N, H, W, 3]), or image files, which are opened when they are needed. Models see float tensors: features as they
-are, images channels first.
+Inputs are features in memory (float32 [N, d]), images in memory (uint8 [N, H, W] or [N, H, W, 3]), or image files,
+which are opened when needed. Models see float tensors: features unchanged, images channels first.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _DEVIATION = (0.229, 0.224, 0.225)
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Examples:
+class LabelledInputs:
     """Inputs with their labels and ids.
 
     Parameters
@@ -49,7 +48,7 @@ class Examples:
 
     Examples
     --------
-    >>> examples = Examples(np.eye(3), [1, 2, 2], ids=["a", "b", "c"])
+    >>> examples = LabelledInputs(np.eye(3), [1, 2, 2], ids=["a", "b", "c"])
     >>> len(examples), examples.input_shape
     (3, (3,))
     >>> examples.subset([2, 0]).ids.tolist()
@@ -77,7 +76,7 @@ class Examples:
 
     def __repr__(self) -> str:
         kind = "image files" if isinstance(self.inputs, ImageFiles) else str(self.inputs.dtype)
-        return f"Examples({len(self):,} x {'x'.join(map(str, self.input_shape))}, {kind})"
+        return f"LabelledInputs({len(self):,} x {'x'.join(map(str, self.input_shape))}, {kind})"
 
     @property
     def input_shape(self) -> tuple[int, ...]:
@@ -89,19 +88,19 @@ class Examples:
             return shape
         return (shape[2] if len(shape) == 3 else 1), shape[0], shape[1]
 
-    def subset(self, indices: ArrayLike) -> Examples:
-        """Return some of the examples, in the order given: positions, or a mask over all of them."""
+    def subset(self, indices: ArrayLike) -> LabelledInputs:
+        """Return the examples at the given positions, in that order, or those that a mask selects."""
         chosen = np.asarray(indices)
         if chosen.dtype == bool:
             if chosen.shape != (len(self),):
                 raise ScoreError(f"A mask needs one entry per example, {len(self):,}; got shape {chosen.shape}.")
             chosen = np.flatnonzero(chosen)
         chosen = chosen.astype(np.int64)
-        return Examples(self.inputs[chosen], self.labels[chosen], self.ids[chosen])
+        return LabelledInputs(self.inputs[chosen], self.labels[chosen], self.ids[chosen])
 
-    def with_labels(self, labels: ArrayLike) -> Examples:
+    def with_labels(self, labels: ArrayLike) -> LabelledInputs:
         """Return the same examples with other labels."""
-        return Examples(self.inputs, labels, self.ids)
+        return LabelledInputs(self.inputs, labels, self.ids)
 
     def as_tensors(self, device: torch.device | str = "cpu") -> tuple[torch.Tensor, torch.Tensor]:
         """Return all inputs and labels on a device; uint8 stays uint8.
@@ -149,7 +148,7 @@ def _checked_inputs(inputs: Any) -> Inputs:
     return array
 
 
-def hold_out(examples: Examples, share: float, seed: int) -> tuple[Examples, Examples]:
+def hold_out(examples: LabelledInputs, share: float, seed: int) -> tuple[LabelledInputs, LabelledInputs]:
     """Split off a share of every class at random; return what remains and what was split off.
 
     Fractions are rounded up or down at random, so that small classes lose their share on average. No class loses
@@ -168,7 +167,7 @@ def hold_out(examples: Examples, share: float, seed: int) -> tuple[Examples, Exa
 
 
 def to_float(batch: torch.Tensor) -> torch.Tensor:
-    """Convert inputs from the form in which they are held to the form that models see, on their own device.
+    """Convert stored inputs to what models see, on the same device.
 
     Parameters
     ----------
@@ -199,14 +198,14 @@ class TorchDataset(Dataset[tuple[torch.Tensor, int, int]]):
     examples
         What to read.
     augment, seed
-        See `Examples.as_torch_dataset`.
+        See `LabelledInputs.as_torch_dataset`.
     """
 
-    def __init__(self, examples: Examples, *, augment: bool = False, seed: int = 0) -> None:
+    def __init__(self, examples: LabelledInputs, *, augment: bool = False, seed: int = 0) -> None:
         self.examples = examples
         self.augment = augment
         self.seed = seed
-        # In shared memory, so that workers that live longer than an epoch see it change.
+        # In shared memory, so that persistent workers see it change.
         self._epoch = torch.zeros((), dtype=torch.int64).share_memory_()  # type: ignore[no-untyped-call]
 
     def set_epoch(self, epoch: int) -> None:
@@ -217,7 +216,7 @@ class TorchDataset(Dataset[tuple[torch.Tensor, int, int]]):
         return len(self.examples)
 
     def __getitem__(self, index: int | tuple[int, int]) -> tuple[torch.Tensor, int, int]:
-        """Read an example; of a pair (index, pass), as it is changed in a later pass of the same epoch."""
+        """Read an example; with a pair (index, pass), as augmented in a later pass of the same epoch."""
         index, of_pass = index if isinstance(index, tuple) else (int(index), 0)
         inputs = self.examples.inputs
         if isinstance(inputs, ImageFiles):
@@ -246,9 +245,9 @@ class DataSplits:
 
     name: str
     hierarchy: Hierarchy
-    train: Examples
-    val: Examples
-    test: Examples
+    train: LabelledInputs
+    val: LabelledInputs
+    test: LabelledInputs
 
     def __post_init__(self) -> None:
         for split in SPLITS:
@@ -265,14 +264,19 @@ class DataSplits:
         """Shape of one example as a model sees it: (d,) or (channels, height, width)."""
         return self.train.input_shape
 
-    def split(self, name: str) -> Examples:
+    def projected(self, hierarchy: Hierarchy, projection: NDArray[np.int64]) -> DataSplits:
+        """Return the same data under another tree, with each label replaced by its projection."""
+        parts = [part.with_labels(projection[part.labels]) for part in (self.train, self.val, self.test)]
+        return DataSplits(self.name, hierarchy, *parts)
+
+    def split(self, name: str) -> LabelledInputs:
         """Return the examples of "train", "val" or "test"."""
         if name not in SPLITS:
             raise ParameterError(f"There is no split {name!r}. Splits: {', '.join(SPLITS)}.")
-        examples: Examples = getattr(self, name)
+        examples: LabelledInputs = getattr(self, name)
         return examples
 
 
 def tree_settings() -> AbstractContextManager[None]:
-    """Let messages about a tree name the settings of a recipe, instead of options for reading it."""
+    """Make messages about a tree name the settings of a recipe instead of the arguments of its reader."""
     return as_settings({"format": "data.tree_format", "root": "data.root"})

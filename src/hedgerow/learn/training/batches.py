@@ -1,8 +1,8 @@
 """Batches: which examples, in which order, on which device.
 
 The order of the training data is a function of (seed, epoch) alone, so that a resumed run sees what an
-uninterrupted run would have seen. Data in memory is copied to the device as a whole and divided there; image files
-go through a torch DataLoader.
+uninterrupted run would have seen. Data in memory is copied to the device once and divided there; image files go
+through a torch DataLoader.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from lightning.pytorch import LightningDataModule
 from torch import Tensor
 from torch.utils.data import DataLoader, Sampler
 
-from hedgerow.learn.data import DataSplits, Examples, ImageFiles
+from hedgerow.learn.data import DataSplits, ImageFiles, LabelledInputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -29,7 +29,7 @@ EVALUATION_BATCH = 512
 
 @final
 class BatchSampler(Sampler[list[tuple[int, int]]]):
-    """The batches of one process: lists of (number of an example, number of the pass).
+    """The batches of one process: lists of (example number, pass number).
 
     Parameters
     ----------
@@ -40,11 +40,11 @@ class BatchSampler(Sampler[list[tuple[int, int]]]):
     seed
         Shuffle every epoch, as a function of the seed and the epoch; None keeps the order and all examples.
     rank, world
-        The number of this process, and how many there are. When shuffling, every process gets equally many batches
-        of nearly one size, and the examples left over, fewer than there are processes, are not used in this epoch;
-        otherwise every example goes to exactly one process.
+        The number of this process, and the number of processes. When shuffling, every process gets the same number
+        of batches of nearly equal size, and the examples left over, fewer than there are processes, are not used
+        in this epoch; otherwise every example goes to exactly one process.
     passes
-        How often an epoch goes through the examples, each time in another order; needs a seed.
+        Passes over the examples in an epoch, each in another order; needs a seed.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class BatchSampler(Sampler[list[tuple[int, int]]]):
 
     @property
     def sampler(self) -> BatchSampler:
-        """Itself: Lightning looks here for `set_epoch`."""
+        """The sampler itself: Lightning looks for `set_epoch` here."""
         return self
 
     def set_epoch(self, epoch: int) -> None:
@@ -109,14 +109,14 @@ class MemoryBatches:
 
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         order = self.batch_sampler
-        # The whole epoch at once: on a GPU, every copy from the host blocks.
+        # One copy for the whole epoch: on a GPU, every copy from the host blocks.
         numbers = torch.from_numpy(order.numbers()).to(self._inputs.device)
         for chosen in numbers.tensor_split(len(order)) if len(order) else ():
             yield self._inputs[chosen], self._labels[chosen], chosen
 
 
 def batches(
-    examples: Examples,
+    examples: LabelledInputs,
     order: BatchSampler,
     device: torch.device,
     *,
@@ -144,33 +144,23 @@ class SplitBatches(LightningDataModule):
 
     def __init__(self, splits: DataSplits, optimiser: Optimiser, run: Run) -> None:
         super().__init__()
-        self._splits, self._optimiser, self._seed, self._workers = splits, optimiser, run.seed, run.workers
+        self._splits, self._optimiser, self._run = splits, optimiser, run
 
     def train_dataloader(self) -> Any:
         """Return shuffled batches."""
-        world, count = self._trainer.world_size, len(self._splits.train)
-        size = max(1, self._optimiser.batch_size // world)
-        once = len(BatchSampler(count, size, self._seed, self._rank, world))
+        trainer: Any = self.trainer
+        rank, world, seed = trainer.global_rank, trainer.world_size, self._run.seed
+        count, size = len(self._splits.train), max(1, self._optimiser.batch_size // world)
+        once = len(BatchSampler(count, size, seed, rank, world))
         passes = max(1, round(self._optimiser.least_steps / once))  # as HedgedClassifier does
-        order = BatchSampler(count, size, self._seed, self._rank, world, passes)
-        return batches(
-            self._splits.train, order, self._device, augment=True, seed=self._seed, workers=self._workers
-        )
+        order = BatchSampler(count, size, seed, rank, world, passes)
+        device = trainer.strategy.root_device
+        return batches(self._splits.train, order, device, augment=True, seed=seed, workers=self._run.workers)
 
     def val_dataloader(self) -> Any:
         """Return batches in which every example occurs exactly once over all processes."""
-        order = BatchSampler(len(self._splits.val), EVALUATION_BATCH, None, self._rank, self._trainer.world_size)
-        return batches(self._splits.val, order, self._device, workers=self._workers)
-
-    @property
-    def _trainer(self) -> Any:
-        return self.trainer
-
-    @property
-    def _rank(self) -> int:
-        return int(self._trainer.global_rank)
-
-    @property
-    def _device(self) -> torch.device:
-        device: torch.device = self._trainer.strategy.root_device
-        return device
+        trainer: Any = self.trainer
+        order = BatchSampler(
+            len(self._splits.val), EVALUATION_BATCH, rank=trainer.global_rank, world=trainer.world_size
+        )
+        return batches(self._splits.val, order, trainer.strategy.root_device, workers=self._run.workers)

@@ -1,4 +1,4 @@
-"""What a training run prints: the tree, a line for every epoch, and the figures at the end."""
+"""What a training run prints: the tree, a line per epoch, and the final metrics."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 _SHOWN = ("AP", "AC", "R@90C", "R@95C", "majority_F1", "leaf_F1")
 _PLAIN: dict[str, Any] = {"markup": False, "highlight": False, "soft_wrap": True}
-_HARDLY_ANYTHING = 0.05  # majority_F1 below this gives a warning
+_LEARNT_LITTLE = 0.05  # majority_F1 below this gives a warning
 _FAST = 0.2  # the share by which a loss may fall over the last quarter of the epochs
 
 _listener: ContextVar[Callable[[float], None] | None] = ContextVar("_listener", default=None)
 
 
 @contextmanager
-def told_progress(listener: Callable[[float], None]) -> Iterator[None]:
+def reporting_progress(listener: Callable[[float], None]) -> Iterator[None]:
     """Call `listener` after every training step in the `with` block, with the share that is done, from 0 to 1."""
     token = _listener.set(listener)
     try:
@@ -45,19 +45,19 @@ def told_progress(listener: Callable[[float], None]) -> Iterator[None]:
 
 @final
 class ShareReport(Callback):
-    """Reports the progress of a training to the listener of `told_progress`, if there is one."""
+    """Reports the progress of training to the listener of `reporting_progress`, if there is one."""
 
     def __init__(self) -> None:
-        self._tell = _listener.get() or (lambda _: None)
+        self._report = _listener.get() or (lambda _: None)
 
     def on_train_batch_end(self, trainer: Trainer, *_: Any) -> None:
         """Report the share of the steps that are done."""
         total = (trainer.max_epochs or 1) * int(trainer.num_training_batches)
-        self._tell(trainer.global_step * trainer.accumulate_grad_batches / max(1, total))
+        self._report(trainer.global_step * trainer.accumulate_grad_batches / max(1, total))
 
 
 def still_falling(losses: Sequence[float]) -> float | None:
-    """Return by what share the loss fell over the last quarter of the epochs, if that is much for so late.
+    """Return by what share the loss fell over the last quarter of the epochs, or None if that was not much.
 
     >>> still_falling([4.0, 2.0, 1.9, 1.85]), still_falling([4.0, 3.5, 3.0, 2.5, 2.0, 1.6, 1.2, 0.9])
     (None, 0.4375)
@@ -76,7 +76,7 @@ class EpochReport(Callback):
     Parameters
     ----------
     monitor
-        The validation figure to show.
+        The validation metric to show.
     """
 
     def __init__(self, monitor: str) -> None:
@@ -88,7 +88,7 @@ class EpochReport(Callback):
         self._begun, self._loss, self._steps = 0.0, 0.0, 0
         self._losses: list[float] = []
 
-    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:  # noqa: ARG002
+    def on_train_start(self, trainer: Trainer, *_: Any) -> None:
         """Show the bar; a resumed run continues where it stopped."""
         if trainer.is_global_zero:
             steps = int(trainer.num_training_batches)
@@ -96,29 +96,22 @@ class EpochReport(Callback):
             self._bar.reset(self._task, total=total, completed=trainer.current_epoch * steps)
             self._bar.start()  # only once it knows what an earlier run has done
 
-    def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:  # noqa: ARG002
+    def on_train_epoch_start(self, trainer: Trainer, *_: Any) -> None:
         """Start counting."""
         self._begun, self._loss, self._steps = time.monotonic(), 0.0, 0
         self._bar.update(self._task, description=self._name(trainer))
 
-    def on_train_batch_end(
-        self,
-        trainer: Trainer,  # noqa: ARG002
-        pl_module: LightningModule,  # noqa: ARG002
-        outputs: Any,
-        batch: Any,  # noqa: ARG002
-        batch_idx: int,  # noqa: ARG002
-    ) -> None:
-        """Add up the loss on its device: reading it would make the host wait."""
+    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, outputs: Any, *_: Any) -> None:  # noqa: ARG002
+        """Sum the loss on its device: reading it would make the host wait."""
         self._loss = self._loss + outputs["loss"].detach()
         self._steps += 1
         self._bar.advance(self._task)
 
-    def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:  # noqa: ARG002
-        """Say why the bar stands still."""
+    def on_validation_start(self, trainer: Trainer, *_: Any) -> None:
+        """Show why the bar does not move."""
         self._bar.update(self._task, description=f"{self._name(trainer)}: validation")
 
-    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:  # noqa: ARG002
+    def on_train_epoch_end(self, trainer: Trainer, *_: Any) -> None:
         """Print the line, but not for an epoch without steps: a resumed run ends the saved epoch once more."""
         if trainer.is_global_zero and self._steps:
             figure = float(trainer.callback_metrics[f"val_{self._monitor}"])
@@ -128,8 +121,8 @@ class EpochReport(Callback):
                 f"validation {self._monitor} {100 * figure:.1f} %, {time.monotonic() - self._begun:.1f} s"
             )
 
-    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:  # noqa: ARG002
-        """Remove the bar; say so if the loss was still falling fast."""
+    def on_train_end(self, trainer: Trainer, *_: Any) -> None:
+        """Remove the bar; print a hint if the loss was still falling fast."""
         self._bar.stop()
         fall = still_falling(self._losses)
         if trainer.is_global_zero and fall is not None:
@@ -139,7 +132,7 @@ class EpochReport(Callback):
                 f"{2 * (trainer.max_epochs or 1)}, or --set optimiser.lr=X."
             )
 
-    def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:  # noqa: ARG002
+    def on_exception(self, *_: Any) -> None:
         """Remove the bar."""
         self._bar.stop()
 
@@ -150,7 +143,7 @@ class EpochReport(Callback):
 
 @rank_zero_only
 def print_tree(hierarchy: Hierarchy, recipe: Recipe) -> None:
-    """Print one line about the tree, and how to give a real one if it was made from the labels."""
+    """Print one line about the tree and, if it was made from the labels, how to give a real one."""
     depth = int(hierarchy.depth.max())
     none_given = "tree" in data.parameters(recipe.data.name) and "tree" not in recipe.data.params
     hint = ", made from the labels: give data.tree for a real one" if depth == 1 and none_given else ""
@@ -160,7 +153,7 @@ def print_tree(hierarchy: Hierarchy, recipe: Recipe) -> None:
 
 @contextmanager
 def choosing_penalty(shown: bool) -> Iterator[Callable[[float], None]]:
-    """Say what takes so long, and then what was chosen."""
+    """Show what takes so long; yield a function that prints the choice."""
     if not shown or int(rank_zero_only.rank):  # type: ignore[attr-defined]
         yield lambda _: None
         return
@@ -171,12 +164,12 @@ def choosing_penalty(shown: bool) -> Iterator[Callable[[float], None]]:
 
 @rank_zero_only
 def print_run(run: RunFolder, console: Console) -> None:
-    """Print the figures of a finished run, and what to do next."""
+    """Print the metrics of a finished run, and what to do next."""
     recipe, figures = run.recipe(), run.metrics()
     rows = [[split, *(f"{100 * values[name]:.1f}" for name in _SHOWN)] for split, values in figures.items()]
     title = f"{recipe.method.name} on {recipe.data.name}, in %"
     print_table(console, ["split", *_SHOWN], rows, title=title)
-    if figures["val"]["majority_F1"] < _HARDLY_ANYTHING:
+    if figures["val"]["majority_F1"] < _LEARNT_LITTLE:
         console.print(_learnt_little(recipe, figures["val"]["majority_F1"]), **_PLAIN)
     path = shlex.quote(str(run.path))
     steps = [f"see every operating point of the test data:\n  hedgerow evaluate {path} --figure curves.png"]
@@ -191,7 +184,7 @@ def print_run(run: RunFolder, console: Console) -> None:
 
 
 def _learnt_little(recipe: Recipe, figure: float) -> str:
-    """Say what to do about a model that is sure of nothing but the root."""
+    """Return advice for a model that answers little but the root."""
     known = models.MODELS.get(recipe.model.name)
     can_scale = known is not None and "scale_inputs" in inspect.signature(known).parameters
     unscaled = recipe.data.name == "features" and can_scale and not recipe.model.params.get("scale_inputs")

@@ -19,7 +19,7 @@ from hedgerow.learn.torch_metric import SummaryMetric
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hedgerow.learn.data import Examples
+    from hedgerow.learn.data import LabelledInputs
     from hedgerow.learn.training.recipe import Optimiser, Recipe
     from hedgerow.tree import Hierarchy
 
@@ -32,7 +32,7 @@ class TrainingError(HedgerowError):
 
 @final
 class Classifier(nn.Module):
-    """From inputs to the scores θ of a method.
+    """A network that maps inputs to the scores θ of a method.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Classifier(nn.Module):
     input_shape
         Shape of one example.
     counts
-        Number of training examples labelled with each node, for a method whose parameter `counts` is not set.
+        Number of training examples labelled with each node, for methods with a parameter `counts`.
     """
 
     def __init__(
@@ -55,18 +55,18 @@ class Classifier(nn.Module):
     ) -> None:
         super().__init__()
         self.input_shape = input_shape
-        told = {"counts": counts} if "counts" in methods.parameters(recipe.method.name) else {}
-        self.method = methods.create(recipe.method.name, hierarchy, **(told | dict(recipe.method.params)))
+        known = {"counts": counts} if "counts" in methods.parameters(recipe.method.name) else {}
+        self.method = methods.create(recipe.method.name, hierarchy, **(known | dict(recipe.method.params)))
         self.model = models.build(recipe.model.name, input_shape, **recipe.model.params)
         self.head = methods.HierarchicalHead(int(self.model.out_features), self.method)  # type: ignore[arg-type]
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Return θ [B, len(method.outputs)] of inputs in the form in which they are held (images may be uint8)."""
+        """Return θ [B, len(method.outputs)] of inputs as `LabelledInputs` holds them (images may be uint8)."""
         theta: Tensor = self.head(self.model(to_float(inputs)))
         return theta
 
     def loss(self, inputs: Tensor, labels: Tensor, **drawn: Tensor) -> Tensor:
-        """Return the loss of every example; `drawn` is what the method drew at random, outside any graph."""
+        """Return the loss of every example; `drawn` holds the method's random draws, made outside any graph."""
         return self.method.loss(self(inputs), labels, **drawn)
 
 
@@ -81,13 +81,13 @@ class TrainingModule(LightningModule):
     recipe
         How to train it; its penalty C has been chosen.
     examples
-        The training data: its ids name what is in a batch that goes wrong.
+        The training data, whose ids name the examples of a batch that goes wrong.
     compiled
         Whether to compile the model and the loss.
     """
 
     def __init__(
-        self, classifier: Classifier, recipe: Recipe, examples: Examples, *, compiled: bool = False
+        self, classifier: Classifier, recipe: Recipe, examples: LabelledInputs, *, compiled: bool = False
     ) -> None:
         super().__init__()
         self.classifier = classifier
@@ -97,7 +97,7 @@ class TrainingModule(LightningModule):
         self._loss = torch.compile(classifier.loss) if compiled else classifier.loss
         self._first_bad = torch.tensor(-1)
         self.is_training = False
-        """Whether training has begun: what a checkpoint holds is then restored."""
+        """Whether training has begun, and so a checkpoint has been restored."""
 
     def on_train_start(self) -> None:
         """Compare the schedule with that of a checkpoint, if there was one, and note that training has begun."""
@@ -106,8 +106,8 @@ class TrainingModule(LightningModule):
             planned: int = config.scheduler.T_max  # type: ignore[union-attr]
             if planned != steps:
                 raise TrainingError(
-                    f"The run was begun with {planned:,} steps and would now have {steps:,}: its training data "
-                    f"has changed. Begin it again, in a new folder."
+                    f"The run began with {planned:,} steps and would now have {steps:,}: its training data has "
+                    f"changed. Begin again, in a new folder."
                 )
         self.is_training = True
 
@@ -129,16 +129,16 @@ class TrainingModule(LightningModule):
         return loss
 
     def _watch(self, loss: Tensor, step: int) -> None:
-        """Stop at a loss that is not finite; on a GPU check only now and then, as that makes the host wait."""
+        """Stop if the loss is not finite; on a GPU check only sometimes, as that makes the host wait."""
         bad = ~torch.isfinite(loss) & (self._first_bad < 0)
         self._first_bad = torch.where(bad, step, self._first_bad)
         last = step + 1 == self.trainer.num_training_batches
         if loss.device.type == "cpu" or last or step % _LOOK_EVERY == _LOOK_EVERY - 1:
             first_bad = int(self._first_bad)
             if first_bad >= 0:
-                raise TrainingError(self._what_happened(first_bad))
+                raise TrainingError(self._describe_loss(first_bad))
 
-    def _what_happened(self, step: int) -> str:
+    def _describe_loss(self, step: int) -> str:
         batch = list(self.trainer.train_dataloader.batch_sampler)[step]  # type: ignore[union-attr]
         ids = [str(self._examples.ids[number]) for number, _ in batch]
         shown = ", ".join(ids[:5]) + (f", ... ({len(ids)} in all)" if len(ids) > 5 else "")
@@ -148,23 +148,21 @@ class TrainingModule(LightningModule):
         )
 
     def _remedies(self) -> str:
+        next_step = "Then begin again, in a new folder."
+        if self.current_epoch > 0:
+            next_step = (
+                f"Other settings need a new folder. The last good checkpoint is kept: if the inputs were wrong, "
+                f"{argument('resume', True)} continues from it."
+            )
         return (
             f"Try a smaller learning rate "
             f"({_setting(f'optimiser.lr={self._recipe.optimiser.lr / 10:g}')}), a limit on the gradient "
             f"({_setting('optimiser.clip=1')}), or full precision ({_setting('run.precision=32')}), and look for "
-            f"inputs that are not finite. {self._way_on()}"
-        )
-
-    def _way_on(self) -> str:
-        if self.current_epoch == 0:
-            return "Then begin again, in a new folder."
-        return (
-            f"Other settings need a new folder. The last good checkpoint is kept: if the inputs were at fault, "
-            f"{argument('resume', True)} continues from it."
+            f"inputs that are not finite. {next_step}"
         )
 
     def validation_step(self, batch: tuple[Tensor, Tensor, Tensor]) -> None:
-        """Add a batch to the validation figures."""
+        """Add a batch to the validation metrics."""
         inputs, labels, _ = batch
         method, theta = self.classifier.method, self.classifier(inputs).float()
         if not theta.isfinite().all():
@@ -172,10 +170,10 @@ class TrainingModule(LightningModule):
         self.summary.update(method.likelihood(theta, method.scale), labels)
 
     def on_validation_epoch_end(self) -> None:
-        """Log the summary figures of the validation data."""
+        """Log the summary metrics of the validation data."""
         figures = self.summary.compute()
         self.summary.reset()
-        # Every process already has the figures of all processes, so their mean is the same.
+        # Every process already has the metrics of all processes, so their mean is the same.
         self.log_dict({f"val/{name}": float(value) for name, value in figures.items()}, sync_dist=True)
         monitored = self._recipe.run.monitor
         self.log(f"val_{monitored}", figures[monitored], prog_bar=True, sync_dist=True)
@@ -195,7 +193,7 @@ def _setting(change: str) -> str:
 
 
 def build_optimiser(parameters: Any, optimiser: Optimiser, examples: int) -> torch.optim.Optimizer:
-    """Return the optimiser that a recipe asks for, for so many training examples."""
+    """Return the optimiser of a recipe, given the number of training examples."""
     if optimiser.kind == "adamw":
         return torch.optim.AdamW(parameters, lr=optimiser.lr, weight_decay=optimiser.weight_decay)
     if optimiser.kind == "per-output":

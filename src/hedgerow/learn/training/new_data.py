@@ -1,7 +1,8 @@
-"""The scores of a trained model on new data, block by block, like those of a score file."""
+"""Scores of a trained model on new data, block by block, like those of a score file."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import numpy as np
 import torch
 
 from hedgerow.errors import FileError, ScoreError, argument, counted, some
-from hedgerow.learn.data import Examples, ImageFiles
+from hedgerow.learn.data import ImageFiles, LabelledInputs
 from hedgerow.learn.data.features import label_nodes, read_features
 from hedgerow.learn.data.image_files import EXTENSIONS
 from hedgerow.learn.training.run_folder import RunFolder, likelihood_blocks
@@ -53,11 +54,10 @@ def run_scores(run: RunFolder, path: str | PathLike[str], *, labels: bool = True
 
     def read(_: list[str]) -> Iterator[Block]:
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        ids, start = examples.ids.astype(object), 0
-        for likelihoods in likelihood_blocks(classifier, examples, device):
-            rows = slice(start, start + len(likelihoods))
-            yield Block(start, likelihoods, examples.labels[rows] if labels else None, ids=ids[rows])
-            start += len(likelihoods)
+        ids = examples.ids.astype(object)
+        for block in likelihood_blocks(classifier, examples, device):
+            rows = slice(block.start, block.start + len(block.likelihoods))
+            yield replace(block, labels=block.labels if labels else None, ids=ids[rows])
 
     return Scores(str(place), hierarchy, read, rows=len(examples), has_ids=True)
 
@@ -75,7 +75,7 @@ def _refuse_training_data(run: RunFolder, path: Path) -> None:
         )
 
 
-def _features(path: Path, hierarchy: Hierarchy, _: tuple[int, ...], labelled: bool) -> Examples:
+def _features(path: Path, hierarchy: Hierarchy, _: tuple[int, ...], labelled: bool) -> LabelledInputs:
     file = read_features(path)
     learnt = 0 if file.split is None else int(np.isin(file.split, _TRAINING).sum())
     if labelled and learnt:
@@ -84,10 +84,10 @@ def _features(path: Path, hierarchy: Hierarchy, _: tuple[int, ...], labelled: bo
             f"metrics would be optimistic and guarantees invalid. Save the others in a file of their own."
         )
     labels = label_nodes(file, hierarchy) if labelled else np.zeros(len(file.features), dtype=np.int64)
-    return Examples(file.features, labels, file.ids)
+    return LabelledInputs(file.features, labels, file.ids)
 
 
-def _images(path: Path, hierarchy: Hierarchy, shape: tuple[int, ...], labelled: bool) -> Examples:
+def _images(path: Path, hierarchy: Hierarchy, shape: tuple[int, ...], labelled: bool) -> LabelledInputs:
     if len(shape) != 3:
         raise ScoreError(
             f"{path} is a folder, which is read as images, but the model was trained on {shape[0]} features. "
@@ -102,7 +102,7 @@ def _images(path: Path, hierarchy: Hierarchy, shape: tuple[int, ...], labelled: 
     if labelled:
         _check_class_folders(path, names, hierarchy)
         labels = hierarchy.indices([Path(path, name).parent.name for name in names])
-    return Examples(ImageFiles.of(names, path, shape[-1], shape[0]), labels, names)
+    return LabelledInputs(ImageFiles.of(names, path, shape[-1], shape[0]), labels, names)
 
 
 def _check_class_folders(path: Path, names: list[str], hierarchy: Hierarchy) -> None:

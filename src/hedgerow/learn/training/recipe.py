@@ -51,13 +51,13 @@ _RECIPES = resources.files("hedgerow.learn.training").joinpath("recipes")
 
 
 class Section:
-    """A table of a recipe whose fields are declared with their types; values are checked against them."""
+    """A table of a recipe; values are checked against the declared types of its fields."""
 
     def __post_init__(self) -> None:
         for key, kind in get_type_hints(type(self), include_extras=True).items():
             value = getattr(self, key)
             if get_origin(kind) is Literal and isinstance(value, bool | int | float):
-                # As in run.precision=32 and run.compile=true.
+                # Such as run.precision=32 and run.compile=true.
                 value = {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
             try:
                 object.__setattr__(self, key, msgspec.convert(value, kind))
@@ -68,7 +68,7 @@ class Section:
 
 
 def _described(kind: Any) -> str:
-    """Say what values a field takes."""
+    """Describe the values that a field takes."""
     if get_origin(kind) is Literal:
         return "one of " + ", ".join(map(repr, get_args(kind)))
     number, limits = get_args(kind)
@@ -102,22 +102,22 @@ class Optimiser(Section):
     epochs: _Count = 20
     """Passes over the training data."""
     batch_size: _Count = 64
-    """Examples per step, over all devices."""
+    """Mini-batch size, over all devices."""
     least_steps: _Count = 1
-    """An epoch passes over small data several times, to have about so many batches or more."""
+    """An epoch passes over small data several times, to have about this many batches or more."""
     lr: _Rate = 0.01
-    """Learning rate at the start."""
+    """Initial learning rate."""
     schedule: Literal["cosine", "constant"] = "cosine"
     """How the learning rate changes: "cosine" (down to 0) or "constant"."""
     kind: Literal["sgd", "adamw", "per-output"] = "sgd"
-    """"sgd" (with momentum), "adamw", or "per-output" (as HedgedClassifier learns; for scaled features)."""
+    """"sgd" (with momentum), "adamw", or "per-output" (the solver of HedgedClassifier; for scaled features)."""
     momentum: _Share = 0.9
     """Momentum of SGD."""
     weight_decay: _Decay = 3e-4
     """Weight decay of SGD and AdamW."""
     C: _Limit = 0.0
-    """Penalty of "per-output", as in HedgedClassifier: smaller is stronger. 0 chooses it as HedgedClassifier does,
-    if the model is linear with scaled inputs; for other models it goes by the number of examples."""
+    """Penalty of "per-output", as in HedgedClassifier: smaller is stronger. 0 chooses it as HedgedClassifier does
+    if the model is linear with scaled inputs, and otherwise by the number of examples per label."""
     accumulate: _Count = 1
     """Batches whose gradients are added up before each step."""
     clip: _Limit = 0.0
@@ -141,11 +141,11 @@ class Run(Section):
     """Where and how it runs."""
 
     seed: _Seed = 0
-    """Everything random depends on this: weights, order of the data, changes to the images, tree cuts."""
+    """Random seed: of weights, the order of the data, changes to images, tree cuts."""
     devices: _Processes = 1
-    """Number of devices on each machine; with several, one process each."""
+    """Devices per machine; with several, one process each."""
     nodes: _Machines = 1
-    """Number of machines; the command is started on each of them, by torchrun or SLURM."""
+    """Number of machines; start the command on each of them, with torchrun or SLURM."""
     strategy: Literal["auto", "ddp", "fsdp"] = "auto"
     """How processes work together: "auto" (ddp if there are several), "ddp" or "fsdp" (GPUs share the weights)."""
     accelerator: Literal["auto", "cpu", "gpu"] = "auto"
@@ -155,9 +155,9 @@ class Run(Section):
     compile: Literal["auto", "yes", "no"] = "auto"
     """Whether to compile the model and its loss: "auto" (on a GPU), "yes" or "no"."""
     workers: _Workers = 2
-    """Processes that load image files; data in memory needs none."""
+    """Processes that load image files; not used for data in memory."""
     monitor: Literal["AP", "AC", "AC_exact", "R@90C", "R@95C", "majority_F1"] = "AP"
-    """The summary figure of the validation curve by which the best checkpoint is chosen."""
+    """The summary metric of the validation data by which the best checkpoint is chosen."""
 
 
 @final
@@ -221,22 +221,15 @@ class Recipe:
         sections = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         return {k: v.table() if isinstance(v, Choice) else dataclasses.asdict(v) for k, v in sections.items()}
 
-    def to_toml(self) -> str:
-        """Return the recipe as TOML with every field written out."""
+    def to_toml(self, *, explained: bool = False) -> str:
+        """Return the recipe as TOML with every field written out, and explained by its docstring if requested."""
+        own = field_docs(type(self)) if explained else {}
         lines = []
         for section, table in self.tables().items():
-            lines += [f"[{section}]", *(f"{key} = {_toml(value)}" for key, value in table.items()), ""]
-        return "\n".join(lines)
-
-    def explained(self) -> str:
-        """Return the recipe as TOML with the docstring of every field above it."""
-        own = field_docs(type(self))
-        lines = []
-        for section, table in self.tables().items():
-            value = getattr(self, section)
-            docs = {} if isinstance(value, Choice) else field_docs(type(value))
-            lines += _comment(own.get(section) or inspect.getdoc(type(value)) or "")
-            lines.append(f"[{section}]")
+            kind = type(getattr(self, section))
+            docs = field_docs(kind) if explained else {}
+            heading = own.get(section) or inspect.getdoc(kind) or "" if explained else ""
+            lines += [*_comment(heading), f"[{section}]"]
             for key, entry in table.items():
                 lines += [*_comment(docs.get(key, "")), f"{key} = {_toml(entry)}"]
             lines.append("")

@@ -24,14 +24,13 @@ from hedgerow.errors import HedgerowError, ParameterError, counted
 from hedgerow.files import reading
 from hedgerow.learn import data, models, penalty
 from hedgerow.learn.scaling import Scaling
-from hedgerow.learn.shared_outputs import SharedOutputs
-from hedgerow.learn.solver import Fitting, Network, Schedule
+from hedgerow.learn.solver import Fitting, Network, Schedule, SharedOutputs
 from hedgerow.learn.training.batches import SplitBatches
 from hedgerow.learn.training.console import EpochReport, ShareReport, choosing_penalty, print_tree
 from hedgerow.learn.training.module import Classifier, TrainingModule
 from hedgerow.learn.training.recipe import Choice, Recipe, Run
 from hedgerow.learn.training.run_folder import AtomicCheckpoints, RunFolder, likelihood_blocks
-from hedgerow.measure import Evaluation, EvaluationBuilder, evaluate
+from hedgerow.measure import evaluate
 from hedgerow.score_files import open_scores
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def train(
     progress: bool = True,
     splits: DataSplits | None = None,
 ) -> RunFolder:
-    """Train by a recipe, and save the model, its figures and its scores in a folder.
+    """Train by a recipe, and save the model, its metrics and its scores in a folder.
 
     Parameters
     ----------
@@ -63,11 +62,11 @@ def train(
     progress
         Print one line about the tree and one per epoch and, in a terminal, show a bar.
     splits
-        The data, if it does not come from the recipe: ``DataSplits("mine", hierarchy, train, val, test)`` with
-        `hedgerow.learn.data.Examples` made from arrays. The recipe of the run then records its name.
+        The data, instead of the recipe's: ``DataSplits("mine", hierarchy, train, val, test)`` with
+        `hedgerow.learn.data.LabelledInputs` made from arrays. The recipe of the run then records its name.
     """
     run = RunFolder(Path(folder))
-    methods.parameters(recipe.method.name)  # find unknown names before the data is made
+    methods.parameters(recipe.method.name)  # find unknown names before loading the data
     models.find(recipe.model.name)
     of_recipe = splits is None
     if splits is None:
@@ -117,7 +116,7 @@ def train(
 
 
 def _with_whole_path(recipe: Recipe) -> Recipe:
-    """Write out where the data lies, which a run is asked about in other folders, too."""
+    """Make the path of the data absolute: a run may be used from other folders."""
     path = recipe.data.params.get("path")
     if not isinstance(path, str):
         return recipe
@@ -126,7 +125,7 @@ def _with_whole_path(recipe: Recipe) -> Recipe:
 
 
 def _is_first_process() -> bool:
-    """Tell whether this is the first process of the first machine, before Lightning has started the others."""
+    """Return whether this is the first process of the first machine, before Lightning starts the others."""
     return int(rank_zero_only.rank) == 0 and os.environ.get("NODE_RANK", "0") == "0"  # type: ignore[attr-defined]
 
 
@@ -159,26 +158,26 @@ def _classifier(recipe: Recipe, splits: DataSplits) -> Classifier:
 
 
 def with_penalty(recipe: Recipe, splits: DataSplits, classifier: Classifier, progress: bool = False) -> Recipe:
-    """Choose optimiser.C if it is left open: with held-out training examples, if the model is linear."""
+    """Choose optimiser.C if it is 0: with held-out training examples, if the model is linear."""
     optimiser = recipe.optimiser
     if optimiser.kind != "per-output" or optimiser.C > 0:
         return recipe
     inputs, labels = splits.train.inputs, splits.train.labels
     scaled = isinstance(classifier.model, models.Linear) and isinstance(classifier.model.scaling, models.Scaled)
-    # Examples that are not finite are named in training.
+    # Training names examples that are not finite.
     if not (scaled and isinstance(inputs, np.ndarray) and np.isfinite(inputs).all()):
         return recipe.with_penalty(penalty.usual(len(labels) / len(np.unique(labels))))
     random, weight = np.random.RandomState(recipe.run.seed), np.ones(len(labels))
     seed = int(random.randint(2**31 - 1))
     schedule = Schedule(optimiser.epochs, optimiser.batch_size, optimiser.lr, seed=seed)
-    # Sums on a GPU have no fixed order, and every process must choose the same.
+    # Sums on a GPU have no fixed order, and every process must make the same choice.
     alone = recipe.run.devices * recipe.run.nodes == 1
     device = "cuda" if alone and accelerator(recipe.run) == "gpu" else "cpu"
-    fitting = Fitting(classifier.method, Scaling.of(inputs, weight), schedule, device)
     layers = Network.start([inputs.shape[1], classifier.method.width], random)
     with choosing_penalty(progress) as chosen:
         shared = SharedOutputs.of(classifier.method, labels)
-        strength, _ = penalty.choose(fitting, layers, shared, inputs, labels, weight, random)
+        fitting = Fitting(classifier.method, Scaling.of(inputs, weight), schedule, device, shared=shared)
+        strength, _ = penalty.choose(fitting, layers, inputs, labels, weight, random)
         chosen(strength)
     return recipe.with_penalty(strength)
 
@@ -186,7 +185,7 @@ def with_penalty(recipe: Recipe, splits: DataSplits, classifier: Classifier, pro
 def _with_kept_penalty(
     recipe: Recipe, splits: DataSplits, classifier: Classifier, run: RunFolder, progress: bool
 ) -> Recipe:
-    """Choose optimiser.C if it is left open, unless this run, or its first process, has done so before."""
+    """Choose optimiser.C if it is 0, unless this run or its first process has already done so."""
     kept = run.penalty()
     if kept is not None:
         return recipe.with_penalty(kept)
@@ -199,7 +198,7 @@ def _with_kept_penalty(
 def _prepared(classifier: Classifier, recipe: Recipe, splits: DataSplits) -> tuple[TrainingModule, SplitBatches]:
     """Return the module and the batches that train a classifier."""
     on_gpu = accelerator(recipe.run) == "gpu"
-    whole = recipe.run.strategy != "fsdp"  # weights that are shared out cannot be compiled as one
+    whole = recipe.run.strategy != "fsdp"  # distributed weights cannot be compiled as one
     compiled = on_gpu and whole if recipe.run.compile == "auto" else recipe.run.compile == "yes"
     return (
         TrainingModule(classifier, recipe, splits.train, compiled=compiled),
@@ -232,14 +231,16 @@ def _strategy(recipe: Recipe, chosen: str) -> str:
     run = recipe.run
     if run.strategy == "fsdp":
         if chosen != "gpu":
-            raise ParameterError("run.strategy is 'fsdp', which shares weights out over GPUs: use 'ddp' on a CPU.")
+            raise ParameterError(
+                "run.strategy is 'fsdp', which distributes weights over GPUs: use 'ddp' on a CPU."
+            )
         for setting, unsuited in (
             ("clip", recipe.optimiser.clip > 0),
             ("kind 'per-output'", recipe.optimiser.kind == "per-output"),
         ):
             if unsuited:
                 raise ParameterError(
-                    f"optimiser.{setting} does not work with run.strategy 'fsdp'. Set one of them otherwise."
+                    f"optimiser.{setting} does not work with run.strategy 'fsdp'. Change one of them."
                 )
     return "ddp" if run.strategy == "auto" and run.devices * run.nodes > 1 else run.strategy
 
@@ -272,7 +273,7 @@ def _loggers(folder: Path) -> list[Any]:
 
 
 def _finish(run: RunFolder, classifier: Classifier, splits: DataSplits, device: torch.device) -> None:
-    """Write weights, scores and figures of the best epoch; the figures last, as they mark the run as finished."""
+    """Write weights, scores and metrics of the best epoch; the metrics last, as they mark the run as finished."""
     best = AtomicCheckpoints().load_checkpoint(run.best)["state_dict"]
     prefix = "classifier."
     with reading(run.best, "the checkpoint of this run"):
@@ -281,23 +282,13 @@ def _finish(run: RunFolder, classifier: Classifier, splits: DataSplits, device: 
     run.save_scores(classifier, splits.test, device)
     run.save_digests()
     test = evaluate(splits.hierarchy, open_scores(run.scores, splits.hierarchy))
-    figures = {"val": _evaluated(classifier, splits.val, device).summary(), "test": test.summary()}
-    run.write_text("metrics.json", json.dumps(figures, indent=2) + "\n")
-
-
-def _evaluated(classifier: Classifier, examples: data.Examples, device: torch.device) -> Evaluation:
-    builder = EvaluationBuilder(classifier.method.hierarchy)
-    start = 0
-    for likelihoods in likelihood_blocks(classifier, examples, device):
-        nodes = examples.labels[start : start + len(likelihoods)]
-        builder.update(likelihoods, nodes, classes=likelihoods.hierarchy.names)
-        start += len(likelihoods)
-    return builder.compute()
+    val = evaluate(splits.hierarchy, likelihood_blocks(classifier, splits.val, device))
+    run.write_text("metrics.json", json.dumps({"val": val.summary(), "test": test.summary()}, indent=2) + "\n")
 
 
 @contextmanager
 def _restoring(path: Path, module: TrainingModule) -> Iterator[None]:
-    """Say which file is at fault if a training cannot be continued from its checkpoint."""
+    """Name the checkpoint if training cannot be resumed from it."""
     try:
         yield
     except Exception as error:
@@ -324,7 +315,7 @@ def accelerator(run: Run) -> str:
 
 @contextmanager
 def _interrupts() -> Iterator[None]:
-    """Raise an interrupt as such; Lightning turns it into a silent exit."""
+    """Re-raise an interrupt, which Lightning turns into a silent exit."""
     try:
         yield
     except SystemExit as ended:
@@ -336,7 +327,7 @@ def _interrupts() -> Iterator[None]:
 
 @contextmanager
 def without_noise() -> Iterator[None]:
-    """Silence Lightning's messages about things that are intended."""
+    """Silence Lightning's messages about what is intended."""
     expected = (
         ".*does not have many workers.*",
         ".*Checkpoint directory .* exists and is not empty.*",

@@ -7,13 +7,13 @@ model.safetensors   the best weights
 scores.npz          likelihoods of the test data, on the scale of the method
 digests.json        SHA-256 of the files above, which belong together
 penalty.json        the optimiser.C that was chosen, if the recipe left it open
-metrics.json        summary figures on the validation and test data
+metrics.json        summary metrics of the validation and test data
 checkpoints/        best.ckpt and last.ckpt, each complete or absent
 logs/               TensorBoard and CSV
 ```
 
-A folder may come from anyone. What it says is checked before use, and what it names is imported only if it is
-built in, or if the user trusts it by name.
+A folder may come from anyone. Its content is checked before use, and what it names is imported only if it is built
+in, or if the user trusts it by name.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ from hedgerow.learn.training.batches import EVALUATION_BATCH, BatchSampler, batc
 from hedgerow.learn.training.module import Classifier
 from hedgerow.learn.training.recipe import Choice, Recipe
 from hedgerow.likelihood import Likelihoods
+from hedgerow.score_files import Block
 from hedgerow.tree import Hierarchy
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.learn.data import Examples
+    from hedgerow.learn.data import LabelledInputs
 
 _SPARE_BYTES = 64 << 20  # for logs and scores, in addition to the checkpoints
 _LARGEST_INPUT = 1 << 27  # numbers in one example
@@ -76,14 +77,14 @@ class _Penalty(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _Metrics(msgspec.Struct):
-    """Summary figures on the validation and test data."""
+    """Summary metrics of the validation and test data."""
 
     val: dict[str, float]
     test: dict[str, float]
 
 
 class _Checkpoint(msgspec.Struct):
-    """What is used of a checkpoint that Lightning wrote."""
+    """The part of Lightning's checkpoints that is used."""
 
     state_dict: dict[str, Tensor]
     epoch: Annotated[int, msgspec.Meta(ge=0)]
@@ -106,7 +107,7 @@ class AtomicCheckpoints(TorchCheckpointIO):
         map_location: Any = "cpu",
         weights_only: bool | None = None,  # noqa: ARG002  (always)
     ) -> dict[str, Any]:
-        """Read a checkpoint; it must be like those that `save_checkpoint` writes."""
+        """Read a checkpoint that `save_checkpoint` wrote."""
         require_file(path)
         with reading(path, "a checkpoint", _OTHER_CHECKPOINT):
             checkpoint: dict[str, Any] = torch.load(path, map_location=map_location, weights_only=True)
@@ -115,7 +116,7 @@ class AtomicCheckpoints(TorchCheckpointIO):
 
 
 def _check_checkpoint(content: Any) -> None:
-    """Refuse what is no checkpoint, or names files outside its folder: Lightning deletes some of those."""
+    """Refuse what is not a checkpoint, or names files outside its folder, some of which Lightning would delete."""
     for state in msgspec.convert(content, _Checkpoint).callbacks.values():
         paths = [value for key, value in state.items() if str(key).endswith("_path")]
         for path in [*paths, *(state.get("best_k_models") or {})]:
@@ -127,15 +128,15 @@ def _check_checkpoint(content: Any) -> None:
 @final
 @dataclass(frozen=True)
 class RunFolder:
-    """Where a run keeps its files.
+    """The files of a run.
 
     Parameters
     ----------
     path
         The folder.
     trust
-        Models and methods that are not part of hedgerow, "package.module:object", which may be imported if the
-        folder names them. Importing runs their code.
+        Models and methods outside hedgerow, as "package.module:object", that may be imported if the folder names
+        them. Importing runs their code.
     """
 
     path: Path
@@ -217,10 +218,10 @@ class RunFolder:
         return Hierarchy.load(self.path / "tree.json")
 
     def pictures(self) -> Callable[[int], NDArray[np.uint8]] | None:
-        """Return a function from the number of a test example to its image, uint8 [H, W]; None if there is none.
+        """Return a function from the number of a test example to its image, uint8 [H, W], or None.
 
-        Only glyphs have one, since hedgerow draws them itself. A recipe may come from anyone, so the files that it
-        names are not read merely because it names them.
+        Only for glyphs, which hedgerow draws itself: a recipe may come from anyone, so the files that it names are
+        not read merely because it names them.
         """
         recipe = self.recipe()
         if recipe.data.name != "glyphs":
@@ -229,17 +230,17 @@ class RunFolder:
         return lambda row: np.asarray(images[row])  # type: ignore[index]
 
     def metrics(self) -> dict[str, Any]:
-        """Read the summary figures of a finished run."""
+        """Read the summary metrics of a finished run."""
         path = self.path / "metrics.json"
         if not path.exists():
             raise FileError(
                 f"The run in {self.path} is not finished: continue it with {argument('resume', True)}."
             )
         again = f"Delete it, and write it again with {argument('resume', True)}."
-        return msgspec.structs.asdict(_read(path, _Metrics, "the figures of a training run", again))
+        return msgspec.structs.asdict(_read(path, _Metrics, "the metrics of a training run", again))
 
     def save_digests(self) -> None:
-        """Write down which files belong together."""
+        """Record which files belong together."""
         digests = {name: digest(self.path / name) for name in _Digests.__annotations__}
         self.write_text("digests.json", json.dumps(digests, indent=2))
 
@@ -292,7 +293,7 @@ class RunFolder:
             if not is_own and name not in trusted:
                 raise FileError(
                     f"{self.path} names the {what} {name!r}, which is not part of hedgerow; loading it would run "
-                    f"code that the folder chooses. If you know and trust it, say so: "
+                    f"code that the folder chooses. If you trust it, add "
                     f"{argument('trust', name, python=f'trust=[{name!r}]')}."
                 )
 
@@ -301,10 +302,10 @@ class RunFolder:
         """The score file of the test data."""
         return self.path / "scores.npz"
 
-    def save_scores(self, classifier: Classifier, examples: Examples, device: torch.device) -> None:
+    def save_scores(self, classifier: Classifier, examples: LabelledInputs, device: torch.device) -> None:
         """Write the likelihoods, labels and ids of examples as a score file, on the scale of the method."""
         names = classifier.method.hierarchy.names
-        blocks = [likelihoods.values for likelihoods in likelihood_blocks(classifier, examples, device)]
+        blocks = [block.q for block in likelihood_blocks(classifier, examples, device)]
         with atomic_write(self.scores, "wb") as file:
             np.savez_compressed(
                 file,
@@ -326,7 +327,7 @@ def _read(path: Path, kind: type[_Content], what: str, remedy: str) -> _Content:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Name the file or folder in an error that says only what is wrong with its values."""
+    """Add the file or folder to an error that says only which of its values is wrong."""
     try:
         yield
     except HedgerowError as error:
@@ -351,14 +352,14 @@ def _read_weights(path: Path) -> tuple[dict[str, Tensor], tuple[int, ...]]:
 
 
 def _without_download(recipe: Recipe) -> Recipe:
-    """Return the recipe of a model to be filled with weights, for which none need to be downloaded."""
+    """Return the recipe without pretrained weights, which would be downloaded only to be replaced."""
     params = {key: value for key, value in recipe.model.params.items() if key != "pretrained"}
     own = ":" in recipe.model.name
     return recipe if own else replace(recipe, model=Choice(recipe.model.name, params))
 
 
 def _check_shapes(recipe: Recipe, input_shape: tuple[int, ...], weights: dict[str, Tensor]) -> None:
-    """Compare the model that a recipe describes with its weights, before any memory is given to it."""
+    """Compare the model that a recipe describes with its weights before memory is allocated for it."""
     with torch.device("meta"):
         model = models.build(recipe.model.name, input_shape, **recipe.model.params)
     expected = {f"model.{name}": tensor.shape for name, tensor in model.state_dict().items()}
@@ -372,18 +373,20 @@ def _check_shapes(recipe: Recipe, input_shape: tuple[int, ...], weights: dict[st
 
 
 @torch.inference_mode()
-def score_blocks(classifier: Classifier, examples: Examples, device: torch.device) -> Iterator[Tensor]:
+def score_blocks(classifier: Classifier, examples: LabelledInputs, device: torch.device) -> Iterator[Tensor]:
     """Yield the scores θ of examples, block by block, in order, in single precision."""
     classifier = classifier.to(device).eval()
-    # Always the same blocks: the size of a block may change the last digits of a score.
+    # Blocks of a fixed size: it may change the last digits of a score.
     for inputs, _, _ in batches(examples, BatchSampler(len(examples), EVALUATION_BATCH), device):
         yield classifier(inputs.to(device)).float()
 
 
 @torch.inference_mode()
-def likelihood_blocks(classifier: Classifier, examples: Examples, device: torch.device) -> Iterator[Likelihoods]:
-    """Yield the likelihoods of examples, block by block, in order, in main memory, on the scale of the method."""
-    method = classifier.method
+def likelihood_blocks(classifier: Classifier, examples: LabelledInputs, device: torch.device) -> Iterator[Block]:
+    """Yield the likelihoods, on the scale of the method, and labels of examples, in order, in main memory."""
+    method, start = classifier.method, 0
     for theta in score_blocks(classifier, examples, device):
         values = method.likelihood(theta, method.scale).cpu().numpy()
-        yield Likelihoods.of(method.hierarchy, values, method.scale)
+        likelihoods = Likelihoods.of(method.hierarchy, values, method.scale)
+        yield Block(start, likelihoods, examples.labels[start : start + len(values)])
+        start += len(values)
