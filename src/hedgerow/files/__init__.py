@@ -15,7 +15,6 @@ from hedgerow.files.atomic import (
     try_folder,
     write_json,
 )
-from hedgerow.files.reading import digest, printable, read_json, read_toml, reading
 from hedgerow.files.tables import (
     TABLES,
     ParquetTable,
@@ -29,6 +28,7 @@ from hedgerow.files.tables import (
 from hedgerow.files.text import (
     decode,
     delimiter_of,
+    digest,
     extension,
     is_compressed,
     is_path,
@@ -37,10 +37,14 @@ from hedgerow.files.text import (
     line_of,
     open_binary,
     open_text,
+    printable,
     read_bytes,
     read_header,
+    read_json,
     read_lines,
     read_text,
+    read_toml,
+    reading,
     refuse_sep_line,
     refuse_spreadsheet,
     require_file,

@@ -21,8 +21,7 @@ import numpy as np
 
 from hedgerow.errors import FileError
 from hedgerow.files.atomic import atomic_write
-from hedgerow.files.reading import reading
-from hedgerow.files.text import most_bytes, most_rows, require_file, require_unpacked
+from hedgerow.files.text import most_bytes, most_rows, reading, require_file, require_unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

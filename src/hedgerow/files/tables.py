@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.errors import FileError, ParameterError, ScoreError, argument, closest, some
-from hedgerow.files.reading import reading
 from hedgerow.files.text import (
     delimiter_of,
     extension,
@@ -24,6 +23,7 @@ from hedgerow.files.text import (
     open_text,
     read_header,
     read_text,
+    reading,
     require_file,
     require_unpacked,
 )

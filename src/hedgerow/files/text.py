@@ -1,19 +1,22 @@
-"""Text files, which may be compressed with gzip, with clear messages if they cannot be read."""
+"""Text files, plain or compressed with gzip, and errors that say why a file cannot be read."""
 
 from __future__ import annotations
 
 import csv
 import glob
 import gzip
+import hashlib
 import io
+import json
 import os
+import tomllib
 import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import chain, islice
 from pathlib import Path, PurePath
-from typing import IO, TYPE_CHECKING, TypeGuard, final
+from typing import IO, TYPE_CHECKING, Any, TypeGuard, final
 
 from hedgerow.errors import FileError, HedgerowError, argument
 
@@ -28,8 +31,11 @@ _SPREADSHEETS = (".xlsx", ".xls", ".ods")
 _AS_CSV = "In the spreadsheet program, save the sheet as 'CSV UTF-8'."
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _BUFFER = 1 << 20
-_BYTES = (1 << 27, 100)  # what a compressed file may hold: so many, and so many for each byte of its own
+_BYTES = (1 << 27, 100)  # what a compressed file may hold: a fixed limit, plus this many per compressed byte
 _ROWS = 1_000_000  # in addition to one for every two bytes of the file
+_LARGEST_TOML = 100_000
+_LONGEST_REASON = 300  # characters of what a library says
+_AGAIN = "It may be truncated or damaged, or of another kind; copy or write it again."
 
 
 def is_path(source: object) -> TypeGuard[str | os.PathLike[str]]:
@@ -164,6 +170,85 @@ def is_pattern(path: str) -> bool:
 def is_remote(path: str) -> bool:
     """Tell whether a path names a file system, as `s3://bucket/part.npz` does."""
     return "://" in path
+
+
+# What other libraries read ---------------------------------------------------------------------------------
+
+
+@contextmanager
+def reading(path: str | os.PathLike[str], what: str, remedy: str = _AGAIN) -> Iterator[None]:
+    """Turn whatever a library raises while it reads a file into an error that names the file.
+
+    Libraries document few of their exceptions: a damaged file has been seen to raise KeyError, TypeError,
+    MemoryError, SystemError, zlib.error, tokenize.TokenError and more. So all of them are taken for what they
+    are, a file that cannot be read; keep such a block around nothing but the library.
+
+    Parameters
+    ----------
+    path
+        The file.
+    what
+        What it is read as: "Parquet".
+    remedy
+        What to do about it.
+
+    Examples
+    --------
+    >>> with reading("model.bin", "weights"):
+    ...     raise KeyError("shape")
+    Traceback (most recent call last):
+    hedgerow.errors.FileError: model.bin cannot be read as weights: KeyError: 'shape'. It may be truncated or ...
+    """
+    try:
+        yield
+    except (HedgerowError, ImportError):
+        raise
+    except Exception as error:
+        raise FileError(f"{os.fspath(path)} cannot be read as {what}: {_reason(error)}. {remedy}") from error
+
+
+def _reason(error: Exception) -> str:
+    """Return what a library says in one printable line."""
+    said = str(getattr(error, "strerror", None) or error)
+    if not said or isinstance(error, KeyError | MemoryError | RecursionError | SystemError | OverflowError):
+        said = f"{type(error).__name__}: {said}".removesuffix(": ")
+    line = " ".join(said.split())
+    return printable(line[:_LONGEST_REASON]).rstrip(".") + ("..." if len(line) > _LONGEST_REASON else "")
+
+
+def printable(text: str) -> str:
+    """Return text without control characters, which a terminal would obey."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
+
+
+def read_json(path: str | os.PathLike[str], what: str, remedy: str = _AGAIN) -> Any:
+    """Read a JSON file; an error says what it should have been."""
+    require_file(path)
+    with reading(path, what, remedy):
+        text = Path(path).read_text(encoding="utf-8")
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"it is not JSON: {error}") from None
+
+
+def read_toml(path: str | os.PathLike[str], what: str) -> dict[str, Any]:
+    """Read a TOML file, which must be small; an error says what it should have been."""
+    require_file(path)
+    with reading(path, what, "Correct it, or copy it again."):
+        if Path(path).stat().st_size > _LARGEST_TOML:  # tomllib takes quadratic time for some
+            raise ValueError(f"it has more than {_LARGEST_TOML:,} bytes")
+        text = Path(path).read_text(encoding="utf-8")
+        try:
+            return tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise ValueError(f"it is not valid TOML: {error}") from None
+
+
+def digest(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # Compressed files ------------------------------------------------------------------------------------------

@@ -6,14 +6,21 @@ them into likelihoods, matching classes to the tree by name alone.
 """
 
 from hedgerow.score_files.blocks import ABOUT, Block, Progress, Scores, chained, silent
-from hedgerow.score_files.formats import FORMATS, WIDE, ScoreFormat, column_names, find_format
 from hedgerow.score_files.labels import LabelFile, read_labels
 from hedgerow.score_files.lineage_binding import bare_name
-from hedgerow.score_files.opening import open_parts, open_scores
+from hedgerow.score_files.listed import ExampleReader, Lineages, ListedBlock, ListReader
 from hedgerow.score_files.prediction_formats import PREDICTION_FORMATS, check_layout
 from hedgerow.score_files.predictions import Written, prediction_writer, write_predictions
-from hedgerow.score_files.raw_blocks import ExampleReader, Lineages, ListedBlock, ListReader, ScoreReader
-from hedgerow.score_files.score_reading import ScoreReading
+from hedgerow.score_files.score_formats import (
+    FORMATS,
+    WIDE,
+    ScoreFormat,
+    column_names,
+    find_format,
+    open_parts,
+    open_scores,
+)
+from hedgerow.score_files.score_reading import ScoreReader, ScoreReading
 from hedgerow.score_files.wide_binder import check_clash, column_fit, misfit
 from hedgerow.score_files.wide_files import open_wide
 

@@ -31,11 +31,11 @@ from hedgerow.files import (
     refuse_spreadsheet,
     row_name,
 )
-from hedgerow.score_files.lineage_binding import ANYTHING, Binder, Lineage, Step, Unbound, as_lineage, rank_letter
-from hedgerow.score_files.listed import joined_cells, split_cells
-from hedgerow.score_files.raw_blocks import repeated
+from hedgerow.score_files.lineage_binding import ANYTHING, Binder, Unbound, parsed_lineage
+from hedgerow.score_files.listed import joined_cells, repeated, split_cells
 from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReading
 from hedgerow.score_files.wide_files import npz_labels
+from hedgerow.tree import taxon_strings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -199,7 +199,7 @@ class LabelFile:
             if not ranks and label in hierarchy:
                 node[place] = hierarchy.index(label)
                 continue
-            lineage = split_cells(label, ranks) if ranks else _split(label)
+            lineage = split_cells(label, ranks) if ranks else parsed_lineage(label, ";" if ";" in label else ",")
             bound = binder.bind(lineage)
             node[place], outside[place] = bound.last, bool(lineage) and bound.last == 0
             if bound.unbound is not None:
@@ -400,13 +400,7 @@ def _as_names(texts: Any) -> Names:
 def _label_columns(table: Table, label_column: str | None) -> tuple[list[int], list[str]]:
     """Return the column of the labels; or, if there is one per rank, these columns and their ranks."""
     wanted = _LABELS if label_column is None else [label_column]
-    ranks = [name for name in table.columns if rank_letter(name)]
+    ranks = [name for name in table.columns if taxon_strings.rank_letter(name)]
     if label_column is not None or not ranks or not set(wanted).isdisjoint(table.columns):
         return [table.column(_first_of(table, wanted), "the labels", "label_column")], []
     return [table.columns.index(rank) for rank in ranks], ranks
-
-
-def _split(text: str) -> Lineage:
-    """Return a label as a lineage: a path separated by `;` or `,`, or one name."""
-    separator = ";" if ";" in text else ","
-    return as_lineage(map(Step.of, text.split(separator)))

@@ -9,7 +9,6 @@ which the caller reports. Nothing is guessed.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, final
 import numpy as np
 
 from hedgerow.errors import closest, counted
+from hedgerow.tree import taxon_strings
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -31,35 +31,8 @@ NO_NODE = -1
 """The node of a step that has none."""
 
 _SHOWN = 5
-_REMEMBERED = 1 << 16  # names; the same ones stand in many lineages
-_PREFIX = re.compile(r"(?:[dkpcofgst]__|[dkpcofgst]:|D_\d+__)")
+_REMEMBERED = 1 << 16  # names, most of which occur in many lineages
 _QUOTES = str.maketrans("", "", "\"'`")
-_RANKS = {
-    "domain": "d",
-    "superkingdom": "d",
-    "kingdom": "d",  # Bacteria are a domain here and a kingdom there
-    "k": "d",
-    "phylum": "p",
-    "division": "p",
-    "class": "c",
-    "order": "o",
-    "family": "f",
-    "genus": "g",
-    "species": "s",
-    "subspecies": "t",
-    "strain": "t",
-    **{letter: letter for letter in "dpcofgst"},
-}
-
-
-@lru_cache(_REMEMBERED)
-def rank_letter(rank: str) -> str:
-    """Return the letter of a rank; '' if it is none of the usual ranks.
-
-    >>> rank_letter("Genus"), rank_letter("superkingdom"), rank_letter("k"), rank_letter("clade")
-    ('g', 'd', 'd', '')
-    """
-    return _RANKS.get(rank.strip().casefold(), "")
 
 
 class Step(NamedTuple):
@@ -82,11 +55,8 @@ class Step(NamedTuple):
 
 @lru_cache(_REMEMBERED)
 def _step(text: str, rank: str) -> Step:
-    text = text.strip()
-    prefix = _PREFIX.match(text)
-    if prefix is None:
-        return Step(rank_letter(rank), (text,))
-    return Step(rank_letter(rank or prefix[0][0]), (text[prefix.end() :],))
+    letter, name = taxon_strings.split_prefix(text.strip())
+    return Step(taxon_strings.rank_letter(rank) if rank else letter, (name,))
 
 
 Lineage = tuple[Step, ...]
@@ -110,6 +80,11 @@ def as_lineage(steps: Iterable[Step]) -> Lineage:
     return tuple(found)
 
 
+def parsed_lineage(text: str, separator: str) -> Lineage:
+    """Return the lineage that a text such as `d__Bacteria; p__Firmicutes` writes."""
+    return as_lineage(map(Step.of, text.split(separator)))
+
+
 def bare_name(hierarchy: Hierarchy, node: int) -> str:
     """Return the name of a node without what the readers of trees add to tell it apart: 'parent/' or ' [id]'."""
     name = str(hierarchy.names[node])
@@ -126,9 +101,8 @@ def folded(name: str) -> str:
     >>> folded('"g__Bacillus_subtilis"') == folded("bacillus  subtilis")
     True
     """
-    text = name.translate(_QUOTES).strip()
-    prefix = _PREFIX.match(text)
-    return " ".join((text if prefix is None else text[prefix.end() :]).replace("_", " ").casefold().split())
+    bare = taxon_strings.split_prefix(name.translate(_QUOTES).strip())[1]
+    return " ".join(bare.replace("_", " ").casefold().split())
 
 
 class Unbound(NamedTuple):
@@ -218,9 +192,8 @@ class Binder:
     def _rank(self) -> list[str]:
         """The letter of each node's rank, from the tree's ranks or the prefix of the name; '' if unknown."""
         if self._hierarchy.rank is not None:
-            return [rank_letter(rank) for rank in self._hierarchy.rank.tolist()]
-        prefixes = (re.match(r"([dkpcofgst])(?:__|:)", name) for name in self._names)
-        return ["" if prefix is None else rank_letter(prefix[1]) for prefix in prefixes]
+            return [taxon_strings.rank_letter(rank) for rank in self._hierarchy.rank.tolist()]
+        return [taxon_strings.split_prefix(name)[0] for name in self._names]
 
     @cached_property
     def _at_rank(self) -> dict[str, list[int]]:

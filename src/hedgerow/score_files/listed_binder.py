@@ -12,7 +12,7 @@ from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argume
 from hedgerow.score_files.blocks import Block
 from hedgerow.score_files.labels import label_nodes
 from hedgerow.score_files.lineage_binding import ANYTHING, Binder, Bound, Unbound
-from hedgerow.score_files.raw_blocks import ListedBlock, ListReader, repeated
+from hedgerow.score_files.listed import ListedBlock, ListReader, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError, argument
 from hedgerow.registry import Registry
-from hedgerow.score_files.lineage_binding import Step, bare_name, rank_letter
+from hedgerow.score_files.lineage_binding import bare_name
+from hedgerow.tree import taxon_strings
 
 if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy
@@ -97,16 +98,16 @@ def _qiime2_columns(hierarchy: Hierarchy, ids: bool) -> ColumnsOf:
 
 
 def _letter(hierarchy: Hierarchy, node: int) -> str:
-    return "" if hierarchy.rank is None else rank_letter(hierarchy.rank[node])
+    return "" if hierarchy.rank is None else taxon_strings.rank_letter(hierarchy.rank[node])
 
 
 def _prefixed(hierarchy: Hierarchy, node: int) -> str:
     """Write a name with the letter of its rank, as in `g__Bacillus`."""
-    step = Step.of(bare_name(hierarchy, node))
-    letter = _letter(hierarchy, node) or step.rank
+    prefix, name = taxon_strings.split_prefix(bare_name(hierarchy, node).strip())
+    letter = _letter(hierarchy, node) or prefix
     if letter == "d" and hierarchy.rank is not None and hierarchy.rank[node].casefold() == "kingdom":
         letter = "k"
-    return f"{letter}__{step.names[0]}" if letter else step.names[0]
+    return f"{letter}__{name}" if letter else name
 
 
 def _capitalised(name: str) -> str:

@@ -175,10 +175,8 @@ class Written:
 def _by_rank(hierarchy: Hierarchy, answers: NDArray[np.int64]) -> dict[str, int] | None:
     if hierarchy.rank is None:
         return None
-    ranks, place = np.unique(hierarchy.rank[1:].astype(str), return_inverse=True)
-    depth = np.bincount(place, hierarchy.depth[1:]) / np.bincount(place)
-    count = np.bincount(place, answers[1:])
-    return {str(ranks[i]): int(count[i]) for i in np.argsort(depth, kind="stable")}
+    count = np.bincount(hierarchy.rank_number[1:], answers[1:]).astype(np.int64)
+    return dict(zip(hierarchy.rank_names, count.tolist(), strict=True))
 
 
 def write_predictions(

@@ -8,8 +8,7 @@ import numpy as np
 
 from hedgerow.errors import FileError
 from hedgerow.score_files.lineage_binding import Lineage, Step, as_lineage
-from hedgerow.score_files.listed import line_blocks
-from hedgerow.score_files.raw_blocks import Lineages, ListedBlock, ListReader
+from hedgerow.score_files.listed import Lineages, ListedBlock, ListReader, line_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

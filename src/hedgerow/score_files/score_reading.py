@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
-from hedgerow.errors import FileError, ParameterError, argument, closest, options, some
+from hedgerow.errors import FileError, ParameterError, ScoreError, argument, closest, options, some
 from hedgerow.files import read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 PER_EXAMPLE = {
     "labels": "label",
@@ -160,6 +161,34 @@ class ScoreReading:
         if self.labels_file is None:
             return plain
         return replace(plain, label_column=None, id_column=self.id_column if self.id_column in columns else None)
+
+
+class ScoreReader(ABC):
+    """A score file, opened: what it holds is known, its rows are not read yet."""
+
+    path: str
+    rows: int | None = None
+    """Number of examples, where the file tells it in advance."""
+    has: frozenset[str] = frozenset({"ids"})
+    """What the file says about each example: keys of `PER_EXAMPLE`."""
+
+    @property
+    def missing_labels(self) -> str:
+        """What to do if labels are needed and not there."""
+        return f"Give a table of them, with columns 'id' and 'label': {argument('labels_file', 'FILE')}."
+
+    def require_labels(self) -> None:
+        """Raise an error if the file has no labels."""
+        if "labels" not in self.has:
+            raise ScoreError(f"{self.path} needs labels for this. {self.missing_labels}")
+
+    @abstractmethod
+    def rows_at_a_time(self, nodes: int) -> int:
+        """Return how many rows to read at a time for a tree with this number of nodes."""
+
+    @abstractmethod
+    def read(self, rows: int, keys: frozenset[str]) -> Iterator[Any]:
+        """Yield raw blocks of about `rows` rows, with the requested texts about each example."""
 
 
 def class_columns_argument() -> str:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.errors import FileError
-from hedgerow.score_files.lineage_binding import Lineage, Step, as_lineage
-from hedgerow.score_files.listed import line_blocks
-from hedgerow.score_files.raw_blocks import Lineages, ListedBlock, ListReader
+from hedgerow.score_files.lineage_binding import parsed_lineage
+from hedgerow.score_files.listed import Lineages, ListedBlock, ListReader, line_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,7 +43,7 @@ class SintaxReader(ListReader):
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.lineages = Lineages(_parsed)
+        self.lineages = Lineages(lambda text: parsed_lineage(text, ","))
 
     def read(self, rows: int, keys: frozenset[str]) -> Iterator[ListedBlock]:  # noqa: ARG002
         """Yield the file in blocks of at most `rows` queries."""
@@ -136,7 +135,3 @@ def _split_as_usual(lineages: Any) -> _Split | None:
         np.diff(before),
         (100.0 * digits[0] + 10 * digits[1] + digits[2]) / 100,
     )
-
-
-def _parsed(text: str) -> Lineage:
-    return as_lineage(map(Step.of, text.split(",")))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.score_files.raw_blocks import WideBlock, WideReader
+    from hedgerow.score_files.wide_files import WideBlock, WideReader
     from hedgerow.tree import Hierarchy
 
 _NODE_LOGITS = (

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
 from hedgerow.errors import FileError, ParameterError, ScoreError, UnknownNameError, argument, closest, some
 from hedgerow.files import TABLES, Archive, Member, ParquetTable, Table, column_texts, extension, reading
 from hedgerow.likelihood import BOTTOM, Scale
-from hedgerow.score_files.raw_blocks import LABELS_AS_NUMBERS, Content, WideBlock, WideReader
-from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReading, about_columns, class_columns_argument
+from hedgerow.score_files.score_reading import (
+    PER_EXAMPLE,
+    ScoreReader,
+    ScoreReading,
+    about_columns,
+    class_columns_argument,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +27,57 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+Content = Literal["probabilities", "logits", "likelihoods"]
+"""What scores are: probabilities (of leaves or nodes), logits of leaves, likelihoods of nodes on some scale."""
+
+_LABELS_AS_NUMBERS = "If they are numbers of classes, write their names: an order is never guessed."
+_BLOCK_BYTES = 1 << 25  # of likelihoods, or of what the file holds of the same rows
 _CONTENTS: tuple[Content, ...] = ("probabilities", "logits", "likelihoods")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class WideBlock:
+    """Some consecutive rows of a file with one column per class."""
+
+    start: int
+    """Number of the first row."""
+    scores: NDArray[Any]
+    """[rows, classes]"""
+    texts: dict[str, list[str]]
+    """The requested texts about each example, by their key in `PER_EXAMPLE`."""
+
+
+class WideReader(ScoreReader):
+    """A file with one column per class."""
+
+    classes: list[str]
+    """Names of the score columns."""
+    content: Content = "probabilities"
+    """What the file itself says that its scores are."""
+    scale: Scale = "probability"
+    """The scale of likelihoods."""
+    taken_by_name: tuple[str, ...] = ()
+    """Columns of a table that are taken to be about the examples because of their names alone."""
+    is_table: bool = False
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the scores; columns that are not numbers are refused here, once their names are known to fit."""
+
+    @property
+    @abstractmethod
+    def row_bytes(self) -> int:
+        """Memory that one row takes, roughly."""
+
+    def rows_at_a_time(self, nodes: int) -> int:
+        """Return how many rows to read at a time for a tree with this number of nodes."""
+        return max(1, _BLOCK_BYTES // max(8 * nodes, self.row_bytes))
+
+    @abstractmethod
+    def labels(self) -> list[str]:
+        """Return all labels, without reading the scores."""
 
 
 def open_wide(
@@ -140,7 +197,7 @@ class TableReader(WideReader):
             column = self._table.columns[self._about[key]]
             raise ScoreError(
                 f"{self.path}: the column {column!r} must hold names of nodes, not {values.type}. "
-                f"{LABELS_AS_NUMBERS}"
+                f"{_LABELS_AS_NUMBERS}"
             )
         with reading(self.path, "a table"):
             return column_texts(values)
@@ -192,7 +249,7 @@ def _check_labels(path: str, member: Member) -> None:
     if len(member.shape) != 1 or member.dtype.kind != "U":
         raise ScoreError(
             f"{path}: {member.name!r} must be a list of names of nodes, not {member.dtype} of shape "
-            f"{member.shape}. {LABELS_AS_NUMBERS}"
+            f"{member.shape}. {_LABELS_AS_NUMBERS}"
         )
 
 

@@ -6,6 +6,7 @@ In comes one string; out go the taxa of its lineage, coarsest first. Readers of 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 LINNAEAN_RANKS = ("kingdom", "phylum", "class", "order", "family", "genus", "species")
@@ -22,8 +23,20 @@ RANK_OF_PREFIX = {
 _RANK_OF_NUMBER = {
     f"D_{i}": rank for i, rank in enumerate(("domain", *LINNAEAN_RANKS[1:]))
 }  # older files of SILVA
+_LETTERS = "dpcofgst"
+_LETTER_OF_RANK = {
+    **{letter: letter for letter in _LETTERS},
+    **{RANK_OF_PREFIX[letter]: letter for letter in _LETTERS},
+    **dict.fromkeys(("superkingdom", "kingdom", "k"), "d"),  # Bacteria are any of these
+    "division": "p",
+    "subspecies": "t",
+}
 _UNDERSCORES = re.compile(r"(D_\d{1,2}|[A-Za-z]{1,3}\d?)__(.*)", re.DOTALL)
+_ANY_PREFIX = re.compile(rf"([k{_LETTERS}])(?:__|:)|(D_\d+)__")
 _COLON = re.compile(r"([^:]*):(.*)", re.DOTALL)
+_REMEMBERED = 1 << 16  # names, most of which occur in many lineages
+NO_RESULT = "no cv result"
+"""What SpeciesNet writes if the classifier gave no result."""
 _UNASSIGNED = {"", "unassigned", "unclassified"}  # folded
 _SPECIESNET = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22};")
 
@@ -78,6 +91,29 @@ def rank_of_prefix(prefix: str) -> str:
     return _RANK_OF_NUMBER.get(prefix) or RANK_OF_PREFIX.get(prefix.lower(), prefix)
 
 
+@lru_cache(_REMEMBERED)
+def rank_letter(rank: str) -> str:
+    """Return the letter of a rank; '' if it is none of the usual ranks.
+
+    >>> rank_letter("Genus"), rank_letter("superkingdom"), rank_letter("k"), rank_letter("clade")
+    ('g', 'd', 'd', '')
+    """
+    return _LETTER_OF_RANK.get(rank.strip().casefold(), "")
+
+
+@lru_cache(_REMEMBERED)
+def split_prefix(text: str) -> tuple[str, str]:
+    """Return the letter of the rank that is written before a name, '' if there is none, and the name.
+
+    >>> split_prefix("g__Bacillus"), split_prefix("k:Fungi"), split_prefix("D_5__Bacillus"), split_prefix("x__y")
+    (('g', 'Bacillus'), ('d', 'Fungi'), ('g', 'Bacillus'), ('', 'x__y'))
+    """
+    found = _ANY_PREFIX.match(text)
+    if found is None:
+        return "", text
+    return rank_letter(rank_of_prefix(found[1] or found[2])), text[found.end() :]
+
+
 def is_unassigned(lineage: str) -> bool:
     """Return whether a lineage is blank, or what classifiers write instead of one."""
     return lineage.strip().lower() in _UNASSIGNED
@@ -94,7 +130,7 @@ class SpeciesnetLabel(NamedTuple):
     @property
     def is_nothing(self) -> bool:
         """Whether the classifier gave no result."""
-        return self.common_name == "no cv result"
+        return self.common_name == NO_RESULT
 
     @property
     def is_any_animal(self) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from hedgerow.errors import FileError, ParameterError, argument, options
-from hedgerow.files import extension, is_compressed, reading, refuse_spreadsheet, require_file
+from hedgerow.files import extension, is_compressed, is_path, reading, refuse_spreadsheet, require_file
 from hedgerow.registry import Registry
 from hedgerow.tree.formats import codes, darwin_core, edges, lineages, nested, newick, paths, taxdump, taxon_lists
 from hedgerow.tree.names import check_root
@@ -37,6 +37,8 @@ class TreeFormat:
     """Extensions, in lower case, that no other format has."""
     folder_with: str | None = None
     """For a format that is a folder: the file by which such a folder is known."""
+    in_memory: bool = False
+    """Whether the reader also takes data in memory."""
     tells_apart: bool = False
     """Whether the reader adds something to names that several nodes share."""
     keeps: tuple[str, ...] = ()
@@ -48,19 +50,20 @@ class TreeFormat:
         return [field.name for field in fields(TreeReading) if field.name in signature(self.read).parameters]
 
 
+_EVERYTHING = ("rank", "title", "aliases")
 _FORMATS = (
-    TreeFormat("edges", edges.read_edges, edges.write_edges, (".csv", ".tsv", ".tab")),
-    TreeFormat("lineages", lineages.read_lineages, lineages.write_lineages, keeps=("rank",)),
-    TreeFormat("paths", paths.read_paths, paths.write_paths, (".txt",)),
-    TreeFormat("json", nested.read_json, nested.write_json, (".json",), keeps=("rank", "title", "aliases")),
+    TreeFormat("edges", edges.read_edges, edges.write_edges, (".csv", ".tsv", ".tab"), in_memory=True),
+    TreeFormat("lineages", lineages.read_lineages, lineages.write_lineages, in_memory=True, keeps=("rank",)),
+    TreeFormat("paths", paths.read_paths, paths.write_paths, (".txt",), in_memory=True),
+    TreeFormat("json", nested.read_json, nested.write_json, (".json",), in_memory=True, keeps=_EVERYTHING),
     TreeFormat("newick", newick.read_newick_file, newick.write_newick, (".nwk", ".newick", ".tree", ".tre")),
     TreeFormat("taxdump", taxdump.read_taxdump, folder_with="nodes.dmp", tells_apart=True),
     TreeFormat("darwin-core", darwin_core.read_darwin_core, tells_apart=True),
-    TreeFormat("prefixed", taxon_lists.read_prefixed, tells_apart=True),
+    TreeFormat("prefixed", taxon_lists.read_prefixed, in_memory=True, tells_apart=True),
     TreeFormat("qiime2", taxon_lists.read_qiime2, tells_apart=True),
     TreeFormat("fasta", taxon_lists.read_fasta, None, (".fasta", ".fa", ".fas", ".fna"), tells_apart=True),
     TreeFormat("speciesnet", taxon_lists.read_speciesnet, tells_apart=True),
-    TreeFormat("codes", codes.read_codes),
+    TreeFormat("codes", codes.read_codes, in_memory=True),
 )
 
 
@@ -124,6 +127,17 @@ def format_of(path: str | PathLike[str], format: str | None = None) -> TreeForma
     raise FileError(
         f"The extension of {shown} does not determine its tree format. Name the format, such as "
         f"{argument('format', 'edges')}. Known formats: {', '.join(FORMATS.names())}."
+    )
+
+
+def _in_memory(source: Any, format: str | None) -> TreeFormat:  # noqa: A002
+    """Return the format of data in memory, which must be named."""
+    names = ", ".join(known.name for known in FORMATS.values() if known.in_memory)
+    if format is not None and FORMATS.find(format).in_memory:
+        return FORMATS.find(format)
+    problem = "the format must be named" if format is None else f"{format} is read from files only"
+    raise ParameterError(
+        f"{type(source).__name__} is not the name of a file, and {problem}. Formats for data in memory: {names}."
     )
 
 
@@ -204,9 +218,9 @@ class TreeReading:
         """The options of the command that read a tree in this way."""
         return options(**vars(self))
 
-    def table(self, path: str | PathLike[str]) -> NodeTable:
-        """Read a tree file."""
-        found = format_of(path, self.format)
+    def table(self, source: Any) -> NodeTable:
+        """Read a tree file, or data in memory."""
+        found = format_of(source, self.format) if is_path(source) else _in_memory(source, self.format)
         given = {
             field.name: getattr(self, field.name)
             for field in fields(self)
@@ -217,8 +231,9 @@ class TreeReading:
                 takers = " and ".join(other.name for other in FORMATS.values() if option in other.takes)
                 only = f"does not apply to {found.name}, which have their own root" if option == "root" else ""
                 raise ParameterError(
-                    f"{argument(option, value)} {only or f'only applies to {takers}'}; {os.fspath(path)} contains "
-                    f"{found.name}."
+                    f"{argument(option, value)} {only or f'only applies to {takers}'}; "
+                    f"{os.fspath(source) if is_path(source) else 'the source'} contains {found.name}."
                 )
-        require_source(path, found)
-        return found.read(path, **given)
+        if is_path(source):
+            require_source(source, found)
+        return found.read(source, **given)

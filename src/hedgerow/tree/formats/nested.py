@@ -1,4 +1,4 @@
-"""Nested JSON, and the flat JSON of `Hierarchy.save`."""
+"""Nested JSON."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 
-from hedgerow.errors import FileError, TreeError
+from hedgerow.errors import FileError, argument
 from hedgerow.files import atomic_write, is_path, read_text
-from hedgerow.tree.layout import as_positions
 from hedgerow.tree.names import Aliases, check_root
 from hedgerow.tree.validation import NodeTable, Origin, Problem, refuse, refuse_empty, validated
 
@@ -21,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from os import PathLike
 
-_FORMAT = "hedgerow tree"
 _PARENTS = ("parent", "parent_id", "parentId", "supercategory")  # of tables, in which nodes are not nested
 _NO_PARENT = (None, "", "null")
+_DEEPEST = 300  # levels; Python reads no more than about 450
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
@@ -44,8 +42,6 @@ def read_json(source: str | PathLike[str] | dict[str, Any] | list[Any], root: st
         data = parse_json(text, origin)
     else:
         origin, data = Origin(None), source
-    if is_saved(data):
-        return _from_saved(data, origin)
     return _Nested(origin, text).table(data, root)
 
 
@@ -218,6 +214,12 @@ def write_json(path: str | PathLike[str], table: NodeTable) -> None:
     Ranks, titles and aliases of a node stand beside its name: "rank", "title", and a list "aliases".
     """
     children = table.children()
+    depth = _depth(children, int(table.parent.argmin()))
+    if depth > _DEEPEST:
+        raise FileError(
+            f"{os.fspath(path)}: the tree has {depth:,} levels, too many for nested JSON. Write another "
+            f"format, such as {argument('to', 'edges')}."
+        )
     aliases: dict[int, list[str]] = {}
     for alias, node in (table.aliases or {}).items():
         aliases.setdefault(node, []).append(alias)
@@ -245,35 +247,11 @@ def write_json(path: str | PathLike[str], table: NodeTable) -> None:
         file.write("\n")
 
 
-class SavedTree(msgspec.Struct, forbid_unknown_fields=True):
-    """A tree as it is saved: by `Hierarchy.save`, and in evaluations and points, with its fingerprint."""
-
-    names: list[str]
-    parents: list[int]
-    ranks: list[str] | None = None
-    titles: list[str] | None = None
-    aliases: dict[str, int] = {}
-    fingerprint: str = ""
-    format: str = ""
-
-
-def is_saved(data: Any) -> bool:
-    """Return whether data is the flat JSON of `write_saved`; in nested JSON, no name has a string below it."""
-    return isinstance(data, dict) and data.get("format") == _FORMAT
-
-
-def _from_saved(data: dict[str, Any], origin: Origin) -> NodeTable:
-    try:
-        saved = msgspec.convert(data, SavedTree)
-        count = len(saved.names)
-        parent = as_positions(saved.parents, count)
-        aliases = Aliases.of(saved.aliases).moved(np.arange(count))
-        if any(texts is not None and len(texts) != count for texts in (saved.ranks, saved.titles)):
-            raise TreeError("ranks and titles must be as many as names")
-    except (TreeError, msgspec.ValidationError) as error:
-        raise FileError(f"{origin.subject} is damaged: {error}. Save the tree again.") from None
-    table = NodeTable(saved.names, parent, saved.ranks, saved.titles, aliases or None)
-    return validated(table, origin, Origin(origin.name, "position").places(range(count)))
+def _depth(children: list[list[int]], root: int) -> int:
+    level, depth = [root], 0
+    while level := [child for node in level for child in children[node]]:
+        depth += 1
+    return depth
 
 
 def read_titles(path: str | PathLike[str]) -> dict[str, str]:
@@ -285,13 +263,3 @@ def read_titles(path: str | PathLike[str]) -> dict[str, str]:
             f'{origin.subject} must contain one JSON object of names and titles: {{"n02084071": "dog"}}.'
         )
     return data
-
-
-def write_saved(path: str | PathLike[str], table: NodeTable) -> None:
-    """Write a whole tree as flat JSON."""
-    data = {"format": _FORMAT, "names": list(table.names), "parents": table.parent.tolist()}
-    extras = {"ranks": table.rank, "titles": table.title, "aliases": table.aliases and dict(table.aliases)}
-    data |= {key: values for key, values in extras.items() if values}
-    with atomic_write(path) as file:
-        file.write(json.dumps(data, ensure_ascii=False))
-        file.write("\n")
