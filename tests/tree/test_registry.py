@@ -69,7 +69,7 @@ def test_a_format_of_ones_own(folder: Path, formats: None) -> None:
 def test_formats_that_cannot_be_registered(formats: None) -> None:
     refused(lambda: register(TreeFormat("edges", read_words)), "'edges' already exists", error=ParameterError)
     taken = TreeFormat("words", read_words, extensions=(".csv",))
-    refused(lambda: register(taken), ".csv already stands for the tree format edges", error=ParameterError)
+    refused(lambda: register(taken), ".csv already belongs to the tree format edges", error=ParameterError)
     refused(lambda: Hierarchy.read("a", "edge"), "Did you mean 'edges'?", error=ParameterError)
 
 

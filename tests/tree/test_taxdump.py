@@ -104,7 +104,7 @@ def test_files_that_are_missing(folder: Path) -> None:
     Path("taxdump/names.dmp").unlink()
     refused(
         lambda: Hierarchy.read("taxdump"),
-        "taxdump has no names.dmp, which must stand beside nodes.dmp. Unpack NCBI's taxdump.tar.gz again",
+        "taxdump has no names.dmp, which belongs beside nodes.dmp. Unpack NCBI's taxdump.tar.gz again",
         error=FileError,
     )
     refused(lambda: Hierarchy.read("nowhere", "taxdump"), "nowhere does not exist; a tree in the", error=FileError)

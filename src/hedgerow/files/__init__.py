@@ -1,7 +1,7 @@
 """Files on disk: read within bounds, with plain errors, written whole or not at all.
 
-In come paths given by a user, and files that anyone may have written; out go text, arrays, values that were
-checked, and files that are never half-written. Nothing here knows what the files mean.
+In come paths given by a user, and files that anyone may have written; out go text, arrays, checked values,
+and files that are never half-written. Nothing here knows what the files mean.
 """
 
 from hedgerow.files.archive import Archive, Member, Rows, read_arrays, write_arrays
@@ -20,6 +20,7 @@ from hedgerow.files.tables import (
     ParquetTable,
     Table,
     column_texts,
+    csv_options,
     open_parquet,
     open_table,
     own_delimiter,
@@ -39,7 +40,6 @@ from hedgerow.files.text import (
     open_text,
     printable,
     read_bytes,
-    read_header,
     read_json,
     read_lines,
     read_text,
@@ -61,6 +61,7 @@ __all__ = [
     "atomic_write",
     "clear_leftovers",
     "column_texts",
+    "csv_options",
     "decode",
     "delimiter_of",
     "digest",
@@ -80,7 +81,6 @@ __all__ = [
     "printable",
     "read_arrays",
     "read_bytes",
-    "read_header",
     "read_json",
     "read_lines",
     "read_text",

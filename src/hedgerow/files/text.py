@@ -34,12 +34,12 @@ _BUFFER = 1 << 20
 _BYTES = (1 << 27, 100)  # what a compressed file may hold: a fixed limit, plus this many per compressed byte
 _ROWS = 1_000_000  # in addition to one for every two bytes of the file
 _LARGEST_TOML = 100_000
-_LONGEST_REASON = 300  # characters of what a library says
+_LONGEST_REASON = 300  # characters of a library's message
 _AGAIN = "It may be truncated or damaged, or of another kind; copy or write it again."
 
 
 def is_path(source: object) -> TypeGuard[str | os.PathLike[str]]:
-    """Return whether a source is the name of a file rather than data."""
+    """Return whether a source is a path rather than data."""
     return isinstance(source, str | os.PathLike)
 
 
@@ -51,7 +51,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 @contextmanager
 def _explained(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn exceptions into errors that say clearly why a file cannot be read."""
+    """Turn exceptions into errors that say why a file cannot be read."""
     shown = os.fspath(path)
     try:
         yield
@@ -133,7 +133,7 @@ def delimiter_of(path: str) -> str:
 
 
 def read_header(path: str | os.PathLike[str], delimiter: str) -> list[str]:
-    """Read the names of the columns of a CSV or TSV table, and no more than two lines of it."""
+    """Read the column names of a CSV or TSV table, and no more than two lines of it."""
     require_file(path)
     shown = os.fspath(path)
     try:
@@ -154,7 +154,7 @@ def read_header(path: str | os.PathLike[str], delimiter: str) -> list[str]:
 
 
 def _width(lines: list[str], delimiter: str) -> int:
-    """Return how many cells each of some lines has; 0 if they differ, or cannot be divided in this way."""
+    """Return the number of cells per line; 0 if lines differ or cannot be split this way."""
     try:
         widths = {len(cells) for cells in csv.reader(lines, delimiter=delimiter) if cells}
     except csv.Error:
@@ -163,12 +163,12 @@ def _width(lines: list[str], delimiter: str) -> int:
 
 
 def is_pattern(path: str) -> bool:
-    """Tell whether a path stands for several files: it has a wildcard, and is not itself the name of a file."""
+    """Return whether a path is a pattern for several files: it has a wildcard, and no file has this name."""
     return glob.has_magic(path) and not Path(path).exists()
 
 
 def is_remote(path: str) -> bool:
-    """Tell whether a path names a file system, as `s3://bucket/part.npz` does."""
+    """Return whether a path names a file system, as in `s3://bucket/part.npz`."""
     return "://" in path
 
 
@@ -180,8 +180,8 @@ def reading(path: str | os.PathLike[str], what: str, remedy: str = _AGAIN) -> It
     """Turn whatever a library raises while it reads a file into an error that names the file.
 
     Libraries document few of their exceptions: a damaged file has been seen to raise KeyError, TypeError,
-    MemoryError, SystemError, zlib.error, tokenize.TokenError and more. So all of them are taken for what they
-    are, a file that cannot be read; keep such a block around nothing but the library.
+    MemoryError, SystemError, zlib.error, tokenize.TokenError and more. So all exceptions count as an unreadable
+    file; keep such a block around nothing but the library.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def reading(path: str | os.PathLike[str], what: str, remedy: str = _AGAIN) -> It
 
 
 def _reason(error: Exception) -> str:
-    """Return what a library says in one printable line."""
+    """Return the message of an exception as one printable line."""
     said = str(getattr(error, "strerror", None) or error)
     if not said or isinstance(error, KeyError | MemoryError | RecursionError | SystemError | OverflowError):
         said = f"{type(error).__name__}: {said}".removesuffix(": ")
@@ -222,7 +222,7 @@ def printable(text: str) -> str:
 
 
 def read_json(path: str | os.PathLike[str], what: str, remedy: str = _AGAIN) -> Any:
-    """Read a JSON file; an error says what it should have been."""
+    """Read a JSON file; errors say that `what` was expected."""
     require_file(path)
     with reading(path, what, remedy):
         text = Path(path).read_text(encoding="utf-8")
@@ -233,7 +233,7 @@ def read_json(path: str | os.PathLike[str], what: str, remedy: str = _AGAIN) -> 
 
 
 def read_toml(path: str | os.PathLike[str], what: str) -> dict[str, Any]:
-    """Read a TOML file, which must be small; an error says what it should have been."""
+    """Read a small TOML file; errors say that `what` was expected."""
     require_file(path)
     with reading(path, what, "Correct it, or copy it again."):
         if Path(path).stat().st_size > _LARGEST_TOML:  # tomllib takes quadratic time for some
@@ -255,12 +255,12 @@ def digest(path: str | os.PathLike[str]) -> str:
 
 
 def most_bytes(size: int) -> int:
-    """Return how many bytes a file of some size may hold, so that a small one does not fill the memory."""
+    """Return how many bytes a file of this size may unpack to, so that a small one cannot fill the memory."""
     return _BYTES[0] + _BYTES[1] * size
 
 
 def most_rows(size: int) -> int:
-    """Return how many rows a file of some size may have; a few bytes can stand for any number of equal ones."""
+    """Return how many rows a file of this size may have; a few bytes can encode any number of equal rows."""
     return _ROWS + size // 2
 
 
@@ -270,7 +270,7 @@ def is_compressed(path: str | os.PathLike[str]) -> bool:
 
 
 def require_unpacked(path: str | os.PathLike[str]) -> None:
-    """Raise an error if a file of a kind that is not text is compressed with gzip as well."""
+    """Raise an error if a binary file is compressed with gzip."""
     if is_compressed(path):
         raise FileError(
             f"{os.fspath(path)}: only text files are read compressed with gzip, and {extension(path)} files hold "
@@ -311,7 +311,7 @@ def open_text(path: str | os.PathLike[str], newline: str | None = None) -> IO[st
 
 @final
 class _Gunzip(io.RawIOBase):
-    """The bytes in a file in gzip form; a file that holds too many for its size is refused."""
+    """The content of a gzip file, refused if it is too large for the size of the file."""
 
     def __init__(self, file: gzip.GzipFile, path: str | os.PathLike[str]) -> None:
         self._file = file

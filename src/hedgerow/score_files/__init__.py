@@ -1,8 +1,8 @@
 """Score files in, predictions out.
 
 In comes a score file in any format, and how to read it; out go blocks of likelihoods with labels, so that a file
-may be larger than memory. A format yields raw blocks, with names and numbers as they stand there; a binder turns
-them into likelihoods, matching classes to the tree by name alone.
+may be larger than memory. A format yields raw blocks, with the names and numbers of the file; a binder turns them
+into likelihoods, matching classes to the tree by name alone.
 """
 
 from hedgerow.score_files.blocks import ABOUT, Block, Progress, Scores, chained, silent

@@ -1,4 +1,4 @@
-"""What the readers of files that list classes share: rows of a table, lines of text, cells that form a lineage."""
+"""Files that list classes: base classes of their readers, and shared parts for tables, lines and lineages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Listing = Literal["lineages", "top"]
 """What is listed: one lineage with a likelihood for each of its steps, or classes with their own mass."""
 _ROWS = 1 << 17
 _BYTES = 1 << 24  # of text at a time
-_BETWEEN = "\x1f"  # what stands between the names of a row; no name contains it
+_BETWEEN = "\x1f"  # separates the names of a row; no name contains it
 
 
 # Readers and what they yield ------------------------------------------------------------------------------------
@@ -34,18 +34,18 @@ _BETWEEN = "\x1f"  # what stands between the names of a row; no name contains it
 @final
 @dataclass(frozen=True, eq=False)
 class ListedBlock:
-    """What is listed for some consecutive examples of a file."""
+    """The entries of consecutive examples of a file."""
 
     place: Indices
     """The first line or row of each example."""
     texts: dict[str, Any]
-    """What is known about each example, by its key in `PER_EXAMPLE`: Arrow arrays of text."""
+    """Arrow arrays of text about each example, by their key in `PER_EXAMPLE`."""
     row: Indices
     """The example of each entry, counted from 0 here; ascending."""
     lineage: Indices
-    """Its lineage: a number of `ListReader.lineages`."""
+    """The lineage of each entry: a number of `ListReader.lineages`."""
     step: Indices | None
-    """Which step of the lineage it is about; None for its end."""
+    """The step of the lineage that each entry is about; None: the last."""
     value: NDArray[np.float64]
 
     def __len__(self) -> int:
@@ -59,7 +59,7 @@ class ListReader(ScoreReader):
     lineages: Lineages
     """The lineages found so far."""
     line_based: bool = False
-    """Whether examples are found again by line, counted from 1, or by row, counted from 0."""
+    """Whether messages locate examples by line, counted from 1, or by row, counted from 0."""
 
     def rows_at_a_time(self, nodes: int) -> int:  # noqa: ARG002
         """Return how many rows to read at a time."""
@@ -77,7 +77,7 @@ class Lineages:
     Parameters
     ----------
     parse
-        From the text of a lineage to its steps.
+        Returns the steps of a lineage, given its text.
     """
 
     def __init__(self, parse: Callable[[str], Lineage]) -> None:
@@ -86,7 +86,7 @@ class Lineages:
         self.steps: list[Lineage] = []
 
     def numbers(self, texts: Any) -> Indices:
-        """Return the number of each text of an Arrow array."""
+        """Return the number of the lineage of each text of an Arrow array."""
         encoded = texts.dictionary_encode()
         distinct = encoded.dictionary.to_pylist()
         for text in distinct:
@@ -99,16 +99,16 @@ class Lineages:
 
 
 class ExampleReader(ListReader):
-    """A file that a plain function reads, example by example: for formats of your own.
+    """A file that a plain function reads, example by example, for your own formats.
 
     Parameters
     ----------
     path
         The file.
     examples
-        From the path to an id, the names of the listed classes, and their scores, for each example in turn.
+        Yields an id, the names of the listed classes, and their scores for each example, given the path.
     parse
-        From the name of a class to a lineage; by default, it is the name of a node.
+        Returns a lineage, given the name of a class; by default, it is the name of a node.
     """
 
     listing = "top"
@@ -148,7 +148,7 @@ class ExampleReader(ListReader):
 
 
 def listed_columns(table: Table, how: ScoreReading, elsewhere: frozenset[str]) -> dict[str, int]:
-    """Return the positions of the columns about the examples, by their key in `PER_EXAMPLE`; ids must be there."""
+    """Return the positions of the columns about the examples, by their key in `PER_EXAMPLE`; ids are required."""
     how = how.within(table.columns, elsewhere)
     found = about_columns(table.path, table.columns, how, PER_EXAMPLE, elsewhere)
     if "ids" not in found:
@@ -158,7 +158,7 @@ def listed_columns(table: Table, how: ScoreReading, elsewhere: frozenset[str]) -
 
 @final
 class TableRows:
-    """Rows of a table, as Arrow arrays by what they hold."""
+    """Rows of a table: Arrow arrays by key."""
 
     def __init__(self, start: int, columns: Mapping[str, Any]) -> None:
         self.start = start
@@ -169,7 +169,7 @@ class TableRows:
         return len(self.columns["ids"])
 
     def texts(self, keys: Sequence[str], rows: Indices | None = None) -> dict[str, Any]:
-        """Return columns about the examples, of some rows."""
+        """Return columns about the examples, for some rows."""
         chosen = {key: self.columns[key] if rows is None else self.columns[key].take(rows) for key in keys}
         return {key: values.fill_null("") for key, values in chosen.items()}
 
@@ -195,7 +195,7 @@ def table_rows(
 
 
 def whole_examples(blocks: Iterator[TableRows]) -> Iterator[tuple[TableRows, Indices]]:
-    """Yield blocks in which no example is divided, with the first row of each example."""
+    """Yield blocks that do not split examples, with the first row of each example."""
     import pyarrow as pa
 
     held: TableRows | None = None
@@ -256,7 +256,7 @@ def repeated(ids: Any) -> tuple[int, int] | None:
 
 
 def joined_cells(cells: Sequence[Any]) -> Any:
-    """Return the cells of each row, in Arrow arrays with one per rank, as one text."""
+    """Join the cells of each row, given as one Arrow array per rank."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -264,7 +264,7 @@ def joined_cells(cells: Sequence[Any]) -> Any:
 
 
 def split_cells(text: str, ranks: Sequence[str]) -> Lineage:
-    """Return the lineage of cells that `joined_cells` has joined."""
+    """Return the lineage of cells joined by `joined_cells`."""
     cells = text.split(_BETWEEN)
     if len(cells) != len(ranks):
         raise ScoreError(f"A name contains the control character {_BETWEEN!r}: {text!r}. Remove it.")
@@ -272,7 +272,7 @@ def split_cells(text: str, ranks: Sequence[str]) -> Lineage:
 
 
 def line_blocks(path: str, rows: int) -> Iterator[tuple[Indices, Any]]:
-    """Yield the lines of a UTF-8 file that are not blank, at most `rows` at a time, and their numbers."""
+    """Yield the numbers and texts of the non-blank lines of a UTF-8 file, at most `rows` at a time."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -298,7 +298,7 @@ def line_blocks(path: str, rows: int) -> Iterator[tuple[Indices, Any]]:
 
 
 def _check_encoding(path: str, data: bytes, first: int) -> None:
-    """Refuse bytes that are not UTF-8, and name the line; `first` is the number of the line where they begin."""
+    """Refuse bytes that are not UTF-8; `first` is the number of their first line."""
     if data.isascii():
         return
     try:

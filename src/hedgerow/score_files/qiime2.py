@@ -45,7 +45,7 @@ class Qiime2Reader(ListReader):
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        # The confidence is read as text, since a line '#q2:types' may say there what the columns hold.
+        # The confidence is read as text, because a line '#q2:types' may hold types instead.
         for block in table_rows(self._table, self._text, {}, rows):
             kept = pc.invert(pc.starts_with(block.columns["ids"], "#q2:"))
             place = block.start + np.flatnonzero(kept.to_numpy(zero_copy_only=False))

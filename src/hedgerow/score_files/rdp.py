@@ -1,4 +1,4 @@
-"""What the RDP classifier writes (allrank, fixrank): id, orientation, then name, rank and confidence in turn."""
+"""The output of the RDP classifier (allrank, fixrank): id, orientation, then name, rank and confidence in turn."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EXPECTED = (
 
 
 def looks_like_rdp(lines: Sequence[str]) -> bool:
-    """Tell whether lines are such a file's, beyond doubt."""
+    """Return whether lines are certainly RDP output."""
     return bool(lines) and all(map(_is_rdp, lines))
 
 

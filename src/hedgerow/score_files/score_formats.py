@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy
 
 AUTO, WIDE = "auto", "wide"
-_CHARACTERS = 1 << 14  # to judge a file by
+_CHARACTERS = 1 << 14  # read to recognise a format
 
 
 @final
 @dataclass(frozen=True)
 class Glance:
-    """What a file shows at first sight."""
+    """What is known of a file from its name and first lines."""
 
     suffix: str
     """The extension, in lower case."""
     lines: tuple[str, ...] = ()
     """The first lines, if it is text."""
     columns: tuple[str, ...] = ()
-    """The names of the columns, if it is a table by its extension."""
+    """The column names, if the extension is that of a table."""
 
 
 @final
@@ -48,11 +48,11 @@ class ScoreFormat:
     """A format of score files. To add your own, see `FORMATS`."""
 
     open: Callable[[str, ScoreReading, frozenset[str]], ScoreReader]
-    """From a path, how to read it, and the keys of columns that a file of labels has, to a reader."""
+    """Returns a reader, given a path, how to read it, and the keys of columns that a label file has."""
     recognise: Callable[[Glance], bool] = lambda _: False
-    """Whether a file is in this format, beyond doubt."""
+    """Returns whether a file is certainly in this format."""
     settings: Settings = field(default_factory=lambda: Settings(single_child="answer"))
-    """What those who use the format expect, unless told otherwise."""
+    """The default settings for scores in this format."""
 
 
 def _is_long(glance: Glance) -> bool:
@@ -104,9 +104,9 @@ FORMATS: Registry[ScoreFormat] = Registry(
 
 
 def find_format(path: str, how: ScoreReading | None = None) -> str:
-    """Return the format of a score file: the one that is named, or what the file is beyond doubt.
+    """Return the format of a score file: the one that `how` names, or the only one that recognises the file.
 
-    Tables in no other format are wide. A file of another kind must be recognised, or its format be named.
+    Tables in no other format are wide. For any other file that is not recognised, the format must be named.
     """
     how = how or ScoreReading()
     if how.scores_format != AUTO:
@@ -130,7 +130,7 @@ def find_format(path: str, how: ScoreReading | None = None) -> str:
 
 
 def column_names(path: str, delimiter: str | None = None) -> list[str]:
-    """Return the names of a table's columns, or of an archive's members; none of any other file."""
+    """Return the names of a table's columns or an archive's members; [] for any other file."""
     suffix = extension(path)
     with suppress(HedgerowError):  # reading the file raises a better error
         if suffix in TABLES:
@@ -178,16 +178,16 @@ def open_scores(
     Parameters
     ----------
     path
-        A wide `.npz`, `.csv`, `.tsv` or `.parquet` file, or what a tool wrote.
+        A wide `.npz`, `.csv`, `.tsv` or `.parquet` file, or the output of a tool.
     hierarchy
         The tree.
     reading
-        How to read the file, where its names and extension do not say it.
+        How to read the file.
     labels
-        Whether labels are needed: those in the file, or in the `labels_file` of the reading. If not, they are not
-        looked at. Or a file of labels that is already open, which several parts may share.
+        Whether to read labels, from the file or from the `labels_file` of the reading; or an open label file,
+        which several parts may share.
     block_rows
-        Rows to read at a time; by default as many as take some 30 MB.
+        Rows to read at a time; by default about 30 MB.
     row_groups
         Of a Parquet file, read only these row groups.
 

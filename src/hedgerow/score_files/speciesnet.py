@@ -64,7 +64,7 @@ class SpeciesnetReader(ExampleReader):
                 found = _Classifications(scores=[0.0])
             if len(found.classes) != len(found.scores):
                 raise FileError(
-                    f"{self.path}: the classifications of {self.where(place)} are not as many scores as classes. "
+                    f"{self.path}: the classifications of {self.where(place)} do not have one score per class. "
                     f"{_EXPECTED}."
                 )
             known = [place for place, name in enumerate(found.classes) if taxon_strings.NO_RESULT not in name]
@@ -86,9 +86,9 @@ class SpeciesnetReader(ExampleReader):
 
 
 def _needed(found: dict[str, Any]) -> dict[str, Any]:
-    """Drop what is not needed of each object of the JSON as soon as it is read, such as the detections.
+    """Drop unneeded keys, such as detections, from each JSON object as soon as it is read.
 
-    Names of classes, which repeat, are one object each. Together this halves the memory.
+    Class names, which repeat, are interned. Together this halves the memory.
     """
     if "filepath" in found:
         return {key: found[key] for key in ("filepath", "classifications") if key in found}

@@ -1,4 +1,4 @@
-"""What counts as specific, and what counts as right: one object that crosses all layers."""
+"""What counts as specific and as right: one object that crosses all packages, and information measures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 InformationKind = Literal["leaves", "depth"]
 """Named measures of how specific a node is: see `Hierarchy.information`."""
 SingleChild = Literal["skip", "answer"]
-"""Whether a node with exactly one child is left out, or is an answer of its own."""
+"""Whether a node with exactly one child is skipped, or is an answer of its own."""
 BelowLabel = Literal["label", "wrong"]
 """What an answer below its label counts as."""
 
@@ -28,7 +28,7 @@ BelowLabel = Literal["label", "wrong"]
 @final
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """What answers count as. Public functions take the fields as keywords and make one of these.
+    """What counts as specific and as right. Public functions take the fields as keywords.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Settings:
     """How an answer below its label counts: as the "label" itself, or as "wrong"."""
 
     def __post_init__(self) -> None:
-        """Refuse what is not a choice."""
+        """Refuse unknown choices."""
         for name, choices in (("single_child", SingleChild), ("below_label", BelowLabel)):
             allowed = get_args(choices)
             if getattr(self, name) not in allowed:
@@ -75,7 +75,7 @@ class Settings:
         return self.below_label == "label"
 
     def differences(self, other: Settings) -> str:
-        """Name the fields that differ, with both values; '' if there are none."""
+        """Describe the fields that differ, with both values; '' if there are none."""
         return ", ".join(
             f"{name} ({ours!r} and {theirs!r})"
             for (name, ours), (_, theirs) in zip(self.to_dict().items(), other.to_dict().items(), strict=True)
@@ -84,14 +84,14 @@ class Settings:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Settings:
-        """Return the settings with these fields, no more and no fewer."""
+        """Return settings from exactly these fields."""
         names = [field.name for field in fields(cls)]
         if sorted(given) != sorted(names):
             raise ParameterError(f"Settings have the fields {', '.join(names)}, not {', '.join(map(str, given))}.")
         return cls(**given)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields, ready for JSON; values of information that have no name are "custom"."""
+        """Return the fields, ready for JSON; an array of information is "custom"."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         return given | {"information": self.information if isinstance(self.information, str) else "custom"}
 

@@ -1,4 +1,4 @@
-"""Tree formats by name, and how a tree file is read: `TreeReading`."""
+"""Tree formats by name, and `TreeReading`: how a tree file is read."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ class TreeFormat:
     """A tree format: how it is read and, for some, written."""
 
     name: str
-    """What `--tree-format` and `Hierarchy.read` call it."""
+    """Its name in `--tree-format` and `Hierarchy.read`."""
     read: Callable[..., NodeTable] = field(repr=False)
     """Called with a path and, as keywords, those fields of `TreeReading` that were given; see `takes`."""
     write: Callable[[str | PathLike[str], NodeTable], None] | None = field(default=None, repr=False)
     """Called with a path and the tree; None if the format is only read."""
     extensions: tuple[str, ...] = ()
-    """Extensions, in lower case, that no other format has."""
+    """Extensions of this format alone, in lower case."""
     folder_with: str | None = None
-    """For a format that is a folder: the file by which such a folder is known."""
+    """For a format that is a folder: the file that identifies it."""
     in_memory: bool = False
     """Whether the reader also takes data in memory."""
     tells_apart: bool = False
-    """Whether the reader adds something to names that several nodes share."""
+    """Whether the reader makes shared names distinct."""
     keeps: tuple[str, ...] = ()
     """What is written besides names and parents: some of "rank", "title", "aliases"."""
 
@@ -68,12 +68,12 @@ _FORMATS = (
 
 
 def _checked(name: str, given: Any) -> TreeFormat:
-    """Check a format from outside the package, and have it check what its reader returns."""
+    """Check a format from outside the package, and wrap its reader to check the trees."""
     if not isinstance(given, TreeFormat) or given.name != name:
         raise ParameterError(f"The entry point {name!r} must lead to a TreeFormat of this name.")
     for other in FORMATS.values():
         for taken in set(given.extensions) & set(other.extensions):
-            raise ParameterError(f"The extension {taken} already stands for the tree format {other.name}.")
+            raise ParameterError(f"The extension {taken} already belongs to the tree format {other.name}.")
 
     @wraps(given.read)
     def read(path: str | PathLike[str], **options: Any) -> NodeTable:
@@ -109,7 +109,7 @@ def register(tree_format: TreeFormat) -> None:
 
 
 def format_of(path: str | PathLike[str], format: str | None = None) -> TreeFormat:  # noqa: A002
-    """Return the format of a tree: the given one, or else the one that its extension stands for."""
+    """Return the format of a tree file: the given one, or that of its extension."""
     if format is not None:
         return FORMATS.find(format)
     shown, suffix = os.fspath(path), extension(path)
@@ -142,7 +142,7 @@ def _in_memory(source: Any, format: str | None) -> TreeFormat:  # noqa: A002
 
 
 def writable(path: str | PathLike[str], format: str | None = None) -> TreeFormat:  # noqa: A002
-    """Return the format in which a tree is to be written: the given one, or by extension."""
+    """Return the format in which to write a tree: the given one, or that of the extension."""
     names = ", ".join(known.name for known in FORMATS.values() if known.write is not None)
     if format is None and not any(extension(path) in known.extensions for known in FORMATS.values()):
         raise ParameterError(
@@ -161,7 +161,7 @@ def writable(path: str | PathLike[str], format: str | None = None) -> TreeFormat
 
 
 def require_source(path: str | PathLike[str], tree_format: TreeFormat) -> None:
-    """Raise an error unless the file, or the folder, of a tree exists."""
+    """Raise an error unless the file or folder of a tree exists."""
     if tree_format.folder_with is None:
         require_file(path)
     elif not Path(path).is_dir():
@@ -215,7 +215,7 @@ class TreeReading:
 
     @property
     def arguments(self) -> list[str]:
-        """The options of the command that read a tree in this way."""
+        """The command-line options that read a tree this way."""
         return options(**vars(self))
 
     def table(self, source: Any) -> NodeTable:

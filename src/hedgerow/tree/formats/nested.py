@@ -83,7 +83,7 @@ def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _lines_of(names: Collection[str], text: str) -> dict[str, list[int]]:
-    """Find the lines that contain names, escaped or not; in one pass, for there may be thousands."""
+    """Find the lines that contain names, escaped or not, in one pass, since there may be thousands."""
     spelt = {json.dumps(name, ensure_ascii=escaped): name for name in names for escaped in (True, False)}
     found: dict[str, list[int]] = {}
     line, counted_to = 1, 0
@@ -111,7 +111,7 @@ class _Nested:
 
     def table(self, data: Any, root: str) -> NodeTable:
         tops = self._nodes_in(data)
-        if not any(below for _, below, _ in tops):  # then other keys may say what is below what
+        if not any(below for _, below, _ in tops):  # then other keys may define the tree
             for _, _, item in tops:
                 self._check_keys(item)
         # Depth first, so that siblings and problems come in the order of the file.
@@ -140,7 +140,7 @@ class _Nested:
 
     @cached_property
     def _lines(self) -> dict[str, list[int]]:
-        """The lines that contain each name; the parser does not tell where a node is."""
+        """The lines that contain each name; the parser does not report positions."""
         return _lines_of(set(self.names), self.text or "")
 
     def _add(self, name: Any, parent: int, extras: dict[str, Any]) -> None:
@@ -181,7 +181,7 @@ class _Nested:
         return nodes
 
     def _check_keys(self, item: dict[str, Any]) -> None:
-        """Note that a node names its parent, or has nodes under another key than 'children'."""
+        """Report a node that names its parent, or has nodes under another key than 'children'."""
         for key, value in item.items():
             if key in _PARENTS and value not in _NO_PARENT:
                 what = f"names its parent, {value!r}, under {key!r}"
@@ -211,7 +211,7 @@ class _Nested:
 def write_json(path: str | PathLike[str], table: NodeTable) -> None:
     """Write ``{"name": ..., "children": [...]}``, one node per line.
 
-    Ranks, titles and aliases of a node stand beside its name: "rank", "title", and a list "aliases".
+    Ranks, titles and aliases are stored next to the name, as "rank", "title" and a list "aliases".
     """
     children = table.children()
     depth = _depth(children, int(table.parent.argmin()))
