@@ -65,8 +65,8 @@ class _SavedTree(msgspec.Struct, forbid_unknown_fields=True):
 class Hierarchy(Derives):
     """An immutable tree of named classes, with its nodes in depth-first order.
 
-    Build one with `from_edges`, `from_lineages`, `from_paths`, `from_json`, `from_newick`, `from_networkx` or
-    `from_parents`; the plain constructor requires nodes that are already in depth-first order.
+    Build one with `read`, `from_edges`, `from_lineages`, `from_paths`, `from_json`, `from_newick`, `from_networkx`
+    or `from_parents`; the constructor requires nodes that are already in depth-first order.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ class Hierarchy(Derives):
     title
         Optional display name of each node, such as the words of a WordNet id; "" where it has none.
     aliases
-        Optional other names of nodes, such as synonyms, with the index of the node that each stands for. Wherever
-        a node is looked up by name, an alias will do; the name of a node is never taken for an alias.
+        Optional other names of nodes, such as synonyms, with the index of the node of each. An alias can be used
+        wherever a node is looked up by name; names of nodes take precedence.
 
     Examples
     --------
@@ -366,7 +366,7 @@ class Hierarchy(Derives):
         return look_up(names, self._index, Aliases.of(self.aliases))
 
     def canonical(self, names: Iterable[str]) -> list[str]:
-        """Replace every alias by the name of its node; what is not in the tree stays as it is.
+        """Replace every alias by the name of its node; names that are not in the tree are kept.
 
         >>> h = Hierarchy(["cat", "lion", "puma"], [-1, 0, 0], aliases={"cougar": 2})
         >>> h.canonical(["cougar", "lion", "bat"]), h.index("cougar")
@@ -412,7 +412,7 @@ class Hierarchy(Derives):
         return array
 
     def _unchecked(self, labels: ArrayLike) -> Indices:
-        """Return names as indices, and integers as they are, whether or not they are in range."""
+        """Return names as indices, and integers unchanged, even if they are out of range."""
         array = np.asarray(labels)
         if array.dtype.kind in "OUT":
             return self.indices(array)
