@@ -29,7 +29,7 @@ from hedgerow.show.figures import OperatingCurveDisplay
 
 folder = Path(tempfile.mkdtemp())
 h = hr.Hierarchy.from_paths([f"{a}/{a}{b}/{a}{b}{c}" for a in "ABCD" for b in "12345" for c in "vwxyz"])
-h.save(folder / "tree.json")
+h.write(folder / "tree.json")
 
 random = np.random.default_rng(7)
 shared = h.information()[h.lca(h.leaves[:, None], h.leaves)]  # the more two classes share, the more alike they are

@@ -1,4 +1,4 @@
-"""What can go wrong, named by cause, and how messages are put together.
+"""Errors, named by cause, and functions that build their messages.
 
 In come an offender, its location and a remedy; out goes a `HedgerowError`, which the command prints without a
 traceback. Every other package raises these.
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class HedgerowError(ValueError):
-    """Something is wrong with the input; the message says what, where, and what to do about it."""
+    """An error in the input; the message says what is wrong, where, and what to do."""
 
 
 class TreeError(HedgerowError):
@@ -75,7 +75,7 @@ def some(names: Iterable[str], limit: int = 5) -> str:
 
 
 def itemised(*kinds: tuple[list[str], str]) -> str:
-    """Say how many names there are of each kind, and quote some of them; kinds without names are left out.
+    """Count names of several kinds, and quote some of each; empty kinds are left out.
 
     >>> itemised((["robin"], "repeated"), ([], "missing"), (["a", "b"], "not in the tree"))
     "1 repeated ('robin'); 2 not in the tree ('a' and 'b')"
@@ -84,7 +84,7 @@ def itemised(*kinds: tuple[list[str], str]) -> str:
 
 
 def counted(count: int, one: str, many: str) -> str:
-    """Put a number before the right form of a word."""
+    """Return a count with the singular or plural of a word."""
     return f"{count:,} {one if count == 1 else many}"
 
 
@@ -99,7 +99,7 @@ def a_number(value: Any, name: str) -> float:
 
 
 def check_kinds(owner: str, defaults: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """Raise an error if a parameter is not of the kind of its default: true or false, a number, a whole number.
+    """Raise an error if a parameter does not have the type of its default: bool, number, whole number.
 
     >>> check_kinds("The model 'mlp'", {"dropout": 0.1, "scale_inputs": False}, {"scale_inputs": "False"})
     Traceback (most recent call last):
@@ -148,8 +148,8 @@ def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
 
 
 def _narrowed(pool: list[str], name: str, *, end: bool) -> list[str]:
-    """Return the names that share the longest possible beginning (or end) with a name; at most `_COMPARED`."""
-    low, high = 0, len(name)  # some names share `low` letters, none more than `high`
+    """Return at most `_COMPARED` names that share the longest beginning (or end) with a name."""
+    low, high = 0, len(name)  # some names share `low` letters, none share more than `high`
     while low < high and len(pool) > _COMPARED:
         middle = (low + high + 1) // 2
         part = name[len(name) - middle :] if end else name[:middle]
@@ -181,7 +181,7 @@ def closest(names: Iterable[str], known: Iterable[str]) -> str:
 
 
 def no_such(what: str, name: str, choices: Iterable[str]) -> str:
-    """Return a message: the name is not one of the choices, what the choices are, and which is probably meant.
+    """Return a message about an unknown name: the choices, and which is probably meant.
 
     >>> no_such("method", "softmax", ["hxe", "ps-softmax"])
     "There is no method 'softmax'. There are hxe, ps-softmax. Did you mean 'ps-softmax'?"
@@ -216,7 +216,7 @@ _DEFAULTS = (None, False, "root", "auto", ())
 
 @contextmanager
 def as_options() -> Iterator[None]:
-    """Within this block, messages write arguments as options of the command; other threads are not affected."""
+    """Within this block, messages write arguments as command-line options; other threads are not affected."""
     token = _in_command.set(True)
     try:
         yield
@@ -226,7 +226,7 @@ def as_options() -> Iterator[None]:
 
 @contextmanager
 def as_settings(keys: Mapping[str, str]) -> Iterator[None]:
-    """Within this block, arguments for reading a tree are settings of a recipe; those without one are for `tree`.
+    """Within this block, arguments for reading a tree are settings of a recipe, or else options of `tree`.
 
     Parameters
     ----------
@@ -245,14 +245,14 @@ def as_settings(keys: Mapping[str, str]) -> Iterator[None]:
 
 
 def argument(name: str, value: Value, *, python: str | None = None) -> str:
-    """Write an argument the way the reader of the message would type it, in Python or on the command line.
+    """Write an argument as the user would type it, in Python or on the command line.
 
     Parameters
     ----------
     name, value
         The argument. The option has the same name, with hyphens for underscores.
     python
-        What to write in Python instead, if another function helps there.
+        What to write in Python instead.
 
     >>> argument("root", "NAME"), argument("disambiguate", True), argument("na", ("NA", "-"))
     ("root='NAME'", 'disambiguate=True', "na=('NA', '-')")
@@ -284,7 +284,7 @@ def _quoted(word: str) -> str:
 
 
 def option_name(name: str) -> str:
-    """Return the option of the command that stands for an argument.
+    """Return the command-line option of an argument.
 
     >>> option_name("group_column"), option_name("id_column")
     ('--groups', '--id-column')
@@ -300,7 +300,7 @@ def _option(name: str, value: Value) -> list[str]:
 
 
 def options(**given: Value | None) -> list[str]:
-    """Write arguments as options of the command; those at their default values are left out.
+    """Write arguments as command-line options, except those at their defaults.
 
     >>> options(format="lineages", root="root", separator=None, disambiguate=True, na=())
     ['--tree-format', 'lineages', '--disambiguate']

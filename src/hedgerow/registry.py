@@ -1,8 +1,8 @@
 """Entries by name: built in, registered by a program, or offered by installed packages.
 
-In come names and entries; out goes the entry of a name, or an error that lists the names there are. Methods,
+In come names and entries; out goes the entry of a name, or an error that lists the known names. Methods,
 rules, metrics, guarantees, tree formats, score formats, data sets and experiments are each one `Registry`.
-Entries of installed packages are loaded when they are asked for.
+Entries of installed packages are loaded on demand.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Registry(dict[str, Entry]):
     kind
         What an entry is called in messages, such as "tree format".
     entries
-        The entries of the package.
+        The built-in entries.
     group
-        The group of entry points through which installed packages offer entries; they are loaded when asked for.
+        The group of entry points through which installed packages offer entries.
     check
         Called with a name and an entry from outside the package; returns the entry, or raises an error.
 
@@ -60,7 +60,7 @@ class Registry(dict[str, Entry]):
         self._check = check
 
     def register(self, name: str, entry: Entry) -> None:
-        """Add an entry under a name that no other has."""
+        """Add an entry under a new name."""
         if name in self:
             raise ParameterError(f"A {self.kind} named {name!r} already exists. Choose another name.")
         self[name] = entry if self._check is None else self._check(name, entry)

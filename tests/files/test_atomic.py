@@ -77,7 +77,7 @@ def test_a_folder_without_permission(folder: Path) -> None:
     folder.chmod(0o500)
     try:
         refused(
-            lambda: Hierarchy.from_edges([("a", "b")]).save("t.json"), "t.json cannot be written", error=FileError
+            lambda: Hierarchy.from_edges([("a", "b")]).write("t.json"), "t.json cannot be written", error=FileError
         )
     finally:
         folder.chmod(0o700)

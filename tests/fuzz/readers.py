@@ -59,13 +59,13 @@ def one(name: str, file: SearchStrategy[bytes], read: Callable[[Path], object], 
 
 
 def tree(name: str, text: SearchStrategy[Any], path: str, **options: Any) -> Reader:
-    """A reader of one tree format, and what is done with every tree: the doctor's findings, saving and loading."""
+    """A reader of one tree format, and what is done with every tree: the doctor, writing and reading."""
 
     def read(file: Path) -> None:
         examine(file, hr.TreeReading(options.get("format")))
         hierarchy = hr.Hierarchy.read(file, **options)
-        hierarchy.save(file.with_name("saved.json"))
-        hr.Hierarchy.load(file.with_name("saved.json"))
+        hierarchy.write(file.with_name("saved.json"))
+        hr.Hierarchy.read(file.with_name("saved.json"))
 
     file = text.map(lambda made: made if isinstance(made, bytes) else made.encode("utf-8", "replace"))
     return one(name, file, read, path)

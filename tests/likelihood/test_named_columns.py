@@ -204,7 +204,7 @@ def test_numbers_in_another_order_are_names() -> None:
             "1 missing ('cat'); 1 not leaves of the tree ('catt'). Did you mean 'cat'?",
         ),
         (pd.DataFrame(P, columns=pd.MultiIndex.from_product([["p"], LEAVES])), "get_level_values(-1)"),
-        (frame(NODES, Q), "These are all nodes: if they are likelihoods, they can be used as they are."),
+        (frame(NODES, Q), "These are all nodes: if they are likelihoods, use them directly."),
         (pa.table({}), "4 missing"),
         ({}, "4 missing"),
     ],

@@ -133,7 +133,7 @@ def test_groups_in_both_files_must_agree_if_wanted(suffix: str, column: str | No
     opened = hr.open_scores(scores, H, hr.ScoreReading(labels_file=other, group_column=column))
     if column is None:  # no one has asked for groups
         assert [block.groups for block in opened] == [None]
-        assert any("disagree about the groups, which are therefore not known" in said for said in opened.warnings)
+        assert any("disagree about the groups, which are therefore ignored" in said for said in opened.warnings)
         return
     with pytest.raises(ScoreError, match=r"disagree about the groups: for 'c', .* 'south', the latter 'north'"):
         list(opened)

@@ -42,8 +42,8 @@ def test_darwin_core(folder: Path) -> None:
     assert set(h.names[h.indices(synonyms)]) == {"Puma concolor"}
     assert h.names[h.index("Oenanthe L.")] == "Oenanthe [8]"
     assert "Oenanthe" not in h
-    assert h == Hierarchy.from_darwin_core("taxa.csv")
-    assert Hierarchy.from_darwin_core("taxa.csv", root="Life").names[0] == "Life"
+    assert h == Hierarchy.read("taxa.csv", "darwin-core")
+    assert Hierarchy.read("taxa.csv", "darwin-core", root="Life").names[0] == "Life"
 
 
 def test_tabs_name_spaces_and_authors(folder: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import Hierarchy
-from hedgerow.errors import FileError, HedgerowError, ParameterError
+from hedgerow.errors import FileError, ParameterError
 from hedgerow.tree import TreeReading
 from tests.tree.helpers import refused, write
 from tests.tree_strategies import odd_names, trees
@@ -66,16 +66,14 @@ def test_odd_names_survive_every_format(
     assert Hierarchy.from_edges(folder / "tree.csv") == h
     h.to_edges(folder / "tree.tsv")
     assert Hierarchy.from_edges(folder / "tree.tsv") == h
-    h.to_newick(folder / "tree.nwk")
+    h.write(folder / "tree.nwk")
     assert Hierarchy.from_newick(folder / "tree.nwk") == h
     if extra:
         h = h.with_titles({name: name[::-1] for name in h.names[::2]})
-    h.to_json(folder / "tree.json")
+    h.write(folder / "tree.json")
     assert Hierarchy.from_json(folder / "tree.json") == h
     assert Hierarchy.read(folder / "tree.json") == h
-    h.save(folder / "saved.json")
-    assert Hierarchy.load(folder / "saved.json") == h
-    assert Hierarchy.read(folder / "saved.json") == h
+    assert Hierarchy.from_dict(h.to_dict()) == h
     assert Hierarchy.from_networkx(h.to_networkx()) == h
 
 
@@ -88,20 +86,21 @@ def test_odd_names_in_lineage_tables(names: list[str]) -> None:
 
 def test_ranks_are_saved(tmp_path: Path) -> None:
     h = Hierarchy.from_lineages([("birds", "robin"), ("fish", "cod")], ranks=["class", "species"])
-    h.save(tmp_path / "tree.json")
-    assert Hierarchy.load(tmp_path / "tree.json") == h
-    h.to_json(tmp_path / "nested.json")
-    assert Hierarchy.from_json(tmp_path / "nested.json") == h
+    h.write(tmp_path / "tree.json")
+    assert Hierarchy.from_json(tmp_path / "tree.json") == h
+    assert Hierarchy.from_dict(h.to_dict()) == h
 
 
 def test_a_chain_of_ten_thousand_in_every_format(tmp_path: Path) -> None:
     names = [f"n{i}" for i in range(10_000)]
     chain = Hierarchy.from_edges(pairwise(names))
     chain.to_edges(tmp_path / "tree.csv")
-    chain.to_newick(tmp_path / "tree.nwk")
-    chain.save(tmp_path / "saved.json")
-    for name in ("tree.csv", "tree.nwk", "saved.json"):
+    chain.write(tmp_path / "tree.nwk")
+    for name in ("tree.csv", "tree.nwk"):
         assert Hierarchy.read(tmp_path / name) == chain
+    assert Hierarchy.from_dict(chain.to_dict()) == chain
+    refused(lambda: chain.write(tmp_path / "tree.json"), "9,999 levels, too many for nested JSON", error=FileError)
+    assert not (tmp_path / "tree.json").exists()
     assert Hierarchy.from_networkx(chain.to_networkx()) == chain
     assert Hierarchy.from_paths(["/".join(names)]) == chain
     assert len(Hierarchy.from_lineages([names], ranks=None)) == 10_000
@@ -112,34 +111,32 @@ def test_a_chain_of_ten_thousand_in_every_format(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "parts"),
+    ("change", "problem"),
     [
-        ('{"format": "hedgerow tree"}', ["saved.json is damaged", "names"]),
-        ('{"format": "hedgerow tree", "names": ["a", "b"], "parents": [-1]}', ["damaged"]),
-        ('{"format": "hedgerow tree", "names": ["a", "b"], "parents": [-1, 0.5]}', ["damaged"]),
-        ('{"format": "hedgerow tree", "names": ["a", "b"], "parents": [-1, 1e3]}', ["damaged"]),
-        (
-            '{"format": "hedgerow tree", "names": ["a", "b"], "parents": [-1, 99999999999999999999]}',
-            ["damaged"],
-        ),
-        (
-            '{"format": "hedgerow tree", "names": ["a", "b"], "parents": [-1, 7]}',
-            ["position of a node"],
-        ),
-        (
-            '{"format": "hedgerow tree", "names": ["a", "a"], "parents": [-1, 0]}',
-            ["'a' occurs", "(saved.json, positions 0 and 1)", "Names must be distinct"],
-        ),
-        (
-            '{"format": "hedgerow tree", "names": ["a", 3], "parents": [-1, 0]}',
-            ["saved.json is damaged", "Expected `str`, got `int`"],
-        ),
+        ({"names": None}, "names"),
+        ({"parents": [-1]}, "position of a node"),
+        ({"parents": [-1, 0.5]}, "parents"),
+        ({"parents": [-1, 99999999999999999999]}, "not a tree"),
+        ({"parents": [-1, 7]}, "position of a node"),
+        ({"names": ["a", "a"]}, "'a' occurs"),
+        ({"names": ["a", 3]}, "Expected `str`, got `int`"),
+        ({"names": ["a", "c"]}, "does not agree with its fingerprint"),
+        ({"more": 1}, "unknown field"),
     ],
 )
-def test_bad_saved_files(folder: Path, content: str, parts: list[str]) -> None:
-    write("saved.json", content)
-    refused(lambda: Hierarchy.load("saved.json"), *parts, error=HedgerowError)
-    refused(lambda: Hierarchy.read("saved.json"), *parts, error=HedgerowError)
+def test_bad_trees_inside_other_files(change: dict[str, Any], problem: str) -> None:
+    saved = Hierarchy.from_edges([("a", "b")]).to_dict()
+    refused(lambda: Hierarchy.from_dict(saved | change), "Its tree", problem)
+
+
+def test_data_in_memory_is_read_if_its_format_is_named() -> None:
+    pairs = [("a", "b"), ("a", "c")]
+    assert Hierarchy.read(pairs, "edges") == Hierarchy.from_edges(pairs)
+    assert Hierarchy.read({"a": ["b", "c"]}, TreeReading("json")) == Hierarchy.from_edges(pairs)
+    assert Hierarchy.read(["b", "c"], "paths", root="a") == Hierarchy.from_edges(pairs)
+    refused(lambda: Hierarchy.read(pairs), "the format must be named", "edges", "codes", error=ParameterError)
+    refused(lambda: Hierarchy.read(pairs, "taxdump"), "taxdump is read from files only", error=ParameterError)
+    refused(lambda: Hierarchy.read(pairs, "edges", na="NA"), "the source contains edges", error=ParameterError)
 
 
 # Files ------------------------------------------------------------------------------------------------------
@@ -150,7 +147,6 @@ READERS: list[Callable[[Any], Hierarchy]] = [
     Hierarchy.from_paths,
     Hierarchy.from_json,
     lambda path: Hierarchy.from_newick(Path(path)),
-    Hierarchy.load,
 ]
 
 
@@ -189,9 +185,9 @@ def test_the_format_is_given_or_follows_from_the_extension(folder: Path) -> None
 def test_writers_refuse_politely(folder: Path) -> None:
     h = Hierarchy.from_edges([("a", "b")])
     Path("folder").mkdir()
-    for save in (h.to_edges, h.to_json, h.to_newick, h.save):
-        refused(lambda save=save: save("nowhere/tree"), "nowhere/tree", "does not exist", error=FileError)  # type: ignore[misc]
-        refused(lambda save=save: save("folder"), "folder is a folder", error=FileError)  # type: ignore[misc]
+    for name in ("edges", "json", "newick"):
+        refused(lambda name=name: h.write("nowhere/tree", name), "nowhere/tree", "not exist", error=FileError)  # type: ignore[misc]
+        refused(lambda name=name: h.write("folder", name), "folder is a folder", error=FileError)  # type: ignore[misc]
     half = Hierarchy.from_edges([("a", "\ud800")])
     write("tree.csv", "precious")
     refused(lambda: half.to_edges("tree.csv"), "cannot be encoded as UTF-8", error=FileError)

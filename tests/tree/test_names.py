@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import Hierarchy
-from hedgerow.errors import HedgerowError, ParameterError, TreeError
+from hedgerow.errors import ParameterError, TreeError
 from hedgerow.tree.names import with_control
 
 ALLOWED = "\t\n\r"
@@ -55,19 +54,16 @@ def test_large_files_are_refused_with_the_line(tmp_path: Path, monkeypatch: pyte
         Hierarchy.read("tree.csv")
 
 
-def test_names_in_memory_and_saved_trees_are_refused(tmp_path: Path) -> None:
+def test_names_in_memory_and_saved_trees_are_refused() -> None:
     with pytest.raises(TreeError, match=r"pair 2: the name 'b\\x00' contains a control"):
         Hierarchy.from_edges([("a", "c"), ("a", "b\x00")])
     with pytest.raises(TreeError, match=r"'b\\x7f' contains a control"):
         Hierarchy.from_parents(["a", "b\x7f"], [-1, 0])
     with pytest.raises(TreeError, match=r"'b\\x00' contains a control"):
         Hierarchy.from_json({"a": ["b\x00"]})
-    path = tmp_path / "tree.json"
-    Hierarchy.from_edges([("a", "b")]).save(path)
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"names": ["a", "b\x00"]}))
-    for read in (Hierarchy.load, Hierarchy.read):
-        with pytest.raises(HedgerowError, match=r"tree.json, position 1: the name 'b\\x00' contains a control"):
-            read(path)
+    saved = Hierarchy.from_edges([("a", "b")]).to_dict() | {"names": ["a", "b\x00"]}
+    with pytest.raises(TreeError, match=r"position 1: the name 'b\\x00' contains a control"):
+        Hierarchy.from_dict(saved)
 
 
 @pytest.mark.parametrize("root", ["x\x00", "x\x1b[2J", "x\x85", " ", "", 5, None])

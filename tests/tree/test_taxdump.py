@@ -64,7 +64,7 @@ def test_taxdump(folder: Path) -> None:
         "root"
     ]
     assert "98" not in h  # merged into a taxon that is not there
-    assert h == Hierarchy.from_taxdump("taxdump") == Hierarchy.read("taxdump", "taxdump")
+    assert h == Hierarchy.read("taxdump", "taxdump")
     with pytest.raises(UnknownNameError, match=r"'Bacillus' may mean 'Bacillus \[10\]' and 'Bacillus \[20\]'"):
         h.index("Bacillus")
     with pytest.raises(UnknownNameError, match=r"'Bacillus' may mean"):
@@ -104,7 +104,7 @@ def test_files_that_are_missing(folder: Path) -> None:
     Path("taxdump/names.dmp").unlink()
     refused(
         lambda: Hierarchy.read("taxdump"),
-        "taxdump has no names.dmp, which must stand beside nodes.dmp. Unpack NCBI's taxdump.tar.gz again",
+        "taxdump has no names.dmp, which belongs beside nodes.dmp. Unpack NCBI's taxdump.tar.gz again",
         error=FileError,
     )
     refused(lambda: Hierarchy.read("nowhere", "taxdump"), "nowhere does not exist; a tree in the", error=FileError)

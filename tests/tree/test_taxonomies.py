@@ -43,7 +43,7 @@ def nodes(h: Hierarchy) -> dict[str, tuple[str | None, str]]:
 
 
 def test_prefixed_strings(folder: Path) -> None:
-    h = Hierarchy.from_prefixed(STRINGS)
+    h = Hierarchy.read(STRINGS, "prefixed")
     assert nodes(h) == NODES
     assert h.names[h.index("Kumbhamaya")] == "g__Kumbhamaya"
     assert "Incertae sedis" not in h  # it could be either
@@ -54,7 +54,7 @@ def test_prefixed_strings(folder: Path) -> None:
 
 
 def test_other_prefixes() -> None:
-    h = Hierarchy.from_prefixed(["D_0__Bacteria;D_5__Bacillus", "D_0__Bacteria;D_9__x", "D_0__Bacteria;zz__y"])
+    h = Hierarchy.read(["D_0__Bacteria;D_5__Bacillus", "D_0__Bacteria;D_9__x", "D_0__Bacteria;zz__y"], "prefixed")
     assert [h[name].rank for name in h] == ["domain", "genus", "D_9", "zz"]
 
 
@@ -63,8 +63,8 @@ def test_prefixed_strings_that_are_wrong(folder: Path) -> None:
         lambda: Hierarchy.read(write("a.txt", "k__Fungi;Ascomycota\n"), "prefixed"),
         "a.txt, line 1: 'Ascomycota' has no rank in front, such as g__. If no name has one, read",
     )
-    refused(lambda: Hierarchy.from_prefixed(["", "Unassigned"]), "is empty")
-    refused(lambda: Hierarchy.from_prefixed(["k__a\x1b;p__b"]), "control character")
+    refused(lambda: Hierarchy.read(["", "Unassigned"], "prefixed"), "is empty")
+    refused(lambda: Hierarchy.read(["k__a\x1b;p__b"], "prefixed"), "control character")
 
 
 # QIIME 2 ----------------------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ def test_codes(folder: Path) -> None:
 
 
 def test_codes_with_dots() -> None:
-    h = Hierarchy.from_codes(["A", "A.01", "A.01.1", "B.05.2"], prefixes="dots")
+    h = Hierarchy.read(["A", "A.01", "A.01.1", "B.05.2"], "codes", prefixes="dots")
     assert {name: h[name].parent for name in h} == {
         "root": None,
         "A": "root",
@@ -243,4 +243,4 @@ def test_prefixes_that_are_wrong(folder: Path, prefixes: str | None) -> None:
 
 def test_names_do_not_grow_without_end(folder: Path) -> None:
     names = [f"g__{i}" for i in range(20_000)]
-    refused(lambda: Hierarchy.from_prefixed([";".join(names + names)]), "would be too long", error=TreeError)
+    refused(lambda: Hierarchy.read([";".join(names + names)], "prefixed"), "would be too long", error=TreeError)

@@ -1,7 +1,7 @@
 """Files on disk: read within bounds, with plain errors, written whole or not at all.
 
-In come paths given by a user, and files that anyone may have written; out go text, arrays, values that were
-checked, and files that are never half-written. Nothing here knows what the files mean.
+In come paths given by a user, and files that anyone may have written; out go text, arrays, checked values,
+and files that are never half-written. Nothing here knows what the files mean.
 """
 
 from hedgerow.files.archive import Archive, Member, Rows, read_arrays, write_arrays
@@ -15,12 +15,12 @@ from hedgerow.files.atomic import (
     try_folder,
     write_json,
 )
-from hedgerow.files.reading import digest, printable, read_json, read_toml, reading
 from hedgerow.files.tables import (
     TABLES,
     ParquetTable,
     Table,
     column_texts,
+    csv_options,
     open_parquet,
     open_table,
     own_delimiter,
@@ -29,6 +29,7 @@ from hedgerow.files.tables import (
 from hedgerow.files.text import (
     decode,
     delimiter_of,
+    digest,
     extension,
     is_compressed,
     is_path,
@@ -37,10 +38,13 @@ from hedgerow.files.text import (
     line_of,
     open_binary,
     open_text,
+    printable,
     read_bytes,
-    read_header,
+    read_json,
     read_lines,
     read_text,
+    read_toml,
+    reading,
     refuse_sep_line,
     refuse_spreadsheet,
     require_file,
@@ -57,6 +61,7 @@ __all__ = [
     "atomic_write",
     "clear_leftovers",
     "column_texts",
+    "csv_options",
     "decode",
     "delimiter_of",
     "digest",
@@ -76,7 +81,6 @@ __all__ = [
     "printable",
     "read_arrays",
     "read_bytes",
-    "read_header",
     "read_json",
     "read_lines",
     "read_text",

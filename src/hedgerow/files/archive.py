@@ -1,8 +1,8 @@
-"""Archives in zip form that anyone may have written: arrays and other members, read within bounds.
+"""Untrusted zip archives: arrays and other members, read within bounds.
 
-A zip archive can say that it holds more than it does, or hold more than it seems to: deflate shrinks zeros a
-thousand times. Here nothing is allocated before the sizes that a member claims agree with each other, and what is
-read as a whole may be only so much larger than the file. Arrays are numbers or text; nothing is unpickled.
+A zip archive can claim to hold more than it does, or hold more than it seems to: deflate shrinks zeros a
+thousandfold. Nothing is allocated before the sizes that a member claims agree with each other, and what is
+read as a whole is limited by the size of the file. Arrays are numbers or text; nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ import numpy as np
 
 from hedgerow.errors import FileError
 from hedgerow.files.atomic import atomic_write
-from hedgerow.files.reading import reading
-from hedgerow.files.text import most_bytes, most_rows, require_file, require_unpacked
+from hedgerow.files.text import most_bytes, most_rows, reading, require_file, require_unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,9 +31,10 @@ if TYPE_CHECKING:
 
 _MOST_MEMBERS = 100_000
 _LONGEST_HEADER = 10_000  # bytes of the description of an array; NumPy's own limit
-_LONGEST_TEXT = 1 << 24  # bytes of one entry of an array of text, which takes four for a character
-_DEFLATE_AT_BEST = 1100  # deflate shrinks nothing more than about 1,032 times
+_LONGEST_TEXT = 1 << 24  # bytes of one entry of an array of text, four per character
+_DEFLATE_AT_BEST = 1100  # deflate shrinks by a factor of at most about 1,032
 _AT_ONCE = 1 << 20
+_LARGEST_FORTRAN = 1 << 32  # bytes of an array in Fortran order, which is read whole
 _KINDS = "biufUS"
 _SUFFIX = ".npy"
 
@@ -54,7 +54,7 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]
 @final
 @dataclass(frozen=True)
 class Member:
-    """An array inside an archive, as its header describes it; the description agrees with the size."""
+    """An array inside an archive, as described by its header, which agrees with its size."""
 
     name: str
     dtype: np.dtype[Any]
@@ -80,8 +80,6 @@ class Archive:
     ----------
     path
         The file.
-    fortran_limit
-        Bytes up to which an array in Fortran order is read, as a whole: its rows are not one after another.
 
     Examples
     --------
@@ -94,11 +92,10 @@ class Archive:
     ['ids', 'scores'] [[1.0, 0.0], [0.0, 1.0]] ['x', 'y']
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, fortran_limit: int = 1 << 32) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         require_file(path)
         require_unpacked(path)
         self.path = os.fspath(path)
-        self._fortran_limit = fortran_limit
         self._kind = ".npz" if Path(path).suffix.lower() == ".npz" else "a zip archive"
         with self._reading():
             self._zip = zipfile.ZipFile(self.path)
@@ -126,7 +123,7 @@ class Archive:
         self._zip.close()
 
     def member(self, name: str) -> Member:
-        """Read how an array describes itself, and compare that with its size; nothing else is read."""
+        """Read the header of an array, and compare it with the size of the member."""
         info = self._info(name + _SUFFIX)
         with self._reading(), self._zip.open(info) as file:
             member = self._described(name, file)
@@ -157,7 +154,7 @@ class Archive:
         return self.as_texts(self.member(name), self.array(name))
 
     def as_texts(self, member: Member, values: NDArray[Any]) -> list[str]:
-        """Return entries of an array as text; bytes are UTF-8."""
+        """Convert entries of an array to text; bytes are UTF-8."""
         with self._reading():
             if member.dtype.kind == "S":
                 return [value.decode() for value in values.tolist()]
@@ -169,13 +166,13 @@ class Archive:
 
     @contextmanager
     def rows(self, member: Member) -> Iterator[Rows]:
-        """Open an array to be read from its first row to its last."""
+        """Open an array for reading row by row."""
         with self._reading():
             file = self._zip.open(member.name + _SUFFIX)
         with file:
             with self._reading():
                 self._described(member.name, file)
-            if member.fortran and member.nbytes > self._fortran_limit:
+            if member.fortran and member.nbytes > _LARGEST_FORTRAN:
                 raise FileError(
                     f"{self.path}: {member.name!r} is in Fortran order, {member.nbytes:,} bytes that cannot be "
                     f"read row by row. Save it with np.ascontiguousarray({member.name})."
@@ -208,7 +205,7 @@ class Archive:
         return names
 
     def _info(self, name: str) -> zipfile.ZipInfo:
-        """Return the entry of a member, which must be there and be stored or deflated."""
+        """Return the entry of a member, which must exist and be stored or deflated."""
         try:
             info = self._zip.getinfo(name)
         except KeyError:
@@ -224,7 +221,7 @@ class Archive:
         return info
 
     def _check_size(self, info: zipfile.ZipInfo, name: str, size: int, of_what: str = "") -> None:
-        """Compare the size that a member should have with what the archive says and with what can be there."""
+        """Compare the expected size of a member with what the archive claims and with what it can hold."""
         available = self._file_size - info.header_offset
         most = info.compress_size * (_DEFLATE_AT_BEST if info.compress_type else 1) + 256
         if size != info.file_size or info.compress_size > available or size > most:
@@ -259,7 +256,7 @@ class Archive:
 
 @final
 class Rows:
-    """An array being read from its first row to its last."""
+    """An array that is read row by row."""
 
     def __init__(self, path: str, member: Member, file: IO[bytes]) -> None:
         self._path = path
@@ -280,7 +277,7 @@ class Rows:
         return self._whole[self._taken - count : self._taken]
 
     def finish(self) -> None:
-        """Read past the end, where the archive's checksum is compared."""
+        """Read past the end, where the checksum is verified."""
         with reading(self._path, ".npz"):
             if self._file.read(1):
                 raise EOFError(f"there is more in {self._member.name!r} than its header says")
@@ -294,7 +291,7 @@ class Rows:
 
 
 def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read shape, order and type, with NumPy's own reader, once the length of the header is known to be small."""
+    """Read shape, order and type with NumPy's own reader, once the header is known to be short."""
     version = np.lib.format.read_magic(file)
     length = file.read(2 if version == (1, 0) else 4)
     size = int.from_bytes(length, "little")

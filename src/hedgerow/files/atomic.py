@@ -1,7 +1,7 @@
-"""Files that are written whole or not at all, and early checks that a place can be written.
+"""Atomic writing, and early checks that a path can be written.
 
-What is being written has a temporary name that says which process writes it. If that process is killed, the next
-one that writes to the same folder removes what it left behind.
+A file that is being written has a temporary name with the id of its process. If that process is killed, the next
+one that writes to the folder removes the leftovers.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 _TEMPORARY = re.compile(r"\..*\.hedgerow-([0-9a-f]{8})-([0-9]+)-[0-9a-f]{8}\.tmp", re.DOTALL)
-_ELSEWHERE = 24 * 3600.0  # seconds after which what another machine was writing is given up
-_LONGEST_NAME = 100  # bytes of the name that a temporary name repeats
+_ELSEWHERE = 24 * 3600.0  # seconds after which temporary files of another machine are removed
+_LONGEST_NAME = 100  # bytes of the target's name in a temporary name
 
 
 @overload
@@ -114,7 +114,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
 
 
 def temporary(target: Path) -> Path:
-    """Return a name beside `target` for what is being written; see `clear_leftovers`.
+    """Return a temporary path beside `target`; see `clear_leftovers`.
 
     >>> temporary(Path("scores.npz")).name
     '.scores.npz.hedgerow-...tmp'
@@ -127,8 +127,8 @@ def temporary(target: Path) -> Path:
 def clear_leftovers(folder: Path) -> None:
     """Remove the temporary files and folders of processes that were killed while they wrote to a folder.
 
-    Only names that `temporary` gave are touched, and only if their process is gone. What another machine was
-    writing, on a shared disk, is removed after a day.
+    Only names made by `temporary` are touched, and only if their process is gone. Those of other machines, on a
+    shared disk, are removed after a day.
     """
     with suppress(OSError):
         for entry in os.scandir(folder):
@@ -165,7 +165,7 @@ def _machine() -> str:
 
 
 def flush_folder(folder: Path) -> None:
-    """Make sure that a renamed file has its new name even after a power failure, where the system allows that."""
+    """Make a rename survive a power failure, where the system allows it."""
     if os.name != "posix":
         return
     with suppress(OSError):  # some network file systems refuse

@@ -1,6 +1,6 @@
-"""Tables that anyone may have written, CSV or Parquet, read in batches with Arrow and within bounds.
+"""Untrusted tables, CSV or Parquet, read in batches with Arrow and within bounds.
 
-Arrow reads; where it fails, a slow reader finds the first row at fault and says what is wrong with it.
+If Arrow fails, a slow reader finds the first bad row and says what is wrong with it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.errors import FileError, ParameterError, ScoreError, argument, closest, some
-from hedgerow.files.reading import reading
 from hedgerow.files.text import (
     delimiter_of,
     extension,
@@ -24,12 +23,13 @@ from hedgerow.files.text import (
     open_text,
     read_header,
     read_text,
+    reading,
     require_file,
     require_unpacked,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _CSV_BLOCK = 1 << 24  # bytes of text at a time; more for wide tables, as one row must fit
 _PARQUET_BUFFER = 1 << 16  # bytes to read at a time of each column
@@ -48,7 +48,7 @@ def row_name(row: int) -> str:
 
 @contextmanager
 def _arrow_errors(path: str, what: str) -> Iterator[None]:
-    """Say in our words what Arrow could not read."""
+    """Turn exceptions of Arrow into errors that name the file."""
     try:
         import pyarrow  # noqa: F401
     except ModuleNotFoundError:
@@ -58,19 +58,19 @@ def _arrow_errors(path: str, what: str) -> Iterator[None]:
 
 
 class Table(ABC):
-    """A table, opened: the names of its columns are known, its rows are not read yet."""
+    """An open table: the names of its columns are known, its rows have not been read."""
 
     path: str
     columns: list[str]
     """Names of the columns; they may repeat."""
     rows: int | None
-    """Number of rows, where the file tells it in advance."""
+    """Number of rows, if the file states it."""
     first_row: int = 0
     """The number of the first row that is read."""
 
     @abstractmethod
     def batches(self, rows: int, text: Sequence[int], numbers: Sequence[int]) -> Iterator[Batch]:
-        """Yield some columns in batches: those that are text, and those that are numbers.
+        """Yield some columns in batches, by position: `text` as text, `numbers` as numbers.
 
         A batch of a Parquet file has at most `rows` rows; one of a CSV file may have more.
         """
@@ -80,7 +80,7 @@ class Table(ABC):
         """Return the common type of columns, which must be numbers."""
 
     def column(self, name: str, what: str, option: str | None = None) -> int:
-        """Return the position of a column that must be there exactly once; `option` can name another one."""
+        """Return the position of a column, which must occur exactly once; `option` would name another one."""
         if self.columns.count(name) == 1:
             return self.columns.index(name)
         if name in self.columns:
@@ -96,7 +96,7 @@ class Table(ABC):
         import pyarrow as pa
 
         found: dict[int, list[Any]] = {place: [] for place in places}
-        encoded = 0  # bytes of texts that the file holds once, however often they occur
+        encoded = 0  # bytes of texts that the file stores once, however often they occur
         for _, columns in self.batches(1 << 16, list(found), []):
             with reading(self.path, "a table"):
                 for place, chunks in found.items():
@@ -142,7 +142,7 @@ class CsvTable(Table):
         return np.dtype(np.float64)
 
     def batches(self, rows: int, text: Sequence[int], numbers: Sequence[int]) -> Iterator[Batch]:  # noqa: ARG002
-        """Yield some columns in batches: those that are text, and those that are numbers."""
+        """Yield some columns in batches, by position: `text` as text, `numbers` as numbers."""
         check_quotes(self.path, self._delimiter)
         with _arrow_errors(self.path, "CSV"):
             for batch in self._arrow_batches(text, numbers):
@@ -153,21 +153,14 @@ class CsvTable(Table):
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        # Columns by number, since names may repeat or be empty.
-        types = {str(i): pa.string() for i in text} | {str(i): pa.float64() for i in numbers}
+        types = dict.fromkeys(text, pa.string()) | dict.fromkeys(numbers, pa.float64())
         block = max(_CSV_BLOCK, 4 * sum(max(len(name), 16) for name in self.columns))  # names, or numbers
-        read = arrow_csv.ReadOptions(
-            column_names=list(map(str, range(len(self.columns)))), skip_rows_after_names=1, block_size=block
-        )
-        parse = arrow_csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True)
-        convert = arrow_csv.ConvertOptions(
-            column_types=types, include_columns=list(types), null_values=[""], strings_can_be_null=False
-        )
+        options = csv_options(len(self.columns), types, self._delimiter, skip=1, block_size=block)
         try:
             with open_binary(self.path) as file:
-                yield from arrow_csv.open_csv(file, read, parse, convert)
+                yield from arrow_csv.open_csv(file, *options)
         except pa.ArrowException as error:
-            if "straddling" in str(error):  # Arrow's word for a row that does not fit
+            if "straddling" in str(error):  # Arrow's word for a row that exceeds the block
                 raise FileError(
                     f"{self.path} has a row of more than {block:,} bytes. If a quotation mark is not closed, "
                     f"close it; for long rows, use an .npz or a Parquet file."
@@ -176,7 +169,7 @@ class CsvTable(Table):
             raise
 
     def _explain(self, numbers: set[int]) -> None:
-        """Find the first row that is at fault, slowly, and say what is wrong with it."""
+        """Find the first bad row, slowly, and say what is wrong with it."""
         try:
             with open_text(self.path, newline="") as file:
                 lines = csv.reader(file, delimiter=self._delimiter)
@@ -203,6 +196,34 @@ class CsvTable(Table):
                 raise ScoreError(
                     f"{self.path}: {row_name(row)} has {cell!r} for {name!r}, which is not a number.{remedy}"
                 )
+
+
+def csv_options(
+    width: int, types: Mapping[int, Any], delimiter: str, *, skip: int, quote: bool = True, **more: Any
+) -> tuple[Any, Any, Any]:
+    """Return Arrow's options for reading some columns of a CSV file: for reading, parsing and converting.
+
+    Parameters
+    ----------
+    width
+        The number of columns. They are called by number, since names may repeat or be empty.
+    types
+        The Arrow type of each column to read, by its position.
+    delimiter, quote
+        What separates the columns, and whether cells may be in quotes.
+    skip
+        The number of rows to skip.
+    more
+        Further options for reading.
+    """
+    from pyarrow import csv as arrow_csv
+
+    named = {str(place): kind for place, kind in types.items()}
+    return (
+        arrow_csv.ReadOptions(column_names=list(map(str, range(width))), skip_rows_after_names=skip, **more),
+        arrow_csv.ParseOptions(delimiter=delimiter, quote_char='"' if quote else False, newlines_in_values=quote),
+        arrow_csv.ConvertOptions(column_types=named, include_columns=list(named), null_values=[""]),
+    )
 
 
 @final
@@ -236,13 +257,13 @@ class ParquetTable(Table):
         return np.result_type(*found) if found else np.dtype(np.float64)
 
     def batches(self, rows: int, text: Sequence[int], numbers: Sequence[int]) -> Iterator[Batch]:
-        """Yield some columns in batches: those that are text, and those that are numbers."""
+        """Yield some columns in batches, by position: `text` as text, `numbers` as numbers."""
         places = [*text, *numbers]
         # Arrow selects columns by name; if all are wanted, that is not needed, and names may repeat.
         selected = None if len(places) == len(self.columns) else [self.columns[place] for place in places]
         with _arrow_errors(self.path, "Parquet"):
             texts = [self.columns[place] for place in text]
-            # Arrow would keep all that it has read: of the file without row groups, of a group without a buffer.
+            # Otherwise Arrow keeps all that it has read: the file without row groups, a group without a buffer.
             with open_parquet(self.path, texts=texts, pre_buffer=False, buffer_size=_PARQUET_BUFFER) as file:
                 for group in self._groups:
                     for batch in file.iter_batches(rows, row_groups=[group], columns=selected):
@@ -257,7 +278,7 @@ TABLES: dict[str, Callable[[str, str | None], Table]] = {
     ".tsv": CsvTable,
     ".parquet": lambda path, _: ParquetTable(path),
 }
-"""What opens a table, by its extension: a function of the path and the delimiter."""
+"""Functions that open a table, given its path and delimiter, by extension."""
 
 
 def open_table(path: str, delimiter: str | None) -> Table:
@@ -267,7 +288,7 @@ def open_table(path: str, delimiter: str | None) -> Table:
 
 
 def _decoded_size(values: Any) -> int:
-    """Return how many bytes the texts of a dictionary take where each is written as often as it occurs."""
+    """Return the size in bytes of dictionary-encoded texts once they are decoded."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -277,7 +298,7 @@ def _decoded_size(values: Any) -> int:
 
 
 def _as_text(values: Any) -> Any:
-    """Return an Arrow array as text of any total length."""
+    """Convert an Arrow array to text; its total length is not limited."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(values.type):
@@ -289,7 +310,7 @@ def _as_text(values: Any) -> Any:
 
 
 def own_delimiter(path: str, given: str | None) -> str | None:
-    """Return the delimiter of a table by its header: labels may be separated otherwise than scores."""
+    """Return the delimiter found in the header of a table: that of labels may differ from that of scores."""
     require_file(path)
     if extension(path) == ".parquet":
         return None
@@ -317,15 +338,14 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-# Quotation marks in CSV files: one that is not closed would swallow the rows after it ----------------------
+# Quotation marks in CSV files: an unclosed one would swallow the rows after it ----------------------
 
 
 def check_quotes(path: str, delimiter: str) -> None:
     """Raise an error if a quotation mark in a CSV file is not closed, with the line where it opens.
 
-    Marks come in pairs: the first of a pair stands at the start of a cell, the second at its end; a mark inside a
-    quoted cell is doubled. A file in which that holds is sound. Any other, such as one with marks within cells
-    that are not quoted, goes to the slow reader of Python.
+    Marks come in pairs: the first at the start of a cell, the second at its end; a mark inside a quoted cell is
+    doubled. If that does not hold, as with marks inside unquoted cells, Python's slow reader decides.
     """
     if _is_sound(path, delimiter):
         return
@@ -345,7 +365,7 @@ def check_quotes(path: str, delimiter: str) -> None:
 
 
 def _is_sound(path: str, delimiter: str) -> bool:
-    """Return whether the marks of a file come in pairs around cells."""
+    """Return whether the quotation marks of a file come in pairs around cells."""
     edges = np.frombuffer(f'{delimiter}\r\n"'.encode(), dtype=np.uint8)
     starts = np.append(edges, np.uint8(0xBF))  # the end of a byte order mark
     seen, last = 0, b"\n"
@@ -371,17 +391,16 @@ def open_parquet(
 ) -> Any:
     """Open a Parquet file with Arrow.
 
-    A few bytes can stand for any number of equal rows, so the number of rows is compared with the size of the file
-    before anything is read.
+    A few bytes can encode any number of equal rows, so the number of rows is checked against the file size first.
 
     Parameters
     ----------
     path
         The file.
     texts
-        Columns of text, if they are there, whose equal entries are kept only once; see `column_texts`.
+        Columns of text, if present, to keep dictionary-encoded; see `column_texts`.
     whole
-        Whether it will be read as a whole; the number of its values is then compared with its size as well.
+        Whether it will be read whole; the number of values is then checked as well.
     options
         Options of `pyarrow.parquet.ParquetFile`.
     """

@@ -1,19 +1,22 @@
-"""Text files, which may be compressed with gzip, with clear messages if they cannot be read."""
+"""Text files, plain or compressed with gzip, and errors that say why a file cannot be read."""
 
 from __future__ import annotations
 
 import csv
 import glob
 import gzip
+import hashlib
 import io
+import json
 import os
+import tomllib
 import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import chain, islice
 from pathlib import Path, PurePath
-from typing import IO, TYPE_CHECKING, TypeGuard, final
+from typing import IO, TYPE_CHECKING, Any, TypeGuard, final
 
 from hedgerow.errors import FileError, HedgerowError, argument
 
@@ -28,12 +31,15 @@ _SPREADSHEETS = (".xlsx", ".xls", ".ods")
 _AS_CSV = "In the spreadsheet program, save the sheet as 'CSV UTF-8'."
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _BUFFER = 1 << 20
-_BYTES = (1 << 27, 100)  # what a compressed file may hold: so many, and so many for each byte of its own
+_BYTES = (1 << 27, 100)  # what a compressed file may hold: a fixed limit, plus this many per compressed byte
 _ROWS = 1_000_000  # in addition to one for every two bytes of the file
+_LARGEST_TOML = 100_000
+_LONGEST_REASON = 300  # characters of a library's message
+_AGAIN = "It may be truncated or damaged, or of another kind; copy or write it again."
 
 
 def is_path(source: object) -> TypeGuard[str | os.PathLike[str]]:
-    """Return whether a source is the name of a file rather than data."""
+    """Return whether a source is a path rather than data."""
     return isinstance(source, str | os.PathLike)
 
 
@@ -45,7 +51,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 @contextmanager
 def _explained(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn exceptions into errors that say clearly why a file cannot be read."""
+    """Turn exceptions into errors that say why a file cannot be read."""
     shown = os.fspath(path)
     try:
         yield
@@ -127,7 +133,7 @@ def delimiter_of(path: str) -> str:
 
 
 def read_header(path: str | os.PathLike[str], delimiter: str) -> list[str]:
-    """Read the names of the columns of a CSV or TSV table, and no more than two lines of it."""
+    """Read the column names of a CSV or TSV table, and no more than two lines of it."""
     require_file(path)
     shown = os.fspath(path)
     try:
@@ -148,7 +154,7 @@ def read_header(path: str | os.PathLike[str], delimiter: str) -> list[str]:
 
 
 def _width(lines: list[str], delimiter: str) -> int:
-    """Return how many cells each of some lines has; 0 if they differ, or cannot be divided in this way."""
+    """Return the number of cells per line; 0 if lines differ or cannot be split this way."""
     try:
         widths = {len(cells) for cells in csv.reader(lines, delimiter=delimiter) if cells}
     except csv.Error:
@@ -157,25 +163,104 @@ def _width(lines: list[str], delimiter: str) -> int:
 
 
 def is_pattern(path: str) -> bool:
-    """Tell whether a path stands for several files: it has a wildcard, and is not itself the name of a file."""
+    """Return whether a path is a pattern for several files: it has a wildcard, and no file has this name."""
     return glob.has_magic(path) and not Path(path).exists()
 
 
 def is_remote(path: str) -> bool:
-    """Tell whether a path names a file system, as `s3://bucket/part.npz` does."""
+    """Return whether a path names a file system, as in `s3://bucket/part.npz`."""
     return "://" in path
+
+
+# What other libraries read ---------------------------------------------------------------------------------
+
+
+@contextmanager
+def reading(path: str | os.PathLike[str], what: str, remedy: str = _AGAIN) -> Iterator[None]:
+    """Turn whatever a library raises while it reads a file into an error that names the file.
+
+    Libraries document few of their exceptions: a damaged file has been seen to raise KeyError, TypeError,
+    MemoryError, SystemError, zlib.error, tokenize.TokenError and more. So all exceptions count as an unreadable
+    file; keep such a block around nothing but the library.
+
+    Parameters
+    ----------
+    path
+        The file.
+    what
+        What it is read as: "Parquet".
+    remedy
+        What to do about it.
+
+    Examples
+    --------
+    >>> with reading("model.bin", "weights"):
+    ...     raise KeyError("shape")
+    Traceback (most recent call last):
+    hedgerow.errors.FileError: model.bin cannot be read as weights: KeyError: 'shape'. It may be truncated or ...
+    """
+    try:
+        yield
+    except (HedgerowError, ImportError):
+        raise
+    except Exception as error:
+        raise FileError(f"{os.fspath(path)} cannot be read as {what}: {_reason(error)}. {remedy}") from error
+
+
+def _reason(error: Exception) -> str:
+    """Return the message of an exception as one printable line."""
+    said = str(getattr(error, "strerror", None) or error)
+    if not said or isinstance(error, KeyError | MemoryError | RecursionError | SystemError | OverflowError):
+        said = f"{type(error).__name__}: {said}".removesuffix(": ")
+    line = " ".join(said.split())
+    return printable(line[:_LONGEST_REASON]).rstrip(".") + ("..." if len(line) > _LONGEST_REASON else "")
+
+
+def printable(text: str) -> str:
+    """Return text without control characters, which a terminal would obey."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
+
+
+def read_json(path: str | os.PathLike[str], what: str, remedy: str = _AGAIN) -> Any:
+    """Read a JSON file; errors say that `what` was expected."""
+    require_file(path)
+    with reading(path, what, remedy):
+        text = Path(path).read_text(encoding="utf-8")
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"it is not JSON: {error}") from None
+
+
+def read_toml(path: str | os.PathLike[str], what: str) -> dict[str, Any]:
+    """Read a small TOML file; errors say that `what` was expected."""
+    require_file(path)
+    with reading(path, what, "Correct it, or copy it again."):
+        if Path(path).stat().st_size > _LARGEST_TOML:  # tomllib takes quadratic time for some
+            raise ValueError(f"it has more than {_LARGEST_TOML:,} bytes")
+        text = Path(path).read_text(encoding="utf-8")
+        try:
+            return tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise ValueError(f"it is not valid TOML: {error}") from None
+
+
+def digest(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # Compressed files ------------------------------------------------------------------------------------------
 
 
 def most_bytes(size: int) -> int:
-    """Return how many bytes a file of some size may hold, so that a small one does not fill the memory."""
+    """Return how many bytes a file of this size may unpack to, so that a small one cannot fill the memory."""
     return _BYTES[0] + _BYTES[1] * size
 
 
 def most_rows(size: int) -> int:
-    """Return how many rows a file of some size may have; a few bytes can stand for any number of equal ones."""
+    """Return how many rows a file of this size may have; a few bytes can encode any number of equal rows."""
     return _ROWS + size // 2
 
 
@@ -185,7 +270,7 @@ def is_compressed(path: str | os.PathLike[str]) -> bool:
 
 
 def require_unpacked(path: str | os.PathLike[str]) -> None:
-    """Raise an error if a file of a kind that is not text is compressed with gzip as well."""
+    """Raise an error if a binary file is compressed with gzip."""
     if is_compressed(path):
         raise FileError(
             f"{os.fspath(path)}: only text files are read compressed with gzip, and {extension(path)} files hold "
@@ -226,7 +311,7 @@ def open_text(path: str | os.PathLike[str], newline: str | None = None) -> IO[st
 
 @final
 class _Gunzip(io.RawIOBase):
-    """The bytes in a file in gzip form; a file that holds too many for its size is refused."""
+    """The content of a gzip file, refused if it is too large for the size of the file."""
 
     def __init__(self, file: gzip.GzipFile, path: str | os.PathLike[str]) -> None:
         self._file = file

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from hedgerow.tree import Hierarchy, Indices
 
-_ENTRY_BYTES = 32  # of one array of nodes, about: large blocks, as threads wait for each other at each operation
+_ENTRY_BYTES = 32  # of one array of nodes: blocks are large, as threads wait for each other at each operation
 
 
 def from_top(
@@ -34,7 +34,7 @@ def from_top(
     """Sum the scores of a few classes per example up the tree.
 
     A score is the probability of its class itself: at an inner node, that it is this class and nothing below it is
-    known. It counts for the class and its ancestors. Whatever is missing to a sum of 1 stays at the root.
+    known. It counts for the class and its ancestors. The rest, up to a sum of 1, stays at the root.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def from_top(
         [entries] Its probability. The scores of an example may sum to at most 1; a sum above 1 by no more than
         1e-3 is divided out.
     rows
-        Number of examples, also those without entries.
+        Number of examples, including those without entries.
     outside
         Names of classes that are not in the tree, such as "blank"; their scores stay at the root.
     renormalise
@@ -93,9 +93,9 @@ def from_lineages(
     rows: int,
     scale: Scale = "probability",
 ) -> SparseLikelihoods:
-    """Take the likelihoods of a few nodes per example as they are, such as the confidence of each rank.
+    """Take the likelihoods of a few nodes per example unchanged, such as the confidence of each rank.
 
-    Unlike in `from_top`, the number at an inner node already includes what is below it. Likelihoods may grow
+    Unlike in `from_top`, the number at an inner node already includes its descendants. Likelihoods may grow
     towards the leaves, as bootstrap values can. A node that is not listed has likelihood 0; the root has 1.
 
     Parameters
@@ -109,7 +109,7 @@ def from_lineages(
     likelihoods
         [entries] Its likelihood.
     rows
-        Number of examples, also those without entries.
+        Number of examples, including those without entries.
     scale
         The scale of the likelihoods: "probability" (the default), "log" or "logit".
 
@@ -255,14 +255,14 @@ def _check_sums(total: NDArray[np.float64]) -> None:
         raise ScoreError(
             f"The scores of an example must sum to at most 1, within {SUM_TOLERANCE:g}; those of example "
             f"{above[0]} sum to {total[above[0]]:.6g} ({counted(len(above), 'example', 'examples')} in all). If "
-            f"they are votes or percentages, say renormalise=True."
+            f"they are votes or percentages, use renormalise=True."
         )
 
 
 def _summed(
     hierarchy: Hierarchy, start: Indices, node: Indices, unit: Indices
 ) -> tuple[Indices, Indices, NDArray[np.float64]]:
-    """Sum the units of some rows up the tree: the number of nodes of each row, the nodes, their likelihoods."""
+    """Sum units up the tree; return the number of nodes of each row, the nodes, and their likelihoods."""
     paths = with_ancestors(hierarchy, start, node)
     share = np.minimum(sum_below(hierarchy, node, unit, paths).astype(np.float64), 1 / UNIT) * UNIT
     if hierarchy.child_count[0] == 1:  # if all leaves are listed, this child has what the root has
@@ -272,5 +272,5 @@ def _summed(
 
 
 def _rounding(hierarchy: Hierarchy) -> float:
-    """Return how far rounding can move a sum of probabilities from 1."""
+    """Return the largest rounding error of a sum of probabilities."""
     return sum_rounding(len(hierarchy.leaves), float(np.finfo(np.float64).eps))

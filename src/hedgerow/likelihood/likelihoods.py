@@ -45,7 +45,7 @@ class Likelihoods(Derives):
     """
 
     temperature: float = 1.0
-    """What the scores behind the likelihoods were divided by: see `likelihood.tempered`."""
+    """The temperature by which the scores were divided: see `likelihood.tempered`."""
 
     def __init__(self, hierarchy: Hierarchy, values: Array, scale: Scale) -> None:
         self.hierarchy = hierarchy
@@ -71,7 +71,7 @@ class Likelihoods(Derives):
             The tree.
         q
             [examples, nodes], in node order: an array, a tensor or lists; a table with column names, in any
-            order; or `Likelihoods` or `SparseLikelihoods`, which are returned as they are.
+            order; or `Likelihoods` or `SparseLikelihoods`, which are returned unchanged.
         scale
             The scale of plain likelihoods: "probability" (the default), "log" or "logit".
         """
@@ -91,7 +91,7 @@ class Likelihoods(Derives):
 
     @classmethod
     def checked(cls, hierarchy: Hierarchy, values: Array, scale: Scale) -> Likelihoods:
-        """Return likelihoods [examples, nodes] without a check: they were checked, or are in range by design."""
+        """Return likelihoods [examples, nodes] that need no check."""
         likelihoods = cls(hierarchy, values, scale)
         likelihoods._checked = True
         return likelihoods
@@ -110,7 +110,7 @@ class Likelihoods(Derives):
 
     @property
     def raw(self) -> Array:
-        """The values, whether or not they have been checked: for their type, shape and device."""
+        """The values, possibly unchecked: for their type, shape and device."""
         return self._values
 
     def probabilities(self) -> Array:
@@ -124,8 +124,8 @@ class Likelihoods(Derives):
     def read(self, work: Callable[[Array, RangeCheck], T]) -> T:
         """Call `work` with the values and a check, which `work` must apply to every block of rows.
 
-        Work that passes over the values anyway checks them on the way, which saves a separate pass. If it returns
-        None, it has not read them.
+        Checking during the work saves a separate pass over the values. If `work` returns None, it has not read
+        them.
         """
         check = RangeCheck(self.hierarchy, self.scale, done=self._checked)
         result = work(self._values, check)
@@ -153,7 +153,7 @@ AnyLikelihoods = Likelihoods | SparseLikelihoods
 
 
 def _in_node_order(hierarchy: Hierarchy, q: Any, scale: Scale) -> Any:
-    """Return the values of a table in node order, by its column names; return anything else as it is."""
+    """Return the values of a table in node order, by its column names; return anything else unchanged."""
     values, names = split_names(q)
     if names is None:
         return values
@@ -168,7 +168,7 @@ def _in_node_order(hierarchy: Hierarchy, q: Any, scale: Scale) -> Any:
 
 @final
 class RangeCheck:
-    """Returns rows of likelihoods ready for use, or raises an error.
+    """Checks rows of likelihoods.
 
     NaN is an error on every scale; on the probability scale, so is anything outside 0 .. 1 by more than rounding.
 
@@ -179,9 +179,9 @@ class RangeCheck:
     done
         Whether they have already been checked: then every row passes.
     tolerance
-        How far above 1 a likelihood may be by rounding; it then counts as 1.
+        How far above 1 a likelihood may be; it is then lowered to 1.
     source
-        Where the rows come from, for messages about them.
+        The source of the rows, for messages.
     advice
         What to do about likelihoods that are out of range.
     """
@@ -211,7 +211,7 @@ class RangeCheck:
         return (0.0, 1.0) if self._scale == "probability" and not self._done else (-np.inf, np.inf)
 
     def __call__(self, q: Array, first_row: int, /) -> Array:
-        """Return q [rows, nodes] ready for use; `first_row` is the number of its first row."""
+        """Return q [rows, nodes], lowered to 1 where needed; `first_row` is the number of its first row."""
         if self._done or q.shape[0] == 0:
             return q
         lowest, highest = ops_of(q).extremes(q)

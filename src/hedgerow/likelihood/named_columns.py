@@ -45,7 +45,7 @@ def split_names(table: Any) -> tuple[Any, list[str] | None]:
         return _numbers(table), _names(table.columns)
     if hasattr(table, "index") and hasattr(table, "to_numpy"):  # a row of a pandas table
         return table.to_numpy(), _names(table.index)
-    if hasattr(table, "__arrow_c_stream__"):  # Arrow itself, and whatever speaks its protocol
+    if hasattr(table, "__arrow_c_stream__"):  # Arrow, and libraries that support its protocol
         import pyarrow as pa
 
         arrow = pa.table(table)
@@ -97,10 +97,10 @@ class ColumnFit:
     place: Indices
     """The column of each leaf, or of each node; without a column for the root, of each node below it.
 
-    For classes at any depth, the column of each node, or the number of columns if it has none.
+    For classes at any depth, the column of each node; the number of columns if it has none.
     """
     taken_as: ColumnKind
-    """What they are, or else what they seem to be meant as."""
+    """What they are, or what they seem to be."""
     repeated: list[str]
     missing: list[str]
     extra: list[str]
@@ -187,12 +187,12 @@ def _repeated(names: Sequence[str]) -> list[str]:
 
 
 def _advice(hierarchy: Hierarchy, names: list[str], nodes: Indices) -> str:
-    """Say what to do with columns that are exactly the leaves, or all nodes, where others are wanted."""
+    """Return advice on columns that are exactly the leaves, or all nodes, where others are expected."""
     found = sorted(names)
     if len(nodes) >= len(hierarchy) - 1 and found == sorted(hierarchy.names[hierarchy.leaves]):
         return (
             " These are the leaves: likelihood.from_leaves(hierarchy, table) sums their probabilities up the tree."
         )
     if len(nodes) == len(hierarchy.leaves) and found in (sorted(hierarchy.names), sorted(hierarchy.names[1:])):
-        return " These are all nodes: if they are likelihoods, they can be used as they are."
+        return " These are all nodes: if they are likelihoods, use them directly."
     return ""

@@ -1,4 +1,4 @@
-"""From the probabilities of any classifier, of leaves or of classes at any depth, to likelihoods of all nodes."""
+"""Turn the probabilities of any classifier, of leaves or of classes at any depth, into likelihoods."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy
 
 _AGAIN = "Remove the row, or compute its scores again."
-_NEARLY = 0.05  # how far from their sum rounded numbers may be, as a share of it
+_NEARLY = 0.05  # relative tolerance for sums of rounded numbers
 
 
 @final
 @dataclass(frozen=True)
 class RowSource:
-    """Where rows come from, for messages about them."""
+    """The source of rows, for messages."""
 
     path: str = ""
     """The file; '' for an array."""
@@ -35,7 +35,7 @@ class RowSource:
     if_logits: str = "If these are logits, use likelihood.flat_softmax, which takes their softmax first."
     """What to do if they are logits."""
     tolerance: float | None = None
-    """How far from 1 rows may sum; by default what the type of the numbers allows."""
+    """How far the sums of rows may be from 1; by default it depends on their type."""
 
     def error(self, rule: str, row: int, problem: str, advice: str = "") -> ScoreError:
         """Return an error about a row."""
@@ -67,7 +67,7 @@ def from_leaves(
         Whether rows may have any positive sum, by which they are divided: for numbers that were rounded,
         percentages, or votes.
     source
-        Where the rows come from, for messages about them.
+        The source of the rows, for messages.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def from_columns(
     renormalise
         Whether rows may have any positive sum, by which they are divided: for votes and percentages.
     source
-        Where the rows come from, for messages about them.
+        The source of the rows, for messages.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def from_columns(
     if renormalise:
         p, total = xp.astype(p / total, p.dtype), xp.ones_like(total)
     place = ops.constant(fit.place, ops.device_of(p))
-    # Nodes without a column take theirs from a last one, of zeros.
+    # Nodes without a column use an extra column of zeros.
     own = xp.take(xp.concat([p, xp.zeros_like(p[..., :1])], axis=-1), place, axis=-1)
     rest = xp.clip(xp.clip(total, min=1.0) - xp.sum(own, axis=-1, dtype=xp.float64, keepdims=True), min=0.0)
     at_root = xp.astype(own[..., :1] + rest, p.dtype)
@@ -165,7 +165,7 @@ def from_columns(
 
 
 def _column_names(table: Any, classes: ArrayLike | None) -> tuple[Any, list[str] | None]:
-    """Return values, and the names of their columns: those of the table or those given, which must not differ."""
+    """Return values and their column names, from the table or as given; the two must agree."""
     values, names = split_names(table)
     if classes is None:
         return values, names
@@ -178,7 +178,7 @@ def _column_names(table: Any, classes: ArrayLike | None) -> tuple[Any, list[str]
 
 
 def _known(source: RowSource | None, values: Any) -> RowSource:
-    """Return a source whose tolerance is known."""
+    """Return the source with a tolerance."""
     source = source or RowSource()
     if source.tolerance is not None:
         return source
@@ -196,14 +196,14 @@ def _checked_sums(
     renormalise: bool,
     at_most: bool = False,
 ) -> Array:
-    """Return the sum of each row [..., 1]; raise an error for a row that is no distribution.
+    """Return the sum of each row [..., 1]; raise an error for a row that is not a distribution.
 
     Parameters
     ----------
     p, names
         [..., columns] probabilities, and the names of the columns.
     source
-        Where the rows come from, and how far from 1 they may sum.
+        The source of the rows, and how far their sums may be from 1.
     renormalise
         Whether any positive sum will do.
     at_most
@@ -239,7 +239,7 @@ def _checked_sums(
 
 
 def _advice(scores: NDArray[Any], total: float, source: RowSource) -> str:
-    """Say what may have happened to scores of which a row is no distribution; nothing that they contradict."""
+    """Suggest what may be wrong with scores of which a row is not a distribution."""
     if not np.isfinite(total) or total == 0:
         return _AGAIN
     if np.fmin.reduce(scores, axis=None) < 0:

@@ -34,7 +34,7 @@ def sum_tolerance(dtype: Any) -> float:
 
 
 def check_scale(scale: Any) -> None:
-    """Raise an error for anything that is not the name of a scale."""
+    """Raise an error unless this is the name of a scale."""
     if not isinstance(scale, str) or scale not in BOTTOM:
         raise ParameterError(f"scale must be {', '.join(map(repr, BOTTOM))}, not {scale!r}.")
 
@@ -53,7 +53,7 @@ def to_probability(x: Array, scale: Scale) -> Array:
 
 
 def threshold_probability(threshold: ArrayLike, scale: Scale) -> NDArray[np.float64]:
-    """Convert thresholds to probabilities, rounded so that these let nothing more pass; 1 where none does.
+    """Convert thresholds to probabilities, rounded so that nothing more passes; 1 if none does.
 
     >>> threshold_probability([-np.inf, 0.0, 0.5], "log").tolist()
     [0.0, 1.0, 1.0]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @final
 class SparseLikelihoods(Derives):
-    """Likelihoods of a few nodes for each of some examples, with their scale.
+    """Likelihoods of a few nodes per example, with their scale.
 
     A node that is not listed has likelihood 0; the root, which is never listed, has 1. `likelihood.from_top` and
     `likelihood.from_lineages` make these, and every function that takes likelihoods accepts them. The arrays must
@@ -76,7 +76,7 @@ class SparseLikelihoods(Derives):
     def checked(
         cls, hierarchy: Hierarchy, start: Indices, node: Indices, value: NDArray[np.float64], scale: Scale
     ) -> SparseLikelihoods:
-        """Return likelihoods without a check: they were checked, or are in order and in range by design."""
+        """Return likelihoods that need no check."""
         q = object.__new__(cls)
         q._fill(hierarchy, start, node, value, scale)
         return q
@@ -87,7 +87,7 @@ class SparseLikelihoods(Derives):
         self.hierarchy = hierarchy
         self.scale: Scale = scale
         self.start = start
-        """[examples + 1] Where the entries of each example start, and where the last ones end."""
+        """[examples + 1] The start of each example's entries, and the end of the last."""
         self.node = node
         """[entries] The listed nodes, ascending within each example; never the root."""
         self.value = value
@@ -133,7 +133,7 @@ class SparseLikelihoods(Derives):
     @cached_property
     def above(self) -> Indices:
         """[entries] The position of the nearest listed ancestor of each entry; -1 if only the root is above it."""
-        # Whatever stands between an entry and its ancestor has ended before the entry starts. Pointers that skip
+        # Entries between an entry and its ancestor end before the entry starts. Pointers that skip
         # only such nodes can be followed from one to the next, so that the distance doubles in each round.
         above = np.arange(len(self.node)) - 1
         lowest = np.repeat(self.start[:-1], self.count)
@@ -191,7 +191,7 @@ def _check_layout(hierarchy: Hierarchy, start: Indices, node: Indices, value: ND
     """Raise an error unless the arrays have the shapes and the order that `SparseLikelihoods` describes."""
     if start.ndim != 1 or not len(start) or start[0] != 0 or np.any(np.diff(start) < 0) or start[-1] != len(node):
         raise ScoreError(
-            "start must say where the entries of each example start, and where the last ones end: from 0, never "
+            "start must hold the start of each example's entries, and the end of the last: from 0, never "
             "falling, up to the number of entries."
         )
     if node.ndim != 1 or node.shape != value.shape:
@@ -210,7 +210,7 @@ def _check_layout(hierarchy: Hierarchy, start: Indices, node: Indices, value: ND
 def _in_range(
     hierarchy: Hierarchy, start: Indices, node: Indices, value: NDArray[np.float64], scale: Scale
 ) -> NDArray[np.float64]:
-    """Return the values, those just above 1 lowered to it; raise an error for NaN and for impossible ones."""
+    """Return the values, lowered to 1 if just above; raise an error for NaN and impossible values."""
     bad = np.isnan(value) if scale != "probability" else ~((value >= 0) & (value <= 1 + ROUNDING))
     if bad.any():
         entry = int(np.argmax(bad))

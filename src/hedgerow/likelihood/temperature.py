@@ -44,9 +44,9 @@ class Temperature:
     value: float
     """The number to divide scores by."""
     before: float
-    """Mean loss of the held-out examples with the scores as they are."""
+    """Mean loss of the held-out examples at temperature 1."""
     after: float
-    """The same with the scores divided by `value`."""
+    """Mean loss of the held-out examples at the fitted temperature."""
 
 
 def fit_temperature(

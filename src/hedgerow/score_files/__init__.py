@@ -1,19 +1,26 @@
 """Score files in, predictions out.
 
 In comes a score file in any format, and how to read it; out go blocks of likelihoods with labels, so that a file
-may be larger than memory. A format yields raw blocks, with names and numbers as they stand there; a binder turns
-them into likelihoods, matching classes to the tree by name alone.
+may be larger than memory. A format yields raw blocks, with the names and numbers of the file; a binder turns them
+into likelihoods, matching classes to the tree by name alone.
 """
 
 from hedgerow.score_files.blocks import ABOUT, Block, Progress, Scores, chained, silent
-from hedgerow.score_files.formats import FORMATS, WIDE, ScoreFormat, column_names, find_format
 from hedgerow.score_files.labels import LabelFile, read_labels
 from hedgerow.score_files.lineage_binding import bare_name
-from hedgerow.score_files.opening import open_parts, open_scores
+from hedgerow.score_files.listed import ExampleReader, Lineages, ListedBlock, ListReader
 from hedgerow.score_files.prediction_formats import PREDICTION_FORMATS, check_layout
 from hedgerow.score_files.predictions import Written, prediction_writer, write_predictions
-from hedgerow.score_files.raw_blocks import ExampleReader, Lineages, ListedBlock, ListReader, ScoreReader
-from hedgerow.score_files.score_reading import ScoreReading
+from hedgerow.score_files.score_formats import (
+    FORMATS,
+    WIDE,
+    ScoreFormat,
+    column_names,
+    find_format,
+    open_parts,
+    open_scores,
+)
+from hedgerow.score_files.score_reading import ScoreReader, ScoreReading
 from hedgerow.score_files.wide_binder import check_clash, column_fit, misfit
 from hedgerow.score_files.wide_files import open_wide
 

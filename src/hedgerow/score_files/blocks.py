@@ -1,4 +1,4 @@
-"""Blocks of examples, and scores as an iterable of blocks, from wherever they come."""
+"""Blocks of examples, and scores from any source as an iterable of blocks."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
-import numpy as np
-
 from hedgerow.errors import ScoreError
 from hedgerow.likelihood import Likelihoods, Scale, SparseLikelihoods, tempered
 from hedgerow.tree import Hierarchy, Indices, Names, Settings
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 
 ABOUT = ("ids", "groups", "clusters", "texts", "images")
-"""What may be known about an example, besides its label."""
+"""Optional facts about each example, besides its label."""
 _SHOWN = 5  # warnings in an error
 
 Advance = Callable[[int], None]
 Progress = Callable[[str, int | None], AbstractContextManager[Advance]]
-"""Opens a progress bar, given what is done and in how many steps (None if unknown); the `with` block gets a
-function to call with the number of steps done since the last call."""
+"""Opens a progress bar, given a description and the number of steps (None if unknown); yields a callback that
+takes the number of steps since the last call."""
 
 
 def silent(_what: str, _total: int | None, /) -> AbstractContextManager[Advance]:
@@ -35,7 +34,7 @@ def silent(_what: str, _total: int | None, /) -> AbstractContextManager[Advance]
 @final
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some consecutive examples."""
+    """Consecutive examples."""
 
     start: int
     """Row of the first example in the file, counted from 0."""
@@ -46,7 +45,7 @@ class Block:
     ids: Names | None = None
     groups: Names | None = None
     clusters: Names | None = None
-    """Which examples belong together, such as the photographs of one burst."""
+    """The cluster of each example, such as a burst of photographs."""
     texts: Names | None = None
     images: Names | None = None
 
@@ -59,7 +58,7 @@ class Block:
 
     @property
     def scale(self) -> Scale:
-        """What the likelihoods are: "probability", "log" or "logit"."""
+        """The scale of the likelihoods: "probability", "log" or "logit"."""
         return self.likelihoods.scale
 
     def __len__(self) -> int:
@@ -67,9 +66,7 @@ class Block:
 
     def at(self, nodes: Indices) -> NDArray[Any]:
         """Return the likelihood of one node for each example."""
-        if isinstance(self.likelihoods, SparseLikelihoods):
-            return self.likelihoods.at(nodes)
-        values: NDArray[Any] = self.likelihoods.values[np.arange(len(nodes)), nodes]
+        values: NDArray[Any] = self.likelihoods.at(nodes)
         return values
 
     def taken(self, rows: NDArray[np.bool_]) -> Block:
@@ -87,22 +84,22 @@ class Block:
 @final
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Likelihoods of examples; iterating yields a `Block` at a time, and reads the file anew each time."""
+    """Likelihoods of examples: an iterable of `Block`s, which reads the file anew each time."""
 
     path: str
     hierarchy: Hierarchy
     read: Callable[[list[str]], Iterable[Block]]
-    """Yields the blocks, and adds warnings to a list on the way."""
+    """Yields the blocks, and appends warnings to a list."""
     rows: int | None = None
-    """Number of examples, where it is known in advance."""
+    """Number of examples, if it is known in advance."""
     has_ids: bool = False
     """Whether the examples have ids."""
     settings: Settings = field(default_factory=Settings)
-    """What is usual for the format of the file; `evaluate`, `select` and rules use it unless told otherwise."""
+    """The defaults for the format of the file, used by `evaluate`, `select` and rules."""
     format: str = ""
     """The format of the file: a name in `FORMATS`."""
     warnings: list[str] = field(default_factory=list)
-    """What is allowed but often a mistake; complete once everything has been read."""
+    """Likely mistakes; complete once everything has been read."""
 
     def __iter__(self) -> Iterator[Block]:
         found: list[str] = []
@@ -110,18 +107,18 @@ class Scores:
         self.warnings[:] = found
 
     def mapped(self, step: Callable[[Block], Block]) -> Scores:
-        """Return the same examples, each block replaced by a function of it."""
+        """Return the scores with a function applied to each block."""
         return replace(self, read=lambda warnings: map(step, self.read(warnings)), warnings=[])
 
     def tempered(self, temperature: float) -> Scores:
-        """Return the same examples with their scores divided by a temperature: see `likelihood.tempered`."""
+        """Return the scores divided by a temperature: see `likelihood.tempered`."""
         return self.mapped(
             lambda block: replace(block, likelihoods=tempered(self.hierarchy, block.likelihoods, temperature))
         )
 
 
 def chained(parts: Sequence[Scores], left_over: Callable[[], list[str]] = list) -> Scores:
-    """Return the examples of several files, one file after the other, as one.
+    """Concatenate the examples of several files.
 
     Parameters
     ----------

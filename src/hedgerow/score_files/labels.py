@@ -1,4 +1,4 @@
-"""Labels: the nodes that they name, and files of labels, which are joined to the examples of scores by id."""
+"""Labels: the nodes that they name, and label files, which are joined to scores by id."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from hedgerow.files import (
     refuse_spreadsheet,
     row_name,
 )
-from hedgerow.score_files.lineage_binding import ANYTHING, Binder, Lineage, Step, Unbound, as_lineage, rank_letter
-from hedgerow.score_files.listed import joined_cells, split_cells
-from hedgerow.score_files.raw_blocks import repeated
+from hedgerow.score_files.lineage_binding import ANYTHING, Binder, Unbound, parsed_lineage
+from hedgerow.score_files.listed import joined_cells, repeated, split_cells
 from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReading
 from hedgerow.score_files.wide_files import npz_labels
+from hedgerow.tree import taxon_strings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,17 +53,17 @@ _SHOWN = 5
 def read_labels(
     path: str | os.PathLike[str], *, label_column: str | None = None, delimiter: str | None = None
 ) -> list[str]:
-    r"""Read a file of labels, whether a tree knows them or not.
+    r"""Read a file of labels, which need not be in a tree.
 
     Parameters
     ----------
     path
-        A `.txt` file with one label on each line, blank lines apart; a `.csv`, `.tsv` or `.parquet` table with a
-        column `label`; or an `.npz` file with a member `labels`.
+        A `.txt` file with one label per line (blank lines are skipped); a `.csv`, `.tsv` or `.parquet` table with
+        a column `label`; or an `.npz` file with a member `labels`.
     label_column
         The column, or the member, if it has another name.
     delimiter
-        What separates the columns of a `.csv` file, if not a comma.
+        The delimiter of a `.csv` file, if not a comma.
 
     Examples
     --------
@@ -77,8 +77,7 @@ def read_labels(
     shown = os.fspath(path)
     suffix = extension(path)
     if suffix == ".txt":
-        lines = read_lines(path)
-        return [line for line in lines if line.strip()]
+        return [line for line in read_lines(path) if line.strip()]
     if suffix == ".npz":
         return npz_labels(shown, label_column or "labels")
     if suffix not in TABLES:
@@ -95,7 +94,7 @@ def read_labels(
 
 
 def label_nodes(hierarchy: Hierarchy, path: str, labels: list[str], rows: Sequence[int]) -> Indices:
-    """Return the nodes that labels name, or list some that are not in the tree, with their rows."""
+    """Return the nodes of labels; raise an error that lists unknown labels with their rows."""
     try:
         return hierarchy.indices(labels)
     except UnknownNameError:
@@ -116,7 +115,7 @@ def label_nodes(hierarchy: Hierarchy, path: str, labels: list[str], rows: Sequen
 
 @final
 class LabelFile:
-    """The label of each id.
+    """A table of labels by id, which is joined to scores.
 
     Parameters
     ----------
@@ -126,13 +125,13 @@ class LabelFile:
     hierarchy
         The tree.
     how
-        Names of columns, and the delimiter, as far as the file has them: they are about the scores as well, which
-        may differ. Groups and clusters may also be here; those that are named must agree with the scores, others
-        are left out where they do not. Labels outside the tree count as what is above them, or as the root.
+        Names of columns, and the delimiter; they also apply to the scores, and need not fit this file. Groups and
+        clusters are read from here too: those that are named must agree with the scores; others are dropped if
+        they do not. Labels outside the tree count as their nearest ancestor in it.
     labels
-        Whether labels are needed. If not, only groups and clusters are read, and no example is left out.
+        Whether labels are needed. If not, only groups and clusters are read, and all examples are kept.
     part
-        Whether the scores are one part of several: then labels of other parts are not worth a remark.
+        Whether the scores are one part of several: then unused labels are not reported.
     """
 
     def __init__(
@@ -151,7 +150,7 @@ class LabelFile:
         self.named = frozenset(key for key, name in how.named_columns.items() if name in table.columns) - {
             "labels"
         }
-        """Which columns were asked for by name, and are here: keys of `PER_EXAMPLE`."""
+        """The columns of this file that `how` names: keys of `PER_EXAMPLE`."""
         names = PER_EXAMPLE | how.named_columns
         about = {
             key: table.column(names[key], f"the {key}")
@@ -166,7 +165,7 @@ class LabelFile:
         self._rows = _Rows(self.path, self._ids)
         self._used = np.zeros(len(self), dtype=bool)
         self.about = {key: _as_names(texts[place]) for key, place in about.items()}
-        """What else the file says of each id: `groups` and `clusters`."""
+        """The groups and clusters of each id, as far as the file has them."""
         self.nodes: Indices | None = None
         """The node of each label; None if labels are not needed."""
         if labels:
@@ -177,7 +176,7 @@ class LabelFile:
     def of(
         cls, hierarchy: Hierarchy, how: ScoreReading, *, labels: bool = True, part: bool = False
     ) -> LabelFile | None:
-        """Open the file of labels that a reading names; None if it names none, or nothing of it is needed."""
+        """Open the label file of a reading; None if there is none, or nothing in it is needed."""
         if how.labels_file is None or not (labels or how.group_column is not None):
             return None
         return cls(how.labels_file, hierarchy, how, labels=labels, part=part)
@@ -186,7 +185,7 @@ class LabelFile:
         return len(self._ids)
 
     def _bind(self, cells: list[Any], ranks: list[str], hierarchy: Hierarchy, binder: Binder) -> None:
-        """Find the node of each label; a label is one text, or has a cell for each rank."""
+        """Find the node of each label, which is one text, or one cell per rank."""
         encoded = joined_cells(cells).dictionary_encode()
         distinct, number = encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
         if not ranks and "" in distinct:
@@ -199,7 +198,7 @@ class LabelFile:
             if not ranks and label in hierarchy:
                 node[place] = hierarchy.index(label)
                 continue
-            lineage = split_cells(label, ranks) if ranks else _split(label)
+            lineage = split_cells(label, ranks) if ranks else parsed_lineage(label, ";" if ";" in label else ",")
             bound = binder.bind(lineage)
             node[place], outside[place] = bound.last, bool(lineage) and bound.last == 0
             if bound.unbound is not None:
@@ -213,10 +212,10 @@ class LabelFile:
         self.nodes, self._outside = node[number], outside[number]
 
     def joined(self, blocks: Iterator[Block], path: str, remarks: list[str]) -> Iterator[Block]:
-        """Yield the blocks of a file with labels, without the examples that have none.
+        """Yield blocks with labels, without the examples that have none.
 
-        What is left over on either side is counted and named in `remarks` at the end. If labels are not needed,
-        every example is kept, and the group of one that is not there is ''.
+        Examples and labels without a match are reported in `remarks` at the end. If labels are not needed, every
+        example is kept, and its group is '' if it is not in this file.
         """
         used = np.zeros(len(self._ids), dtype=bool)
         unlabelled: list[str] = []
@@ -254,7 +253,7 @@ class LabelFile:
                 f"{_some(self._ids[:2].to_pylist(), len(self), 2)}. Write them alike."
             )
         remarks += [
-            f"{path} and {self.path} disagree about the {key}, which are therefore not known."
+            f"{path} and {self.path} disagree about the {key}, which are therefore ignored."
             for key in sorted(disputed)
         ]
         if without and self.nodes is None:
@@ -283,7 +282,7 @@ class LabelFile:
             remarks += self.left_over(path)
 
     def _refuse_repeated(self, block: Block, place: Indices, again: NDArray[np.bool_], path: str) -> NoReturn:
-        """Raise an error that names an example whose id another one has, in an earlier block or in its own."""
+        """Raise an error for an id that another example has, in this or an earlier block."""
         if not again.any():
             again = (place >= 0) & ~np.isin(np.arange(len(place)), np.unique(place, return_index=True)[1])
         row = int(np.argmax(again))
@@ -294,12 +293,12 @@ class LabelFile:
         )
 
     def mark(self, ids: Names) -> None:
-        """Note that there are examples with these ids; what `joined` yields is noted as well."""
+        """Mark ids as used; `joined` does that for those it yields."""
         row = self._rows.of(ids)
         self._used[row[row >= 0]] = True
 
     def left_over(self, place: str) -> list[str]:
-        """Count and name the labels without an example, if there are any; `place` is where one was looked for."""
+        """Return a remark on the labels without an example in `place`, if there are any."""
         left = np.flatnonzero(~self._used)
         if not len(left):
             return []
@@ -308,7 +307,7 @@ class LabelFile:
         return [f"{counted(len(left), 'label', 'labels')} in {self.path} {are} not in {place}: {names}."]
 
     def _disputed(self, block: Block, place: Indices, found: NDArray[np.bool_], path: str) -> Iterator[str]:
-        """Yield what differs, groups or clusters, between the scores and this file; if it is wanted, refuse it."""
+        """Yield the keys (groups, clusters) in which scores and this file differ; refuse it for named columns."""
         for key, values in self.about.items():
             theirs = getattr(block, key)
             if theirs is None or block.ids is None:
@@ -328,8 +327,8 @@ class LabelFile:
 class _Rows:
     """The row of each id of a file.
 
-    Ids are found by their hashes, sorted: a dict takes twice the time and several times the memory. Hashes of text
-    are those of this process, so this is not for another one.
+    Ids are found by their sorted hashes: a dict takes twice the time and several times the memory. Hashes of text
+    differ between processes, so do not pickle this.
     """
 
     def __init__(self, path: str, ids: Any) -> None:
@@ -340,7 +339,7 @@ class _Rows:
         hashes = _hashes(names)
         self._row = np.argsort(hashes)
         self._hash = hashes[self._row]
-        self._alike: dict[str, int] = {}  # ids with equal hashes: none, as a rule
+        self._alike: dict[str, int] = {}  # ids with equal hashes: usually none
         equal = self._hash[1:] == self._hash[:-1]
         if equal.any():
             if (twice := repeated(ids)) is not None:
@@ -352,9 +351,9 @@ class _Rows:
             self._alike = {names[row]: row for row in alike}
 
     def of(self, names: Names) -> Indices:
-        """Return the row of each of some ids; -1 if it is not there."""
+        """Return the row of each id; -1 if there is none."""
         key = _hashes(names)
-        order = np.argsort(key)  # hashes that follow one another are looked for in one place
+        order = np.argsort(key)  # sorted keys make the search local in memory
         place = np.empty_like(order)
         place[order] = np.searchsorted(self._hash, key[order])
         row = self._row[np.minimum(place, len(self._row) - 1)]
@@ -385,28 +384,22 @@ def _opened(path: str, delimiter: str | None) -> Table:
 
 
 def _first_of(table: Table, names: Sequence[str | None]) -> str:
-    """Return the first of some names that a column has; if none has, the first name."""
+    """Return the first name that a column has; the first of all if none has."""
     given = [name for name in names if name is not None]
     return next((name for name in given if name in table.columns), given[0])
 
 
 def _as_names(texts: Any) -> Names:
-    """Return an Arrow array of text as an array of objects; equal texts are one object."""
+    """Convert an Arrow array of text to an array of objects; equal texts are one object."""
     encoded = texts.dictionary_encode()
     names: Names = encoded.dictionary.to_numpy(zero_copy_only=False)[encoded.indices.to_numpy()]
     return names
 
 
 def _label_columns(table: Table, label_column: str | None) -> tuple[list[int], list[str]]:
-    """Return the column of the labels; or, if there is one per rank, these columns and their ranks."""
+    """Return the label column; or, if there is one per rank, these columns and their ranks."""
     wanted = _LABELS if label_column is None else [label_column]
-    ranks = [name for name in table.columns if rank_letter(name)]
+    ranks = [name for name in table.columns if taxon_strings.rank_letter(name)]
     if label_column is not None or not ranks or not set(wanted).isdisjoint(table.columns):
         return [table.column(_first_of(table, wanted), "the labels", "label_column")], []
     return [table.columns.index(rank) for rank in ranks], ranks
-
-
-def _split(text: str) -> Lineage:
-    """Return a label as a lineage: a path separated by `;` or `,`, or one name."""
-    separator = ";" if ";" in text else ","
-    return as_lineage(map(Step.of, text.split(separator)))

@@ -1,15 +1,14 @@
-"""The lineages that tools write, bound to the nodes of a tree.
+"""Bind the lineages that tools write to the nodes of a tree.
 
-A lineage is a path of steps, coarsest first. It is bound by walking down from the root: at each step to the
-descendant that has the step's name, bare or with the letter of its rank (`Bacillus`, `g__Bacillus`, `g:Bacillus`).
-Case, blanks and underscores do not matter, and quotes are dropped. Equal names in two clades are told apart by the
-path. A step is skipped if the tree has nothing at its rank there; anything else that has no node is a problem,
-which the caller reports. Nothing is guessed.
+A lineage is a path of steps, coarsest first. Binding starts at the root and descends at each step to the node with
+the step's name, bare or with the letter of its rank (`Bacillus`, `g__Bacillus`, `g:Bacillus`). Case, blanks,
+underscores and quotes do not matter. The path distinguishes equal names in two clades. A step is skipped if the
+tree has nothing at its rank there; any other step without a node is a problem, which the caller reports. Nothing
+is guessed.
 """
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, final
 import numpy as np
 
 from hedgerow.errors import closest, counted
+from hedgerow.tree import taxon_strings
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -26,53 +26,26 @@ if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy
 
 ANYTHING = "*"
-"""In place of a name outside the tree: whatever cannot be bound."""
+"""As a name outside the tree: whatever cannot be bound."""
 NO_NODE = -1
 """The node of a step that has none."""
 
 _SHOWN = 5
-_REMEMBERED = 1 << 16  # names; the same ones stand in many lineages
-_PREFIX = re.compile(r"(?:[dkpcofgst]__|[dkpcofgst]:|D_\d+__)")
+_REMEMBERED = 1 << 16  # names, most of which occur in many lineages
 _QUOTES = str.maketrans("", "", "\"'`")
-_RANKS = {
-    "domain": "d",
-    "superkingdom": "d",
-    "kingdom": "d",  # Bacteria are a domain here and a kingdom there
-    "k": "d",
-    "phylum": "p",
-    "division": "p",
-    "class": "c",
-    "order": "o",
-    "family": "f",
-    "genus": "g",
-    "species": "s",
-    "subspecies": "t",
-    "strain": "t",
-    **{letter: letter for letter in "dpcofgst"},
-}
-
-
-@lru_cache(_REMEMBERED)
-def rank_letter(rank: str) -> str:
-    """Return the letter of a rank; '' if it is none of the usual ranks.
-
-    >>> rank_letter("Genus"), rank_letter("superkingdom"), rank_letter("k"), rank_letter("clade")
-    ('g', 'd', 'd', '')
-    """
-    return _RANKS.get(rank.strip().casefold(), "")
 
 
 class Step(NamedTuple):
     """One rank of a lineage."""
 
     rank: str
-    """The letter of the rank; '' if it is not known."""
+    """The letter of the rank; '' if unknown."""
     names: tuple[str, ...]
     """The name, and other ways to write it; ('',) if there is nothing at this rank."""
 
     @classmethod
     def of(cls, text: str, rank: str = "") -> Step:
-        """Return the step that a text such as `g__Bacillus` or `g:Bacillus` names.
+        """Parse a text such as `g__Bacillus` or `g:Bacillus`.
 
         >>> Step.of("g__Bacillus"), Step.of("Bacillus", "genus")
         (Step(rank='g', names=('Bacillus',)), Step(rank='g', names=('Bacillus',)))
@@ -82,11 +55,8 @@ class Step(NamedTuple):
 
 @lru_cache(_REMEMBERED)
 def _step(text: str, rank: str) -> Step:
-    text = text.strip()
-    prefix = _PREFIX.match(text)
-    if prefix is None:
-        return Step(rank_letter(rank), (text,))
-    return Step(rank_letter(rank or prefix[0][0]), (text[prefix.end() :],))
+    letter, name = taxon_strings.split_prefix(text.strip())
+    return Step(taxon_strings.rank_letter(rank) if rank else letter, (name,))
 
 
 Lineage = tuple[Step, ...]
@@ -94,7 +64,7 @@ Lineage = tuple[Step, ...]
 
 
 def as_lineage(steps: Iterable[Step]) -> Lineage:
-    """Return a lineage in which a species goes by its epithet and by both its names.
+    """Return a lineage in which a species is named by its epithet and by genus and epithet.
 
     >>> as_lineage([Step.of("g__Bacillus"), Step.of("s__subtilis")])[1].names
     ('subtilis', 'Bacillus subtilis')
@@ -110,8 +80,13 @@ def as_lineage(steps: Iterable[Step]) -> Lineage:
     return tuple(found)
 
 
+def parsed_lineage(text: str, separator: str) -> Lineage:
+    """Parse a lineage such as `d__Bacteria; p__Firmicutes`."""
+    return as_lineage(map(Step.of, text.split(separator)))
+
+
 def bare_name(hierarchy: Hierarchy, node: int) -> str:
-    """Return the name of a node without what the readers of trees add to tell it apart: 'parent/' or ' [id]'."""
+    """Return the name of a node without 'parent/' or ' [id]', which tree readers add to make names distinct."""
     name = str(hierarchy.names[node])
     above = f"{hierarchy.names[hierarchy.parent[node]]}/" if node else ""
     if above and name.startswith(above):
@@ -121,35 +96,34 @@ def bare_name(hierarchy: Hierarchy, node: int) -> str:
 
 @lru_cache(_REMEMBERED)
 def folded(name: str) -> str:
-    """Return what is compared of a name.
+    """Return the form of a name that is compared.
 
     >>> folded('"g__Bacillus_subtilis"') == folded("bacillus  subtilis")
     True
     """
-    text = name.translate(_QUOTES).strip()
-    prefix = _PREFIX.match(text)
-    return " ".join((text if prefix is None else text[prefix.end() :]).replace("_", " ").casefold().split())
+    bare = taxon_strings.split_prefix(name.translate(_QUOTES).strip())[1]
+    return " ".join(bare.replace("_", " ").casefold().split())
 
 
 class Unbound(NamedTuple):
     """Why a lineage cannot be bound."""
 
     path: str
-    """The lineage as far as the step at fault."""
+    """The lineage up to the step at fault."""
     name: str
     """The name of that step."""
     below: int
-    """The node where the walk stopped."""
+    """The last node that was found."""
     reason: str
 
 
 @final
 @dataclass(frozen=True)
 class Bound:
-    """Where the steps of a lineage are in the tree."""
+    """The nodes of a lineage."""
 
     nodes: tuple[int, ...]
-    """The node of each step, or `NO_NODE`; a node that several steps name belongs to the last of them."""
+    """The node of each step, or `NO_NODE`; a node named by several steps belongs to the last of them."""
     unbound: Unbound | None = None
     """Why the lineage cannot be bound; None if it can."""
 
@@ -168,11 +142,10 @@ class Binder:
     hierarchy
         The tree.
     outside
-        Names of classes that are not in the tree and need not be: a lineage ends above them. "*" stands for
-        whatever cannot be bound.
+        Names of classes outside the tree: a lineage ends above them. "*": whatever cannot be bound.
     finer
-        Whether names that stand elsewhere in the tree may follow a leaf in a lineage, without a rank. In labels
-        they are mistakes, such as two labels in one cell.
+        Whether names from elsewhere in the tree may follow a leaf in a lineage without ranks. In labels they are
+        mistakes, such as two labels in one cell.
 
     Examples
     --------
@@ -201,7 +174,7 @@ class Binder:
 
     @cached_property
     def _by_name(self) -> dict[str, list[int]]:
-        """The nodes, ascending, by what is compared of their name, of its bare form and of their title."""
+        """The nodes, ascending, by the folded forms of their name, bare name and title."""
         nodes: dict[str, list[int]] = {}
         titles = None if self._hierarchy.title is None else self._hierarchy.title.tolist()
         for node, name in enumerate(self._names):
@@ -218,13 +191,12 @@ class Binder:
     def _rank(self) -> list[str]:
         """The letter of each node's rank, from the tree's ranks or the prefix of the name; '' if unknown."""
         if self._hierarchy.rank is not None:
-            return [rank_letter(rank) for rank in self._hierarchy.rank.tolist()]
-        prefixes = (re.match(r"([dkpcofgst])(?:__|:)", name) for name in self._names)
-        return ["" if prefix is None else rank_letter(prefix[1]) for prefix in prefixes]
+            return [taxon_strings.rank_letter(rank) for rank in self._hierarchy.rank.tolist()]
+        return [taxon_strings.split_prefix(name)[0] for name in self._names]
 
     @cached_property
     def _at_rank(self) -> dict[str, list[int]]:
-        """The nodes of each known rank, ascending; nothing if the tree does not say which ranks it has."""
+        """The nodes of each known rank, ascending; empty if the ranks of the tree are unknown."""
         letters = np.array(self._rank)
         if self._hierarchy.rank is None and not letters[1:].all():
             return {}
@@ -233,12 +205,12 @@ class Binder:
     def bind(self, lineage: Lineage) -> Bound:
         """Return the nodes of a lineage, or why it has none."""
         nodes: list[int] = []
-        here = 0  # where the walk stands
-        skipped: list[int] = []  # the steps since then that have no node
+        here = 0  # the last node found
+        skipped: list[int] = []  # later steps without a node
         problem, stop = "", 0
         for number, step in enumerate(lineage):
             if self._outside and any(folded(name) in self._outside for name in step.names):
-                skipped = []  # what leads to a class outside the tree may be outside it as well
+                skipped = []  # the ancestors of a class outside the tree may be outside it as well
                 break
             found: int | str | None = NO_NODE
             if step.names[0]:
@@ -270,20 +242,20 @@ class Binder:
         return Bound(tuple(nodes), Unbound(path, lineage[stop].names[0], here, problem))
 
     def explained(self, counts: Counter[Unbound]) -> str:
-        """Write in sentences what cannot be bound, with the number of examples, the most frequent first."""
+        """Describe what cannot be bound, with the number of examples, most frequent first."""
         said = []
         for unbound, count in counts.most_common(_SHOWN):
             known = self._names[unbound.below : self._end[unbound.below]]
-            asked = [] if unbound.name in self._names else [unbound.name]  # then it stands elsewhere
+            asked = [] if unbound.name in self._names else [unbound.name]  # otherwise it is elsewhere in the tree
             near = closest(asked, known) or closest(asked, self._names)
             said.append(f"{unbound.path!r} ({counted(count, 'example', 'examples')}): {unbound.reason}.{near}")
         more = f" And {len(counts) - _SHOWN:,} more." if len(counts) > _SHOWN else ""
         return " ".join(said) + more
 
     def _find(self, here: int, step: Step, follows: bool) -> int | str | None:
-        """Return the node that a step names at or below another; None if there is none, and why if several.
+        """Return the node that a step names at or below `here`; None if there is none, a message if several.
 
-        If it follows the other in a lineage, with nothing between them, a child is meant rather than others.
+        If the step follows `here` directly, a child is preferred.
         """
         for name in step.names:
             below = self._within(self._alike(name, step.rank), here)
@@ -300,11 +272,11 @@ class Binder:
             if len(exact) == 1:
                 return exact[0]
             shown_nodes = "; ".join(self._path(node) for node in below[:3])
-            return f"{name!r} stands for several nodes there: {shown_nodes}"
+            return f"{name!r} may be several nodes there: {shown_nodes}"
         return None
 
     def _alike(self, name: str, rank: str) -> list[int]:
-        """Return the nodes, ascending, that have a name and no other rank."""
+        """Return the nodes, ascending, with this name and this or no rank."""
         nodes = self._by_name.get(folded(name), [])
         if not nodes and name in self._aliases:
             nodes = [self._aliases[name]]
@@ -316,11 +288,11 @@ class Binder:
         return first < len(nodes) and nodes[first] < self._end[top]
 
     def _within(self, nodes: list[int], top: int) -> list[int]:
-        """Return those of some ascending nodes that are at or below another."""
+        """Return those of some ascending nodes that are at or below `top`."""
         return nodes if top == 0 else nodes[bisect_left(nodes, top) : bisect_left(nodes, self._end[top])]
 
     def _clash(self, lineage: Lineage, skipped: Sequence[int], above: int, below: int) -> str:
-        """Say why steps between two nodes contradict the tree; '' if the tree has nothing at their ranks there."""
+        """Explain why steps between two nodes contradict the tree; '' if it has nothing at their ranks there."""
         between = self._hierarchy.lineage(below).tolist()[:-1]
         between = [node for node in between if node > above]
         for step in (lineage[number] for number in skipped):
@@ -334,7 +306,7 @@ class Binder:
         return ""
 
     def _missing(self, lineage: Lineage, skipped: Sequence[int], here: int) -> tuple[str, int]:
-        """Say why the last steps have no node, and which is at fault; '' if the tree lacks their ranks there."""
+        """Explain why the last steps have no node, and which is at fault; '' if the tree lacks their ranks."""
         ends = self._end[here] == here + 1
         for number in skipped:
             step = lineage[number]

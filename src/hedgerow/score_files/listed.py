@@ -1,31 +1,154 @@
-"""What the readers of files that list classes share: rows of a table, lines of text, cells that form a lineage."""
+"""Files that list classes: base classes of their readers, and shared parts for tables, lines and lineages."""
 
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from typing import TYPE_CHECKING, Any, final
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
 from hedgerow.errors import FileError, ScoreError
-from hedgerow.files import Table, open_binary, require_file, row_name
+from hedgerow.files import Table, open_binary, reading, require_file, row_name
 from hedgerow.score_files.lineage_binding import Lineage, Step, as_lineage
-from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReading, about_columns
+from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReader, ScoreReading, about_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from hedgerow.tree import Indices
 
+Listing = Literal["lineages", "top"]
+"""What is listed: one lineage with a likelihood for each of its steps, or classes with their own mass."""
+_ROWS = 1 << 17
 _BYTES = 1 << 24  # of text at a time
-_BETWEEN = "\x1f"  # what stands between the names of a row; no name contains it
+_BETWEEN = "\x1f"  # separates the names of a row; no name contains it
+
+
+# Readers and what they yield ------------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ListedBlock:
+    """The entries of consecutive examples of a file."""
+
+    place: Indices
+    """The first line or row of each example."""
+    texts: dict[str, Any]
+    """Arrow arrays of text about each example, by their key in `PER_EXAMPLE`."""
+    row: Indices
+    """The example of each entry, counted from 0 here; ascending."""
+    lineage: Indices
+    """The lineage of each entry: a number of `ListReader.lineages`."""
+    step: Indices | None
+    """The step of the lineage that each entry is about; None: the last."""
+    value: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.place)
+
+
+class ListReader(ScoreReader):
+    """A file that lists a few classes for each example."""
+
+    listing: Listing
+    lineages: Lineages
+    """The lineages found so far."""
+    line_based: bool = False
+    """Whether messages locate examples by line, counted from 1, or by row, counted from 0."""
+
+    def rows_at_a_time(self, nodes: int) -> int:  # noqa: ARG002
+        """Return how many rows to read at a time."""
+        return _ROWS
+
+    def where(self, place: int) -> str:
+        """Name a line or row of the file."""
+        return f"line {place:,}" if self.line_based else row_name(place)
+
+
+@final
+class Lineages:
+    """The distinct lineages of a file, each parsed once.
+
+    Parameters
+    ----------
+    parse
+        Returns the steps of a lineage, given its text.
+    """
+
+    def __init__(self, parse: Callable[[str], Lineage]) -> None:
+        self._parse = parse
+        self._number: dict[str, int] = {}
+        self.steps: list[Lineage] = []
+
+    def numbers(self, texts: Any) -> Indices:
+        """Return the number of the lineage of each text of an Arrow array."""
+        encoded = texts.dictionary_encode()
+        distinct = encoded.dictionary.to_pylist()
+        for text in distinct:
+            if text not in self._number:
+                self._number[text] = len(self.steps)
+                self.steps.append(self._parse(text))
+        number = np.fromiter(map(self._number.__getitem__, distinct), np.int64, len(distinct))
+        places: Indices = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        return number[places] if len(number) else places
+
+
+class ExampleReader(ListReader):
+    """A file that a plain function reads, example by example, for your own formats.
+
+    Parameters
+    ----------
+    path
+        The file.
+    examples
+        Yields an id, the names of the listed classes, and their scores for each example, given the path.
+    parse
+        Returns a lineage, given the name of a class; by default, it is the name of a node.
+    """
+
+    listing = "top"
+
+    def __init__(
+        self,
+        path: str,
+        examples: Callable[[str], Iterable[tuple[str, Sequence[str], Sequence[float]]]],
+        parse: Callable[[str], Lineage] = lambda name: (Step("", (name,)),),
+    ) -> None:
+        self.path = path
+        self._examples = examples
+        self.lineages = Lineages(parse)
+
+    def read(self, rows: int, keys: frozenset[str]) -> Iterator[ListedBlock]:  # noqa: ARG002
+        """Yield the file in blocks of at most `rows` examples."""
+        import pyarrow as pa
+
+        left, start = iter(self._examples(self.path)), 0
+        while block := list(islice(left, rows)):
+            count = [len(scores) for _, _, scores in block]
+            with reading(self.path, "UTF-8"):  # JSON may hold halves of characters
+                ids = pa.array([name for name, _, _ in block], pa.string())
+                classes = pa.array([name for _, names, _ in block for name in names], pa.string())
+            yield ListedBlock(
+                place=np.arange(start, start + len(block)),
+                texts={"ids": ids},
+                row=np.repeat(np.arange(len(block)), count),
+                lineage=self.lineages.numbers(classes),
+                step=None,
+                value=np.array([score for _, _, scores in block for score in scores], dtype=np.float64),
+            )
+            start += len(block)
 
 
 # Tables --------------------------------------------------------------------------------------------------------
 
 
 def listed_columns(table: Table, how: ScoreReading, elsewhere: frozenset[str]) -> dict[str, int]:
-    """Return the positions of the columns about the examples, by their key in `PER_EXAMPLE`; ids must be there."""
+    """Return the positions of the columns about the examples, by their key in `PER_EXAMPLE`; ids are required."""
     how = how.within(table.columns, elsewhere)
     found = about_columns(table.path, table.columns, how, PER_EXAMPLE, elsewhere)
     if "ids" not in found:
@@ -35,7 +158,7 @@ def listed_columns(table: Table, how: ScoreReading, elsewhere: frozenset[str]) -
 
 @final
 class TableRows:
-    """Rows of a table, as Arrow arrays by what they hold."""
+    """Rows of a table: Arrow arrays by key."""
 
     def __init__(self, start: int, columns: Mapping[str, Any]) -> None:
         self.start = start
@@ -46,7 +169,7 @@ class TableRows:
         return len(self.columns["ids"])
 
     def texts(self, keys: Sequence[str], rows: Indices | None = None) -> dict[str, Any]:
-        """Return columns about the examples, of some rows."""
+        """Return columns about the examples, for some rows."""
         chosen = {key: self.columns[key] if rows is None else self.columns[key].take(rows) for key in keys}
         return {key: values.fill_null("") for key, values in chosen.items()}
 
@@ -72,7 +195,7 @@ def table_rows(
 
 
 def whole_examples(blocks: Iterator[TableRows]) -> Iterator[tuple[TableRows, Indices]]:
-    """Yield blocks in which no example is divided, with the first row of each example."""
+    """Yield blocks that do not split examples, with the first row of each example."""
     import pyarrow as pa
 
     held: TableRows | None = None
@@ -117,11 +240,23 @@ def check_one_label(path: str, rows: TableRows, first: Indices) -> None:
         )
 
 
+def repeated(ids: Any) -> tuple[int, int] | None:
+    """Return the positions of the first duplicate in an Arrow array.
+
+    >>> import pyarrow as pa
+    >>> repeated(pa.array(["a", "b", "c", "b", "a"])), repeated(pa.array(["a", "b"]))
+    ((1, 3), None)
+    """
+    number = ids.dictionary_encode().indices.to_numpy()  # in the order in which they come
+    again = np.flatnonzero(number != np.arange(len(number)))
+    return (int(number[again[0]]), int(again[0])) if len(again) else None
+
+
 # Cells and lines -----------------------------------------------------------------------------------------------
 
 
 def joined_cells(cells: Sequence[Any]) -> Any:
-    """Return the cells of each row, in Arrow arrays with one per rank, as one text."""
+    """Join the cells of each row, given as one Arrow array per rank."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -129,7 +264,7 @@ def joined_cells(cells: Sequence[Any]) -> Any:
 
 
 def split_cells(text: str, ranks: Sequence[str]) -> Lineage:
-    """Return the lineage of cells that `joined_cells` has joined."""
+    """Return the lineage of cells joined by `joined_cells`."""
     cells = text.split(_BETWEEN)
     if len(cells) != len(ranks):
         raise ScoreError(f"A name contains the control character {_BETWEEN!r}: {text!r}. Remove it.")
@@ -137,7 +272,7 @@ def split_cells(text: str, ranks: Sequence[str]) -> Lineage:
 
 
 def line_blocks(path: str, rows: int) -> Iterator[tuple[Indices, Any]]:
-    """Yield the lines of a UTF-8 file that are not blank, at most `rows` at a time, and their numbers."""
+    """Yield the numbers and texts of the non-blank lines of a UTF-8 file, at most `rows` at a time."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -163,7 +298,7 @@ def line_blocks(path: str, rows: int) -> Iterator[tuple[Indices, Any]]:
 
 
 def _check_encoding(path: str, data: bytes, first: int) -> None:
-    """Refuse bytes that are not UTF-8, and name the line; `first` is the number of the line where they begin."""
+    """Refuse bytes that are not UTF-8; `first` is the number of their first line."""
     if data.isascii():
         return
     try:

@@ -1,4 +1,4 @@
-"""From raw blocks that list a few classes per example to blocks of sparse likelihoods, checked."""
+"""Turn raw blocks that list a few classes per example into blocks of sparse likelihoods, checked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argume
 from hedgerow.score_files.blocks import Block
 from hedgerow.score_files.labels import label_nodes
 from hedgerow.score_files.lineage_binding import ANYTHING, Binder, Bound, Unbound
-from hedgerow.score_files.raw_blocks import ListedBlock, ListReader, repeated
+from hedgerow.score_files.listed import ListedBlock, ListReader, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from hedgerow.score_files.score_reading import ScoreReading
     from hedgerow.tree import Hierarchy, Indices
 
-_MOST = 1 + likelihood.SUM_TOLERANCE  # what the scores of an example may sum to, because they were rounded
+_MOST = 1 + likelihood.SUM_TOLERANCE  # the largest sum of the scores of an example, which may be rounded
 
 
 @final
 class ListedBinder:
-    """Binds the lineages that a file lists to the nodes of a tree, and its examples to likelihoods."""
+    """Binds the lineages of a file to the nodes of a tree."""
 
     def __init__(self, hierarchy: Hierarchy, reader: ListReader, how: ScoreReading) -> None:
         given = {
@@ -50,11 +50,12 @@ class ListedBinder:
         self._bound = _BoundLineages(Binder(hierarchy, how.outside), reader)
 
     def blocks(self, raw_blocks: Iterator[ListedBlock], warnings: list[str]) -> Iterator[Block]:
-        """Yield the likelihoods of each raw block, with labels; add to the warnings at the end."""
-        seen = _SeenIds()
+        """Yield the likelihoods of each raw block, with labels; append warnings at the end."""
+        ids, places = list[Any](), list[Any]()
         start = unclassified = growing = 0
         for raw in raw_blocks:
-            seen.add(raw)
+            ids.append(raw.texts["ids"])
+            places.append(raw.place)
             if not self._bound.add(raw):
                 self._bound.refuse(raw_blocks, start + len(raw))
             likelihoods = self._likelihoods(raw)
@@ -66,7 +67,7 @@ class ListedBinder:
                 texts["labels"] = label_nodes(self._hierarchy, self._reader.path, labels, rows)
             yield Block(start, likelihoods, **texts)
             start += len(raw)
-        seen.check(self._reader)
+        _check_ids(self._reader, ids, places)
         warnings += self._remarks(start, unclassified, growing)
 
     def _likelihoods(self, raw: ListedBlock) -> SparseLikelihoods:
@@ -134,41 +135,31 @@ class ListedBinder:
             )
 
 
-@final
-class _SeenIds:
-    """The ids of a file, none of which may be empty or repeated."""
+def _check_ids(reader: ListReader, ids: list[Any], places: list[Indices]) -> None:
+    """Refuse ids that are empty or repeated; at the end, since a set of those seen would take more memory."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-    def __init__(self) -> None:
-        self._ids: list[Any] = []
-        self._place: list[Indices] = []
+    joined = pa.chunked_array(ids, pa.string()).cast(pa.large_string()).combine_chunks()
 
-    def add(self, raw: ListedBlock) -> None:
-        """Add the ids of some more examples."""
-        self._ids.append(raw.texts["ids"])
-        self._place.append(raw.place)
+    def where(number: int) -> str:
+        return reader.where(int(np.concatenate(places)[number]))
 
-    def check(self, reader: ListReader) -> None:
-        """Compare all ids; at the end, since a set of those seen so far would take several times the memory."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        ids = pa.chunked_array(self._ids, pa.string()).cast(pa.large_string()).combine_chunks()
-        empty, twice = pc.index(ids, "").as_py(), repeated(ids)
-        if empty >= 0:
-            where = reader.where(int(np.concatenate(self._place)[empty]))
-            raise ScoreError(f"{reader.path}: {where} has no id. Give every example one.")
-        if twice is not None:
-            first, again = (reader.where(int(np.concatenate(self._place)[number])) for number in twice)
-            raise ScoreError(
-                f"{reader.path}: duplicate id {ids[twice[1]].as_py()!r}; first in {first}, again in {again}. "
-                f"Remove one of them; in a table with several rows per example, put these next to each other."
-            )
+    empty, twice = pc.index(joined, "").as_py(), repeated(joined)
+    if empty >= 0:
+        raise ScoreError(f"{reader.path}: {where(empty)} has no id. Give every example one.")
+    if twice is not None:
+        raise ScoreError(
+            f"{reader.path}: duplicate id {joined[twice[1]].as_py()!r}; first in {where(twice[0])}, again in "
+            f"{where(twice[1])}. Remove one of them; in a table with several rows per example, put these next to "
+            f"each other."
+        )
 
 
 def _added_up(
     row: Indices, node: Indices, value: NDArray[np.float64], nodes: int
 ) -> tuple[Indices, Indices, NDArray[np.float64]]:
-    """Add up what an example has at one node: classes that are finer than the tree, or outside it."""
+    """Add up the entries of an example at one node: classes finer than the tree, or outside it."""
     key, place = np.unique(row * nodes + node, return_inverse=True)
     if len(key) == len(row):
         return row, node, value
@@ -187,10 +178,10 @@ class _BoundLineages:
         self._start = np.empty(0, dtype=np.int64)
         self._last = np.empty(0, dtype=np.int64)
         self._problem = np.empty(0, dtype=bool)
-        self._examples = np.empty(0, dtype=np.int64)  # with a lineage that cannot be bound
+        self._examples = np.empty(0, dtype=np.int64)  # number per lineage that cannot be bound
 
     def add(self, raw: ListedBlock) -> bool:
-        """Bind the new lineages of some examples; return whether all of theirs could be bound."""
+        """Bind the new lineages of a block; return whether all lineages of the block could be bound."""
         new = self._reader.lineages.steps[len(self._bound) :]
         if new:
             bound = [self._binder.bind(lineage) for lineage in new]
@@ -217,7 +208,7 @@ class _BoundLineages:
         return nodes
 
     def refuse(self, rest: Iterable[ListedBlock], examples: int) -> NoReturn:
-        """Count what else in the file cannot be bound, and raise an error that names it."""
+        """Read the rest of the file, and raise an error that names all lineages that cannot be bound."""
         for raw in rest:
             examples += len(raw)
             self.add(raw)

@@ -1,4 +1,4 @@
-"""Formats of prediction files: a table of our own, or one that another tool reads."""
+"""Layouts of prediction files: our own table, or those that other tools read."""
 
 from __future__ import annotations
 
@@ -13,48 +13,26 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError, argument
 from hedgerow.registry import Registry
-from hedgerow.score_files.lineage_binding import Step, bare_name, rank_letter
+from hedgerow.score_files.lineage_binding import bare_name
+from hedgerow.tree import taxon_strings
 
 if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy
 
 SEPARATOR = " > "
-"""What stands between the nodes of a lineage."""
+"""Separates the nodes of a lineage."""
 _CAMTRAP_COLUMNS = (
-    "observationID",
-    "deploymentID",
-    "mediaID",
-    "eventID",
-    "eventStart",
-    "eventEnd",
-    "observationLevel",
-    "observationType",
-    "cameraSetupType",
-    "scientificName",
-    "count",
-    "lifeStage",
-    "sex",
-    "behavior",
-    "individualID",
-    "individualPositionRadius",
-    "individualPositionAngle",
-    "individualSpeed",
-    "bboxX",
-    "bboxY",
-    "bboxWidth",
-    "bboxHeight",
-    "classificationMethod",
-    "classifiedBy",
-    "classificationTimestamp",
-    "classificationProbability",
-    "observationTags",
-    "observationComments",
+    *("observationID", "deploymentID", "mediaID", "eventID", "eventStart", "eventEnd", "observationLevel"),
+    *("observationType", "cameraSetupType", "scientificName", "count", "lifeStage", "sex", "behavior"),
+    *("individualID", "individualPositionRadius", "individualPositionAngle", "individualSpeed", "bboxX"),
+    *("bboxY", "bboxWidth", "bboxHeight", "classificationMethod", "classifiedBy"),
+    *("classificationTimestamp", "classificationProbability", "observationTags", "observationComments"),
 )
 
-Table = dict[str, list[Any]]
+Columns = dict[str, list[Any]]
 """Columns by name."""
-ColumnsOf = Callable[[int, list[Any], NDArray[Any], NDArray[Any]], Table]
-"""From the number of the first example, ids, nodes and their likelihoods to columns."""
+ColumnsOf = Callable[[int, list[Any], NDArray[Any], NDArray[Any]], Columns]
+"""Returns the columns of a batch, given the number of its first example, ids, nodes and their likelihoods."""
 
 
 def _table_columns(hierarchy: Hierarchy, ids: bool) -> ColumnsOf:
@@ -62,8 +40,8 @@ def _table_columns(hierarchy: Hierarchy, ids: bool) -> ColumnsOf:
     def lineage(node: int) -> str:
         return SEPARATOR.join(hierarchy.names[hierarchy.lineage(node)].tolist())
 
-    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> Table:
-        table: Table = {"example": list(range(first, first + len(nodes)))}
+    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> Columns:
+        table: Columns = {"example": list(range(first, first + len(nodes)))}
         if ids:
             table["id"] = names
         table["prediction"] = hierarchy.names[nodes].tolist()
@@ -86,7 +64,7 @@ def _qiime2_columns(hierarchy: Hierarchy, ids: bool) -> ColumnsOf:
         path = [above for above in hierarchy.lineage(node).tolist() if above or _letter(hierarchy, 0)]
         return "; ".join(_prefixed(hierarchy, above) for above in path) if node else "Unassigned"
 
-    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> Table:
+    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> Columns:
         return {
             "Feature ID": names if ids else list(range(first, first + len(nodes))),
             "Taxon": [taxon(node) for node in nodes.tolist()],
@@ -97,25 +75,25 @@ def _qiime2_columns(hierarchy: Hierarchy, ids: bool) -> ColumnsOf:
 
 
 def _letter(hierarchy: Hierarchy, node: int) -> str:
-    return "" if hierarchy.rank is None else rank_letter(hierarchy.rank[node])
+    return "" if hierarchy.rank is None else taxon_strings.rank_letter(hierarchy.rank[node])
 
 
 def _prefixed(hierarchy: Hierarchy, node: int) -> str:
     """Write a name with the letter of its rank, as in `g__Bacillus`."""
-    step = Step.of(bare_name(hierarchy, node))
-    letter = _letter(hierarchy, node) or step.rank
+    prefix, name = taxon_strings.split_prefix(bare_name(hierarchy, node).strip())
+    letter = _letter(hierarchy, node) or prefix
     if letter == "d" and hierarchy.rank is not None and hierarchy.rank[node].casefold() == "kingdom":
         letter = "k"
-    return f"{letter}__{step.names[0]}" if letter else step.names[0]
+    return f"{letter}__{name}" if letter else name
 
 
 def _capitalised(name: str) -> str:
-    """Write a scientific name as it should be: SpeciesNet has `vulpes vulpes`."""
+    """Capitalise a scientific name: SpeciesNet has `vulpes vulpes`."""
     return name[:1].upper() + name[1:]
 
 
 def _camtrap_columns(hierarchy: Hierarchy, ids: bool) -> ColumnsOf:
-    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> Table:
+    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> Columns:
         count, numbers = len(nodes), list(range(first, first + len(nodes)))
         known = {
             "observationID": names if ids else numbers,
@@ -142,7 +120,7 @@ class PredictionFormat:
     """How predictions are laid out in a file."""
 
     columns: Callable[[Hierarchy, bool], ColumnsOf]
-    """From a tree, and whether there are ids, to a function that makes the columns."""
+    """Returns a function that makes the columns, given a tree and whether there are ids."""
     extensions: tuple[str, ...]
 
 
@@ -154,7 +132,7 @@ PREDICTION_FORMATS: Registry[PredictionFormat] = Registry(
         "camtrap-dp": PredictionFormat(_camtrap_columns, (".csv",)),
     },
 )
-"""How predictions can be laid out, by name."""
+"""Layouts of predictions, by name."""
 
 
 def check_layout(path: str | os.PathLike[str], layout: str = "table", spreadsheet_safe: bool = False) -> None:

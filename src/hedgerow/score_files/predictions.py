@@ -1,4 +1,4 @@
-"""Predictions out: a table with one row per example, written batch by batch, whole or not at all."""
+"""Write predictions: a table with one row per example, batch by batch, atomically."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from hedgerow.errors import FileError
 from hedgerow.files import atomic_write
 from hedgerow.likelihood import to_probability
 from hedgerow.score_files.blocks import Block, Progress, Scores, silent
-from hedgerow.score_files.prediction_formats import PREDICTION_FORMATS, Table, check_layout
+from hedgerow.score_files.prediction_formats import PREDICTION_FORMATS, Columns, check_layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,16 +24,7 @@ if TYPE_CHECKING:
 
     from hedgerow.tree import Hierarchy
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet takes for a formula
-
-
-class WriteBatch(Protocol):
-    """Writes the answers to some further examples."""
-
-    def __call__(
-        self, predictions: ArrayLike, confidence: NDArray[Any], ids: Sequence[str] | NDArray[Any] | None = None, /
-    ) -> None:
-        """Write node indices, their likelihoods, and the ids if there are any."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet takes cells that begin so for formulas
 
 
 @contextmanager
@@ -44,7 +35,7 @@ def prediction_writer(
     ids: bool = False,
     layout: str = "table",
     spreadsheet_safe: bool = False,
-) -> Iterator[WriteBatch]:
+) -> Iterator[Callable[..., None]]:
     """Open a table of predictions, CSV or Parquet by its extension.
 
     Its columns are `example` (counted from 0), `id` (if there are any), `prediction` (the name), `title` (if the
@@ -67,7 +58,7 @@ def prediction_writer(
     Yields
     ------
     function (predictions, confidence, ids)
-        Writes a batch of node indices, their likelihoods, and the ids if there are any.
+        Writes the next batch: node indices, their likelihoods and, if there are any, ids.
     """
     check_layout(path, layout, spreadsheet_safe)
     columns_of = PREDICTION_FORMATS[layout].columns(hierarchy, ids)
@@ -90,11 +81,11 @@ def prediction_writer(
         yield write_batch
 
 
-def _rows(table: Table) -> Iterable[Sequence[Any]]:
+def _rows(table: Columns) -> Iterable[Sequence[Any]]:
     return zip(*table.values(), strict=True)
 
 
-def _safe_rows(table: Table) -> Iterable[Sequence[Any]]:
+def _safe_rows(table: Columns) -> Iterable[Sequence[Any]]:
     """Yield rows in which no text would be taken for a formula."""
     for row in _rows(table):
         yield [f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell for cell in row]
@@ -102,8 +93,8 @@ def _safe_rows(table: Table) -> Iterable[Sequence[Any]]:
 
 @contextmanager
 def _csv_table(
-    path: str | os.PathLike[str], columns_of: Any, rows: Callable[[Table], Iterable[Sequence[Any]]]
-) -> Iterator[Callable[[Table], None]]:
+    path: str | os.PathLike[str], columns_of: Any, rows: Callable[[Columns], Iterable[Sequence[Any]]]
+) -> Iterator[Callable[[Columns], None]]:
     delimiter = "\t" if os.fspath(path).lower().endswith(".tsv") else ","
     with atomic_write(path) as file:
         writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
@@ -112,7 +103,7 @@ def _csv_table(
 
 
 @contextmanager
-def _parquet_table(path: str | os.PathLike[str], columns_of: Any) -> Iterator[Callable[[Table], None]]:
+def _parquet_table(path: str | os.PathLike[str], columns_of: Any) -> Iterator[Callable[[Columns], None]]:
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -124,7 +115,7 @@ def _parquet_table(path: str | os.PathLike[str], columns_of: Any) -> Iterator[Ca
     names = columns_of(0, [], np.empty(0, np.int64), np.empty(0))
     schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
 
-    def arrays(table: Table) -> dict[str, Any]:
+    def arrays(table: Columns) -> dict[str, Any]:
         return table | {"confidence": np.asarray(table["confidence"], dtype=np.float64)}
 
     with atomic_write(path, "wb") as file, parquet.ParquetWriter(file, schema) as writer:
@@ -134,35 +125,35 @@ def _parquet_table(path: str | os.PathLike[str], columns_of: Any) -> Iterator[Ca
 @final
 @dataclass(frozen=True)
 class Written:
-    """What `write_predictions` wrote."""
+    """A summary of what `write_predictions` wrote."""
 
     examples: int
     by_depth: tuple[int, ...]
     """Number of answers at each depth of the tree."""
     by_rank: dict[str, int] | None
-    """Number of answers at each rank, the root apart, coarsest first; None if the tree has no ranks."""
+    """Number of answers at each rank below the root, coarsest first; None if the tree has no ranks."""
     mean_confidence: float | None
-    """Of the answers below the root, whose own confidence is always 1; None if there are none."""
+    """Mean over the answers below the root; None if there are none."""
     warnings: tuple[str, ...] = ()
-    """What the scores warned of."""
+    """The warnings of the scores."""
 
     @property
     def below_root(self) -> int:
-        """Number of answers below the root, which is "no answer"."""
+        """Number of answers below the root."""
         return self.examples - self.by_depth[0]
 
     @classmethod
     def of(
         cls, hierarchy: Hierarchy, answers: NDArray[np.int64], confidence: float, warnings: Iterable[str] = ()
     ) -> Written:
-        """Sum up the number of answers at each node, and the confidence of those below the root."""
+        """Summarise the number of answers at each node and the total confidence of those below the root."""
         by_depth = tuple(np.bincount(hierarchy.depth, answers).astype(np.int64).tolist())
         below = int(answers[1:].sum())
         mean = confidence / below if below else None
         return cls(int(answers.sum()), by_depth, _by_rank(hierarchy, answers), mean, tuple(warnings))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures ready for JSON."""
+        """Return the summary, ready for JSON."""
         return {
             "examples": self.examples,
             "by_depth": list(self.by_depth),
@@ -175,10 +166,8 @@ class Written:
 def _by_rank(hierarchy: Hierarchy, answers: NDArray[np.int64]) -> dict[str, int] | None:
     if hierarchy.rank is None:
         return None
-    ranks, place = np.unique(hierarchy.rank[1:].astype(str), return_inverse=True)
-    depth = np.bincount(place, hierarchy.depth[1:]) / np.bincount(place)
-    count = np.bincount(place, answers[1:])
-    return {str(ranks[i]): int(count[i]) for i in np.argsort(depth, kind="stable")}
+    count = np.bincount(hierarchy.rank_number[1:], answers[1:]).astype(np.int64)
+    return dict(zip(hierarchy.rank_names, count.tolist(), strict=True))
 
 
 def write_predictions(
@@ -190,16 +179,16 @@ def write_predictions(
     spreadsheet_safe: bool = False,
     progress: Progress = silent,
 ) -> Written:
-    """Answer every example of a score file, and write the answers; see `prediction_writer`.
+    """Answer every example of some scores, and write the answers; see `prediction_writer`.
 
     Parameters
     ----------
     path
         The file to write.
     scores
-        A score file, or what a trained model says about new data.
+        A score file, or the output of a trained model.
     answer
-        From a block of examples to node indices: see `infer.answering_rule` and `OperatingPoint.answer`.
+        Returns node indices, given a block: see `infer.answering_rule` and `OperatingPoint.answer`.
     layout, spreadsheet_safe
         See `prediction_writer`.
     progress

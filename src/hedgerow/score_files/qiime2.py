@@ -8,16 +8,15 @@ import numpy as np
 
 from hedgerow.errors import FileError
 from hedgerow.files import open_table
-from hedgerow.score_files.lineage_binding import Lineage, Step, as_lineage
-from hedgerow.score_files.listed import table_rows
-from hedgerow.score_files.raw_blocks import Lineages, ListedBlock, ListReader
+from hedgerow.score_files.lineage_binding import parsed_lineage
+from hedgerow.score_files.listed import Lineages, ListedBlock, ListReader, table_rows
+from hedgerow.tree import taxon_strings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 COLUMNS = ("Feature ID", "Taxon")
-_UNASSIGNED = ("Unassigned", "Unclassified")
 
 
 @final
@@ -39,19 +38,19 @@ class Qiime2Reader(ListReader):
         confidence = "Consensus" if "Consensus" in self._table.columns else "Confidence"
         self._text["confidence"] = self._table.column(confidence, "the confidence of each taxon")
         self.rows = self._table.rows
-        self.lineages = Lineages(_parsed)
+        self.lineages = Lineages(lambda text: parsed_lineage(text, ";"))
 
     def read(self, rows: int, keys: frozenset[str]) -> Iterator[ListedBlock]:  # noqa: ARG002
         """Yield the file in blocks of at most `rows` features."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        # The confidence is read as text, since a line '#q2:types' may say there what the columns hold.
+        # The confidence is read as text, because a line '#q2:types' may hold types instead.
         for block in table_rows(self._table, self._text, {}, rows):
             kept = pc.invert(pc.starts_with(block.columns["ids"], "#q2:"))
             place = block.start + np.flatnonzero(kept.to_numpy(zero_copy_only=False))
             ids, taxa, confidence = (block.columns[key].filter(kept) for key in ("ids", "taxon", "confidence"))
-            row = np.flatnonzero(~np.isin(taxa.to_pylist(), _UNASSIGNED))
+            row = np.flatnonzero([not taxon_strings.is_unassigned(taxon or "") for taxon in taxa.to_pylist()])
             try:
                 value = pc.cast(confidence.take(row), pa.float64())
             except pa.ArrowInvalid as error:
@@ -64,7 +63,3 @@ class Qiime2Reader(ListReader):
                 step=None,
                 value=value.to_numpy(zero_copy_only=False),
             )
-
-
-def _parsed(text: str) -> Lineage:
-    return as_lineage(map(Step.of, text.split(";")))

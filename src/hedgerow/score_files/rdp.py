@@ -1,4 +1,4 @@
-"""What the RDP classifier writes (allrank, fixrank): id, orientation, then name, rank and confidence in turn."""
+"""The output of the RDP classifier (allrank, fixrank): id, orientation, then name, rank and confidence in turn."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import numpy as np
 
 from hedgerow.errors import FileError
 from hedgerow.score_files.lineage_binding import Lineage, Step, as_lineage
-from hedgerow.score_files.listed import line_blocks
-from hedgerow.score_files.raw_blocks import Lineages, ListedBlock, ListReader
+from hedgerow.score_files.listed import Lineages, ListedBlock, ListReader, line_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +21,7 @@ _EXPECTED = (
 
 
 def looks_like_rdp(lines: Sequence[str]) -> bool:
-    """Tell whether lines are such a file's, beyond doubt."""
+    """Return whether lines are certainly RDP output."""
     return bool(lines) and all(map(_is_rdp, lines))
 
 

@@ -1,18 +1,19 @@
-"""How score files are read: one object, from the options of the command down to the readers."""
+"""How score files are read: the options, and the base class of the readers."""
 
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
-from hedgerow.errors import FileError, ParameterError, argument, closest, options, some
+from hedgerow.errors import FileError, ParameterError, ScoreError, argument, closest, options, some
 from hedgerow.files import read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 PER_EXAMPLE = {
     "labels": "label",
@@ -22,7 +23,7 @@ PER_EXAMPLE = {
     "texts": "text",
     "images": "image",
 }
-"""What a file may say about each example: the member of an `.npz` file, and the usual column of a table."""
+"""Facts about each example: the member of an `.npz` file, and the default column of a table."""
 
 
 def _option(help: str, default: Any = None, **more: Any) -> Any:  # noqa: A002
@@ -32,7 +33,7 @@ def _option(help: str, default: Any = None, **more: Any) -> Any:  # noqa: A002
 @final
 @dataclass(frozen=True)
 class ScoreReading:
-    """How a score file is read, where its names and extension do not say it; see `open_scores`.
+    """How to read a score file; see `open_scores`.
 
     Each field is also an option of the command, with the same help.
 
@@ -70,11 +71,11 @@ class ScoreReading:
     label_column: str | None = _option("The column that holds the labels.", metavar="NAME", shown="label")
     id_column: str | None = _option("The column that holds the ids.", metavar="NAME", shown="id")
     group_column: str | None = _option(
-        "The column of groups that are known of every example; an operating point may differ by group.",
+        "The column of groups, which are known for every example; an operating point may differ by group.",
         metavar="COLUMN",
     )
     cluster_column: str | None = _option(
-        "The column that says which examples belong together: a burst, a sample, a site.",
+        "The column of clusters of related examples: bursts, samples, sites.",
         metavar="COLUMN",
     )
     class_columns: str | Sequence[str] | None = _option(
@@ -82,9 +83,7 @@ class ScoreReading:
         metavar="FILE|A,B,...",
         shown="all others",
     )
-    class_prefix: str | None = _option(
-        "What the names of class columns begin with, in front of the class.", metavar="PREFIX"
-    )
+    class_prefix: str | None = _option("Prefix of the names of class columns, to be removed.", metavar="PREFIX")
     delimiter: str | None = _option(
         "What separates the columns of a table, such as ';' or tab.",
         metavar="SIGN",
@@ -110,7 +109,7 @@ class ScoreReading:
 
     @property
     def named_columns(self) -> dict[str, str]:
-        """The columns about the examples that are named here, by their key in `PER_EXAMPLE`."""
+        """The named columns about the examples, by their key in `PER_EXAMPLE`."""
         named = {
             "labels": self.label_column,
             "ids": self.id_column,
@@ -120,7 +119,7 @@ class ScoreReading:
         return {key: name for key, name in named.items() if name is not None}
 
     def within(self, columns: Sequence[str], elsewhere: frozenset[str]) -> ScoreReading:
-        """Return the reading for a file with these columns: only the file of labels may name the ids so."""
+        """Return the reading for a file with these columns; the id column may be that of the label file alone."""
         alone = "ids" in elsewhere and self.id_column not in columns
         return replace(self, id_column=None) if alone else self
 
@@ -141,12 +140,12 @@ class ScoreReading:
 
     @property
     def files(self) -> list[Path]:
-        """The files that are named here, which no output may overwrite."""
+        """The files named here, which no output may overwrite."""
         named = [self.labels_file, self.only, self.class_columns]
         return [Path(name) for name in named if isinstance(name, str | os.PathLike) and Path(name).is_file()]
 
     def resolved(self) -> ScoreReading:
-        """Return the same with the names of classes instead of a file or a list that holds them."""
+        """Return a reading with lists of names instead of files or comma-separated names."""
         classes, only = self.class_columns, self.only
         if isinstance(classes, str):
             classes = _lines(classes) or tuple(classes.split(","))
@@ -160,6 +159,34 @@ class ScoreReading:
         if self.labels_file is None:
             return plain
         return replace(plain, label_column=None, id_column=self.id_column if self.id_column in columns else None)
+
+
+class ScoreReader(ABC):
+    """An open score file: its content is known, its rows have not been read."""
+
+    path: str
+    rows: int | None = None
+    """Number of examples, if the file states it."""
+    has: frozenset[str] = frozenset({"ids"})
+    """The facts that the file has about each example: keys of `PER_EXAMPLE`."""
+
+    @property
+    def missing_labels(self) -> str:
+        """The remedy if labels are needed and missing."""
+        return f"Give a table of them, with columns 'id' and 'label': {argument('labels_file', 'FILE')}."
+
+    def require_labels(self) -> None:
+        """Raise an error if the file has no labels."""
+        if "labels" not in self.has:
+            raise ScoreError(f"{self.path} needs labels for this. {self.missing_labels}")
+
+    @abstractmethod
+    def rows_at_a_time(self, nodes: int) -> int:
+        """Return how many rows to read at a time for a tree with this number of nodes."""
+
+    @abstractmethod
+    def read(self, rows: int, keys: frozenset[str]) -> Iterator[Any]:
+        """Yield raw blocks of about `rows` rows, with the texts of the requested keys."""
 
 
 def class_columns_argument() -> str:
@@ -180,15 +207,15 @@ def about_columns(
     Parameters
     ----------
     path, columns
-        The file, and the columns that may be about the examples.
+        The file, and its columns that are not classes.
     reading
-        Names of columns. Labels need not be there: a file without is refused only where they are needed.
+        Names of columns. A missing label column is no error here: labels may not be needed.
     usual
-        The names of columns that the reading does not name.
+        The default names of columns.
     elsewhere
-        Keys of columns that a file of labels has, and that need not be here as well.
+        Keys of columns that the label file has, so that they need not be here.
     what
-        What to call a column.
+        What to call a column in messages.
     """
     count = Counter(columns)
     found = {}

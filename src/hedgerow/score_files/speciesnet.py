@@ -11,15 +11,13 @@ import msgspec
 from hedgerow.errors import FileError
 from hedgerow.files import line_of, read_text
 from hedgerow.score_files.lineage_binding import Lineage, Step, as_lineage
-from hedgerow.score_files.raw_blocks import ExampleReader
+from hedgerow.score_files.listed import ExampleReader
+from hedgerow.tree import taxon_strings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-_RANKS = ("class", "order", "family", "genus", "species")
-_ANIMAL = "animal"  # the label for "some animal": the root
-_UNKNOWN = "no cv result"
 _EXPECTED = (
     'Expected: {"predictions": [{"filepath": ..., "classifications": {"classes": [...], "scores": [...]}}, ...]}'
 )
@@ -66,10 +64,10 @@ class SpeciesnetReader(ExampleReader):
                 found = _Classifications(scores=[0.0])
             if len(found.classes) != len(found.scores):
                 raise FileError(
-                    f"{self.path}: the classifications of {self.where(place)} are not as many scores as classes. "
+                    f"{self.path}: the classifications of {self.where(place)} do not have one score per class. "
                     f"{_EXPECTED}."
                 )
-            known = [place for place, name in enumerate(found.classes) if _UNKNOWN not in name]
+            known = [place for place, name in enumerate(found.classes) if taxon_strings.NO_RESULT not in name]
             yield (
                 prediction["filepath"],
                 [found.classes[place] for place in known],
@@ -77,24 +75,20 @@ class SpeciesnetReader(ExampleReader):
             )
 
     def _parsed(self, text: str) -> Lineage:
-        fields = text.split(";")
-        if len(fields) != 7:
-            raise FileError(
-                f"{self.path}: the class {text!r} has {len(fields)} fields. Expected 7: uuid;class;order;family;"
-                f"genus;species;common name."
-            )
-        common = fields[6]
-        cells = zip(_RANKS, fields[1:6], strict=True)
-        *above, last = as_lineage(Step.of(cell, rank) for rank, cell in cells if cell) or (Step("", ()),)
-        if not last.names and common == _ANIMAL:
+        label = taxon_strings.speciesnet_label(text)
+        if label is None:
+            shape, fields = taxon_strings.SPECIESNET_SHAPE, text.count(";") + 1
+            raise FileError(f"{self.path}: the class {text!r} has {fields} fields. {shape}")
+        if label.is_any_animal:
             return ()
-        return (*above, Step(last.rank, (*last.names, common)))
+        *above, last = as_lineage(Step.of(taxon.written, taxon.rank) for taxon in label.taxa) or (Step("", ()),)
+        return (*above, Step(last.rank, (*last.names, label.common_name)))
 
 
 def _needed(found: dict[str, Any]) -> dict[str, Any]:
-    """Drop what is not needed of each object of the JSON as soon as it is read, such as the detections.
+    """Drop unneeded keys, such as detections, from each JSON object as soon as it is read.
 
-    Names of classes, which repeat, are one object each. Together this halves the memory.
+    Class names, which repeat, are interned. Together this halves the memory.
     """
     if "filepath" in found:
         return {key: found[key] for key in ("filepath", "classifications") if key in found}

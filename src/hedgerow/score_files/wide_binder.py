@@ -1,4 +1,4 @@
-"""From raw blocks with one column per class to blocks of likelihoods in node order, checked."""
+"""Turn raw blocks with one column per class into blocks of likelihoods in node order, checked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.score_files.raw_blocks import WideBlock, WideReader
+    from hedgerow.score_files.wide_files import WideBlock, WideReader
     from hedgerow.tree import Hierarchy
 
 _NODE_LOGITS = (
@@ -28,13 +28,13 @@ _NODE_LOGITS = (
     "logits of the leaves only."
 )
 _AGAIN = "Remove the row, or compute its scores again."
-_NEARLY = 0.05  # how far from their sum rounded numbers may be, as a share of it
+_NEARLY = 0.05  # relative tolerance for sums of rounded numbers
 _COLUMNS_OF_LONG = 4  # at most, besides those about the examples
 
 
 @final
 class WideBinder:
-    """Binds the columns of a file to the nodes of a tree, and its rows to likelihoods."""
+    """Binds the columns of a file to the nodes of a tree."""
 
     def __init__(self, hierarchy: Hierarchy, reader: WideReader, how: ScoreReading) -> None:
         self._hierarchy = hierarchy
@@ -71,7 +71,7 @@ class WideBinder:
             )
 
     def blocks(self, raw_blocks: Iterable[WideBlock], warnings: list[str]) -> Iterator[Block]:
-        """Yield the likelihoods of each raw block, with labels; add to the warnings at the end."""
+        """Yield the likelihoods of each raw block, with labels; append warnings at the end."""
         doubts: list[str | None] = []
         for raw in raw_blocks:
             if not len(raw.scores):
@@ -106,7 +106,7 @@ class WideBinder:
         return Likelihoods.checked(tree, q, reader.scale)
 
     def _node_likelihoods(self, scores: NDArray[Any], source: RowSource) -> NDArray[Any]:
-        """Return columns in node order, checked, with a root that is certain if it has no column."""
+        """Return columns in node order, checked; a root without a column is certain."""
         tree, scale = self._hierarchy, self._reader.scale
         half = likelihood.sum_tolerance(self._reader.dtype)
         scores = _as_floats(scores)
@@ -179,7 +179,7 @@ def column_fit(hierarchy: Hierarchy, reader: WideReader, how: ScoreReading) -> C
 
 
 def check_clash(hierarchy: Hierarchy, reader: WideReader) -> None:
-    """Refuse a table in which a column about the examples, by its usual name, may also be a class."""
+    """Refuse a table in which the default name of a column about the examples is also a class."""
     known = set(hierarchy.names.tolist())
     for name in reader.taken_by_name:
         if name in known:
@@ -190,7 +190,7 @@ def check_clash(hierarchy: Hierarchy, reader: WideReader) -> None:
 
 
 def misfit(hierarchy: Hierarchy, reader: WideReader, fit: ColumnFit) -> str:
-    """Say why the columns of a file fit neither the leaves nor all nodes."""
+    """Explain why the columns of a file fit neither the leaves nor all nodes."""
     columns = counted(fit.columns, "class column", "class columns")
     if fit.taken_as == "own":
         declare = f" If a class lies outside the tree, use {argument('outside', tuple(fit.extra[:1]))}."
@@ -239,7 +239,7 @@ def _advice(fit: ColumnFit, *, table: bool) -> str:
 
 
 def _common_prefix(fit: ColumnFit) -> str | None:
-    """Return what stands before the names of all missing classes, if anything does."""
+    """Return the prefix with which columns have the names of all missing classes; None if there is none."""
     if not fit.missing:
         return None
     extra, first = set(fit.extra), fit.missing[0]

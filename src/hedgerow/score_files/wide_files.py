@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
 from hedgerow.errors import FileError, ParameterError, ScoreError, UnknownNameError, argument, closest, some
 from hedgerow.files import TABLES, Archive, Member, ParquetTable, Table, column_texts, extension, reading
 from hedgerow.likelihood import BOTTOM, Scale
-from hedgerow.score_files.raw_blocks import LABELS_AS_NUMBERS, Content, WideBlock, WideReader
-from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReading, about_columns, class_columns_argument
+from hedgerow.score_files.score_reading import (
+    PER_EXAMPLE,
+    ScoreReader,
+    ScoreReading,
+    about_columns,
+    class_columns_argument,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +27,57 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+Content = Literal["probabilities", "logits", "likelihoods"]
+"""What scores are: probabilities (of leaves or nodes), logits of leaves, likelihoods of nodes on some scale."""
+
+_LABELS_AS_NUMBERS = "If they are numbers of classes, write their names: an order is never guessed."
+_BLOCK_BYTES = 1 << 25  # of likelihoods, or of the same rows in the file
 _CONTENTS: tuple[Content, ...] = ("probabilities", "logits", "likelihoods")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class WideBlock:
+    """Consecutive rows of a file with one column per class."""
+
+    start: int
+    """Number of the first row."""
+    scores: NDArray[Any]
+    """[rows, classes]"""
+    texts: dict[str, list[str]]
+    """Texts about each example, by their key in `PER_EXAMPLE`."""
+
+
+class WideReader(ScoreReader):
+    """A file with one column per class."""
+
+    classes: list[str]
+    """Names of the score columns."""
+    content: Content = "probabilities"
+    """What the scores are, as far as the file says."""
+    scale: Scale = "probability"
+    """The scale of likelihoods."""
+    taken_by_name: tuple[str, ...] = ()
+    """Columns of a table that are about the examples by their default names."""
+    is_table: bool = False
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the scores; raises an error if they are not numbers, so names are checked first."""
+
+    @property
+    @abstractmethod
+    def row_bytes(self) -> int:
+        """Approximate memory per row, in bytes."""
+
+    def rows_at_a_time(self, nodes: int) -> int:
+        """Return how many rows to read at a time for a tree with this number of nodes."""
+        return max(1, _BLOCK_BYTES // max(8 * nodes, self.row_bytes))
+
+    @abstractmethod
+    def labels(self) -> list[str]:
+        """Return all labels, without reading the scores."""
 
 
 def open_wide(
@@ -38,9 +95,9 @@ def open_wide(
     path, how
         The file, and how to read it.
     labels
-        Whether labels are looked at; if not, they may be anything.
+        Whether to check the labels; if not, they may be anything.
     elsewhere
-        Keys of columns that a file of labels has: see `about_columns`.
+        Keys of columns that the label file has: see `about_columns`.
     row_groups
         Of a Parquet file, read only these row groups.
     """
@@ -84,7 +141,7 @@ class TableReader(WideReader):
 
     @property
     def missing_labels(self) -> str:
-        """What to do if labels are needed and not there."""
+        """The remedy if labels are needed and missing."""
         columns = self._table.columns
         near = next((name for name in columns if name.casefold() in ("label", "labels")), "NAME")
         return (
@@ -94,16 +151,16 @@ class TableReader(WideReader):
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """Type of the scores; columns that are not numbers are refused here, once their names are known to fit."""
+        """Type of the scores; raises an error if they are not numbers, so names are checked first."""
         return self._table.number_type(self._class_places)
 
     @property
     def row_bytes(self) -> int:
-        """Memory that one row takes, roughly."""
+        """Approximate memory per row, in bytes."""
         return self.dtype.itemsize * len(self._class_places) + 8 * len(self._about)
 
     def read(self, rows: int, keys: frozenset[str]) -> Iterator[WideBlock]:
-        """Yield the file in blocks of at most `rows` rows, with the requested texts about each example."""
+        """Yield the file in blocks of at most `rows` rows, with the texts of the requested keys."""
         about = {key: self._about[key] for key in sorted(keys)}
         start = self._table.first_row
         # Labels and ids may be one column.
@@ -140,14 +197,14 @@ class TableReader(WideReader):
             column = self._table.columns[self._about[key]]
             raise ScoreError(
                 f"{self.path}: the column {column!r} must hold names of nodes, not {values.type}. "
-                f"{LABELS_AS_NUMBERS}"
+                f"{_LABELS_AS_NUMBERS}"
             )
         with reading(self.path, "a table"):
             return column_texts(values)
 
 
 def _class_places(table: Table, how: ScoreReading) -> dict[int, str]:
-    """Return the positions of the class columns, and the classes."""
+    """Return the class of each class column, by position."""
     columns = table.columns
     if how.class_columns is not None:
         listed = set(how.class_columns)
@@ -172,7 +229,7 @@ def _class_places(table: Table, how: ScoreReading) -> dict[int, str]:
     return {i: name for i, name in enumerate(columns) if name not in about}
 
 
-# NumPy's archives: members read in blocks of rows, stored or deflated, never unpickled ---------------------------
+# NumPy archives: members read in blocks of rows, stored or deflated, never unpickled ---------------------------
 
 
 def npz_labels(path: str, name: str = "labels") -> list[str]:
@@ -192,7 +249,7 @@ def _check_labels(path: str, member: Member) -> None:
     if len(member.shape) != 1 or member.dtype.kind != "U":
         raise ScoreError(
             f"{path}: {member.name!r} must be a list of names of nodes, not {member.dtype} of shape "
-            f"{member.shape}. {LABELS_AS_NUMBERS}"
+            f"{member.shape}. {_LABELS_AS_NUMBERS}"
         )
 
 
@@ -204,8 +261,6 @@ class NpzReader(WideReader):
     ----------
     path, how, elsewhere, labels
         See `open_wide`.
-    whole_limit
-        Bytes up to which an array in Fortran order is read whole; its rows cannot be read one after another.
     """
 
     def __init__(
@@ -215,12 +270,10 @@ class NpzReader(WideReader):
         elsewhere: frozenset[str] = frozenset(),
         *,
         labels: bool = True,
-        whole_limit: int = 1 << 32,
     ) -> None:
         self.path = path
-        self._whole_limit = whole_limit
         self._label = how.label_column or "labels"
-        with self._opened() as archive:
+        with Archive(self.path) as archive:
             self._members = archive.arrays
             usual, how = {key: key for key in PER_EXAMPLE}, how.within(self._members, elsewhere)
             names = about_columns(path, self._members, how, usual, elsewhere, what="member")
@@ -233,12 +286,9 @@ class NpzReader(WideReader):
         self.rows = self._checked_shapes()
         self.has = frozenset(self._about)
 
-    def _opened(self) -> Archive:
-        return Archive(self.path, fortran_limit=self._whole_limit)
-
     @property
     def missing_labels(self) -> str:
-        """What to do if labels are needed and not there."""
+        """The remedy if labels are needed and missing."""
         return (
             f"It has no member {self._label!r}: save it with np.savez(..., {self._label}=names), or use "
             f"{argument('label_column', 'NAME')} if it has another name, or {argument('labels_file', 'FILE')} if "
@@ -246,9 +296,9 @@ class NpzReader(WideReader):
         )
 
     def read(self, rows: int, keys: frozenset[str]) -> Iterator[WideBlock]:
-        """Yield the file in blocks of `rows` rows, with the requested texts about each example."""
+        """Yield the file in blocks of `rows` rows, with the texts of the requested keys."""
         about = {key: self._about[key] for key in sorted(keys)}
-        with self._opened() as archive, ExitStack() as stack:
+        with Archive(self.path) as archive, ExitStack() as stack:
             columns = [stack.enter_context(archive.rows(member)) for member in (self._scores, *about.values())]
             total = self._scores.shape[0]
             for start in range(0, total, rows):

@@ -2,7 +2,7 @@
 
 In come tree files, pairs, lineages, nested data or graphs; out goes a `Hierarchy`, whose nodes have names and are
 in depth-first order. `TreeReading` says how a file is read, `FORMATS` holds the formats, `Settings` says what
-counts as specific and as right, and `taxon_strings` understands the taxa that tools write.
+counts as specific and as right, and `taxon_strings` parses the taxa that tools write.
 """
 
 from hedgerow.tree import taxon_strings

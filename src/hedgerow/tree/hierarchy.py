@@ -26,11 +26,11 @@ import numpy as np
 from hedgerow.arrays import Derives, map_row_blocks
 from hedgerow.errors import ParameterError, ScoreError, TreeError, UnknownNameError, a_number
 from hedgerow.tree import parts
-from hedgerow.tree.formats import codes, darwin_core, edges, lineages, nested, newick, paths, taxdump, taxon_lists
-from hedgerow.tree.information import measure_information
+from hedgerow.tree.formats import edges, lineages, nested, newick, paths
 from hedgerow.tree.layout import CommonAncestors, DepthFirst, Indices, Scalar, by_depth, depth_first, fold_up
 from hedgerow.tree.names import Aliases, Names, as_names, as_texts, look_up, suggestion
 from hedgerow.tree.node import Node, as_html, as_text
+from hedgerow.tree.settings import measure_information
 from hedgerow.tree.tree_reading import TreeReading, writable
 from hedgerow.tree.validation import NodeTable, Origin, checked_table
 
@@ -50,13 +50,23 @@ _MEMORY = Origin(None, "position")
 _LCA_ROW_BYTES = 32  # working memory for one pair
 
 
+class _SavedTree(msgspec.Struct, forbid_unknown_fields=True):
+    """A tree inside another file, with its fingerprint."""
+
+    names: list[str]
+    parents: list[int]
+    fingerprint: str
+    ranks: list[str] | None = None
+    titles: list[str] | None = None
+
+
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Hierarchy(Derives):
     """An immutable tree of named classes, with its nodes in depth-first order.
 
-    Build one with `from_edges`, `from_lineages`, `from_paths`, `from_json`, `from_newick`, `from_networkx` or
-    `from_parents`; the plain constructor requires nodes that are already in depth-first order.
+    Build one with `read`, `from_edges`, `from_lineages`, `from_paths`, `from_json`, `from_newick`, `from_networkx`
+    or `from_parents`; the constructor requires nodes that are already in depth-first order.
 
     Parameters
     ----------
@@ -69,8 +79,8 @@ class Hierarchy(Derives):
     title
         Optional display name of each node, such as the words of a WordNet id; "" where it has none.
     aliases
-        Optional other names of nodes, such as synonyms, with the index of the node that each stands for. Wherever
-        a node is looked up by name, an alias will do; the name of a node is never taken for an alias.
+        Optional other names of nodes, such as synonyms, with the index of the node of each. An alias can be used
+        wherever a node is looked up by name; names of nodes take precedence.
 
     Examples
     --------
@@ -259,53 +269,6 @@ class Hierarchy(Derives):
         return cls._from_table(newick.read_newick(source, root=root))
 
     @classmethod
-    def from_taxdump(cls, folder: str | PathLike[str]) -> Self:
-        """Read NCBI's taxonomy: the folder into which `taxdump.tar.gz` was unpacked.
-
-        Classes are called by their scientific names; names that several taxa share become "name [tax id]". Tax
-        ids, merged tax ids and synonyms are aliases.
-        """
-        return cls._from_table(taxdump.read_taxdump(folder))
-
-    @classmethod
-    def from_darwin_core(cls, path: str | PathLike[str], *, root: str = "root") -> Self:
-        """Read a Darwin Core table of taxa, such as GBIF's `Taxon.tsv`; synonyms and taxon ids are aliases."""
-        return cls._from_table(darwin_core.read_darwin_core(path, root))
-
-    @classmethod
-    def from_prefixed(cls, source: str | PathLike[str] | Iterable[str], *, root: str = "root") -> Self:
-        """Read lineages with the letter of each rank, from a file or strings; empty ranks are skipped.
-
-        >>> from hedgerow import Hierarchy
-        >>> h = Hierarchy.from_prefixed(["d__Bacteria; p__Firmicutes; g__", "d__Archaea; p__"])
-        >>> h.names.tolist(), h.rank.tolist()
-        (['root', 'd__Bacteria', 'p__Firmicutes', 'd__Archaea'], ['', 'domain', 'phylum', 'domain'])
-        >>> h.index("Firmicutes")
-        2
-        """
-        return cls._from_table(taxon_lists.read_prefixed(source, root))
-
-    @classmethod
-    def from_codes(
-        cls,
-        source: str | PathLike[str] | Iterable[str],
-        *,
-        prefixes: str | Sequence[int],
-        root: str = "root",
-    ) -> Self:
-        """Read codes whose prefixes are their ancestors, from a file or strings.
-
-        `prefixes` are the lengths of all levels, such as (2, 4, 6), or "dots" if each dot begins a level.
-
-        >>> from hedgerow import Hierarchy
-        >>> Hierarchy.from_codes(["010121", "010129", "0102"], prefixes=(2, 4, 6)).names.tolist()
-        ['01', '0101', '010121', '010129', '0102']
-        >>> Hierarchy.from_codes(["62.01", "62.02", "63"], prefixes="dots").names.tolist()
-        ['root', '62', '62.01', '62.02', '63']
-        """
-        return cls._from_table(codes.read_codes(source, root, prefixes))
-
-    @classmethod
     def from_networkx(cls, graph: networkx.DiGraph) -> Self:
         """Build from a directed graph whose edges go from parent to child; nodes become `str(node)`."""
         return cls._from_table(edges.read_networkx(graph))
@@ -313,61 +276,54 @@ class Hierarchy(Derives):
     @classmethod
     def read(
         cls,
-        path: str | PathLike[str],
+        source: Any,
         format: str | TreeReading | None = None,  # noqa: A002
         **options: Any,
     ) -> Self:
-        """Read a tree of any format; by default, the extension decides which.
+        """Read a tree of any format.
 
         Parameters
         ----------
-        path
-            The file: `.csv`, `.tsv` for edges; `.txt` for paths; `.json` for nested JSON or a file written by
-            `save`; `.nwk`, `.newick`, `.tree` for Newick; `.fasta`, `.fa` for reference sequences. A folder with
-            `nodes.dmp` is a taxdump.
+        source
+            A file; by default its extension decides the format: `.csv`, `.tsv` edges; `.txt` paths; `.json` nested
+            JSON; `.nwk`, `.newick`, `.tree` Newick; `.fasta`, `.fa` reference sequences; a folder with `nodes.dmp`
+            is a taxdump. Or, if the format is named, data in memory: pairs, rows, strings or nested data.
         format
             A name in `hedgerow.tree.FORMATS`: "edges", "lineages", "paths", "json", "newick", "taxdump",
             "darwin-core", "prefixed", "qiime2", "fasta", "speciesnet", "codes", or one that was registered; or a
             `TreeReading`, which also holds all options.
         **options
             Fields of `TreeReading`: `root`, the name of the root that is added if there are several top nodes;
-            `separator`, `disambiguate`, `na`, `prefixes`, as in `from_paths`, `from_lineages`, `from_codes`.
+            `separator` and `disambiguate` of paths; `disambiguate` and `na` of lineages; `prefixes` of codes: the
+            lengths of all levels, such as (2, 4, 6), or "dots" if each dot begins a level.
+
+        >>> from hedgerow import Hierarchy
+        >>> h = Hierarchy.read(["d__Bacteria; p__Firmicutes; g__", "d__Archaea; p__"], "prefixed")
+        >>> h.names.tolist(), h.rank.tolist()
+        (['root', 'd__Bacteria', 'p__Firmicutes', 'd__Archaea'], ['', 'domain', 'phylum', 'domain'])
+        >>> h.index("Firmicutes")
+        2
+        >>> Hierarchy.read(["010121", "010129", "0102"], "codes", prefixes=(2, 4, 6)).names.tolist()
+        ['01', '0101', '010121', '010129', '0102']
         """
         how = replace(format, **options) if isinstance(format, TreeReading) else TreeReading(format, **options)
-        return cls._from_table(how.table(path))
+        return cls._from_table(how.table(source))
 
     # Writing -----------------------------------------------------------------------------------------------
 
     def write(self, path: str | PathLike[str], format: str | None = None) -> str:  # noqa: A002
         """Write a tree file: edges, lineages, paths, JSON or Newick; by default, the extension decides which.
 
-        Only JSON keeps everything; lineages keep ranks. Return the name of the format.
+        Only JSON keeps everything: ranks, titles and aliases; lineages keep ranks. Return the name of the format.
         """
         found = writable(path, format)
         assert found.write is not None  # noqa: S101  (`writable` has checked it)
         found.write(path, self._table())
         return found.name
 
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a file written by `save`, or nested JSON."""
-        return cls.from_json(path)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the whole tree, including ranks and titles, to a JSON file; see `load`."""
-        nested.write_saved(path, self._table())
-
     def to_edges(self, path: str | PathLike[str]) -> None:
         """Write `parent,child` lines, parents first (tab-separated if the name ends in `.tsv`)."""
         edges.write_edges(path, self._table())
-
-    def to_json(self, path: str | PathLike[str]) -> None:
-        """Write nested JSON: ``{"name": ..., "children": [...]}``."""
-        nested.write_json(path, self._table())
-
-    def to_newick(self, path: str | PathLike[str]) -> None:
-        """Write a Newick file, with names quoted where necessary."""
-        newick.write_newick(path, self._table())
 
     def to_networkx(self) -> networkx.DiGraph:
         """Return a directed graph whose nodes are the names and whose edges go from parent to child."""
@@ -410,7 +366,7 @@ class Hierarchy(Derives):
         return look_up(names, self._index, Aliases.of(self.aliases))
 
     def canonical(self, names: Iterable[str]) -> list[str]:
-        """Replace every alias by the name of its node; what is not in the tree stays as it is.
+        """Replace every alias by the name of its node; names that are not in the tree are kept.
 
         >>> h = Hierarchy(["cat", "lion", "puma"], [-1, 0, 0], aliases={"cougar": 2})
         >>> h.canonical(["cougar", "lion", "bat"]), h.index("cougar")
@@ -456,7 +412,7 @@ class Hierarchy(Derives):
         return array
 
     def _unchecked(self, labels: ArrayLike) -> Indices:
-        """Return names as indices, and integers as they are, whether or not they are in range."""
+        """Return names as indices, and integers unchanged, even if they are out of range."""
         array = np.asarray(labels)
         if array.dtype.kind in "OUT":
             return self.indices(array)
@@ -672,6 +628,35 @@ class Hierarchy(Derives):
         """
         return parts.split_leaves(self, fraction, seed, per_parent)
 
+    @property
+    def rank_names(self) -> tuple[str, ...]:
+        """The ranks of the nodes below the root, coarsest (by mean depth) first; () if the tree has none.
+
+        Nodes without a rank have the rank "".
+
+        >>> rows = [("bird", "robin"), ("bird", "wren"), ("fish", "cod")]
+        >>> h = Hierarchy.from_lineages(rows, ranks=["class", "species"])
+        >>> h.rank_names, h.rank_number.tolist()
+        (('class', 'species'), [-1, 0, 1, 1, 0, 1])
+        """
+        return self._rank_order[0]
+
+    @property
+    def rank_number(self) -> Indices:
+        """The position of each node's rank in `rank_names`; -1 for the root, and if the tree has no ranks."""
+        return self._rank_order[1]
+
+    @cached_property
+    def _rank_order(self) -> tuple[tuple[str, ...], Indices]:
+        number = np.full(len(self), -1, dtype=np.int64)
+        if self.rank is None:
+            return (), number
+        names, place = np.unique(self.rank[1:].astype(str), return_inverse=True)
+        mean_depth = np.bincount(place, self.depth[1:]) / np.bincount(place)
+        order = np.argsort(mean_depth, kind="stable")
+        number[1:] = np.argsort(order)[place]
+        return tuple(names[order].tolist()), _frozen(number)
+
     # Identity and display ----------------------------------------------------------------------------------
 
     @cached_property
@@ -694,7 +679,7 @@ class Hierarchy(Derives):
     def from_dict(content: dict[str, Any]) -> Hierarchy:
         """Return the tree that `to_dict` returned; its fields are checked, since files may hold anything."""
         try:
-            given = msgspec.convert(content, nested.SavedTree)
+            given = msgspec.convert(content, _SavedTree)
             tree = Hierarchy(given.names, given.parents, given.ranks, given.titles)  # type: ignore[arg-type]
         except (OverflowError, TypeError, ValueError) as error:
             raise TreeError(f"Its tree is not a tree: {error}") from None

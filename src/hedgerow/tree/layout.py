@@ -24,7 +24,7 @@ _NONE = -1
 
 
 def as_positions(parent: ArrayLike, count: int) -> Indices:
-    """Return the positions of the parents of `count` nodes as a new array; raise an error if they are not that.
+    """Return the positions of the parents of `count` nodes as a new array, checked.
 
     >>> as_positions([-1, 0.9], 2)
     Traceback (most recent call last):

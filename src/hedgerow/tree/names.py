@@ -64,7 +64,7 @@ def with_control(names: Iterable[str]) -> Iterator[str]:
 
 
 def check_root(root: Any) -> None:
-    """Raise an error for anything that cannot be the name of an added root."""
+    """Raise an error unless this can be the name of an added root."""
     if not _is_name(root):
         raise ParameterError(
             f"The root needs a name, text without control characters: {argument('root', 'NAME')}, not {root!r}."
@@ -74,7 +74,7 @@ def check_root(root: Any) -> None:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Aliases(Mapping[str, int]):
-    """A mapping from other names to nodes; a name that stands for several nodes is not part of it.
+    """A mapping from other names to nodes; ambiguous names are not part of it.
 
     There may be millions of aliases, few of which are ever looked up, so the dictionary is built on first use.
 
@@ -101,7 +101,7 @@ class Aliases(Mapping[str, int]):
         pairs = list((given.items() if isinstance(given, Mapping) else given) or ())
         nodes = [node for _, node in pairs]
         if not all(isinstance(node, int | np.integer) and abs(int(node)) < 1 << 62 for node in nodes):
-            raise TreeError("Every alias must stand for the index of a node.")
+            raise TreeError("Every alias must have the index of a node.")
         return cls([name for name, _ in pairs], np.array(nodes, dtype=np.int64)).check()
 
     def check(self) -> Aliases:
@@ -115,16 +115,16 @@ class Aliases(Mapping[str, int]):
         return self
 
     def moved(self, place: Indices, kept: NDArray[np.bool_] | None = None) -> Aliases:
-        """Return the aliases of kept nodes, each node moved to its new place."""
+        """Return the aliases of kept nodes, with the nodes renumbered."""
         if self.nodes.size and not 0 <= self.nodes.min() <= self.nodes.max() < len(place):
-            raise TreeError(f"Every alias must stand for the index of a node, 0 to {len(place) - 1}.")
+            raise TreeError(f"Every alias must have the index of a node, 0 to {len(place) - 1}.")
         if kept is None:
             return Aliases(self.names, place[self.nodes])
         chosen = np.flatnonzero(kept[self.nodes])
         return Aliases([self.names[i] for i in chosen.tolist()], place[self.nodes[chosen]])
 
     def several(self, name: str) -> list[int]:
-        """Return the nodes of a name that stands for more than one."""
+        """Return the nodes of an ambiguous name; [] if it is not ambiguous."""
         nodes = {int(node) for other, node in zip(self.names, self.nodes, strict=True) if other == name}
         return sorted(nodes) if len(nodes) > 1 else []
 
@@ -160,7 +160,7 @@ def _is_name(name: Any) -> bool:
 
 
 def suggestion(unknown: Sequence[str], index: Mapping[str, int], aliases: Aliases) -> str:
-    """Return a sentence that says what may be meant by names that are not in a tree; "" if nothing is near."""
+    """Return a sentence that suggests names for unknown ones; "" if none is similar."""
     for name in unknown:
         nodes = aliases.several(name)
         if nodes:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hedgerow.tree.hierarchy import Hierarchy
 
 _SHOWN = 20  # unknown names
-_SUGGESTED = 5  # unknown names that get suggestions, each of which takes a pass over all names
+_SUGGESTED = 5  # unknown names that get suggestions, each a pass over all names
 
 
 def subtree(hierarchy: Hierarchy, keep: ArrayLike) -> tuple[Hierarchy, Indices]:
@@ -127,7 +127,7 @@ def unknown_names(hierarchy: Hierarchy, names: Mapping[str, int]) -> dict[str, i
 def refuse_unknown(
     hierarchy: Hierarchy, names: Mapping[str, int], unknown: Mapping[str, int], path: str | PathLike[str]
 ) -> None:
-    """Raise an error if names of a file are unknown: it lists them, with similar names of the tree."""
+    """Raise an error that lists the unknown names of a file, with similar names of the tree."""
     if not unknown:
         return
     shown: list[str] = []
@@ -165,7 +165,7 @@ def cut_down(
     hierarchy
         The tree.
     keep
-        Names of nodes to keep, with their ancestors; what is below them is left out.
+        Names of nodes to keep, with their ancestors; their descendants are left out.
     clade
         The node that becomes the root; everything outside it is left out.
     ranks
@@ -194,7 +194,7 @@ def cut_down(
 
 
 def with_plain_names(hierarchy: Hierarchy) -> Hierarchy:
-    """Take back what a reader added to tell names apart, "name [id]" or "parent/name", where it is not needed.
+    """Shorten names that a reader made distinct, "name [id]" or "parent/name", where that is no longer needed.
 
     >>> from hedgerow import Hierarchy
     >>> h = Hierarchy(["animal", "Bacillus [7]"], [-1, 0], aliases={"Bacillus": 1})

@@ -1,4 +1,4 @@
-"""What counts as specific, and what counts as right: one object that crosses all layers."""
+"""What counts as specific and as right: one object that crosses all packages, and information measures."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, final, get_ar
 
 import numpy as np
 
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.tree.layout import fold_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
+
+    from hedgerow.tree.hierarchy import Hierarchy
 
 InformationKind = Literal["leaves", "depth"]
 """Named measures of how specific a node is: see `Hierarchy.information`."""
 SingleChild = Literal["skip", "answer"]
-"""Whether a node with exactly one child is left out, or is an answer of its own."""
+"""Whether a node with exactly one child is skipped, or is an answer of its own."""
 BelowLabel = Literal["label", "wrong"]
 """What an answer below its label counts as."""
 
@@ -33,7 +36,7 @@ class SettingKeywords(TypedDict, total=False):
 @final
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """What answers count as. Public functions take the fields as keywords and make one of these.
+    """What counts as specific and as right. Public functions take the fields as keywords.
 
     Examples
     --------
@@ -54,7 +57,7 @@ class Settings:
     """How an answer below its label counts: as the "label" itself, or as "wrong"."""
 
     def __post_init__(self) -> None:
-        """Refuse what is not a choice."""
+        """Refuse unknown choices."""
         for name, choices in (("single_child", SingleChild), ("below_label", BelowLabel)):
             allowed = get_args(choices)
             if getattr(self, name) not in allowed:
@@ -90,7 +93,7 @@ class Settings:
         return replace(self, **changes)
 
     def differences(self, other: Settings) -> str:
-        """Name the fields that differ, with both values; '' if there are none."""
+        """Describe the fields that differ, with both values; '' if there are none."""
         return ", ".join(
             f"{name} ({ours!r} and {theirs!r})"
             for (name, ours), (_, theirs) in zip(self.to_dict().items(), other.to_dict().items(), strict=True)
@@ -99,13 +102,66 @@ class Settings:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Settings:
-        """Return the settings with these fields, no more and no fewer."""
+        """Return settings from exactly these fields."""
         names = [field.name for field in fields(cls)]
         if sorted(given) != sorted(names):
             raise ParameterError(f"Settings have the fields {', '.join(names)}, not {', '.join(map(str, given))}.")
         return cls(**given)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields, ready for JSON; values of information that have no name are "custom"."""
+        """Return the fields, ready for JSON; an array of information is "custom"."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         return given | {"information": self.information if isinstance(self.information, str) else "custom"}
+
+
+def measure_information(
+    hierarchy: Hierarchy, kind: InformationKind | ArrayLike, leaf_weights: ArrayLike | None
+) -> NDArray[np.float64]:
+    """Return how specific each node is; see `Hierarchy.information`."""
+    if leaf_weights is not None:
+        if not isinstance(kind, str) or kind != "leaves":
+            raise ParameterError("leaf_weights can only be used with kind='leaves'.")
+        return _bits(_subtree_weight(hierarchy, leaf_weights))
+    if not isinstance(kind, str):
+        return _checked(hierarchy, kind)
+    if kind == "leaves":
+        return _bits(hierarchy.leaf_count)
+    if kind == "depth":
+        return hierarchy.depth.astype(np.float64)
+    raise ParameterError(f"Information must be 'leaves', 'depth' or one value per node, not {kind!r}.")
+
+
+def _bits(amount: NDArray[Any]) -> NDArray[np.float64]:
+    bits: NDArray[np.float64] = np.log2(amount[0]) - np.log2(amount)
+    return bits
+
+
+def _subtree_weight(hierarchy: Hierarchy, leaf_weights: ArrayLike) -> NDArray[np.float64]:
+    weights = np.asarray(leaf_weights, dtype=np.float64)
+    if weights.shape != hierarchy.leaves.shape:
+        raise ScoreError(
+            f"{len(hierarchy.leaves)} leaf weights are needed, one per leaf; got shape {weights.shape}."
+        )
+    bad = ~(np.isfinite(weights) & (weights > 0))
+    if bad.any():
+        leaf = int(np.flatnonzero(bad)[0])
+        raise ScoreError(
+            f"Leaf weights must be positive numbers; the weight of {hierarchy.names[hierarchy.leaves[leaf]]!r} is "
+            f"{weights[leaf]}. Give rare classes a small positive weight."
+        )
+    weight = np.zeros(len(hierarchy))
+    weight[hierarchy.leaves] = weights
+    return fold_up(np.add, weight, hierarchy.parent, hierarchy.depth)
+
+
+def _checked(hierarchy: Hierarchy, values: ArrayLike) -> NDArray[np.float64]:
+    array = np.array(values, dtype=np.float64)
+    if array.shape != (len(hierarchy),):
+        raise ScoreError(
+            f"Information needs one value per node, {len(hierarchy)} in all; got shape {array.shape}."
+        )
+    if not np.isfinite(array).all() or array[0] != 0 or np.any(array[1:] < array[hierarchy.parent[1:]]):
+        raise ScoreError(
+            "Information must be finite, 0 at the root, and never smaller at a child than at its parent."
+        )
+    return array

@@ -1,4 +1,4 @@
-"""Ranks, and taxa as tools write them: `d__Bacteria; p__Firmicutes`, `d:Bacteria,p:Firmicutes`, SpeciesNet.
+"""Ranks, and taxa in the notations of tools: `d__Bacteria; p__Firmicutes`, `d:Bacteria,p:Firmicutes`, SpeciesNet.
 
 In comes one string; out go the taxa of its lineage, coarsest first. Readers of trees and of scores share this.
 """
@@ -6,6 +6,7 @@ In comes one string; out go the taxa of its lineage, coarsest first. Readers of 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 LINNAEAN_RANKS = ("kingdom", "phylum", "class", "order", "family", "genus", "species")
@@ -18,12 +19,24 @@ RANK_OF_PREFIX = {
     "sh": "species hypothesis",
     "t": "strain",
 }
-"""What the letters in front of names stand for; another prefix is a rank of its own."""
+"""The ranks of prefixes; any other prefix is a rank of its own."""
 _RANK_OF_NUMBER = {
     f"D_{i}": rank for i, rank in enumerate(("domain", *LINNAEAN_RANKS[1:]))
 }  # older files of SILVA
+_LETTERS = "dpcofgst"
+_LETTER_OF_RANK = {
+    **{letter: letter for letter in _LETTERS},
+    **{RANK_OF_PREFIX[letter]: letter for letter in _LETTERS},
+    **dict.fromkeys(("superkingdom", "kingdom", "k"), "d"),  # Bacteria are any of these
+    "division": "p",
+    "subspecies": "t",
+}
 _UNDERSCORES = re.compile(r"(D_\d{1,2}|[A-Za-z]{1,3}\d?)__(.*)", re.DOTALL)
+_ANY_PREFIX = re.compile(rf"([k{_LETTERS}])(?:__|:)|(D_\d+)__")
 _COLON = re.compile(r"([^:]*):(.*)", re.DOTALL)
+_REMEMBERED = 1 << 16  # names, most of which occur in many lineages
+NO_RESULT = "no cv result"
+"""What SpeciesNet writes if the classifier gave no result."""
 _UNASSIGNED = {"", "unassigned", "unclassified"}  # folded
 _SPECIESNET = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22};")
 
@@ -34,13 +47,13 @@ class Taxon(NamedTuple):
     rank: str
     """Its rank, such as "genus"; "" if it has no prefix."""
     name: str
-    """Its name without the prefix; "" if the rank is left open, as in `g__`."""
+    """Its name without the prefix; "" if it is missing, as in `g__`."""
     written: str
-    """The whole, such as `g__Bacillus`."""
+    """The name with its prefix, such as `g__Bacillus`."""
 
 
 def prefixed_taxa(lineage: str) -> list[Taxon]:
-    """Return the taxa of a lineage with prefixes and semicolons, as of Greengenes, SILVA, UNITE and QIIME 2.
+    """Parse a lineage with prefixes and semicolons, as in Greengenes, SILVA, UNITE and QIIME 2.
 
     >>> prefixed_taxa("d__Bacteria; g__; x")  # doctest: +NORMALIZE_WHITESPACE
     [Taxon(rank='domain', name='Bacteria', written='d__Bacteria'), Taxon(rank='genus', name='', written='g__'),
@@ -50,7 +63,7 @@ def prefixed_taxa(lineage: str) -> list[Taxon]:
 
 
 def sintax_taxa(lineage: str) -> list[Taxon]:
-    """Return the taxa of a lineage with letters, colons and commas, as in references and results of SINTAX.
+    """Parse a lineage with letters, colons and commas, as in references and results of SINTAX.
 
     >>> sintax_taxa("d:Bacteria,g:Bacillus")[1]
     Taxon(rank='genus', name='Bacillus', written='g:Bacillus')
@@ -69,7 +82,7 @@ def _taxa(lineage: str, separator: str, prefix: re.Pattern[str]) -> list[Taxon]:
 
 
 def rank_of_prefix(prefix: str) -> str:
-    """Return the rank that the letters in front of a name stand for.
+    """Return the rank of a prefix.
 
     >>> rank_of_prefix("g"), rank_of_prefix("D_5"), rank_of_prefix("zz")
     ('genus', 'genus', 'zz')
@@ -78,8 +91,31 @@ def rank_of_prefix(prefix: str) -> str:
     return _RANK_OF_NUMBER.get(prefix) or RANK_OF_PREFIX.get(prefix.lower(), prefix)
 
 
+@lru_cache(_REMEMBERED)
+def rank_letter(rank: str) -> str:
+    """Return the letter of a rank; '' if it is none of the usual ranks.
+
+    >>> rank_letter("Genus"), rank_letter("superkingdom"), rank_letter("k"), rank_letter("clade")
+    ('g', 'd', 'd', '')
+    """
+    return _LETTER_OF_RANK.get(rank.strip().casefold(), "")
+
+
+@lru_cache(_REMEMBERED)
+def split_prefix(text: str) -> tuple[str, str]:
+    """Split a name with a prefix into the letter of its rank ('' if there is none) and the bare name.
+
+    >>> split_prefix("g__Bacillus"), split_prefix("k:Fungi"), split_prefix("D_5__Bacillus"), split_prefix("x__y")
+    (('g', 'Bacillus'), ('d', 'Fungi'), ('g', 'Bacillus'), ('', 'x__y'))
+    """
+    found = _ANY_PREFIX.match(text)
+    if found is None:
+        return "", text
+    return rank_letter(rank_of_prefix(found[1] or found[2])), text[found.end() :]
+
+
 def is_unassigned(lineage: str) -> bool:
-    """Return whether a lineage is blank, or what classifiers write instead of one."""
+    """Return whether a lineage is blank or a classifier's word for "none"."""
     return lineage.strip().lower() in _UNASSIGNED
 
 
@@ -88,17 +124,17 @@ class SpeciesnetLabel(NamedTuple):
 
     uuid: str
     taxa: list[Taxon]
-    """Its taxa, without ranks that are left open; a species is called by genus and epithet."""
+    """Its taxa, without missing ranks; a species is named by genus and epithet."""
     common_name: str
 
     @property
     def is_nothing(self) -> bool:
         """Whether the classifier gave no result."""
-        return self.common_name == "no cv result"
+        return self.common_name == NO_RESULT
 
     @property
     def is_any_animal(self) -> bool:
-        """Whether it stands for some animal, which is the root."""
+        """Whether it means any animal, which is the root."""
         return not self.taxa and self.common_name == "animal"
 
 
@@ -107,7 +143,7 @@ SPECIESNET_SHAPE = "A label reads uuid;class;order;family;genus;species;common n
 
 
 def speciesnet_label(text: str) -> SpeciesnetLabel | None:
-    """Return a label `uuid;class;order;family;genus;species;common name`; None if a text is not one.
+    """Parse a label `uuid;class;order;family;genus;species;common name`; None if a text is not one.
 
     >>> speciesnet_label("1f;mammalia;carnivora;felidae;puma;concolor;puma").taxa[-1]
     Taxon(rank='species', name='puma concolor', written='concolor')

@@ -1,4 +1,4 @@
-"""Tree formats by name, and how a tree file is read: `TreeReading`."""
+"""Tree formats by name, and `TreeReading`: how a tree file is read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from hedgerow.errors import FileError, ParameterError, argument, options
-from hedgerow.files import extension, is_compressed, reading, refuse_spreadsheet, require_file
+from hedgerow.files import extension, is_compressed, is_path, reading, refuse_spreadsheet, require_file
 from hedgerow.registry import Registry
 from hedgerow.tree.formats import codes, darwin_core, edges, lineages, nested, newick, paths, taxdump, taxon_lists
 from hedgerow.tree.names import check_root
@@ -28,17 +28,19 @@ class TreeFormat:
     """A tree format: how it is read and, for some, written."""
 
     name: str
-    """What `--tree-format` and `Hierarchy.read` call it."""
+    """Its name in `--tree-format` and `Hierarchy.read`."""
     read: Callable[..., NodeTable] = field(repr=False)
     """Called with a path and, as keywords, those fields of `TreeReading` that were given; see `takes`."""
     write: Callable[[str | PathLike[str], NodeTable], None] | None = field(default=None, repr=False)
     """Called with a path and the tree; None if the format is only read."""
     extensions: tuple[str, ...] = ()
-    """Extensions, in lower case, that no other format has."""
+    """Extensions of this format alone, in lower case."""
     folder_with: str | None = None
-    """For a format that is a folder: the file by which such a folder is known."""
+    """For a format that is a folder: the file that identifies it."""
+    in_memory: bool = False
+    """Whether the reader also takes data in memory."""
     tells_apart: bool = False
-    """Whether the reader adds something to names that several nodes share."""
+    """Whether the reader makes shared names distinct."""
     keeps: tuple[str, ...] = ()
     """What is written besides names and parents: some of "rank", "title", "aliases"."""
 
@@ -48,29 +50,30 @@ class TreeFormat:
         return [field.name for field in fields(TreeReading) if field.name in signature(self.read).parameters]
 
 
+_EVERYTHING = ("rank", "title", "aliases")
 _FORMATS = (
-    TreeFormat("edges", edges.read_edges, edges.write_edges, (".csv", ".tsv", ".tab")),
-    TreeFormat("lineages", lineages.read_lineages, lineages.write_lineages, keeps=("rank",)),
-    TreeFormat("paths", paths.read_paths, paths.write_paths, (".txt",)),
-    TreeFormat("json", nested.read_json, nested.write_json, (".json",), keeps=("rank", "title", "aliases")),
+    TreeFormat("edges", edges.read_edges, edges.write_edges, (".csv", ".tsv", ".tab"), in_memory=True),
+    TreeFormat("lineages", lineages.read_lineages, lineages.write_lineages, in_memory=True, keeps=("rank",)),
+    TreeFormat("paths", paths.read_paths, paths.write_paths, (".txt",), in_memory=True),
+    TreeFormat("json", nested.read_json, nested.write_json, (".json",), in_memory=True, keeps=_EVERYTHING),
     TreeFormat("newick", newick.read_newick_file, newick.write_newick, (".nwk", ".newick", ".tree", ".tre")),
     TreeFormat("taxdump", taxdump.read_taxdump, folder_with="nodes.dmp", tells_apart=True),
     TreeFormat("darwin-core", darwin_core.read_darwin_core, tells_apart=True),
-    TreeFormat("prefixed", taxon_lists.read_prefixed, tells_apart=True),
+    TreeFormat("prefixed", taxon_lists.read_prefixed, in_memory=True, tells_apart=True),
     TreeFormat("qiime2", taxon_lists.read_qiime2, tells_apart=True),
     TreeFormat("fasta", taxon_lists.read_fasta, None, (".fasta", ".fa", ".fas", ".fna"), tells_apart=True),
     TreeFormat("speciesnet", taxon_lists.read_speciesnet, tells_apart=True),
-    TreeFormat("codes", codes.read_codes),
+    TreeFormat("codes", codes.read_codes, in_memory=True),
 )
 
 
 def _checked(name: str, given: Any) -> TreeFormat:
-    """Check a format from outside the package, and have it check what its reader returns."""
+    """Check a format from outside the package, and wrap its reader to check the trees."""
     if not isinstance(given, TreeFormat) or given.name != name:
         raise ParameterError(f"The entry point {name!r} must lead to a TreeFormat of this name.")
     for other in FORMATS.values():
         for taken in set(given.extensions) & set(other.extensions):
-            raise ParameterError(f"The extension {taken} already stands for the tree format {other.name}.")
+            raise ParameterError(f"The extension {taken} already belongs to the tree format {other.name}.")
 
     @wraps(given.read)
     def read(path: str | PathLike[str], **options: Any) -> NodeTable:
@@ -106,7 +109,7 @@ def register(tree_format: TreeFormat) -> None:
 
 
 def format_of(path: str | PathLike[str], format: str | None = None) -> TreeFormat:  # noqa: A002
-    """Return the format of a tree: the given one, or else the one that its extension stands for."""
+    """Return the format of a tree file: the given one, or that of its extension."""
     if format is not None:
         return FORMATS.find(format)
     shown, suffix = os.fspath(path), extension(path)
@@ -127,8 +130,19 @@ def format_of(path: str | PathLike[str], format: str | None = None) -> TreeForma
     )
 
 
+def _in_memory(source: Any, format: str | None) -> TreeFormat:  # noqa: A002
+    """Return the format of data in memory, which must be named."""
+    names = ", ".join(known.name for known in FORMATS.values() if known.in_memory)
+    if format is not None and FORMATS.find(format).in_memory:
+        return FORMATS.find(format)
+    problem = "the format must be named" if format is None else f"{format} is read from files only"
+    raise ParameterError(
+        f"{type(source).__name__} is not the name of a file, and {problem}. Formats for data in memory: {names}."
+    )
+
+
 def writable(path: str | PathLike[str], format: str | None = None) -> TreeFormat:  # noqa: A002
-    """Return the format in which a tree is to be written: the given one, or by extension."""
+    """Return the format in which to write a tree: the given one, or that of the extension."""
     names = ", ".join(known.name for known in FORMATS.values() if known.write is not None)
     if format is None and not any(extension(path) in known.extensions for known in FORMATS.values()):
         raise ParameterError(
@@ -147,7 +161,7 @@ def writable(path: str | PathLike[str], format: str | None = None) -> TreeFormat
 
 
 def require_source(path: str | PathLike[str], tree_format: TreeFormat) -> None:
-    """Raise an error unless the file, or the folder, of a tree exists."""
+    """Raise an error unless the file or folder of a tree exists."""
     if tree_format.folder_with is None:
         require_file(path)
     elif not Path(path).is_dir():
@@ -203,12 +217,12 @@ class TreeReading:
 
     @property
     def arguments(self) -> list[str]:
-        """The options of the command that read a tree in this way."""
+        """The command-line options that read a tree this way."""
         return options(**vars(self))
 
-    def table(self, path: str | PathLike[str]) -> NodeTable:
-        """Read a tree file."""
-        found = format_of(path, self.format)
+    def table(self, source: Any) -> NodeTable:
+        """Read a tree file, or data in memory."""
+        found = format_of(source, self.format) if is_path(source) else _in_memory(source, self.format)
         given = {
             field.name: getattr(self, field.name)
             for field in fields(self)
@@ -219,8 +233,9 @@ class TreeReading:
                 takers = " and ".join(other.name for other in FORMATS.values() if option in other.takes)
                 only = f"does not apply to {found.name}, which have their own root" if option == "root" else ""
                 raise ParameterError(
-                    f"{argument(option, value)} {only or f'only applies to {takers}'}; {os.fspath(path)} contains "
-                    f"{found.name}."
+                    f"{argument(option, value)} {only or f'only applies to {takers}'}; "
+                    f"{os.fspath(source) if is_path(source) else 'the source'} contains {found.name}."
                 )
-        require_source(path, found)
-        return found.read(path, **given)
+        if is_path(source):
+            require_source(source, found)
+        return found.read(source, **given)

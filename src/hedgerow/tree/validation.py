@@ -1,8 +1,8 @@
-"""The nodes of a tree as a table, and everything that can be wrong with one.
+"""The nodes of a tree as a table, and everything that can be wrong with it.
 
-Whatever the format, a reader ends with `validated`: it hands over names, parents and the place of each node in the
-file, together with the problems that only it can see, such as a line with too many columns. The error shows the
-first problem; `hedgerow doctor` lists them all.
+Every reader ends with `validated`, to which it passes names, parents, the place of each node in the file, and the
+problems that it found itself, such as a line with too many columns. The error shows the first problem; `hedgerow
+doctor` lists them all.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from hedgerow.tree.layout import Indices, as_positions, rings
 from hedgerow.tree.names import Aliases, as_names, plain_names, printable, with_control
 
 Where = Callable[[Sequence[int]], str]
-"""Describes the places of some nodes in the input."""
+"""Describes the location of some nodes in the input."""
 _Flaw = tuple[str, str]
 """The kind of a problem, and its message."""
-_REMEDIES = {  # by kind of problem, unless a reader knows better
+_REMEDIES = {  # by kind of problem; readers may override them
     "empty name": "Every class needs a name: fill it in, or delete the line.",
     "control character": "Remove it, or replace it by a space.",
     "duplicate name": "Names must be distinct: rename all but one.",
@@ -51,7 +51,7 @@ class NodeTable:
     rank, title
         Optional rank and display name of each node, "" if it has none.
     aliases
-        Other names of nodes, with the position of the node that each of them stands for, if there are any.
+        Optional other names of nodes, with the position of the node of each.
     """
 
     names: Sequence[str]
@@ -71,14 +71,14 @@ class NodeTable:
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a tree."""
+    """A problem with a tree."""
 
     kind: str
-    """A word or two to sort by, such as "cycle"."""
+    """A short category, such as "cycle"."""
     message: str
-    """The offenders and their location, as a sentence."""
+    """A sentence that names the offenders and their location."""
     remedy: str
-    """What to do about it, as a sentence."""
+    """A sentence that says what to do."""
 
     def __str__(self) -> str:
         return f"{self.message} {self.remedy}"
@@ -103,7 +103,7 @@ class FlawedTreeError(TreeError):
 
 @dataclass(frozen=True)
 class Origin:
-    """Where the input comes from, for messages about places in it.
+    """The source of a tree, for messages about places in it.
 
     >>> Origin("tree.csv").at(7, 9), Origin(None, "pair").at(7)
     ('tree.csv, lines 7 and 9', 'pair 7')
@@ -112,11 +112,11 @@ class Origin:
     name: str | None
     """The file as the user wrote it; None for data in memory."""
     unit: str = "line"
-    """What its parts are called: "line", "pair", "row"."""
+    """What to call a part of it: "line", "pair", "row"."""
     format: str | None = None
     """Its format, if the extension does not determine it."""
     folder: str | None = None
-    """The folder that is the tree, if the file is only part of it."""
+    """The folder of a tree that consists of several files."""
 
     def at(self, *places: int) -> str:
         """Describe the location of some parts."""
@@ -127,17 +127,17 @@ class Origin:
         return where if self.name is None else f"{self.name}, {where}"
 
     def places(self, lines: Sequence[int] | Indices) -> Where:
-        """Return a function that describes the places of nodes, given the line of each node."""
+        """Return a function that describes the location of nodes, given the line of each node."""
         return lambda nodes: self.at(*(int(lines[node]) for node in nodes))
 
     @property
     def subject(self) -> str:
-        """The whole input, as the subject of a sentence."""
+        """The source, as the subject of a sentence."""
         return "The tree" if self.name is None else self.name
 
     @property
     def doctor(self) -> str | None:
-        """The command that explains the file."""
+        """The command that lists all problems of the file."""
         return (
             None
             if self.name is None
@@ -164,7 +164,7 @@ def validated(
     problems: Sequence[Problem] = (),
     remedies: Mapping[str, str] | None = None,
 ) -> NodeTable:
-    """Return a tree, with its root; raise an error that lists everything that is wrong with it.
+    """Return a checked tree with one root; raise an error that carries all problems.
 
     Parameters
     ----------
@@ -173,13 +173,13 @@ def validated(
     origin
         Where they come from.
     where
-        Describes the places of nodes in it.
+        Describes the location of nodes in it.
     root
         Name of the root to add above several top nodes; None if several are an error.
     problems
-        What the reader found itself.
+        Problems that the reader found.
     remedies
-        What to do about some kinds of problems, instead of the usual advice.
+        Remedies by kind of problem, instead of the default ones.
     """
     names, parent = table.names, table.parent
     if not len(names) and not problems:
@@ -211,7 +211,7 @@ def validated(
 
 
 def checked_table(table: NodeTable, origin: Origin) -> NodeTable:
-    """Return a tree that does not come from a reader of this package; problems are located by position."""
+    """Check a tree from outside the package; problems are located by position."""
     names = plain_names(table.names)
     parent = as_positions(table.parent, len(names))
     aliases = None if table.aliases is None else Aliases.of(table.aliases)
@@ -233,7 +233,7 @@ def root_taken(root: str, why: str, where: str) -> Problem:
 
 
 def control_character(name: str, where: str) -> Problem:
-    """Describe a name that would later be truncated or misread."""
+    """Describe a name with a control character."""
     kind = "control character"
     return Problem(kind, f"{where}: the name {name!r} contains a control character.", _REMEDIES[kind])
 
@@ -293,7 +293,7 @@ def _repeated_names(table: NodeTable, where: Where) -> Iterator[_Flaw]:
 
 
 def _lineage(table: NodeTable, node: int) -> str:
-    """Return the end of a lineage; the whole of a very long one would be no help."""
+    """Return a lineage; of a very long one, only the end."""
     names: list[str] = []
     while node != _TOP and len(names) < _LINEAGE:
         names.append(table.names[node])

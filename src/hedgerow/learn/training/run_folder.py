@@ -174,7 +174,7 @@ class RunFolder:
                     f"same changes, or choose another folder."
                 )
             return
-        hierarchy.save(self.path / "tree.json")
+        hierarchy.write(self.path / "tree.json")
         self.write_text("recipe.toml", recipe.to_toml())
 
     def check_space(self, classifier: Classifier) -> None:
@@ -215,7 +215,7 @@ class RunFolder:
 
     def hierarchy(self) -> Hierarchy:
         """Read the tree."""
-        return Hierarchy.load(self.path / "tree.json")
+        return Hierarchy.read(self.path / "tree.json")
 
     def pictures(self) -> Callable[[int], NDArray[np.uint8]] | None:
         """Return a function from the number of a test example to its image, uint8 [H, W], or None.

@@ -1,4 +1,4 @@
-"""Lists of codes whose prefixes are the tree: HS, ISCO, NACE, ICD and the like."""
+"""Lists of codes whose prefixes form the tree: HS, ISCO, NACE, ICD and the like."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _add(forest: Forest, row: list[str], line: int, lengths: tuple[int, ...] | N
     elif lengths is not None and len(code) not in lengths:
         problem = (
             f"has the code {code!r} with {len(code)} characters, not {' or '.join(map(str, lengths))}",
-            "Correct it (spreadsheets drop zeros at the start), or name its length among the prefixes.",
+            "Correct it (spreadsheets drop leading zeros), or add its length to the prefixes.",
         )
     elif (code.count(".") if lengths is None else len(lengths)) > _LEVELS:
         problem = f"has a code of more than {_LEVELS} levels", "Is it a list of codes?"

@@ -1,4 +1,4 @@
-"""Darwin Core: a table of taxa such as `Taxon.tsv`, as GBIF, Catalogue of Life and others publish it."""
+"""Darwin Core: a table of taxa such as `Taxon.tsv`, as published by GBIF and Catalogue of Life."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _HEADER = 1  # lines before the first taxon
 def read_darwin_core(path: str | PathLike[str], root: str = "root") -> NodeTable:
     """Read a table of taxa with the columns taxonID, parentNameUsageID and scientificName.
 
-    Accepted taxa become classes, called by `canonicalName` or else by `scientificName` without its authors, where
-    columns tell them; names that several taxa share become "name [taxonID]". Synonyms (rows with an
+    Accepted taxa become classes, named by `canonicalName`, or else by `scientificName` without the authors of
+    `scientificNameAuthorship`; shared names become "name [taxonID]". Synonyms (rows with an
     `acceptedNameUsageID` that is not their own) become aliases of their accepted taxon; so do names with authors
     and ids. Several taxa without a parent are put under a root named `root`.
     """
@@ -66,7 +66,7 @@ def read_darwin_core(path: str | PathLike[str], root: str = "root") -> NodeTable
 def _aliases(
     taxa: _Taxa, is_synonym: NDArray[np.bool_], node: Indices, shared: list[str], twins: Indices
 ) -> Aliases:
-    """Return the names of synonyms, names with authors, ids, and names that several taxa share."""
+    """Return the names of synonyms, names with authors, ids, and shared names."""
     differs = np.asarray(arrow().compute.not_equal(taxa.full_names, taxa.names)) | is_synonym
     names: list[str] = []
     places: list[Indices] = []
@@ -79,12 +79,12 @@ def _aliases(
 
 
 class _Taxa:
-    """The columns of the table that are wanted."""
+    """The columns that are used."""
 
     def __init__(self, shown: str, origin: Origin) -> None:
         header = _header(shown)
         delimiter = "\t" if "\t" in header else ","
-        # Some files write the name space: dwc:taxonID.
+        # Some files include the namespace: dwc:taxonID.
         called = [cell.strip().strip('"').rpartition(":")[2].lower() for cell in header.split(delimiter)]
         missing = [name for name in _REQUIRED if name.lower() not in called]
         if missing:
@@ -117,7 +117,7 @@ class _Taxa:
         self.names = self._short_names(column)
 
     def _short_names(self, column: dict[str, Any]) -> Any:
-        """Return names without their authors, as far as columns tell them."""
+        """Return names without their authors, as far as columns allow."""
         short = self.full_names
         if "scientificNameAuthorship" in column:
             pairs = zip(texts(short), texts(column["scientificNameAuthorship"]), strict=True)
@@ -140,7 +140,7 @@ def _header(shown: str) -> str:
 
 
 def _accepted(taxa: _Taxa) -> tuple[Indices, list[Problem]]:
-    """Return the row of the accepted taxon of every row, its own unless it is a synonym; and what is wrong."""
+    """Return the row of the accepted taxon of every row (its own unless it is a synonym), and the problems."""
     ids, itself = taxa.ids, np.arange(len(taxa.ids.ids))
     pointer = itself
     problems = list(ids.repeated())

@@ -74,7 +74,7 @@ def _folded(cells: Iterable[str]) -> list[str]:
 
 
 def _read_large(data: bytes, delimiter: str) -> NodeTable | None:
-    """Read a large file with Arrow; return None if the csv module has to read or explain it."""
+    """Read a large file with Arrow; return None if the csv module must read it or explain what is wrong."""
     first_line = data[:_LARGE].partition(b"\n")[0].decode("utf-8-sig", "replace")
     if not first_line.strip() or "\r" in first_line[:-1] or b'"' in data:
         return None  # it is not clear where the header would be, or cells are in quotes
@@ -106,11 +106,11 @@ def _from_pairs(rows: Iterable[tuple[int, Sequence[Any]]], origin: Origin) -> No
             lines.append(line)
         else:
             problems.append(_not_a_pair(line, row, origin))
-    # The first place of each child, if one is repeated.
+    # The first position of each child, if one is repeated.
     place = dict(zip(reversed(children), range(len(children) - 1, -1, -1), strict=True))
     above = np.fromiter(map(place.get, parents, repeat(-1)), dtype=np.int64, count=len(parents))
     under_top = np.flatnonzero(above < 0).tolist()
-    first: dict[str, int] = {}  # the line on which each parent that is no child first stands
+    first: dict[str, int] = {}  # the first line of each parent that is not a child
     for pair in under_top:
         first.setdefault(parents[pair], lines[pair])
     tops = {top: number for number, top in enumerate(first)}
@@ -156,7 +156,7 @@ def _column_remedy(row: Sequence[Any]) -> str:
 
 
 def _one_root(tops: Sequence[str], children: Iterable[str], flat: bool) -> str:
-    """Return what to do about several roots, which often are misspelt; `flat` if nothing is deeper than 1."""
+    """Return the remedy for several roots, which are often misspelt; `flat` if nothing is deeper than 1."""
     near: dict[str, str] = {}
     pool = [*children, *tops]
     for top in tops[:5]:
@@ -179,7 +179,7 @@ def _as_lineages() -> str:
 
 
 def _other_table(rows: Sequence[tuple[int, Sequence[Any]]], origin: Origin) -> Problem | None:
-    """Say what the rows are instead, if they are no edge list at all."""
+    """Describe what the rows are instead, if they are not an edge list."""
     if not rows:
         return None
     line, first = rows[0]

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 TOP = -1
-"""What is above the top nodes."""
-_LONGEST = 1 << 26  # characters of all names that are told apart by the names of their parents
+"""The parent of top nodes."""
+_LONGEST = 1 << 26  # total characters of names with the names of their parents
 
 
 class Forest:
@@ -26,9 +26,9 @@ class Forest:
         self.origin = origin
         self.problems: list[Problem] = []
         self.titles: dict[int, str] = {}
-        """Display names of nodes; that of `TOP` is for an added root."""
+        """Display names of nodes; that of `TOP` is the title of an added root."""
         self.aliases: list[tuple[str, int]] = []
-        """Other names of nodes; one that stands for several nodes is left out."""
+        """Other names of nodes; ambiguous ones are dropped later."""
         self._node: dict[tuple[int, str], int] = {}
         self._names: list[str] = []
         self._parent: list[int] = []
@@ -59,7 +59,7 @@ class Forest:
         return path
 
     def add_problem(self, kind: str, message: str, remedy: str) -> None:
-        """Note what is wrong with a lineage."""
+        """Add a problem of a lineage."""
         self.problems.append(Problem(kind, message, remedy))
 
     def table(self, root: str, disambiguate: bool) -> NodeTable:
@@ -85,7 +85,7 @@ class Forest:
         return replace(table, title=titles if any(titles) else None, aliases=aliases or None)
 
     def _distinct_names(self, root: str | None) -> list[str]:
-        """Put the parent's name, itself made distinct, before every name that several nodes share."""
+        """Prefix shared names with the name of the parent, itself made distinct."""
         nodes_of: dict[str, list[int]] = {}
         for node, name in enumerate(self._names):
             nodes_of.setdefault(name, []).append(node)

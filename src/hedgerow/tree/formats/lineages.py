@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _KEEP_RANKS = "Keep only some ranks (--ranks, `Hierarchy.at_ranks`), or write another format, such as edges."
-_MISSING_VALUES = {  # as written by R, pandas, spreadsheets, databases and classifiers
+_MISSING_VALUES = {  # of R, pandas, spreadsheets, databases and classifiers
     *("NA", "NaN", "nan", "<NA>", "N/A", "n/a", "#N/A", "None", "none", "NULL", "null", "-"),
     *("unclassified", "Unclassified"),
 }
@@ -49,7 +49,7 @@ def read_lineages(
     disambiguate
         Call nodes that share a name "parent/name" instead of raising an error.
     ranks
-        Column names, needed for plain rows, which do not contain them. None: there are no ranks.
+        Column names for plain rows, which have none; None if there are no ranks.
     na
         The text of cells that are meant to be blank, such as "NA".
     """
@@ -116,7 +116,7 @@ def _rank_problems(ranks: list[str], where: str) -> Iterator[Problem]:
 
 
 class _Blanks:
-    """Distinguishes blank cells from names, and notes undeclared text that looks like a missing value."""
+    """Distinguishes blank cells from names, and collects undeclared missing values."""
 
     def __init__(self, origin: Origin, na: str | Sequence[str]) -> None:
         self._origin = origin
@@ -200,13 +200,13 @@ def _ranks_to_write(table: NodeTable, lineages: Iterable[list[int]]) -> list[str
             twice = next(name for name in ranks if ranks.count(name) > 1)
             raise FileError(
                 f"The lineage of {table.names[lineage[-1]]!r} has two classes of the rank {twice!r}, which cannot "
-                f"stand in one column. {_KEEP_RANKS}"
+                f"share a column. {_KEEP_RANKS}"
             )
     return rank
 
 
 def _column_order(rank: list[str], lineages: Iterable[list[int]]) -> list[str]:
-    """Return the ranks from coarse to fine, as the lineages have them."""
+    """Return the ranks from coarse to fine, by their order in the lineages."""
     sorter: TopologicalSorter[str] = TopologicalSorter()
     for above, below in {(rank[a], rank[b]) for lineage in lineages for a, b in pairwise(lineage)}:
         sorter.add(below, above)

@@ -1,4 +1,4 @@
-"""Nested JSON, and the flat JSON of `Hierarchy.save`."""
+"""Nested JSON."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 
-from hedgerow.errors import FileError, TreeError
+from hedgerow.errors import FileError, argument
 from hedgerow.files import atomic_write, is_path, read_text
-from hedgerow.tree.layout import as_positions
 from hedgerow.tree.names import Aliases, check_root
 from hedgerow.tree.validation import NodeTable, Origin, Problem, refuse, refuse_empty, validated
 
@@ -21,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from os import PathLike
 
-_FORMAT = "hedgerow tree"
 _PARENTS = ("parent", "parent_id", "parentId", "supercategory")  # of tables, in which nodes are not nested
 _NO_PARENT = (None, "", "null")
+_DEEPEST = 300  # levels; Python reads no more than about 450
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
@@ -44,8 +42,6 @@ def read_json(source: str | PathLike[str] | dict[str, Any] | list[Any], root: st
         data = parse_json(text, origin)
     else:
         origin, data = Origin(None), source
-    if is_saved(data):
-        return _from_saved(data, origin)
     return _Nested(origin, text).table(data, root)
 
 
@@ -87,7 +83,7 @@ def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _lines_of(names: Collection[str], text: str) -> dict[str, list[int]]:
-    """Find the lines that contain names, escaped or not; in one pass, for there may be thousands."""
+    """Find the lines that contain names, escaped or not, in one pass, since there may be thousands."""
     spelt = {json.dumps(name, ensure_ascii=escaped): name for name in names for escaped in (True, False)}
     found: dict[str, list[int]] = {}
     line, counted_to = 1, 0
@@ -115,7 +111,7 @@ class _Nested:
 
     def table(self, data: Any, root: str) -> NodeTable:
         tops = self._nodes_in(data)
-        if not any(below for _, below, _ in tops):  # then other keys may say what is below what
+        if not any(below for _, below, _ in tops):  # then other keys may define the tree
             for _, _, item in tops:
                 self._check_keys(item)
         # Depth first, so that siblings and problems come in the order of the file.
@@ -144,7 +140,7 @@ class _Nested:
 
     @cached_property
     def _lines(self) -> dict[str, list[int]]:
-        """The lines that contain each name; the parser does not tell where a node is."""
+        """The lines that contain each name; the parser does not report positions."""
         return _lines_of(set(self.names), self.text or "")
 
     def _add(self, name: Any, parent: int, extras: dict[str, Any]) -> None:
@@ -185,7 +181,7 @@ class _Nested:
         return nodes
 
     def _check_keys(self, item: dict[str, Any]) -> None:
-        """Note that a node names its parent, or has nodes under another key than 'children'."""
+        """Report a node that names its parent, or has nodes under another key than 'children'."""
         for key, value in item.items():
             if key in _PARENTS and value not in _NO_PARENT:
                 what = f"names its parent, {value!r}, under {key!r}"
@@ -215,9 +211,15 @@ class _Nested:
 def write_json(path: str | PathLike[str], table: NodeTable) -> None:
     """Write ``{"name": ..., "children": [...]}``, one node per line.
 
-    Ranks, titles and aliases of a node stand beside its name: "rank", "title", and a list "aliases".
+    Ranks, titles and aliases are stored next to the name, as "rank", "title" and a list "aliases".
     """
     children = table.children()
+    depth = _depth(children, int(table.parent.argmin()))
+    if depth > _DEEPEST:
+        raise FileError(
+            f"{os.fspath(path)}: the tree has {depth:,} levels, too many for nested JSON. Write another "
+            f"format, such as {argument('to', 'edges')}."
+        )
     aliases: dict[int, list[str]] = {}
     for alias, node in (table.aliases or {}).items():
         aliases.setdefault(node, []).append(alias)
@@ -245,35 +247,11 @@ def write_json(path: str | PathLike[str], table: NodeTable) -> None:
         file.write("\n")
 
 
-class SavedTree(msgspec.Struct, forbid_unknown_fields=True):
-    """A tree as it is saved: by `Hierarchy.save`, and in evaluations and points, with its fingerprint."""
-
-    names: list[str]
-    parents: list[int]
-    ranks: list[str] | None = None
-    titles: list[str] | None = None
-    aliases: dict[str, int] = {}
-    fingerprint: str = ""
-    format: str = ""
-
-
-def is_saved(data: Any) -> bool:
-    """Return whether data is the flat JSON of `write_saved`; in nested JSON, no name has a string below it."""
-    return isinstance(data, dict) and data.get("format") == _FORMAT
-
-
-def _from_saved(data: dict[str, Any], origin: Origin) -> NodeTable:
-    try:
-        saved = msgspec.convert(data, SavedTree)
-        count = len(saved.names)
-        parent = as_positions(saved.parents, count)
-        aliases = Aliases.of(saved.aliases).moved(np.arange(count))
-        if any(texts is not None and len(texts) != count for texts in (saved.ranks, saved.titles)):
-            raise TreeError("ranks and titles must be as many as names")
-    except (TreeError, msgspec.ValidationError) as error:
-        raise FileError(f"{origin.subject} is damaged: {error}. Save the tree again.") from None
-    table = NodeTable(saved.names, parent, saved.ranks, saved.titles, aliases or None)
-    return validated(table, origin, Origin(origin.name, "position").places(range(count)))
+def _depth(children: list[list[int]], root: int) -> int:
+    level, depth = [root], 0
+    while level := [child for node in level for child in children[node]]:
+        depth += 1
+    return depth
 
 
 def read_titles(path: str | PathLike[str]) -> dict[str, str]:
@@ -285,13 +263,3 @@ def read_titles(path: str | PathLike[str]) -> dict[str, str]:
             f'{origin.subject} must contain one JSON object of names and titles: {{"n02084071": "dog"}}.'
         )
     return data
-
-
-def write_saved(path: str | PathLike[str], table: NodeTable) -> None:
-    """Write a whole tree as flat JSON."""
-    data = {"format": _FORMAT, "names": list(table.names), "parents": table.parent.tolist()}
-    extras = {"ranks": table.rank, "titles": table.title, "aliases": table.aliases and dict(table.aliases)}
-    data |= {key: values for key, values in extras.items() if values}
-    with atomic_write(path) as file:
-        file.write(json.dumps(data, ensure_ascii=False))
-        file.write("\n")

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from hedgerow.tree.validation import NodeTable, Origin
 
 ADDED_ROOT = "root"
-"""The root that readers of paths and lineages add above several tops, and that writers therefore leave out."""
+"""The root that readers of paths and lineages add above several top nodes, and that writers leave out."""
 _SEPARATORS = "/;"
 _OTHER_SEPARATORS = (">", "|", "\t", "\\", ",", ":")
-_BYTE_ORDER_MARK = "\ufeff"  # readers drop it at the start of a file
+_BYTE_ORDER_MARK = "\ufeff"  # dropped at the start of a file
 
 
 def read_paths(
@@ -40,8 +40,8 @@ def read_paths(
     source
         A text file, or strings.
     separator
-        What separates names; by default "/" or ";", as found on the first line that has either. It must be named
-        if every line has another sign that may separate names, such as ">".
+        The separator; by default "/" or ";", whichever occurs first. It is required if every line has another
+        likely separator, such as ">".
     """
     check_root(root)
     origin, lines = open_lines(source, "path")
@@ -84,7 +84,7 @@ def _found_separator(lines: list[tuple[int, str]], origin: Origin) -> str:
 
 
 def _other_separator(paths: Iterable[str]) -> str:
-    """Return a sign that seems to separate names: it divides every path, or paths from others; '' if none does."""
+    """Return a character that seems to separate names; '' if there is none."""
     listed = [path.strip() for path in paths]
     for sign in _OTHER_SEPARATORS:
         divided = [path for path in listed if sign in path]

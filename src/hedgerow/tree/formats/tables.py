@@ -1,4 +1,4 @@
-"""Tables and lists, opened in one way: rows of CSV text or of data in memory, columns read by Arrow, lines."""
+"""Tables and lists: rows of CSV text or of data in memory, columns read by Arrow, lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.errors import FileError, HedgerowError, ParameterError, counted, some
-from hedgerow.files import decode, delimiter_of, is_path, open_binary, read_bytes, read_lines, refuse_sep_line
+from hedgerow.files import (
+    csv_options,
+    decode,
+    delimiter_of,
+    is_path,
+    open_binary,
+    read_bytes,
+    read_lines,
+    refuse_sep_line,
+)
 from hedgerow.tree.validation import Origin, Problem, refuse_empty
 
 if TYPE_CHECKING:
@@ -39,7 +48,7 @@ def open_lines(
     source
         A file, or strings.
     unit
-        What strings are called in messages, such as "path".
+        What to call a string in messages, such as "path".
     format
         The format of a file, unless its extension determines it.
     """
@@ -52,7 +61,7 @@ def open_lines(
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a table, with the line on which each starts, or its number; blank lines are left out."""
+    """The rows of a table, each with its first line or its number; blank lines are skipped."""
 
     origin: Origin
     columns: list[str] | None
@@ -78,13 +87,13 @@ def open_rows(
     source
         The file or the data.
     unit
-        What rows of data in memory are called in messages, such as "pair".
+        What to call a row of data in memory in messages, such as "pair".
     format
         The format of a file, unless its extension determines it.
     is_header
         Whether the first row of a file is to be skipped.
     data
-        What the file contains, if it has been read.
+        The content of the file, if it has been read.
     """
     if is_path(source):
         path = os.fspath(source)
@@ -142,7 +151,7 @@ def read_columns(
     skip: int = 0,
     explain: Callable[[], str | None] = lambda: None,
 ) -> list[Any]:
-    """Read some columns of a large table whole, faster than the csv module would read it.
+    """Read some columns of a large table at once, faster than the csv module.
 
     Parameters
     ----------
@@ -159,20 +168,11 @@ def read_columns(
     skip
         The number of lines to skip.
     explain
-        Called if Arrow cannot read the file; finds what is wrong, and where.
+        Called if Arrow cannot read the file; returns what is wrong, and where.
     """
     pa = arrow()
-    names = list(map(str, range(width)))
     try:
-        table = pa.csv.read_csv(
-            file,
-            pa.csv.ReadOptions(column_names=names, skip_rows=skip),
-            pa.csv.ParseOptions(delimiter=delimiter, quote_char='"' if quote else False, newlines_in_values=quote),
-            pa.csv.ConvertOptions(
-                column_types={str(place): kind for place, kind in types.items()},
-                include_columns=[str(place) for place in types],
-            ),
-        )
+        table = pa.csv.read_csv(file, *csv_options(width, types, delimiter, skip=skip, quote=quote))
     except HedgerowError:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -227,7 +227,7 @@ def first_flaw(
 
 @dataclass(frozen=True)
 class Ids:
-    """The Arrow column of ids, by which the rows of a large table refer to each other."""
+    """The column of ids by which the rows of a large table refer to each other."""
 
     ids: Any
     origin: Origin
@@ -235,16 +235,16 @@ class Ids:
     """The number of lines before the first row."""
 
     def at(self, rows: Iterable[int]) -> str:
-        """Describe the places of rows."""
+        """Describe the location of rows."""
         return self.origin.at(*(int(row) + self.header + 1 for row in rows))
 
     def rows(self, wanted: Any) -> Indices:
-        """Return the rows of some ids; -1 for those that are not there."""
+        """Return the rows of some ids; -1 for unknown ids."""
         found = arrow().compute.index_in(wanted, value_set=self.ids)
         return np.asarray(found.fill_null(-1), dtype=np.int64)
 
     def repeated(self) -> Iterator[Problem]:
-        """Describe ids that several rows have."""
+        """Describe duplicate ids."""
         first = self.rows(self.ids)
         again = np.flatnonzero(first != np.arange(len(first))).tolist()
         if again:
@@ -254,7 +254,7 @@ class Ids:
             yield Problem("duplicate id", message, "Keep one row per id.")
 
     def unknown(self, wanted: Any, which: NDArray[np.bool_], what: str) -> Iterator[Problem]:
-        """Describe rows that refer to ids that no row has."""
+        """Describe rows that refer to unknown ids."""
         rows = np.flatnonzero(which).tolist()
         if rows:
             listed = "; ".join(f"{self.ids[row]} has {wanted[row]} ({self.at([row])})" for row in rows[:5])
@@ -266,13 +266,13 @@ class Ids:
 
 
 def texts(array: Any) -> list[str]:
-    """Return an Arrow array of text as a list; through NumPy, which is faster than Arrow's own way."""
+    """Convert an Arrow array of text to a list; faster through NumPy than with Arrow."""
     listed: list[str] = array.to_numpy(zero_copy_only=False).tolist()
     return listed
 
 
 def few_texts(array: Any) -> list[str]:
-    """Return an Arrow array of text as a list in which equal texts are one object: for ranks."""
+    """Convert an Arrow array of few distinct texts, such as ranks, to a list; equal texts are one object."""
     coded = array.dictionary_encode()
     distinct = np.array(coded.dictionary.to_pylist() or [""], dtype=object)
     listed: list[str] = distinct[coded.indices.to_numpy(zero_copy_only=False)].tolist()
@@ -280,7 +280,7 @@ def few_texts(array: Any) -> list[str]:
 
 
 def names_with_ids(names: Any, ids: Sequence[Any] | NDArray[Any]) -> tuple[list[str], list[str], Indices]:
-    """Turn names that several nodes share into "name [id]".
+    """Turn shared names into "name [id]".
 
     Returns the names of all nodes; then the shared names, once for each of their nodes, and these nodes.
     """
@@ -298,7 +298,7 @@ def names_with_ids(names: Any, ids: Sequence[Any] | NDArray[Any]) -> tuple[list[
 
 
 def quoted(cell: str) -> str:
-    """Return a cell as it is written to a table."""
+    """Quote a cell of a table, if needed."""
     # The csv module leaves some carriage returns unquoted; they would be lost on reading.
     return '"' + cell.replace('"', '""') + '"' if _MUST_QUOTE.search(cell) else cell
 
@@ -309,7 +309,7 @@ _Table = tuple[list[str] | None, list[Any]]
 def as_table(source: Any) -> _Table:
     """Return the names of the columns, if they have any, and the rows of any kind of table in memory.
 
-    This imports no library that the user has not imported. Columns that are numbered have no names.
+    No library is imported. Numbered columns have no names.
 
     >>> as_table([{"parent": "bird", "child": "robin"}, {"parent": "bird", "child": "wren"}])
     (['parent', 'child'], [['bird', 'robin'], ['bird', 'wren']])

@@ -26,7 +26,7 @@ _BETWEEN = b"\t|\t"
 def read_taxdump(folder: str | PathLike[str]) -> NodeTable:
     """Read a folder of NCBI's taxonomy, as unpacked from `taxdump.tar.gz` or `new_taxdump.tar.gz`.
 
-    Classes are called by their scientific names; names that several taxa share become "name [tax id]". Tax ids,
+    Classes are named by their scientific names; shared names become "name [tax id]". Tax ids,
     merged tax ids and synonyms are aliases, and GenBank's common names are titles. The rank "no rank" is blank.
     """
     shown = os.fspath(folder)
@@ -34,7 +34,7 @@ def read_taxdump(folder: str | PathLike[str]) -> NodeTable:
     for path, other in ((nodes, "names.dmp"), (names, "nodes.dmp")):
         if not Path(path).is_file():
             raise FileError(
-                f"{shown} has no {Path(path).name}, which must stand beside {other}. Unpack NCBI's taxdump.tar.gz "
+                f"{shown} has no {Path(path).name}, which belongs beside {other}. Unpack NCBI's taxdump.tar.gz "
                 f"again: a tree needs both files."
             )
     number, text = arrow().int64(), arrow().string()
@@ -68,7 +68,7 @@ def read_taxdump(folder: str | PathLike[str]) -> NodeTable:
 
 
 def _tax_ids(taxa: Ids, merged: str) -> tuple[list[str], Indices]:
-    """Return all tax ids as text, with those that were merged into others; and the position of each."""
+    """Return all tax ids as text, including merged ones, and the position of each."""
     number, text = arrow().int64(), arrow().string()
     ids, nodes = texts(taxa.ids.cast(text)), np.arange(len(taxa.ids))
     if not Path(merged).is_file() or not Path(merged).stat().st_size:
@@ -110,7 +110,7 @@ class _Names:
         self._class, self._code = coded.dictionary.to_pylist(), coded.indices.to_numpy()
 
     def of_class(self, *wanted: str) -> tuple[Any, Indices]:
-        """Return all names of some classes, and the positions of their taxa."""
+        """Return all names of some name classes, and the positions of their taxa."""
         chosen = np.isin(self._code, [self._class.index(name) for name in wanted if name in self._class])
         chosen &= self._owner >= 0
         return self._names.filter(arrow().array(chosen)), self._owner[chosen]
@@ -124,7 +124,7 @@ def _titles(count: int, common: Any, of: Indices) -> list[str] | None:
 
 
 def _name_problems(ids: Any, of: Indices, path: str) -> Iterator[Problem]:
-    """Every taxon needs one scientific name."""
+    """Describe taxa that do not have exactly one scientific name."""
     count = np.bincount(of, minlength=len(ids))
     for which, what, remedy in (
         (count == 0, "no scientific name", "Do both files come from one taxdump?"),

@@ -1,4 +1,4 @@
-"""Lists of taxa as tools write them: prefixed strings, QIIME 2, FASTA for SINTAX, labels of SpeciesNet."""
+"""Lists of taxa: prefixed strings, QIIME 2, FASTA for SINTAX, labels of SpeciesNet."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _TAX = re.compile(rb";\s*tax=([^;\r\n]*)")
 def read_prefixed(source: str | PathLike[str] | Iterable[str], root: str = "root") -> NodeTable:
     """Read one lineage per line, such as `k__Fungi;p__Ascomycota;c__Leotiomycetes`, from a file or strings.
 
-    Prefixes give the ranks and stay part of the names; the name without its prefix is an alias, unless several
-    nodes have it. Empty ranks, such as `s__`, are skipped, so that those at the end end the lineage. Nodes that
-    share a name, such as `f__Incertae Sedis`, are called "parent/name". In a file, the id of a reference sequence
+    Prefixes give the ranks and remain part of the names; the name without its prefix is an alias, unless several
+    nodes have it. Empty ranks, such as `s__`, are skipped. Nodes that share a name, such as `f__Incertae Sedis`,
+    are called "parent/name". In a file, the id of a reference sequence
     and a tab may come before the lineage.
     """
     check_root(root)
@@ -98,7 +98,7 @@ def read_qiime2(path: str | PathLike[str], root: str = "root") -> NodeTable:
 def read_fasta(path: str | PathLike[str], root: str = "root") -> NodeTable:
     """Read the lineages in the headers of a FASTA file, `>id;tax=d:Bacteria,p:Firmicutes;`; sequences are skipped.
 
-    Names are called without the letter of their rank; with it, as in `g:Bacillus`, they are aliases. Empty ranks
+    Names do not include the letter of their rank; with it, as in `g:Bacillus`, they are aliases. Empty ranks
     are skipped, and nodes that share a name are called "parent/name".
     """
     check_root(root)
@@ -149,7 +149,7 @@ def _add_sintax(forest: Forest, lineage: str, line: int) -> None:
 def read_speciesnet(path: str | PathLike[str], root: str = "root") -> NodeTable:
     """Read the labels of a SpeciesNet model, or its whole taxonomy.
 
-    A species is called by genus and epithet. Common names are titles; whole labels and their UUIDs are aliases.
+    A species is named by genus and epithet. Common names are titles; whole labels and their UUIDs are aliases.
     Labels without a taxon (`blank`, `vehicle`, `no cv result`) are not part of the tree; `animal` is its root.
     """
     check_root(root)
