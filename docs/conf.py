@@ -89,6 +89,8 @@ sphinx_gallery_conf = {
     # Without transformers, its tutorial is shown but not run.
     "filename_pattern": r"figure_\d|" + (r"tutorial_\d" if find_spec("transformers") else r"tutorial_[124-9]"),
     "image_scrapers": ("scrape_figures.scrape",),
+    "reset_modules": ("matplotlib", "scrape_figures.raise_warnings"),
+    "reset_modules_order": "both",
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "download_all_examples": False,

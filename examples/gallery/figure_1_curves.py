@@ -11,6 +11,7 @@ cautious and almost always right; to the right, they are specific.
 # ---------------
 # With runs of your own, write ``hr.Evaluation.load(folder)`` for each seed.
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from matplotlib import pyplot as plt
 import hedgerow as hr
 from hedgerow.show.figures import OperatingCurveDisplay
 
-h = hr.Hierarchy.read(Path(__file__).with_name("garden.json"))
+h = hr.Hierarchy.read(Path(sys.argv[0]).with_name("garden.json"))
 
 
 def evaluation(seed: int, leaf: float, tree: float, noise: float) -> hr.Evaluation:

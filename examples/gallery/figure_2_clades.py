@@ -11,6 +11,7 @@ examples again, here those whose label lies in a clade.
 # --------------
 # With scores of your own, write ``hr.Evaluation.load(folder)``.
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from matplotlib import pyplot as plt
 import hedgerow as hr
 from hedgerow.show.figures import OperatingCurveDisplay
 
-h = hr.Hierarchy.read(Path(__file__).with_name("garden.json"))
+h = hr.Hierarchy.read(Path(sys.argv[0]).with_name("garden.json"))
 random = np.random.default_rng(0)
 labels = random.choice(h.leaves, 2000)
 shared = h.information()[h.lca(labels[:, None], h.leaves)]

@@ -11,6 +11,7 @@ the tree, for scores as a model gave them and after temperature scaling. The lar
 # ----------
 # A file of scores does as well: ``Reliability.of(h, hr.open_scores("scores.csv", h))``.
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from hedgerow.likelihood import fit_temperature, flat_softmax
 from hedgerow.measure import Reliability
 from hedgerow.show.figures import reliability_figure
 
-h = hr.Hierarchy.read(Path(__file__).with_name("garden.json"))
+h = hr.Hierarchy.read(Path(sys.argv[0]).with_name("garden.json"))
 random = np.random.default_rng(0)
 labels = random.choice(h.leaves, 6000)
 shared = h.information()[h.lca(labels[:, None], h.leaves)]

@@ -11,6 +11,7 @@ below a branch are right; a dot shows how many answers stop at its node, instead
 # --------------
 # With scores of your own, write ``hr.Evaluation.load(folder)``.
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 import hedgerow as hr
 from hedgerow.show.figures import TreeDisplay
 
-h = hr.Hierarchy.read(Path(__file__).with_name("garden.json"))
+h = hr.Hierarchy.read(Path(sys.argv[0]).with_name("garden.json"))
 random = np.random.default_rng(0)
 labels = random.choice(h.leaves, 2000)
 shared = h.information()[h.lca(labels[:, None], h.leaves)]

@@ -116,7 +116,7 @@ for name in ("mock", "sample"):
         )
     else:
         print(f"There is no vsearch here: {name}.txt is what vsearch 2.22.1 wrote for these reads.")
-        shutil.copy(Path(__file__).parent / "sintax" / f"{name}.txt", folder)
+        shutil.copy(Path(sys.argv[0]).parent / "sintax" / f"{name}.txt", folder)
 
 print(*(folder / "mock.txt").read_text().splitlines()[:4], sep="\n")
 
