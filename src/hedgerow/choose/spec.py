@@ -81,11 +81,6 @@ class Target:
         level = high - loss * (high - low) if self.higher_is_better else low + loss * (high - low)
         return replace(self, level=level)
 
-    def mean_at(self, loss: float) -> float:
-        """Return the mean of the metric at a mean loss."""
-        low, high = self.bounds
-        return high - loss * (high - low) if self.higher_is_better else low + loss * (high - low)
-
     def losses(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the loss of each value of the metric, from 0 to 1."""
         low, high = self.bounds

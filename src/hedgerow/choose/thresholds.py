@@ -115,11 +115,11 @@ def _threshold(
     try:
         return GUARANTEES[spec.guarantee].threshold(steps, budget, target.is_binary), []
     except AffordsNothing as nothing:
-        reached = target.mean_at(float(nothing.loss) / clusters.number)
-        short = (reached < float(target.level)) == target.higher_is_better
+        reached = target.at_loss(nothing.loss / clusters.number).level
+        short = (reached < target.level) == target.higher_is_better
         why = "" if short else ", which leaves too little room for chance"
         raise CannotPromiseError(
-            f"{target} cannot be promised{there}: the most specific answers reach {reached:.4g} on "
+            f"{target} cannot be promised{there}: the most specific answers reach {float(reached):.4g} on "
             f"these {clusters.unit}s{why}. Promise less, or collect more examples."
         ) from None
 

@@ -130,12 +130,7 @@ class CurveBuilder:
 
     def merge(self, other: CurveBuilder) -> None:
         """Add the examples of another builder with the same tree and settings."""
-        differ = differences(self.identity, other.identity)
-        if differ:
-            raise ParameterError(
-                f"Only builders with the same tree, metrics, settings and scale can be merged; these differ in "
-                f"{differ}."
-            )
+        require_same(self.identity, other.identity)
         self.numbered |= other.numbered
         self._parts.extend(other._parts)
 
@@ -226,11 +221,13 @@ def operating_curve(
     return builder.compute()
 
 
-def differences(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
-    """Name what differs between the identities of two builders, with both values where they are short.
+def require_same(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:
+    """Raise an error that names what differs between the identities of two builders.
 
-    >>> differences({"scale": "log"}, {"scale": "probability"})
-    "scale ('log' and 'probability')"
+    >>> require_same({"rules": ["leaf"], "scale": "log"}, {"rules": ["leaf"], "scale": "probability"})
+    Traceback (most recent call last):
+    hedgerow.errors.ParameterError: Only builders with the same rules and scale can be merged; these differ in
+    scale ('log' and 'probability').
     """
     differ = []
     for name, value in ours.items():
@@ -246,7 +243,11 @@ def differences(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
             differ.append(f"{name} ({len(value):,} and {len(other):,} nodes, fingerprints {starts})")
         else:
             differ.append(f"{name} (the same nodes, but in another order or with other ranks or titles)")
-    return ", ".join(differ)
+    if differ:
+        same = " and ".join(", ".join(ours).rsplit(", ", 1))
+        raise ParameterError(
+            f"Only builders with the same {same} can be merged; these differ in {', '.join(differ)}."
+        )
 
 
 def warn_of_class_numbers(hierarchy: Hierarchy, used: NDArray[np.bool_]) -> None:

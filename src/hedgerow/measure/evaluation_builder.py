@@ -16,7 +16,7 @@ from hedgerow.errors import ParameterError, ScoreError, counted
 from hedgerow.infer import RULES, Rule
 from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Scale, check_scale, to_probability
 from hedgerow.measure import bootstrap
-from hedgerow.measure.builder import CurveBuilder, differences, warn_of_class_numbers
+from hedgerow.measure.builder import CurveBuilder, require_same, warn_of_class_numbers
 from hedgerow.measure.evaluation import Answers, Evaluation, Part
 from hedgerow.score_files import ABOUT, Block, Progress, Scores, silent
 from hedgerow.tree import Hierarchy, Names, SettingKeywords, Settings
@@ -137,11 +137,7 @@ class EvaluationBuilder:
         ours, theirs = self.identity, other.identity
         if self.curve is None or other.curve is None:
             del ours["scale"]
-        differ = differences(ours, theirs)
-        if differ:
-            raise ParameterError(
-                f"Only builders with the same tree, rules and settings can be merged; these differ in {differ}."
-            )
+        require_same(ours, theirs)
         self.warnings |= other.warnings
         if other.curve is None:
             return
