@@ -196,7 +196,7 @@ def test_a_parameter_of_the_wrong_type_leaves_no_folder(tmp_path: Path) -> None:
 
 def test_mistakes(tmp_path: Path) -> None:
     write_files(tmp_path, epochs=1)
-    with pytest.raises(ParameterError, match="--data needs the folder of a training run"):
+    with pytest.raises(ParameterError, match="--data is for training runs"):
         invoke("evaluate", tmp_path / "features.npz", "--data", tmp_path / "features.npz")
     with pytest.raises(ParameterError, match="--tree TREE"):
         invoke("evaluate", tmp_path / "features.npz")
