@@ -56,7 +56,7 @@ def test_lineages_may_stand_in_one_column() -> None:
 def test_lineages_that_span_no_tree() -> None:
     X = np.eye(2)
     for rows in ([("plants", "Morus"), ("birds", "Morus")], [("root", "a"), ("b", "c")]):
-        with pytest.raises(TreeError, match=r"build it first, with Hierarchy\.from_lineages"):
+        with pytest.raises(TreeError, match=r"Build the tree first, with Hierarchy\.from_lineages"):
             HedgedClassifier().fit(X, rows)
 
 

@@ -36,7 +36,7 @@ NAMES = {
 }
 """The names of methods in tables, in the order of the rows."""
 
-FIGURES = {
+TABLE_METRICS = {
     "AP": "AP",
     "AC": "AC",
     "R@90C": "R@90C",
@@ -90,20 +90,20 @@ def by_method(
     return {NAMES.get(name, name): found[name] for name in order if name in found}
 
 
-def method_table(title: str, systems: Mapping[str, Results], figures: Mapping[str, str] = FIGURES) -> Table:
-    """Return a table with one row per method and one column per figure."""
-    rows = [Row(name, entries(results, figures)) for name, results in systems.items()]
-    return Table(title, [Column(name) for name in figures], rows, notes=notes(systems))
+def method_table(title: str, systems: Mapping[str, Results], metrics: Mapping[str, str] = TABLE_METRICS) -> Table:
+    """Return a table with one row per method and one column per metric."""
+    rows = [Row(name, entries(results, metrics)) for name, results in systems.items()]
+    return Table(title, [Column(name) for name in metrics], rows, notes=notes(systems))
 
 
 def column_table(title: str, columns: Mapping[str, tuple[Mapping[str, Results], str]]) -> Table:
-    """Return a table whose columns come from different results: column -> (name of the row -> results, figure)."""
+    """Return a table whose columns come from different results: column -> (name of the row -> results, metric)."""
     measured = [results for results, _ in columns.values()]
     rows = []
     for name in dict.fromkeys(name for results in measured for name in results):
         found = {
-            column: entries(results[name], {column: figure})[column]
-            for column, (results, figure) in columns.items()
+            column: entries(results[name], {column: metric})[column]
+            for column, (results, metric) in columns.items()
             if name in results
         }
         rows.append(Row(name, found))

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.study import main
-from hedgerow.study.experiment import FIGURES, Experiment, Findings, Results, curve_figure
+from hedgerow.study.experiment import TABLE_METRICS, Experiment, Findings, Results, curve_figure
 from hedgerow.study.tables import Column, Row, Table, entries
 
 if TYPE_CHECKING:
@@ -48,11 +48,11 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
     if not fans:
         return Findings()
     rows = [
-        Row(f"{title}: {value}", entries(results, FIGURES), group=title)
+        Row(f"{title}: {value}", entries(results, TABLE_METRICS), group=title)
         for title, fan in fans.items()
         for value, results in fan.items()
     ]
-    table = Table(f"Hyper-parameters on {plan.splits.name}", [Column(name) for name in FIGURES], rows)
+    table = Table(f"Hyper-parameters on {plan.splits.name}", [Column(name) for name in TABLE_METRICS], rows)
     panels: Any = {title: ("correct-recall", fan) for title, fan in fans.items()}
     return Findings({"hyper_parameters": table}, {"hyper_parameters": partial(curve_figure, panels, columns=4)})
 

@@ -64,8 +64,8 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
         return Findings()
     found = {part: by_method(plan, records, TASK, part=part, head=HEAD) for part in PARTS}
     columns = {
-        f"{part.capitalize()} {shown}": (found[part], figure)
-        for shown, figure in (("AP", "AP"), ("R@95C", "R@95C"), ("accuracy", "leaf_exact"))
+        f"{part.capitalize()} {shown}": (found[part], metric)
+        for shown, metric in (("AP", "AP"), ("R@95C", "R@95C"), ("accuracy", "leaf_exact"))
         for part in PARTS
     }
     panels: Any = {part.capitalize(): ("precision-recall", found[part]) for part in PARTS if found[part]}

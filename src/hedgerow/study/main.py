@@ -86,8 +86,8 @@ def sentences(table: Table) -> tuple[str, ...]:
 
 def _one_seed(rows: dict[str, Row]) -> str:
     """Return how far apart the methods are, and that one seed does not show which is better."""
-    figures = sorted((row.entries["AP"] for row in rows.values()), key=lambda entry: entry.mean)
-    said = f"AP is between {_percent(figures[0])} and {_percent(figures[-1])}"
+    entries = sorted((row.entries["AP"] for row in rows.values()), key=lambda entry: entry.mean)
+    said = f"AP is between {_percent(entries[0])} and {_percent(entries[-1])}"
     if _FLAT in rows:
         said += f"; the flat softmax, which does not know the tree, has {_percent(rows[_FLAT].entries['AP'])}"
     more = argument("seeds", "3", python="seeds=3")

@@ -60,8 +60,8 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
     if not any(found[share] for share in SHARES):
         return Findings()
     columns = {
-        f"{figure}, {100 * share:g} %": (found[share], figure)
-        for figure in ("AP", "R@95C")
+        f"{metric}, {100 * share:g} %": (found[share], metric)
+        for metric in ("AP", "R@95C")
         for share in (0.0, *SHARES)
     }
     title = f"A share of the training labels of {plan.splits.name} replaced by an ancestor"

@@ -76,7 +76,7 @@ class _Measured(msgspec.Struct):
 
     def __post_init__(self) -> None:
         if not self.summary.keys() >= set(_SUMMARY) or (self.way == "plain" and self.curve is None):
-            raise ValueError("its figures are not complete")
+            raise ValueError("its metrics are not complete")
 
 
 class _Level(msgspec.Struct):

@@ -37,7 +37,7 @@ _LATEX = {
 @final
 @dataclass(frozen=True)
 class Column:
-    """A column of figures."""
+    """A column of numbers."""
 
     name: str
     better: Literal["higher", "lower", "neither"] = "higher"
@@ -48,7 +48,7 @@ class Column:
 @final
 @dataclass(frozen=True)
 class Entry:
-    """The values of one figure, one per seed."""
+    """The values of one metric, one per seed."""
 
     values: tuple[float, ...]
 
@@ -161,7 +161,7 @@ class Table:
         return [self.corner, *(column.name for column in self.columns)]
 
     def csv(self) -> str:
-        """Return the table as CSV, with unrounded fractions: mean and two standard deviations of every figure."""
+        """Return the table as CSV, with unrounded fractions: mean and two standard deviations of every metric."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         names = [column.name for column in self.columns]
@@ -170,15 +170,15 @@ class Table:
         )
         for row in self.rows:
             seeds = max((len(entry.values) for entry in row.entries.values()), default=0)
-            figures: list[str] = []
+            numbers: list[str] = []
             for name in names:
                 entry = row.entries.get(name)
                 spread = None if entry is None else entry.spread
-                figures += [
+                numbers += [
                     "" if entry is None else f"{entry.mean:.6f}",
                     "" if spread is None else f"{spread:.6f}",
                 ]
-            writer.writerow([row.group, row.name, seeds, *figures])
+            writer.writerow([row.group, row.name, seeds, *numbers])
         return text.getvalue()
 
     def print(self, console: Console) -> None:
@@ -208,10 +208,10 @@ class Table:
         }
 
 
-def entries(results: Iterable[Mapping[str, Any]], figures: Mapping[str, str]) -> dict[str, Entry]:
+def entries(results: Iterable[Mapping[str, Any]], metrics: Mapping[str, str]) -> dict[str, Entry]:
     """Return the entries of a row: for each column, the named metric of every result."""
     summaries = [result["summary"] for result in results]
-    return {column: Entry(tuple(s[figure] for s in summaries)) for column, figure in figures.items()}
+    return {column: Entry(tuple(s[metric] for s in summaries)) for column, metric in metrics.items()}
 
 
 def _latex(text: str) -> str:

@@ -66,9 +66,9 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
     if not found["all"]:
         return Findings()
     tables = {}
-    for figure, title in (("AP", "AP, precision over recall"), ("AC_exact", "AC, correct over exact")):
-        columns = {part.capitalize(): (found[part], figure) for part in PARTS}
-        tables[f"unseen_{figure}"] = column_table(
+    for metric, title in (("AP", "AP, precision over recall"), ("AC_exact", "AC, correct over exact")):
+        columns = {part.capitalize(): (found[part], metric) for part in PARTS}
+        tables[f"unseen_{metric}"] = column_table(
             f"{title}, half of the classes of {plan.splits.name} unseen", columns
         )
     panels: Any = {

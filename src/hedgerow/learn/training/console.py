@@ -165,12 +165,12 @@ def choosing_penalty(shown: bool) -> Iterator[Callable[[float], None]]:
 @rank_zero_only
 def print_run(run: RunFolder, console: Console) -> None:
     """Print the metrics of a finished run, and what to do next."""
-    recipe, figures = run.recipe(), run.metrics()
-    rows = [[split, *(f"{100 * values[name]:.1f}" for name in _SHOWN)] for split, values in figures.items()]
+    recipe, metrics = run.recipe(), run.metrics()
+    rows = [[split, *(f"{100 * values[name]:.1f}" for name in _SHOWN)] for split, values in metrics.items()]
     title = f"{recipe.method.name} on {recipe.data.name}, in %"
     print_table(console, ["split", *_SHOWN], rows, title=title)
-    if figures["val"]["majority_F1"] < _LEARNT_LITTLE:
-        console.print(_learnt_little(recipe, figures["val"]["majority_F1"]), **_PLAIN)
+    if metrics["val"]["majority_F1"] < _LEARNT_LITTLE:
+        console.print(_learnt_little(recipe, metrics["val"]["majority_F1"]), **_PLAIN)
     path = shlex.quote(str(run.path))
     steps = [f"see every operating point of the test data:\n  hedgerow evaluate {path} --figure curves.png"]
     given = "FILE" if recipe.data.name == "features" else "FOLDER"

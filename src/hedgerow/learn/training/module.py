@@ -171,12 +171,12 @@ class TrainingModule(LightningModule):
 
     def on_validation_epoch_end(self) -> None:
         """Log the summary metrics of the validation data."""
-        figures = self.summary.compute()
+        metrics = self.summary.compute()
         self.summary.reset()
         # Every process already has the metrics of all processes, so their mean is the same.
-        self.log_dict({f"val/{name}": float(value) for name, value in figures.items()}, sync_dist=True)
+        self.log_dict({f"val/{name}": float(value) for name, value in metrics.items()}, sync_dist=True)
         monitored = self._recipe.run.monitor
-        self.log(f"val_{monitored}", figures[monitored], prog_bar=True, sync_dist=True)
+        self.log(f"val_{monitored}", metrics[monitored], prog_bar=True, sync_dist=True)
 
     def configure_optimizers(self) -> Any:
         """Return the optimiser and its schedule."""
