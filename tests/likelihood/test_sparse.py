@@ -215,9 +215,9 @@ def test_nearest_listed_ancestors(drawn: tuple[Hierarchy, SparseLikelihoods]) ->
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        (([0, 2], [1], [0.5]), "start must say"),
-        (([0, 1, 0, 1], [1], [0.5]), "start must say"),
-        (([], [1], [0.5]), "start must say"),
+        (([0, 2], [1], [0.5]), "start must hold"),
+        (([0, 1, 0, 1], [1], [0.5]), "start must hold"),
+        (([], [1], [0.5]), "start must hold"),
         (([0, 1], [0], [0.5]), "the root, 0, is never listed"),
         (([0, 1], [5], [0.5]), "must be 1 to 4"),
         (([0, 2], [2, 1], [0.5, 0.5]), "must ascend within each example; entry 1"),

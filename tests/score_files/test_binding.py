@@ -172,3 +172,10 @@ def test_the_walk_agrees_with_a_slow_one() -> None:
             ambiguous = names[-1] == "Bacillus" and len(names) == 1
             if not ambiguous:
                 assert bound(",".join(names)) == [H.names[v] for v in kept]
+
+
+def test_prefixes_of_silva_give_ranks() -> None:
+    tree = hr.Hierarchy.from_lineages([("Bacteria", "Bacillus")], ranks=["domain", "genus"])
+    bound = Binder(tree).bind(as_lineage(map(Step.of, ("D_0__Bacteria", "D_5__Bacillus"))))
+    assert bound.nodes == (0, 1)
+    assert bound.unbound is None

@@ -15,7 +15,7 @@ import pytest
 import hedgerow as hr
 from hedgerow import Hierarchy, registry
 from hedgerow.errors import FileError, ParameterError, TreeError, UnknownNameError
-from hedgerow.tree import FORMATS, NodeTable, TreeFormat, cut_down, register, with_plain_names
+from hedgerow.tree import FORMATS, NodeTable, TreeFormat, cut_down, with_plain_names
 from tests.tree.helpers import refused, write
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ WORDS = TreeFormat("words", read_words, extensions=(".words",))
 
 
 def test_a_format_of_ones_own(folder: Path, formats: None) -> None:
-    register(WORDS)
+    FORMATS.register(WORDS.name, WORDS)
     h = Hierarchy.read(write("a.words", "robin wren"))
     assert h.names.tolist() == ["root", "robin", "wren"]
     assert Hierarchy.read(write("a.txt", "robin wren"), "words", root="bird").names[0] == "bird"
@@ -67,9 +67,17 @@ def test_a_format_of_ones_own(folder: Path, formats: None) -> None:
 
 
 def test_formats_that_cannot_be_registered(formats: None) -> None:
-    refused(lambda: register(TreeFormat("edges", read_words)), "'edges' already exists", error=ParameterError)
+    refused(
+        lambda: FORMATS.register("edges", TreeFormat("edges", read_words)),
+        "'edges' already exists",
+        error=ParameterError,
+    )
     taken = TreeFormat("words", read_words, extensions=(".csv",))
-    refused(lambda: register(taken), ".csv already belongs to the tree format edges", error=ParameterError)
+    refused(
+        lambda: FORMATS.register(taken.name, taken),
+        ".csv already belongs to the tree format edges",
+        error=ParameterError,
+    )
     refused(lambda: Hierarchy.read("a", "edge"), "Did you mean 'edges'?", error=ParameterError)
 
 
@@ -118,7 +126,7 @@ def test_compressed_tables_of_tools(folder: Path) -> None:
 
 
 def test_a_format_of_ones_own_that_cannot_be_read(folder: Path, formats: None) -> None:
-    register(WORDS)
+    FORMATS.register(WORDS.name, WORDS)
     Path("a.words.gz").write_bytes(gzip.compress(b"robin wren"))
     refused(lambda: Hierarchy.read("a.words.gz"), "cannot be read as words: ", "unpack it first", error=FileError)
     Path("a.words").write_bytes(b"\xff")

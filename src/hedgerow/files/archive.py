@@ -42,7 +42,7 @@ _SUFFIX = ".npy"
 def read_arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
     """Read every array of an `.npz` file."""
     with Archive(path) as archive:
-        return archive.all_arrays()
+        return {name: archive.array(name) for name in archive.arrays}
 
 
 def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -159,10 +159,6 @@ class Archive:
             if member.dtype.kind == "S":
                 return [value.decode() for value in values.tolist()]
             return [str(value) for value in values.tolist()]
-
-    def all_arrays(self) -> dict[str, NDArray[Any]]:
-        """Read every array."""
-        return {name: self.array(name) for name in self.arrays}
 
     @contextmanager
     def rows(self, member: Member) -> Iterator[Rows]:

@@ -5,7 +5,7 @@ may be larger than memory. A format yields raw blocks, with the names and number
 into likelihoods, matching classes to the tree by name alone.
 """
 
-from hedgerow.score_files.blocks import ABOUT, Block, Progress, Scores, chained, silent
+from hedgerow.score_files.blocks import ABOUT, Block, Progress, Scores, silent
 from hedgerow.score_files.labels import LabelFile, read_labels
 from hedgerow.score_files.lineage_binding import bare_name
 from hedgerow.score_files.listed import ExampleReader, Lineages, ListedBlock, ListReader
@@ -42,7 +42,6 @@ __all__ = [
     "Scores",
     "Written",
     "bare_name",
-    "chained",
     "check_clash",
     "check_layout",
     "column_fit",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
-from hedgerow.errors import ScoreError
 from hedgerow.likelihood import Likelihoods, Scale, SparseLikelihoods, tempered
 from hedgerow.tree import Hierarchy, Indices, Names, Settings
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 ABOUT = ("ids", "groups", "clusters", "texts", "images")
 """Optional facts about each example, besides its label."""
-_SHOWN = 5  # warnings in an error
 
 Advance = Callable[[int], None]
 Progress = Callable[[str, int | None], AbstractContextManager[Advance]]
@@ -115,36 +113,3 @@ class Scores:
         return self.mapped(
             lambda block: replace(block, likelihoods=tempered(self.hierarchy, block.likelihoods, temperature))
         )
-
-
-def chained(parts: Sequence[Scores], left_over: Callable[[], list[str]] = list) -> Scores:
-    """Concatenate the examples of several files.
-
-    Parameters
-    ----------
-    parts
-        The files, all opened with one tree.
-    left_over
-        Returns further warnings once all files have been read.
-    """
-
-    def read(warnings: list[str]) -> Iterator[Block]:
-        start, found = 0, list[str]()
-        for part in parts:
-            for block in filter(len, part.read(found)):
-                yield replace(block, start=start)
-                start += len(block)
-        warnings += dict.fromkeys(found)
-        if not start:
-            raise ScoreError(" ".join(["There are no examples in these parts.", *warnings[:_SHOWN]]))
-        warnings += left_over()
-
-    rows = [part.rows for part in parts if part.rows is not None]
-    return replace(
-        parts[0],
-        path=f"{parts[0].path} and {len(parts) - 1} more" if len(parts) > 1 else parts[0].path,
-        read=read,
-        rows=sum(rows) if len(rows) == len(parts) else None,
-        has_ids=all(part.has_ids for part in parts),
-        warnings=[],
-    )

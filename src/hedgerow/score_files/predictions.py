@@ -142,16 +142,6 @@ class Written:
         """Number of answers below the root."""
         return self.examples - self.by_depth[0]
 
-    @classmethod
-    def of(
-        cls, hierarchy: Hierarchy, answers: NDArray[np.int64], confidence: float, warnings: Iterable[str] = ()
-    ) -> Written:
-        """Summarise the number of answers at each node and the total confidence of those below the root."""
-        by_depth = tuple(np.bincount(hierarchy.depth, answers).astype(np.int64).tolist())
-        below = int(answers[1:].sum())
-        mean = confidence / below if below else None
-        return cls(int(answers.sum()), by_depth, _by_rank(hierarchy, answers), mean, tuple(warnings))
-
     def to_dict(self) -> dict[str, Any]:
         """Return the summary, ready for JSON."""
         return {
@@ -161,13 +151,6 @@ class Written:
             "mean_confidence": self.mean_confidence,
             "warnings": list(self.warnings),
         }
-
-
-def _by_rank(hierarchy: Hierarchy, answers: NDArray[np.int64]) -> dict[str, int] | None:
-    if hierarchy.rank is None:
-        return None
-    count = np.bincount(hierarchy.rank_number[1:], answers[1:]).astype(np.int64)
-    return dict(zip(hierarchy.rank_names, count.tolist(), strict=True))
 
 
 def write_predictions(
@@ -210,4 +193,12 @@ def write_predictions(
             answers += np.bincount(nodes, minlength=len(hierarchy))
             total += float(confidence[nodes > 0].sum(dtype=np.float64))
             advance(len(nodes))
-    return Written.of(hierarchy, answers, total, scores.warnings)
+    by_rank = np.bincount(hierarchy.rank_number[1:], answers[1:]) if hierarchy.rank is not None else None
+    below = int(answers[1:].sum())
+    return Written(
+        examples=int(answers.sum()),
+        by_depth=tuple(np.bincount(hierarchy.depth, answers).astype(np.int64).tolist()),
+        by_rank=None if by_rank is None else dict(zip(hierarchy.rank_names, map(int, by_rank), strict=True)),
+        mean_confidence=total / below if below else None,
+        warnings=tuple(scores.warnings),
+    )

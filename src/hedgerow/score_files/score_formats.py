@@ -12,7 +12,7 @@ from hedgerow.files import TABLES, Archive, extension, open_text, refuse_spreads
 from hedgerow.likelihood import restrict
 from hedgerow.registry import Registry
 from hedgerow.score_files import listed_tables, qiime2, rdp, sintax, speciesnet
-from hedgerow.score_files.blocks import Block, Scores, chained
+from hedgerow.score_files.blocks import Block, Scores
 from hedgerow.score_files.labels import LabelFile
 from hedgerow.score_files.listed_binder import ListedBinder
 from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReader, ScoreReading
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 AUTO, WIDE = "auto", "wide"
 _CHARACTERS = 1 << 14  # read to recognise a format
+_SHOWN = 5  # warnings in an error
 
 
 @final
@@ -252,11 +253,32 @@ def open_scores(
 def open_parts(
     paths: Sequence[str | os.PathLike[str]], hierarchy: Hierarchy, reading: ScoreReading | None = None
 ) -> Scores:
-    """Open several files as one; the labels of all of them are read once."""
+    """Open several files as one, in the given order; their labels are read once."""
     how = reading or ScoreReading()
     labels = LabelFile.of(hierarchy, how.resolved(), part=True)
     parts = [open_scores(path, hierarchy, how, labels=labels or True) for path in paths]
-    return chained(parts, list if labels is None else lambda: labels.left_over("any part"))
+
+    def read(warnings: list[str]) -> Iterator[Block]:
+        start, found = 0, list[str]()
+        for part in parts:
+            for block in filter(len, part.read(found)):
+                yield replace(block, start=start)
+                start += len(block)
+        warnings += dict.fromkeys(found)
+        if not start:
+            raise ScoreError(" ".join(["There are no examples in these parts.", *warnings[:_SHOWN]]))
+        if labels is not None:
+            warnings += labels.left_over("any part")
+
+    rows = [part.rows for part in parts if part.rows is not None]
+    return replace(
+        parts[0],
+        path=f"{parts[0].path} and {len(parts) - 1} more" if len(parts) > 1 else parts[0].path,
+        read=read,
+        rows=sum(rows) if len(rows) == len(parts) else None,
+        has_ids=all(part.has_ids for part in parts),
+        warnings=[],
+    )
 
 
 def _not_empty(blocks: Iterator[Block], path: str) -> Iterator[Block]:

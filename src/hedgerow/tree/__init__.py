@@ -18,7 +18,6 @@ from hedgerow.tree.tree_reading import (
     TreeFormat,
     TreeReading,
     format_of,
-    register,
     require_source,
     writable,
 )
@@ -45,7 +44,6 @@ __all__ = [
     "read_names",
     "read_titles",
     "refuse_unknown",
-    "register",
     "require_source",
     "taxon_strings",
     "unknown_names",

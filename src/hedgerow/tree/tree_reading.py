@@ -88,24 +88,15 @@ def _checked(name: str, given: Any) -> TreeFormat:
 FORMATS: Registry[TreeFormat] = Registry(
     "tree format", {known.name: known for known in _FORMATS}, group="hedgerow.tree", check=_checked
 )
-"""All tree formats, by name."""
+"""All tree formats by name; `FORMATS.register(name, format)` and entry points of installed packages add more.
 
-
-def register(tree_format: TreeFormat) -> None:
-    """Add your own tree format: `Hierarchy.read`, the doctor and every `--tree-format` then know it.
-
-    A package can do this without being imported first, through an entry point in the group
-    "hedgerow.tree" that leads to a `TreeFormat`.
-
-    >>> from hedgerow import Hierarchy
-    >>> from hedgerow.tree import FORMATS, NodeTable, TreeFormat, register
-    >>> def read_flat(path, root="root"):
-    ...     names = [root, *open(path).read().split()]
-    ...     return NodeTable(names, [-1] + [0] * (len(names) - 1))
-    >>> register(TreeFormat("flat", read_flat, extensions=(".flat",)))
-    >>> del FORMATS["flat"]
-    """
-    FORMATS.register(tree_format.name, tree_format)
+>>> from hedgerow.tree import FORMATS, NodeTable, TreeFormat
+>>> def read_flat(path, root="root"):
+...     names = [root, *open(path).read().split()]
+...     return NodeTable(names, [-1] + [0] * (len(names) - 1))
+>>> FORMATS.register("flat", TreeFormat("flat", read_flat, extensions=(".flat",)))
+>>> del FORMATS["flat"]
+"""
 
 
 def format_of(path: str | PathLike[str], format: str | None = None) -> TreeFormat:  # noqa: A002

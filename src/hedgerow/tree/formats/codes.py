@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from hedgerow.errors import ParameterError, argument
 from hedgerow.tree.formats.forest import Forest
 from hedgerow.tree.formats.tables import open_rows
-from hedgerow.tree.names import check_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,7 +38,6 @@ def read_codes(
         The lengths of the prefixes that are levels, the longest being whole codes: "2,4,6" or (2, 4, 6). Or
         "dots": each dot begins a level.
     """
-    check_root(root)
     lengths = _lengths(prefixes)
     rows = open_rows(source, "code", "codes", is_header=_is_header)
     forest = Forest(rows.origin)

@@ -11,7 +11,7 @@ from hedgerow.errors import FileError, argument, counted, some
 from hedgerow.files import decode, open_binary, require_file
 from hedgerow.tree.formats.tables import Ids, arrow, few_texts, first_flaw, names_with_ids, read_columns, texts
 from hedgerow.tree.layout import Indices, follow, rings
-from hedgerow.tree.names import Aliases, check_root
+from hedgerow.tree.names import Aliases
 from hedgerow.tree.validation import NodeTable, Origin, Problem, around, refuse, validated
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ def read_darwin_core(path: str | PathLike[str], root: str = "root") -> NodeTable
     `acceptedNameUsageID` that is not their own) become aliases of their accepted taxon; so do names with authors
     and ids. Several taxa without a parent are put under a root named `root`.
     """
-    check_root(root)
     shown = os.fspath(path)
     origin = Origin(shown, format="darwin-core")
     taxa = _Taxa(shown, origin)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hedgerow.errors import TreeError, argument
-from hedgerow.tree.names import Aliases
+from hedgerow.tree.names import Aliases, check_root
 from hedgerow.tree.validation import NodeTable, Origin, Problem, validated
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class Forest:
 
     def table(self, root: str, disambiguate: bool) -> NodeTable:
         """Return the tree; a root is added if there are several top nodes."""
+        check_root(root)
         names = self._names
         if disambiguate:
             names = self._distinct_names(root if self._parent.count(TOP) > 1 else None)

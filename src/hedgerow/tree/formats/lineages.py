@@ -13,7 +13,7 @@ from hedgerow.files import atomic_write, delimiter_of
 from hedgerow.tree.formats.forest import Forest
 from hedgerow.tree.formats.paths import ADDED_ROOT, leaf_lineages
 from hedgerow.tree.formats.tables import is_missing, open_rows, quoted
-from hedgerow.tree.names import check_root, with_control
+from hedgerow.tree.names import with_control
 from hedgerow.tree.validation import NodeTable, Origin, Problem, control_character, refuse_empty
 
 if TYPE_CHECKING:
@@ -53,7 +53,6 @@ def read_lineages(
     na
         The text of cells that are meant to be blank, such as "NA".
     """
-    check_root(root)
     opened = open_rows(source, "row", "lineages")
     origin, rows = opened.origin, iter(opened)
     first = next(rows, None)

@@ -8,7 +8,6 @@ from hedgerow.errors import FileError, ParameterError, argument
 from hedgerow.files import atomic_write
 from hedgerow.tree.formats.forest import Forest
 from hedgerow.tree.formats.tables import open_lines
-from hedgerow.tree.names import check_root
 from hedgerow.tree.taxon_strings import looks_like_speciesnet
 
 if TYPE_CHECKING:
@@ -43,7 +42,6 @@ def read_paths(
         The separator; by default "/" or ";", whichever occurs first. It is required if every line has another
         likely separator, such as ">".
     """
-    check_root(root)
     origin, lines = open_lines(source, "path")
     if separator is None:
         separator = _found_separator(lines, origin)

@@ -10,7 +10,6 @@ from hedgerow.errors import FileError, argument, counted, some
 from hedgerow.files import open_binary
 from hedgerow.tree.formats.forest import TOP, Forest
 from hedgerow.tree.formats.tables import open_lines
-from hedgerow.tree.names import check_root
 from hedgerow.tree.taxon_strings import (
     SPECIESNET_SHAPE,
     is_unassigned,
@@ -35,7 +34,6 @@ def read_prefixed(source: str | PathLike[str] | Iterable[str], root: str = "root
     are called "parent/name". In a file, the id of a reference sequence
     and a tab may come before the lineage.
     """
-    check_root(root)
     origin, lines = open_lines(source, "string", "prefixed")
     forest = Forest(origin, has_ranks=True)
     for line, text in lines:
@@ -69,7 +67,6 @@ def read_qiime2(path: str | PathLike[str], root: str = "root") -> NodeTable:
     Its strings are read as those of `read_prefixed`; or, if none of them has prefixes, as names separated by
     semicolons, without ranks.
     """
-    check_root(root)
     origin, lines = open_lines(path, "line", "qiime2")
     first, header = lines[0] if lines else (1, "")
     columns = [cell.strip().lower() for cell in header.split("\t")]
@@ -101,7 +98,6 @@ def read_fasta(path: str | PathLike[str], root: str = "root") -> NodeTable:
     Names do not include the letter of their rank; with it, as in `g:Bacillus`, they are aliases. Empty ranks
     are skipped, and nodes that share a name are called "parent/name".
     """
-    check_root(root)
     origin = Origin(os.fspath(path), format="fasta")
     forest = Forest(origin, has_ranks=True)
     first: dict[bytes, int] = {}  # the line of every distinct lineage
@@ -152,7 +148,6 @@ def read_speciesnet(path: str | PathLike[str], root: str = "root") -> NodeTable:
     A species is named by genus and epithet. Common names are titles; whole labels and their UUIDs are aliases.
     Labels without a taxon (`blank`, `vehicle`, `no cv result`) are not part of the tree; `animal` is its root.
     """
-    check_root(root)
     origin, lines = open_lines(path, "line", "speciesnet")
     forest = Forest(origin, has_ranks=True)
     for line, text in lines:
