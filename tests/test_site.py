@@ -118,7 +118,7 @@ def test_without_vsearch_its_tutorial_reads_what_vsearch_wrote(site: Path, tmp_p
     else:  # the build has used it
         script = ROOT / "examples" / "tutorials" / "tutorial_4_16s.py"
         environment = {**os.environ, "MPLBACKEND": "agg", "PATH": ""}
-        command = [sys.executable, "-W", "error", script]
+        command = [sys.executable, "-W", "error", str(script)]
         printed = subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
         ).stdout

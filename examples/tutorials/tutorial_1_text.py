@@ -81,7 +81,7 @@ OperatingCurveDisplay.from_evaluations([flat, hedged]).plot("correct-recall")
 # %%
 # Do the two really differ? A paired bootstrap says how sure that is.
 
-result = hr.compare([flat, hedged], replicates=200)
+result = hr.compare(flat, hedged, replicates=200)
 change = result.differences[1]["AP"]
 print(f"AP: {change.value:+.3f}, 95 % interval {change.low:+.3f} to {change.high:+.3f}: {result.verdict(1, 'AP')}")
 

@@ -236,7 +236,7 @@ def read_evaluation(folder: Path) -> None:
     found = Evaluation.load(folder)
     found.to_dict()
     found.builder.compute()
-    hr.compare([found, found], replicates=2)
+    hr.compare(found, found, replicates=2)
 
 
 # Records -----------------------------------------------------------------------------------------------------

@@ -326,7 +326,7 @@ LABELS = np.random.default_rng(9).choice(H.leaves, size=300)
 
 
 def test_a_real_difference_is_told_from_none() -> None:
-    found = compare([model(LABELS, 1), model(LABELS, 3), model(LABELS, 1, seed=5)], replicates=200)
+    found = compare(model(LABELS, 1), model(LABELS, 3), model(LABELS, 1, seed=5), replicates=200)
     assert found.reasons == (None, None, None)
     assert found.differences[0] == {}
     assert found.verdict(1, "AP") == "better"
@@ -336,7 +336,7 @@ def test_a_real_difference_is_told_from_none() -> None:
     gain = found.evaluations[1].summary()["AP"] - found.evaluations[0].summary()["AP"]
     assert found.differences[1]["AP"].value == pytest.approx(gain)
     assert set(FIGURES) <= found.differences[1].keys()
-    backwards = compare(found.evaluations, reference="best", replicates=50)
+    backwards = compare(*found.evaluations, reference="best", replicates=50)
     assert backwards.reference == 1
     assert backwards.verdict(0, "AP") == "worse"
     json.dumps(found.to_dict(), allow_nan=False)
@@ -344,7 +344,7 @@ def test_a_real_difference_is_told_from_none() -> None:
 
 def test_a_system_does_not_differ_from_itself() -> None:
     one = model(LABELS, 1)
-    found = compare([one, one], replicates=20)
+    found = compare(one, one, replicates=20)
     assert {found.verdict(1, name) for name in one.summary()} == {"unclear"}
 
 
@@ -353,7 +353,7 @@ def test_examples_are_matched_by_their_ids() -> None:
     order = np.random.default_rng(3).permutation(300)
     base, other = model(LABELS, 1, ids), model(LABELS, 2, ids, seed=1)
     shuffled = evaluate(H, *_rows(LABELS, 2, seed=1, order=order), ids=[ids[i] for i in order])
-    straight, matched = (compare([base, e], replicates=30) for e in (other, shuffled))
+    straight, matched = (compare(base, e, replicates=30) for e in (other, shuffled))
     assert matched.reasons == (None, None)
     for name, difference in straight.differences[1].items():
         assert matched.differences[1][name].low == pytest.approx(difference.low, abs=1e-12)
@@ -379,7 +379,7 @@ def test_the_same_tree_in_another_order_of_nodes() -> None:
     q, labels = sample(50)
     here = evaluate(H, q, labels)
     there = evaluate(turned, q[:, H.indices(turned.names)], H.names[labels])
-    found = compare([here, there], replicates=20)
+    found = compare(here, there, replicates=20)
     assert found.reasons == (None, None)
     assert found.differences[1]["AP"].value == pytest.approx(0)
 
@@ -396,7 +396,7 @@ def test_the_same_tree_in_another_order_of_nodes() -> None:
 def test_why_systems_cannot_be_compared(change: dict[str, Any], said: str) -> None:
     settings: dict[str, Any] = {"labels": LABELS, "strength": 2, **change}
     other = model(**settings)
-    found = compare([model(LABELS, 1), other], replicates=20)
+    found = compare(model(LABELS, 1), other, replicates=20)
     assert found.differences[1] == {}
     reason = found.reasons[1]
     assert reason is not None
@@ -408,14 +408,14 @@ def test_ids_and_trees_that_differ() -> None:
     ids = [f"e{i}" for i in range(300)]
     base = model(LABELS, 1, ids)
     other = model(LABELS, 1, ["x", *ids[1:]])
-    reason = compare([base, other], replicates=0).reasons[1]
+    reason = compare(base, other, replicates=0).reasons[1]
     assert reason is not None
     assert "'e0' is not among them" in reason
     flat = hr.Hierarchy.from_edges([("root", name) for name in LEAVES])
     elsewhere = evaluate(flat, np.full((300, 5), 0.5), H.names[LABELS])
-    assert compare([base, elsewhere], replicates=0).reasons[1] == "it was evaluated with another tree."
+    assert compare(base, elsewhere, replicates=0).reasons[1] == "it was evaluated with another tree."
     with pytest.raises(ParameterError, match="at least two evaluations"):
-        compare([base])
+        compare(base)
 
 
 def test_folders_and_score_files_are_read_alike(tmp_path: Path) -> None:
@@ -424,7 +424,7 @@ def test_folders_and_score_files_are_read_alike(tmp_path: Path) -> None:
     assert fresh.name == "s"
     fresh.save(tmp_path / "out")
     assert read_or_evaluate(tmp_path / "out", None).to_dict() == fresh.to_dict() | {"name": "out"}
-    same = compare([fresh, fresh, model(LABELS, 1)], replicates=0)
+    same = compare(fresh, fresh, model(LABELS, 1), replicates=0)
     assert [e.name for e in same.evaluations] == ["s (1)", "s (2)", "strength 1"]
     with pytest.raises(ParameterError, match="give tree="):
         read_or_evaluate(path, None)

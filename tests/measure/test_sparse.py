@@ -153,7 +153,7 @@ def test_the_setting_is_saved_and_compared(tmp_path: Path) -> None:
         assert again.subset(np.arange(40) < 30).settings == evaluation.settings
     about = json.loads((tmp_path / "e" / "evaluation.json").read_text())
     assert about["settings"] == {"information": "leaves", "single_child": "answer", "below_label": "label"}
-    assert "single_child ('answer' and 'skip')" in str(hr.compare([skip, answer], replicates=2).reasons[1])
+    assert "single_child ('answer' and 'skip')" in str(hr.compare(skip, answer, replicates=2).reasons[1])
     answer.save(tmp_path / "answer")
     with pytest.raises(ParameterError, match="was evaluated with single_child='answer'"):
         read_or_evaluate(tmp_path / "answer", LONE, single_child="skip")

@@ -63,7 +63,7 @@ def text_of(shown: Any) -> str:
 def test_a_comparison_shows_what_the_command_prints() -> None:
     q, labels = sample(60)
     first, second = (evaluate(H, q, labels, name=name) for name in ("<mine>", "other"))
-    compared = hr.compare([first, second], replicates=20)
+    compared = hr.compare(first, second, replicates=20)
     assert repr(compared) == "SystemComparison('<mine>', 'other', compared with '<mine>')"
     console = Console(file=io.StringIO(), width=100)
     print_comparison(compared, console)

@@ -84,7 +84,7 @@ def compare(
     except cluster.PartsError as error:
         end_with_failures(error, "Nothing is compared: the figures would not be those of all parts.")
     found = compare(
-        evaluations,
+        *evaluations,
         reference="best" if against is Against.best else 0,
         replicates=bootstrap,
         progress=bar,

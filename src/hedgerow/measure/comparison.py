@@ -78,8 +78,7 @@ class SystemComparison:
 
 
 def compare(
-    evaluations: Sequence[Evaluation],
-    *,
+    *evaluations: Evaluation,
     reference: int | Literal["best"] = 0,
     replicates: int = 1000,
     level: float = 0.95,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +12,7 @@ from hedgerow.learn.training.recipe import Recipe
 from hedgerow.learn.training.run import train
 from hedgerow.learn.training.run_folder import RunFolder
 from tests.learn.training.toy import write_files
+from tests.processes import forkserver
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,8 +27,7 @@ def go_on(recipe: Path, folder: Path) -> None:
 def test_a_run_killed_again_and_again_ends_with_the_same_weights(tmp_path: Path) -> None:
     recipe = write_files(tmp_path, epochs=6)
     whole = train(Recipe.load(str(recipe)), tmp_path / "whole", progress=False)
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.learn.training.test_kill"])
+    context = forkserver()
     moment = np.random.default_rng(0)
     folder = tmp_path / "killed"
     for _ in range(KILLS):
@@ -40,7 +38,7 @@ def test_a_run_killed_again_and_again_ends_with_the_same_weights(tmp_path: Path)
         process.join()
     last = context.Process(target=go_on, args=(recipe, folder))
     last.start()
-    last.join(60)
+    last.join()
     assert last.exitcode == 0
     killed = RunFolder(folder)
     first, second = (load_file(run.path / "model.safetensors") for run in (whole, killed))
@@ -51,14 +49,12 @@ def test_a_run_killed_again_and_again_ends_with_the_same_weights(tmp_path: Path)
 
 def test_the_process_is_killed_while_it_trains(tmp_path: Path) -> None:
     recipe = write_files(tmp_path, epochs=500)
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.learn.training.test_kill"])
+    context = forkserver()
     run = RunFolder(tmp_path / "killed")
     process = context.Process(target=go_on, args=(recipe, run.path))
     process.start()
-    begun = time.monotonic()
-    while not run.last.exists() and time.monotonic() - begun < 60:
-        time.sleep(0.01)
+    while not run.last.exists() and process.is_alive():
+        process.join(0.01)
     process.kill()
     process.join()
     assert torch.load(run.last, weights_only=True)["epoch"] < 499
