@@ -127,7 +127,7 @@ def _thresholds(inside: Mapping[str, Results]) -> str:
     curves = [result for results in inside.values() for result in results]
     found = {f"{tau:g}": {f"{special.expit(logits_of(r)[_place(r, tau)]):.5g}" for r in curves} for tau in TAUS}
     taken = [f"for τ = {tau}, {' and '.join(sorted(near))}" for tau, near in found.items() if near - {tau}]
-    return f" Numbers are those at the nearest recorded threshold below τ: {'; '.join(taken)}." if taken else ""
+    return f" Figures are those at the nearest recorded threshold below τ: {'; '.join(taken)}." if taken else ""
 
 
 _KEPT = "In, 90 % out right"
