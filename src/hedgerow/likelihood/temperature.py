@@ -18,14 +18,13 @@ from hedgerow.arrays import Array, TreeOnDevice, as_numpy, namespace
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
 from hedgerow.likelihood.links import flat_softmax
-from hedgerow.likelihood.scales import SUM_TOLERANCE
+from hedgerow.likelihood.scales import SUM_TOLERANCE, Scale
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.likelihood.scales import Scale
     from hedgerow.tree import Hierarchy
 
 Judge = Literal["label", "nodes"]

@@ -53,14 +53,9 @@ class Ranks:
         if hierarchy.rank is None:
             depths = tuple(str(depth) for depth in range(1, int(hierarchy.depth.max()) + 1))
             return cls(hierarchy, depths, hierarchy.depth - 1)
-        given = hierarchy.rank.astype(str)
-        given[0] = ""  # the root is no answer, even if it has a rank
-        names, place = np.unique(given, return_inverse=True)
-        depth = np.bincount(place, hierarchy.depth) / np.bincount(place)
-        order = [i for i in np.argsort(depth, kind="stable").tolist() if names[i]]
-        rank = np.full(len(names), -1, dtype=np.int64)
-        rank[order] = np.arange(len(order))
-        return cls(hierarchy, tuple(str(names[i]) for i in order), rank[place])
+        names = tuple(filter(None, hierarchy.rank_names))
+        place = np.array([names.index(name) if name else -1 for name in (*hierarchy.rank_names, "")])
+        return cls(hierarchy, names, place[hierarchy.rank_number])  # at -1 stands the rank of the root: none
 
     @property
     def kind(self) -> str:

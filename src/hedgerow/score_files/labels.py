@@ -35,7 +35,7 @@ from hedgerow.score_files.lineage_binding import ANYTHING, Binder, Unbound, pars
 from hedgerow.score_files.listed import joined_cells, repeated, split_cells
 from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReading
 from hedgerow.score_files.wide_files import npz_labels
-from hedgerow.tree import taxon_strings
+from hedgerow.tree import Hierarchy, Indices, Names, taxon_strings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.score_files.blocks import Block
-    from hedgerow.tree import Hierarchy, Indices, Names
 
 _IDS = ("id", "Feature ID", "file_name", "filepath")
 _LABELS = ("label", "lineage", "Taxon")

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple, final
 import numpy as np
 
 from hedgerow.errors import closest, counted
-from hedgerow.tree import taxon_strings
+from hedgerow.tree import Hierarchy, taxon_strings
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterable, Mapping, Sequence
 
-    from hedgerow.tree import Hierarchy
 
 ANYTHING = "*"
 """As a name outside the tree: whatever cannot be bound."""

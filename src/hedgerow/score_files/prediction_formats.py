@@ -7,17 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError, argument
 from hedgerow.registry import Registry
 from hedgerow.score_files.lineage_binding import bare_name
-from hedgerow.tree import taxon_strings
-
-if TYPE_CHECKING:
-    from hedgerow.tree import Hierarchy
+from hedgerow.tree import Hierarchy, taxon_strings
 
 SEPARATOR = " > "
 """Separates the nodes of a lineage."""

@@ -18,12 +18,11 @@ from hedgerow.score_files.listed_binder import ListedBinder
 from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReader, ScoreReading
 from hedgerow.score_files.wide_binder import WideBinder
 from hedgerow.score_files.wide_files import WideReader, open_wide
-from hedgerow.tree import Settings
+from hedgerow.tree import Hierarchy, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from hedgerow.tree import Hierarchy
 
 AUTO, WIDE = "auto", "wide"
 _CHARACTERS = 1 << 14  # read to recognise a format

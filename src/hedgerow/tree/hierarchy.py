@@ -30,7 +30,7 @@ from hedgerow.tree.formats import edges, lineages, nested, newick, paths
 from hedgerow.tree.layout import CommonAncestors, DepthFirst, Indices, Scalar, by_depth, depth_first, fold_up
 from hedgerow.tree.names import Aliases, Names, as_names, as_texts, look_up, suggestion
 from hedgerow.tree.node import Node, as_html, as_text
-from hedgerow.tree.settings import measure_information
+from hedgerow.tree.settings import InformationKind, measure_information
 from hedgerow.tree.tree_reading import TreeReading, writable
 from hedgerow.tree.validation import NodeTable, Origin, checked_table
 
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     import networkx
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.tree.settings import InformationKind
 
 OneNode = str | int | np.integer[Any]
 """A node as users give it: by name or by index."""

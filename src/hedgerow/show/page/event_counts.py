@@ -44,12 +44,7 @@ class Levels:
             if hierarchy.depth.max() > _MOST_DEPTHS:
                 names[-1] += " or more"
             return cls(names, depth)
-        ranks, place = np.unique(hierarchy.rank[1:].astype(str), return_inverse=True)
-        mean_depth = np.bincount(place, hierarchy.depth[1:]) / np.bincount(place)
-        order = np.argsort(mean_depth, kind="stable")
-        of_rank = np.empty(len(ranks), dtype=np.int64)
-        of_rank[order] = np.arange(1, len(ranks) + 1)
-        return cls(["root", *(str(ranks[i]) or "no rank" for i in order)], np.concatenate([[0], of_rank[place]]))
+        return cls(["root", *(rank or "no rank" for rank in hierarchy.rank_names)], hierarchy.rank_number + 1)
 
 
 @final
