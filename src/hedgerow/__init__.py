@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hedgerow import cluster, infer, likelihood, methods, show
+from hedgerow import infer, likelihood, show  # noqa: F401  (show attaches the plot methods)
 from hedgerow.choose import OperatingPoint, select
 from hedgerow.errors import HedgerowError
 from hedgerow.infer import ordered_pareto_sets
@@ -21,6 +21,7 @@ from hedgerow.score_files import ScoreReading, open_scores
 from hedgerow.tree import Hierarchy, TreeReading
 
 if TYPE_CHECKING:
+    from hedgerow import cluster, methods
     from hedgerow.learn.classifier import HedgedClassifier
 
 __version__ = "0.2.0"

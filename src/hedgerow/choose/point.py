@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping  # noqa: TC003  (the types are read when the module is loaded)
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, final, get_type_hints
@@ -24,6 +24,7 @@ from hedgerow.tree import Hierarchy, Indices, Settings
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
