@@ -181,7 +181,7 @@ def test_ranks_find_classes_that_share_a_name(tmp_path: Path) -> None:
 def test_ranks_that_do_not_fit_the_tree_are_refused(tmp_path: Path, tree: Path) -> None:
     labels = np.array([["fish", "robin"], ["bird", "wren"]])
     path = save(tmp_path / "f.npz", features=some_features(2), labels=labels, ranks=np.array(["a", "b"]))
-    with pytest.raises(TreeError, match="puts 'robin' under 'fish'"):
+    with pytest.raises(TreeError, match="puts 'robin' below 'fish'"):
         data.load("features", path=path, tree=tree)
     labels[:, 1] = ["robn", "rwen"]
     path = save(tmp_path / "f.npz", features=some_features(2), labels=labels, ranks=np.array(["a", "b"]))

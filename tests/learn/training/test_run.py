@@ -184,7 +184,7 @@ def test_a_run_with_another_number_of_steps_is_not_resumed(tmp_path: Path) -> No
     checkpoint = torch.load(run.last, weights_only=False)
     checkpoint["lr_schedulers"][0]["T_max"] = 3  # as if it had seen fewer examples
     torch.save(checkpoint, run.last)
-    with pytest.raises(TrainingError, match="begun with 3 steps and would now have 6: its training data"):
+    with pytest.raises(TrainingError, match="began with 3 steps and would now have 6: its training data"):
         train(chosen, run.path, progress=False, splits=data, resume=True)
 
 
