@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, final, get_args, get
 import typer
 
 from hedgerow.errors import option_name, options
+from hedgerow.infer import RULES
 from hedgerow.score_files import FORMATS, ScoreReading
 from hedgerow.tree import BelowLabel, InformationKind, Settings, SingleChild, TreeReading
 
@@ -56,7 +57,7 @@ RulesOption = Annotated[
     str | None,
     option(
         "RULE,...",
-        "Single rules to mark in the figure: leaf, majority, plurality, expected-information; or none.",
+        f"Single rules to mark in the figure: {', '.join(RULES)}; or none.",
         shown="majority,leaf",
     ),
 ]

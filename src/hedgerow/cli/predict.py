@@ -13,6 +13,7 @@ from hedgerow.cli.outputs import bar, check_outputs
 from hedgerow.cli.score_input import ScoreInput, connected, end_with_failures, parts_bar
 from hedgerow.errors import ParameterError, options
 from hedgerow.files import write_json
+from hedgerow.infer import RULES, answering_rule
 from hedgerow.score_files import PREDICTION_FORMATS, Written
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def predict(
     ] = None,
     rule: Annotated[
         str | None,
-        option("NAME", "Use a rule that needs no threshold: leaf, majority, plurality, expected-information."),
+        option("NAME", f"Use a rule that needs no threshold: {', '.join(RULES)}."),
     ] = None,
     point: Annotated[
         Path | None, option("FILE", "Answer at the operating point that hedgerow select wrote.")
@@ -73,7 +74,6 @@ def predict(
 ) -> None:
     """Write an answer for every example: name, rank or depth, confidence, lineage."""
     from hedgerow.choose import OperatingPoint
-    from hedgerow.infer import answering_rule
     from hedgerow.score_files import check_layout, write_predictions
     from hedgerow.show import print_written
 

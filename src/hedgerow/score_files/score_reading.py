@@ -13,7 +13,7 @@ from hedgerow.errors import FileError, ParameterError, ScoreError, argument, clo
 from hedgerow.files import read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 PER_EXAMPLE = {
     "labels": "label",
@@ -200,6 +200,8 @@ def about_columns(
     reading: ScoreReading,
     usual: dict[str, str],
     elsewhere: frozenset[str] = frozenset(),
+    *,
+    classes: Collection[int] = (),
     what: str = "column",
 ) -> dict[str, str]:
     """Return the columns of a file that are about its examples, by their key in `PER_EXAMPLE`.
@@ -207,17 +209,19 @@ def about_columns(
     Parameters
     ----------
     path, columns
-        The file, and its columns that are not classes.
+        The file, and its columns.
     reading
         Names of columns. A missing label column is no error here: labels may not be needed.
     usual
         The default names of columns.
     elsewhere
         Keys of columns that the label file has, so that they need not be here.
+    classes
+        The positions of columns that are classes.
     what
         What to call a column in messages.
     """
-    count = Counter(columns)
+    count = Counter(name for place, name in enumerate(columns) if place not in classes)
     found = {}
     for key, name in (usual | reading.named_columns).items():
         if count[name] > 1:

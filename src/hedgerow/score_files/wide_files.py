@@ -131,8 +131,7 @@ class TableReader(WideReader):
         classes = _class_places(table, how)
         self._class_places = list(classes)
         self.classes = list(classes.values())
-        others = [name for place, name in enumerate(table.columns) if place not in classes]
-        about = about_columns(table.path, others, how, PER_EXAMPLE, elsewhere)
+        about = about_columns(table.path, table.columns, how, PER_EXAMPLE, elsewhere, classes=classes)
         self._about = {key: table.columns.index(name) for key, name in about.items()}
         self.has = frozenset(about)
         usual = set() if how.names_classes else self.has - how.named_columns.keys()
