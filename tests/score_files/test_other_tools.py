@@ -284,6 +284,6 @@ def test_unknown_names_are_unknown_names(tmp_path: Path) -> None:
 
 def test_a_misspelt_column_is_told_apart_from_the_classes(tmp_path: Path) -> None:
     path = save_table(tmp_path / "s.csv", probabilities(2), label=["cod", "eel"], photo=["a", "b"])
-    said = refusal(path, id_column="foto")
-    assert "no column 'foto' for the ids. Its columns: 'robin', " in said
+    said = refusal(path, id_column="phto")
+    assert "no column 'phto' for the ids. Its columns: 'robin', " in said
     assert said.endswith("Did you mean 'photo'?")
