@@ -72,7 +72,7 @@ class Registry(dict[str, Entry]):
                 self.register(name, point.load())
                 break
         if name not in self:
-            raise ParameterError(no_such(self.kind, name, self.names()))
+            raise ParameterError(no_such(self.kind, str(name), self.names()))
         return self[name]
 
     def names(self) -> list[str]:

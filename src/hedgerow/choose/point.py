@@ -348,6 +348,8 @@ def _point(content: Any, shown: str) -> OperatingPoint:
             raise ValueError(str(error).rstrip(".")) from None
         if file.guarantee not in GUARANTEES or file.rule not in (*FAMILIES, "ranks"):
             raise ValueError(f"it has the guarantee {file.guarantee!r} and the rule {file.rule!r}")
+        if not file.target and not file.overclassification:
+            raise ValueError("it has no target")
         if not file.thresholds or not _thresholds_fit(hierarchy, file):
             raise ValueError("its thresholds do not fit the rest of it")
     return OperatingPoint(**found)
@@ -361,4 +363,7 @@ def _thresholds_fit(hierarchy: Hierarchy, file: Any) -> bool:
         "rank": set(Ranks.of(hierarchy).names),
         "all": {""},
     }
-    return set(file.thresholds) <= known[file.by] and (file.by == "rank") == (file.rule == "ranks")
+    agree = (file.by == "rank") == (file.rule == "ranks") and (file.by == "clade") == (
+        file.clade_depth is not None
+    )
+    return set(file.thresholds) <= known[file.by] and agree

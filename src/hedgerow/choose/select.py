@@ -40,7 +40,7 @@ def select(
     target: tuple[Any, Any] | None = None,
     per_rank: Mapping[str, Any] | None = None,
     overclassification: Mapping[str, Any] | None = None,
-    guarantee: str = "conformal",
+    guarantee: str | None = None,
     delta: float = 0.05,
     groups: ArrayLike | bool | None = None,
     clusters: ArrayLike | bool | None = None,
@@ -77,7 +77,7 @@ def select(
         ``{"genus": 0.05}``. It is chosen with the examples whose label lies above the rank, which must be the
         examples of unknown taxa; `clusters` says which taxon each of them is.
     guarantee
-        "conformal": the level is reached on average over calibration sets. "pac": it is reached with
+        "conformal" (the default): the level is reached on average over calibration sets. "pac": it is reached with
         probability 1 - delta. "empirical": it is reached on these examples, and nothing is promised.
     delta
         The probability, over calibration sets, that the promise of "pac" is broken.
@@ -119,7 +119,7 @@ def select(
         target=target,
         per_rank=per_rank,
         overclassification=overclassification,
-        guarantee=guarantee,
+        guarantee=guarantee or "conformal",
         delta=delta,
         clades=clades,
         rule=rule,
@@ -298,7 +298,7 @@ def _texts(name: str, given: ArrayLike | bool | None, read: list[Texts | None], 
         if len(there) < len(read):
             raise ParameterError(
                 f"These scores have no {name} of examples: name the column with "
-                f"{argument(name, 'COLUMN', python=f'open_scores({name[:-1]}_column=...)')}, or give one entry "
+                f"{argument(name, 'COLUMN', python=f'ScoreReading({name[:-1]}_column=...)')}, or give one entry "
                 f"for each example."
             )
         given = np.concatenate(there)

@@ -158,8 +158,7 @@ def save_evaluation(evaluation: Evaluation, folder: str | os.PathLike[str]) -> N
     arrays: Arrays = {}
     for rule, nodes in answers.predictions.items():
         arrays[f"prediction:{rule}"] = nodes
-        if rule in answers.confidence:
-            arrays[f"confidence:{rule}"] = answers.confidence[rule]
+        arrays[f"confidence:{rule}"] = answers.confidence[rule]
     for key in ABOUT:
         if (values := getattr(answers, key)) is not None:
             arrays[key] = _bytes(json.dumps(values.tolist()))
@@ -389,11 +388,7 @@ class _Contents:
             raise ValueError("the answers of a rule are missing")
         return Answers(
             {rule: self.array(f"prediction:{rule}", np.int32, examples, 0, nodes - 1) for rule in rules},
-            {
-                rule: self.array(f"confidence:{rule}", np.float64, examples, 0.0, 1.0)
-                for rule in rules
-                if f"confidence:{rule}" in self.arrays
-            },
+            {rule: self.array(f"confidence:{rule}", np.float64, examples, 0.0, 1.0) for rule in rules},
             **{key: self._texts(key, examples) for key in ABOUT if key in self.arrays},
         )
 

@@ -202,6 +202,10 @@ def open_scores(
     ...         print(block.q.tolist(), block.labels.tolist())
     [[1.0, 0.5, 0.25, 0.25, 0.5], [1.0, 1.0, 0.5, 0.5, 0.0]] [4, 1]
     """
+    if reading is not None and not isinstance(reading, ScoreReading):
+        raise ParameterError(
+            f"How scores are read is a ScoreReading, as in ScoreReading(logits=True), not {reading!r}."
+        )
     shown, how = os.fspath(path), (reading or ScoreReading()).resolved()
     if block_rows is not None and block_rows < 1:
         raise ParameterError(f"block_rows must be 1 or more, not {block_rows}.")

@@ -148,9 +148,9 @@ class ScoreReading:
         """Return a reading with lists of names instead of files or comma-separated names."""
         classes, only = self.class_columns, self.only
         if isinstance(classes, str):
-            classes = _lines(classes) or tuple(classes.split(","))
+            classes = _lines(classes) if Path(classes).is_file() else tuple(classes.split(","))
         if isinstance(only, str):
-            only = _lines(only) or (only,)
+            only = _lines(only) if Path(only).is_file() else (only,)
         return replace(self, class_columns=classes, only=only)
 
     def unlabelled(self, columns: Sequence[str]) -> ScoreReading:
@@ -237,5 +237,8 @@ def about_columns(
 
 
 def _lines(path: str) -> tuple[str, ...]:
-    """Return the names in a file, one on each line; nothing if it is not a file."""
-    return tuple(line.strip() for line in read_lines(path) if line.strip()) if Path(path).is_file() else ()
+    """Return the names in a file, one on each line."""
+    names = tuple(line.strip() for line in read_lines(path) if line.strip())
+    if not names:
+        raise FileError(f"{path} holds no names; it needs one on each line.")
+    return names
