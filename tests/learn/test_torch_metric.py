@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 from torch import distributed
-from torch.multiprocessing.spawn import start_processes
+from torch.multiprocessing.spawn import spawn
 
 import hedgerow as hr
 from hedgerow import Hierarchy, metrics
@@ -25,7 +25,6 @@ from hedgerow.learn.torch_metric import (
     SummaryMetric,
 )
 from tests.curve_strategies import raw
-from tests.processes import forkserver
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -153,8 +152,7 @@ def work(rank: int, folder: str) -> None:
 
 
 def test_two_processes_give_the_bytes_of_one(tmp_path: Path) -> None:
-    forkserver()
-    start_processes(work, (str(tmp_path),), nprocs=2, start_method="forkserver")  # type: ignore[no-untyped-call]
+    spawn(work, (str(tmp_path),), nprocs=2)  # type: ignore[no-untyped-call]
     h, q, labels = example_data()
     expected = [raw(hr.operating_curve(h, q, labels, **options)) for options in OPTIONS for _ in SPLITS]
     for rank in range(2):

@@ -6,7 +6,6 @@ import json
 import multiprocessing
 import signal
 from contextlib import nullcontext
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,7 +19,6 @@ from hedgerow.study import EXPERIMENTS
 from hedgerow.study.pool import CellRunner
 from hedgerow.study.run import default_jobs
 from tests.learn.training.toy import write_files
-from tests.processes import forkserver
 from tests.study.small import TWO, EndedCells, recipe, run, splits
 
 if TYPE_CHECKING:
@@ -44,18 +42,6 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     counting = study.Experiment(original.title, original.cells, work, original.findings)
     monkeypatch.setitem(study.EXPERIMENTS, "main", counting)
     return worked
-
-
-@pytest.fixture
-def quick_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start the processes of a study, which would import everything themselves, as a fork of one that has."""
-    server = forkserver()
-
-    def context(kind: str) -> Any:
-        assert kind == "spawn"  # a fork cannot use a GPU
-        return server
-
-    monkeypatch.setattr("hedgerow.study.pool.multiprocessing", SimpleNamespace(get_context=context))
 
 
 def test_what_is_done_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +140,6 @@ def test_a_failing_cell_stops_no_other(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system cannot kill a process")
-@pytest.mark.usefixtures("quick_processes")
 def test_processes_work_like_one_and_one_that_dies_takes_only_its_cell_with_it(tmp_path: Path) -> None:
     deadly = study.StudyPlan(recipe("model.name=tests.study.deadly:build"), splits())
     cells = [
@@ -174,11 +159,10 @@ def test_processes_work_like_one_and_one_that_dies_takes_only_its_cell_with_it(t
     assert together["results"] == alone["results"]
 
 
-@pytest.mark.usefixtures("quick_processes")
 def test_running_cells_are_stopped_at_the_limit(tmp_path: Path) -> None:
     endless = study.StudyPlan(recipe("model.name=tests.study.deadly:sleep"), splits(), seeds=3)
     cells = endless.cells("main", "flat-softmax")
-    failures = CellRunner(splits(), jobs=2, limit=1.0).run(cells, study.Records(tmp_path))
+    failures = CellRunner(splits(), jobs=2, limit=3.0).run(cells, study.Records(tmp_path))
     assert [failure.message for failure in failures] == [
         "it was stopped: the time limit was reached",
         "it was stopped: the time limit was reached",

@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 import torch
 from lightning.pytorch import Trainer, seed_everything
-from lightning.pytorch.strategies import DDPStrategy
 
 from hedgerow.errors import ParameterError
 from hedgerow.learn.training.batches import SplitBatches
@@ -21,7 +20,6 @@ from hedgerow.learn.training.module import Classifier, TrainingModule
 from hedgerow.learn.training.run import train, without_noise
 from hedgerow.learn.training.run_folder import RunFolder
 from tests.learn.training.toy import SIZES, recipe, splits, write_files
-from tests.processes import forkserver
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +34,7 @@ def validated(processes: int, folder: Path) -> dict[str, Any]:
         trainer = Trainer(
             accelerator="cpu",
             devices=processes,
-            strategy=DDPStrategy(start_method="forkserver") if processes > 1 else "auto",
+            strategy="ddp_spawn" if processes > 1 else "auto",
             logger=False,
             enable_checkpointing=False,
             enable_progress_bar=False,
@@ -52,7 +50,6 @@ pytestmark = pytest.mark.skipif(
 
 
 def test_two_processes_agree_with_one(tmp_path: Path) -> None:
-    forkserver()
     one, two = validated(1, tmp_path), validated(2, tmp_path)
     assert one["val/examples"] == two["val/examples"] == SIZES["val"]  # an odd number
     assert one.keys() == two.keys()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +14,6 @@ from hedgerow.learn.training.recipe import Recipe
 from hedgerow.learn.training.run import train
 from hedgerow.learn.training.run_folder import RunFolder
 from tests.learn.training.toy import write_files
-from tests.processes import forkserver
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,8 @@ def go_on(recipe: Path, folder: Path) -> None:
 def test_a_run_killed_again_and_again_ends_with_the_same_weights(tmp_path: Path) -> None:
     recipe = write_files(tmp_path, epochs=6)
     whole = train(Recipe.load(str(recipe)), tmp_path / "whole", progress=False)
-    context = forkserver()
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.learn.training.test_kill"])
     moment = np.random.default_rng(0)
     folder = tmp_path / "killed"
     for _ in range(KILLS):
@@ -38,7 +40,7 @@ def test_a_run_killed_again_and_again_ends_with_the_same_weights(tmp_path: Path)
         process.join()
     last = context.Process(target=go_on, args=(recipe, folder))
     last.start()
-    last.join()
+    last.join(60)
     assert last.exitcode == 0
     killed = RunFolder(folder)
     first, second = (load_file(run.path / "model.safetensors") for run in (whole, killed))
@@ -49,12 +51,14 @@ def test_a_run_killed_again_and_again_ends_with_the_same_weights(tmp_path: Path)
 
 def test_the_process_is_killed_while_it_trains(tmp_path: Path) -> None:
     recipe = write_files(tmp_path, epochs=500)
-    context = forkserver()
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.learn.training.test_kill"])
     run = RunFolder(tmp_path / "killed")
     process = context.Process(target=go_on, args=(recipe, run.path))
     process.start()
-    while not run.last.exists() and process.is_alive():
-        process.join(0.01)
+    begun = time.monotonic()
+    while not run.last.exists() and time.monotonic() - begun < 60:
+        time.sleep(0.01)
     process.kill()
     process.join()
     assert torch.load(run.last, weights_only=True)["epoch"] < 499
