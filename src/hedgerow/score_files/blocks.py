@@ -82,7 +82,7 @@ class Block:
 @final
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Likelihoods of examples: an iterable of `Block`s, which reads the file anew each time."""
+    """Likelihoods of examples: iterating yields one `Block` at a time, and reads the file anew."""
 
     path: str
     hierarchy: Hierarchy
