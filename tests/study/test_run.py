@@ -162,13 +162,14 @@ def test_processes_work_like_one_and_one_that_dies_takes_only_its_cell_with_it(t
 def test_running_cells_are_stopped_at_the_limit(tmp_path: Path) -> None:
     endless = study.StudyPlan(recipe("model.name=tests.study.deadly:sleep"), splits(), seeds=3)
     cells = endless.cells("main", "flat-softmax")
+    others = set(multiprocessing.active_children())  # such as workers that other tests keep
     failures = CellRunner(splits(), jobs=2, limit=3.0).run(cells, study.Records(tmp_path))
     assert [failure.message for failure in failures] == [
         "it was stopped: the time limit was reached",
         "it was stopped: the time limit was reached",
         "it was not started: the time limit was reached",
     ]
-    assert not multiprocessing.active_children()
+    assert set(multiprocessing.active_children()) <= others
 
 
 def test_a_record_does_not_depend_on_how_many_cells_run_at_the_same_time(

@@ -164,7 +164,7 @@ def test_an_unknown_name_is_said_at_once(
 def test_show_prints_the_recipe_and_trains_nothing(tmp_path: Path) -> None:
     said = invoke("train", "glyphs", "--set", "optimiser.lr=0.5", "--show")
     assert "lr = 0.5" in said
-    assert "# Learning rate at the start." in said
+    assert "# Initial learning rate." in said
 
 
 def test_outputs_never_replace_inputs(tmp_path: Path) -> None:
