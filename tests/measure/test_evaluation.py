@@ -24,6 +24,7 @@ from hedgerow.measure.evaluation import Evaluation
 from hedgerow.measure.evaluation_builder import evaluate
 from hedgerow.score_files import ABOUT, Block, open_scores
 from tests.kill_points import killed_at
+from tests.make_evaluations import LABELS, model, sample
 from tests.make_scores import LEAVES, H, probabilities, save_npz
 
 if TYPE_CHECKING:
@@ -31,16 +32,6 @@ if TYPE_CHECKING:
 
 CLINC = Path(__file__).parents[3] / "shared" / "data" / "clinc150"
 FIGURES = ["AP", "AC", "AC_exact", "R@90C", "R@95C", "majority_F1", "leaf_F1", "leaf_exact"]
-
-
-def sample(rows: int = 60, seed: int = 0, tree: hr.Hierarchy = H) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return likelihoods and labels of any depth that have something to do with each other."""
-    random = np.random.default_rng(seed)
-    theta = random.normal(size=(rows, len(tree.leaves))) * 2
-    q = np.asarray(hr.likelihood.flat_softmax(tree, theta))
-    drawn = [random.choice(tree.leaves, p=row[tree.leaves] / row[tree.leaves].sum()) for row in q]
-    labels = np.array([random.choice(tree.lineage(leaf)[1:]) for leaf in drawn], dtype=np.int64)
-    return q, labels
 
 
 @pytest.mark.parametrize("below_label", ["label", "wrong"])
@@ -311,18 +302,6 @@ def test_folders_that_are_not_evaluations(tmp_path: Path) -> None:
 
 
 # Comparing ---------------------------------------------------------------------------------------------------
-
-
-def model(
-    labels: NDArray[np.int64], strength: float, ids: Any = None, seed: int = 0, **options: Any
-) -> Evaluation:
-    theta = np.random.default_rng(seed).normal(size=(len(labels), 4))
-    theta[np.arange(len(labels)), np.searchsorted(H.leaves, labels)] += strength
-    q = np.asarray(hr.likelihood.flat_softmax(H, theta))
-    return evaluate(H, q, labels, ids=ids, name=f"strength {strength}", **options)
-
-
-LABELS = np.random.default_rng(9).choice(H.leaves, size=300)
 
 
 def test_a_real_difference_is_told_from_none() -> None:
