@@ -161,6 +161,8 @@ def forged(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
         (lambda c: c.update(thresholds={"genus": 0.5}), "its thresholds do not fit"),
         (lambda c: c.update(thresholds={}), "its thresholds do not fit"),
         (lambda c: c.update(by="all"), "its thresholds do not fit"),
+        (lambda c: c.update(clade_depth=1), "its thresholds do not fit"),
+        (lambda c: c.update(target={}, overclassification={}), "it has no target"),
     ],
 )
 def test_a_forged_digest_does_not_help(tmp_path: Path, change: Any, message: str) -> None:

@@ -85,6 +85,16 @@ def test_the_weighted_rank_of_clusters(case: Any, seed: int, level: str) -> None
     assert point.threshold == (kept[0] if kept else math.inf)
 
 
+def test_no_guarantee_is_conformal_and_names_must_be_known() -> None:
+    asked: dict[str, Any] = {"target": ("correct", 0.5)}
+    assert hr.select(H, Q, NAMES, guarantee=None, **asked) == hr.select(
+        H, Q, NAMES, guarantee="conformal", **asked
+    )
+    for wrong in ({"guarantee": "sure"}, {"guarantee": 1}, {"rule": 1}):
+        with pytest.raises(hr.HedgerowError, match=r"There is no (guarantee|rule)"):
+            hr.select(H, Q, NAMES, **asked, **wrong)
+
+
 def test_nine_clusters_keep_nine_tenths() -> None:
     """In floating-point numbers the weights of nine clusters of three add up to less than 9/10."""
     q = np.tile([1, 0.9, 0.8, 0.1, 0.1, 0.05, 0.05], (27, 1))

@@ -244,6 +244,7 @@ INTERVAL = {"value": 0.5, "low": 0.1, "high": 0.9}
     [
         (lambda a: {k: v for k, v in a.items() if k != "about"}, "hedgerow did not write it"),
         (lambda a: a | {"about": np.array([123], np.uint8)}, "hedgerow did not write it"),
+        (lambda a: {k: v for k, v in a.items() if k != "confidence:leaf"}, "'confidence:leaf' is missing"),
         (lambda a: a | {"about": np.frombuffer(b"[" * 100_000, np.uint8)}, "hedgerow did not write it"),
         (lambda a: described(a, format="x"), "hedgerow did not write it"),
         (lambda a: described(a, version=99), "its version is 99, and this hedgerow reads version 2"),

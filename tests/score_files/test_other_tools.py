@@ -200,6 +200,13 @@ def test_contradictions(tmp_path: Path) -> None:
     assert "not both" in refusal(path, class_columns=LEAVES, class_prefix="p_")
     assert "'cod' cannot be a class and hold labels" in refusal(path, class_columns=LEAVES, label_column="cod")
     assert "must be a list of names, not the text 'cod'" in refusal(path, outside="cod")
+    empty = tmp_path / "empty.txt"
+    empty.write_text("\n")
+    for names in ({"only": str(empty)}, {"class_columns": str(empty)}):
+        with pytest.raises(FileError, match=r"empty\.txt holds no names"):
+            read(path, **names)
+    with pytest.raises(ParameterError, match="reading must be a ScoreReading"):
+        open_scores(path, H, "wide")  # type: ignore[arg-type]
 
 
 def test_an_index_that_holds_ids(tmp_path: Path) -> None:

@@ -356,14 +356,13 @@ def _point(content: Any, shown: str) -> OperatingPoint:
 
 
 def _thresholds_fit(hierarchy: Hierarchy, file: Any) -> bool:
-    """Return whether the names of the thresholds agree with `by` and `rule`."""
+    """Return whether the names of the thresholds agree with `by`, `rule` and `clade_depth`."""
     known = {
         "group": set(file.thresholds),
         "clade": set(hierarchy.names.tolist()),
         "rank": set(Ranks.of(hierarchy).names),
         "all": {""},
     }
-    agree = (file.by == "rank") == (file.rule == "ranks") and (file.by == "clade") == (
-        file.clade_depth is not None
-    )
-    return set(file.thresholds) <= known[file.by] and agree
+    by_rank, by_clade = file.rule == "ranks", file.clade_depth is not None
+    agree = (file.by == "rank", file.by == "clade") == (by_rank, by_clade)
+    return agree and set(file.thresholds) <= known[file.by]

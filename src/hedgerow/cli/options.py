@@ -126,7 +126,7 @@ class GivenSettings:
 
     def over(self, usual: Settings) -> Settings:
         """Return the settings: those that were given, else the usual ones."""
-        return Settings(**vars(usual) | self.keywords)
+        return usual.updated(**self.keywords)
 
     @property
     def arguments(self) -> list[str]:

@@ -204,7 +204,7 @@ def open_scores(
     """
     if reading is not None and not isinstance(reading, ScoreReading):
         raise ParameterError(
-            f"How scores are read is a ScoreReading, as in ScoreReading(logits=True), not {reading!r}."
+            f"reading must be a ScoreReading, such as ScoreReading(logits=True), not {reading!r}."
         )
     shown, how = os.fspath(path), (reading or ScoreReading()).resolved()
     if block_rows is not None and block_rows < 1:
