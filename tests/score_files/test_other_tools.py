@@ -202,9 +202,9 @@ def test_contradictions(tmp_path: Path) -> None:
     assert "must be a list of names, not the text 'cod'" in refusal(path, outside="cod")
     empty = tmp_path / "empty.txt"
     empty.write_text("\n")
-    for names in ({"only": str(empty)}, {"class_columns": str(empty)}):
+    for reading in (ScoreReading(only=str(empty)), ScoreReading(class_columns=str(empty))):
         with pytest.raises(FileError, match=r"empty\.txt holds no names"):
-            read(path, **names)
+            open_scores(path, H, reading)
     with pytest.raises(ParameterError, match="reading must be a ScoreReading"):
         open_scores(path, H, "wide")  # type: ignore[arg-type]
 
