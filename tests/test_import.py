@@ -9,7 +9,7 @@ import pytest
 
 import hedgerow
 
-HEAVY = ("torch", "sklearn", "matplotlib", "scipy.stats")
+HEAVY = ("torch", "sklearn", "matplotlib", "scipy.special", "scipy.optimize", "scipy.stats", "pyarrow")
 
 
 def printed(code: str) -> str:

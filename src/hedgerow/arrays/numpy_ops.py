@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from hedgerow.arrays.threads import map_row_blocks
 
@@ -192,7 +192,7 @@ def segment_sum(x: Array, start: Array, segment: Array) -> Array:  # noqa: ARG00
 
 def sigmoid(x: Array) -> Array:
     """Return 1 / (1 + exp(-x))."""
-    return np.asarray(special.expit(x))
+    return np.asarray(scipy.special.expit(x))
 
 
 def log(x: Array) -> Array:
@@ -203,4 +203,4 @@ def log(x: Array) -> Array:
 
 def log_sigmoid(x: Array) -> Array:
     """Return log(1 / (1 + exp(-x)))."""
-    return np.asarray(special.log_expit(x))
+    return np.asarray(scipy.special.log_expit(x))

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, final
 
-from scipy import special
+import scipy
 
 from hedgerow.errors import ParameterError, argument
 from hedgerow.registry import Registry
@@ -184,7 +184,7 @@ def _binomial(n: int, alpha: Fraction, delta: Fraction) -> int:
 
 def _is_unlikely(n: int, count: int, alpha: Fraction, delta: Fraction) -> bool:
     """Return whether at most `count` errors among n are no more likely than δ."""
-    probability = float(special.betainc(n - count, count + 1, float(1 - alpha)))
+    probability = float(scipy.special.betainc(n - count, count + 1, float(1 - alpha)))
     if not math.isclose(probability, float(delta), rel_tol=1e-9):
         return probability < float(delta)
     return n <= _EXACT and _binomial_exactly(n, count, alpha) <= delta

@@ -85,6 +85,7 @@ def _about(text: str, choices: Any, default: str) -> dict[str, str]:
     return {"help": text, "metavar": "|".join(get_args(choices)), "shown": default}
 
 
+_FORMATS = ", ".join(FORMATS.names())  # once: it asks every installed package
 _ANSWERED = ", ".join(name for name, known in FORMATS.items() if known.settings != Settings())
 
 
@@ -201,7 +202,7 @@ def _option(given: Field[Any], panel: str) -> Any:
         kind | None if given.default in (None, ()) else kind,
         option(
             about.get("metavar"),
-            about["help"].replace("{formats}", ", ".join(FORMATS.names())),
+            about["help"].replace("{formats}", _FORMATS),
             option_name(given.name),
             shown=about.get("shown", given.default not in (None, (), False)),
             panel=panel,

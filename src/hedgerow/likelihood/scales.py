@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import array_api_compat
 import numpy as np
-from scipy import special
+import scipy
 
 from hedgerow.errors import ParameterError
 
@@ -49,7 +49,7 @@ def to_probability(x: Array, scale: Scale) -> Array:
         return x
     if array_api_compat.is_torch_array(x):
         return x.exp() if scale == "log" else x.sigmoid()
-    return np.exp(x) if scale == "log" else np.asarray(special.expit(x))
+    return np.exp(x) if scale == "log" else np.asarray(scipy.special.expit(x))
 
 
 def threshold_probability(threshold: ArrayLike, scale: Scale) -> NDArray[np.float64]:
@@ -71,7 +71,11 @@ def from_logit(x: ArrayLike, scale: Scale) -> NDArray[np.float64]:
     >>> from_logit([-np.inf, 0.0, np.inf], "probability").tolist()
     [0.0, 0.5, 1.0]
     """
-    convert: dict[Scale, Any] = {"probability": special.expit, "log": special.log_expit, "logit": np.asarray}
+    convert: dict[Scale, Any] = {
+        "probability": scipy.special.expit,
+        "log": scipy.special.log_expit,
+        "logit": np.asarray,
+    }
     return np.asarray(convert[scale](x))
 
 
@@ -86,4 +90,4 @@ def from_probability(tau: ArrayLike, scale: Scale) -> NDArray[np.float64]:
         return given
     with np.errstate(divide="ignore"):
         inside = np.clip(given, 0, 1)
-        return np.asarray(np.log(inside) if scale == "log" else special.logit(inside))
+        return np.asarray(np.log(inside) if scale == "log" else scipy.special.logit(inside))

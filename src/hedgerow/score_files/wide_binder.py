@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from scipy.special import softmax
+import scipy
 
 from hedgerow import likelihood
 from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, closest, counted
@@ -93,7 +93,9 @@ class WideBinder:
             scores = _as_floats(scores)
             self._check_logits(scores, source)
             if kind == "own":
-                q = likelihood.from_columns(tree, softmax(scores, axis=1), reader.classes, self._outside)
+                q = likelihood.from_columns(
+                    tree, scipy.special.softmax(scores, axis=1), reader.classes, self._outside
+                )
             else:
                 q = likelihood.flat_softmax(tree, self._ordered(scores))
         elif kind == "own":
