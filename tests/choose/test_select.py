@@ -14,10 +14,15 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.choose import SelectionSpec, choose, describe, explain, gather
+from hedgerow.choose.point import clades_of
+from hedgerow.infer import Candidates
 from hedgerow.likelihood import from_probability
 from hedgerow.show.print_point import promises
+from hedgerow.tree import Settings
 from tests.choose.populations import population
 from tests.make_scores import LEAVES, H, probabilities, save_npz, save_table
+from tests.oracle import Tree
+from tests.sparse_strategies import sparse_likelihoods
 from tests.tree_strategies import parent_lists, plain_names
 
 if TYPE_CHECKING:
@@ -191,6 +196,44 @@ def test_clades_are_those_of_the_most_likely_leaf() -> None:
         assert tau == alone.threshold
         expected = alone.predict(people.q[clade == name])
         assert point.predict(people.q)[clade == name].tolist() == expected.tolist()
+
+
+def slow_clade(tree: Tree, likely: dict[int, float], depth: int) -> int:
+    """The node above the most likely tip at a depth, or the tip; of equally likely tips, the first."""
+    likely = {node: p for node, p in likely.items() if node in tree.candidates}
+    tips = [node for node in likely if not any(node in tree.ancestors(other) - {other} for other in likely)]
+    tip = max(sorted(tips), key=likely.__getitem__, default=tree.root)
+    path = tree.path(tip)[::-1]
+    return path[min(depth, len(path) - 1)]
+
+
+@settings(max_examples=150, deadline=None)
+@given(case=sparse_likelihoods(), single_child=st.sampled_from(["skip", "answer"]), depth=st.integers(1, 3))
+def test_clades_follow_the_most_likely_tip(case: Any, single_child: Any, depth: int) -> None:
+    h, q = case
+    candidates = Candidates.of(h, Settings(single_child=single_child))
+    tree = Tree(h.parent.tolist(), single_child)
+    rows = [slice(*q.start[i : i + 2]) for i in range(len(q))]
+    listed = [dict(zip(q.node[row].tolist(), q.value[row].tolist(), strict=True)) for row in rows]
+    expected = [str(h.names[slow_clade(tree, likely, depth)]) for likely in listed]
+    assert clades_of(q, depth, candidates).tolist() == expected
+    assert clades_of(q.dense(), depth, candidates).tolist() == expected
+
+
+def test_examples_without_a_leaf_do_not_get_the_answers_of_the_first_clade() -> None:
+    h = hr.Hierarchy.from_edges(
+        [("animal", "bird"), ("animal", "fish"), ("bird", "robin"), ("bird", "wren"), ("fish", "cod")]
+        + [("fish", "eel")]
+    )
+    # 100 birds that are surely robins, and 20 fish, named no deeper and with some doubt that they are birds.
+    lists = [[("bird", 0.9), ("robin", 0.8)]] * 100 + [[("bird", 0.45), ("fish", 0.55)]] * 20
+    row, nodes, p = zip(*((i, node, p) for i, each in enumerate(lists) for node, p in each), strict=True)
+    q = hr.likelihood.from_lineages(h, row, nodes, p, rows=120)
+    labels = ["robin"] * 100 + ["fish"] * 20
+    for given_q in (q, q.dense()):
+        point = quiet(h, given_q, labels, target=("correct", 0.75), clades=1)
+        assert set(point.thresholds) == {"bird", "fish"}
+        assert h.names[point.predict(given_q)].tolist() == labels
 
 
 # What is refused, or doubted ---------------------------------------------------------------------------------

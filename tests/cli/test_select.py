@@ -92,6 +92,20 @@ def test_every_kind_of_point_can_be_used(folder: Path, options: list[str]) -> No
     assert len(pd.read_csv("a.csv")) == 400
 
 
+def test_clades_of_listed_files(folder: Path) -> None:
+    edges = ["parent,child", "animal,bird", "animal,fish", "bird,robin", "bird,wren", "fish,cod", "fish,eel"]
+    (folder / "pets.csv").write_text("\n".join(edges))
+    rows = [f"a{i},robin,0.9" for i in range(100)] + [f"b{i},fish,0.6\nb{i},bird,0.4" for i in range(20)]
+    (folder / "top.csv").write_text("\n".join(["id,class,score", *rows]))
+    labels = [f"a{i},robin" for i in range(100)] + [f"b{i},fish" for i in range(20)]
+    (folder / "labels.csv").write_text("\n".join(["id,label", *labels]))
+    given = ["top.csv", "--tree", "pets.csv", "--scores-format", "long"]
+    run("select", *given, "--labels", "labels.csv", "--target", "correct=0.75", "--clades", "1", "-o", "p.json")
+    assert set(hr.OperatingPoint.load("p.json").thresholds) == {"bird", "fish"}
+    run("predict", *given, "--point", "p.json", "-o", "a.csv")
+    assert pd.read_csv("a.csv")["prediction"].tolist() == ["robin"] * 100 + ["fish"] * 20
+
+
 def test_columns_of_clusters_and_groups(folder: Path) -> None:
     tree = ["--tree", "tree.csv", "--class-columns", ",".join(LEAVES)]
     target = ["--target", "correct=0.8", "-o", "p.json"]

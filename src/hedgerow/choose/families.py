@@ -13,7 +13,7 @@ and all nodes above it that have a threshold exceed it. An answer that reaches a
 of that rank with a likelihood above the threshold of the rank, and this node is neither above nor below the label.
 So with r = the largest likelihood of such a node, ``r <= τ`` rules it out. That holds for any choice among such
 nodes. Ranks without a threshold would let unlikely nodes through, so the answer is always on the path to the most
-likely leaf.
+likely tip: the most likely of the nodes with nothing likely below them.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.arrays import as_numpy, sum_ancestors, sum_children
-from hedgerow.infer import Candidates, climbing_sets, map_dense_rows
+from hedgerow.arrays import as_numpy, sum_ancestors
+from hedgerow.infer import Candidates, climbing_sets, map_dense_rows, most_likely_tip
 from hedgerow.likelihood import BOTTOM, AnyLikelihoods, Scale, to_probability
 from hedgerow.measure import Events
 from hedgerow.registry import Registry
@@ -150,9 +150,7 @@ def largest_wrong(
 
 
 def answers_by_rank(q: AnyLikelihoods, lowest: NDArray[np.float64], candidates: Candidates) -> Indices:
-    """Return the most specific node above the most likely leaf that exceeds its threshold, as do all above it.
-
-    Where no leaf has a likelihood, the path leads to the most likely of the nodes with nothing below them.
+    """Return the most specific node above the most likely tip that exceeds its threshold, as do all above it.
 
     Parameters
     ----------
@@ -166,14 +164,14 @@ def answers_by_rank(q: AnyLikelihoods, lowest: NDArray[np.float64], candidates: 
     hierarchy = q.hierarchy
     stands_for = _representatives(candidates, len(hierarchy))
     nodes = np.arange(len(hierarchy))
+    tips = most_likely_tip(q, candidates)
 
-    def block(part: NDArray[Any], _: slice) -> Indices:
+    def block(part: NDArray[Any], rows: slice) -> Indices:
         p = part[:, stands_for].astype(np.float64)
         fails = ~(p > lowest)
         fails[:, 0] = False
         possible = p > BOTTOM[q.scale]
-        tips = possible & (sum_children(hierarchy, possible.astype(np.float64)) == 0)
-        tip = np.argmax(np.where(tips, p, -np.inf), axis=1)[:, None]
+        tip = tips[rows, None]
         on_path = (nodes <= tip) & (tip < hierarchy.end)
         passing = (sum_ancestors(hierarchy, fails.astype(np.float64)) == 0) & possible & on_path
         value = np.where(passing, candidates.tier, -1)

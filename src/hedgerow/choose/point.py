@@ -17,7 +17,7 @@ from hedgerow.choose.families import FAMILIES, answers_by_rank
 from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.errors import FileError, HedgerowError, ParameterError, argument, some
 from hedgerow.files import read_text, reading, write_json
-from hedgerow.infer import Candidates, map_dense_rows
+from hedgerow.infer import Candidates, most_likely_tip
 from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Scale
 from hedgerow.measure import Ranks
 from hedgerow.tree import Hierarchy, Indices, Settings
@@ -173,7 +173,7 @@ class OperatingPoint:
         if groups is not None and self.by != "group":
             raise ParameterError("This point does not depend on groups: leave them out.")
         if self.by == "clade":
-            return self.thresholds_of(clades_of(q, self.clade_depth or 1), len(q))
+            return self.thresholds_of(clades_of(q, self.clade_depth or 1, self._candidates(q)), len(q))
         if self.by == "group" and groups is None:
             raise ParameterError(
                 f"This point has a threshold for each group ({some(self.thresholds)}), so it needs to know the "
@@ -286,15 +286,13 @@ class OperatingPoint:
         _repr_html_: ClassVar[Callable[..., str]]
 
 
-def clades_of(q: AnyLikelihoods, depth: int) -> NDArray[np.object_]:
-    """Return the name of the clade of each example: the node above its most likely leaf at a depth."""
+def clades_of(q: AnyLikelihoods, depth: int, candidates: Candidates) -> NDArray[np.object_]:
+    """Return the name of the clade of each example: the node above its most likely tip at a depth, or the tip."""
     hierarchy = q.hierarchy
     above = np.arange(len(hierarchy))
     for level in hierarchy.levels[depth + 1 :]:
         above[level] = above[hierarchy.parent[level]]
-    clade = hierarchy.names[above[hierarchy.leaves]]
-    found = map_dense_rows(lambda part, _: clade[np.argmax(part[:, hierarchy.leaves], axis=1)], q)
-    return np.concatenate([np.zeros(0, dtype=object), *found])
+    return hierarchy.names[above[most_likely_tip(q, candidates)]]
 
 
 def _parent(hierarchy: Hierarchy, name: str) -> str:

@@ -88,8 +88,9 @@ def select(
         Which examples belong together (``groups`` in scikit-learn): photographs of one burst, reads of one sample;
         True: those of the score file. The promise is then for an example of a new cluster.
     clades
-        A depth or rank: each clade there gets its own threshold and promise, for the examples whose most likely
-        leaf lies in it.
+        A depth or rank: each clade there gets its own threshold and promise, for the examples whose most likely tip
+        lies in it: the most likely leaf, or where no leaf is listed, the deepest node that is. A tip above that
+        depth is a clade of its own.
     rule
         The family of rules: "threshold", "climbing" or "expected-information".
     bounds
@@ -285,7 +286,7 @@ def _of_block(spec: SelectionSpec, block: Block) -> CalibrationSet:
         ids=block.ids,
         groups=block.groups,
         clusters=block.clusters,
-        clades=None if spec.clade_depth is None else clades_of(q, spec.clade_depth),
+        clades=None if spec.clade_depth is None else clades_of(q, spec.clade_depth, candidates),
     )
 
 

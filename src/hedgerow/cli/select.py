@@ -52,7 +52,7 @@ def select(
     ] = "0.05",
     clades: Annotated[
         str | None,
-        option("RANK|DEPTH", "A threshold for each clade at this rank or depth, by the most likely leaf."),
+        option("RANK|DEPTH", "A threshold for each clade at this rank or depth, by the most likely tip."),
     ] = None,
     per_rank: Annotated[
         str | None,

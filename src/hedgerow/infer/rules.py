@@ -238,6 +238,27 @@ def _rising(start: Indices, node: Indices, score: NDArray[np.float64], bottom: f
     return ParetoSets(np.diff(np.append(0, np.cumsum(kept))[start]), node[kept], score[kept])
 
 
+def most_likely_tip(q: AnyLikelihoods, candidates: Candidates) -> Indices:
+    """Return the most likely of the nodes with nothing likely below them, for each example: [examples].
+
+    Where leaves have likelihoods, it is the most likely leaf. It is the root where no other node has a likelihood.
+    """
+    if isinstance(q, SparseLikelihoods):
+        return sparse.by_rows(q, candidates, sparse.most_likely_tip)
+    tree, bottom = candidates.tree, BOTTOM[q.scale]
+    below = np.arange(1, len(tree) + 1)
+
+    def block(part: NDArray[Any], _: slice) -> Indices:
+        p = part[:, candidates.ascending]
+        likely = p > bottom
+        before = np.zeros((len(p), len(tree) + 1), dtype=np.int32)  # how many likely nodes come before each node
+        np.cumsum(likely, axis=1, out=before[:, 1:])
+        tips = likely & (before[:, tree.end] == before[:, below])
+        return candidates.ascending[np.argmax(np.where(tips, p, -np.inf), axis=1)]
+
+    return np.concatenate([np.zeros(0, dtype=np.int64), *map_dense_rows(block, q)])
+
+
 def top_down(
     hierarchy: Hierarchy,
     q: Any,

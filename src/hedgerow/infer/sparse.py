@@ -264,11 +264,16 @@ def plurality(rows: ListedCandidates, _: slice) -> Indices:
     return rows.first(rows.p > rows.max_unrelated(), (rows.tier, rows.p))
 
 
-def climbing_path(rows: ListedCandidates) -> NDArray[np.bool_]:
-    """Return which nodes lie on the path from the root to the most likely node without listed descendants."""
+def most_likely_tip(rows: ListedCandidates, _: slice = slice(None)) -> Indices:
+    """Answer with the most likely node without listed descendants."""
     lowest = np.append(rows.key[1:], np.iinfo(np.int64).max) >= rows.key - rows.node + rows.end
-    bottom = np.repeat(rows.first(lowest, (rows.p,)), rows.count)
-    return np.asarray((rows.node <= bottom) & (bottom < rows.end))
+    return rows.first(lowest, (rows.p,))
+
+
+def climbing_path(rows: ListedCandidates) -> NDArray[np.bool_]:
+    """Return which nodes lie on the path from the root to the most likely tip."""
+    tip = np.repeat(most_likely_tip(rows), rows.count)
+    return np.asarray((rows.node <= tip) & (tip < rows.end))
 
 
 def climbing(rows: ListedCandidates, cut: Floats) -> Indices:
