@@ -223,6 +223,44 @@ def test_compare_folders_and_files(place: Path, capsys: pytest.CaptureFixture[st
     assert found["systems"][1]["differences"]["AP"]["high"] < 0
 
 
+def test_clusters_are_drawn_whole_and_it_is_said(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    labels = pd.read_csv("b.csv")["label"].tolist()
+    for name, seed in (("c", 1), ("d", 2)):
+        sites = [f"site {i // 10}" for i in range(80)]
+        save_table(place / f"{name}.csv", probabilities(80, seed=seed), label=labels, cluster=sites)
+    options = ("--tree", "tree.csv", "--bootstrap", "20", "--json", "found.json")
+    out, _ = hedgerow(capsys, "compare", "c.csv", "d.csv", *options)
+    said = "The examples are in 8 clusters, and each replicate draws clusters whole."
+    assert said in " ".join(out.split())
+    assert json.loads(Path("found.json").read_text(encoding="utf-8"))["clusters"] == 8
+    out, _ = hedgerow(capsys, "evaluate", "c.csv", *options, "-o", "saved")
+    assert said in " ".join(out.split())
+    found = json.loads(Path("found.json").read_text(encoding="utf-8"))
+    assert (found["clusters"], found["replicates"], len(found["intervals"]) > 0) == (8, 20, True)
+    out, _ = hedgerow(capsys, "compare", "saved", "a.npz", *options)
+    assert said in " ".join(out.split())
+
+
+def test_too_few_clusters_say_nothing(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    labels = pd.read_csv("b.csv")["label"].tolist()
+    for name, size in (("c", 20), ("d", 20), ("e", 10)):
+        sites = [f"site {i // size}" for i in range(80)]
+        save_table(place / f"{name}.csv", probabilities(80), label=labels, cluster=sites)
+    options = ("--tree", "tree.csv", "--bootstrap", "20", "--json", "found.json")
+    out, _ = hedgerow(capsys, "compare", "c.csv", "d.csv", "e.csv", *options)
+    assert (
+        "d cannot be compared example by example with c: the examples are in 4 clusters, too few to tell what is "
+        "chance: at least 6 are needed."
+    ) in " ".join(out.split())
+    assert "with c: its examples are in other clusters." in " ".join(out.split())
+    out, _ = hedgerow(capsys, "evaluate", "c.csv", *options, "-o", "few")
+    assert "There are no intervals: the examples are in 4 clusters, too few" in " ".join(out.split())
+    assert json.loads(Path("found.json").read_text(encoding="utf-8"))["intervals"] == {}
+    hedgerow(capsys, "evaluate", "e.csv", "--tree", "tree.csv", "-o", "more")
+    out, _ = hedgerow(capsys, "merge", "few", "more", "-o", "all")  # 8 clusters in all
+    assert "There are no intervals" not in out
+
+
 def test_compare_wants_folders_of_the_same_settings(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("uneven.csv").write_text("animal,bird\nanimal,cod\nanimal,eel\nbird,robin\nbird,wren\n")
     settings = ("--information", "depth", "--below-label", "wrong")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -143,3 +144,82 @@ def test_bad_arguments() -> None:
         differences(builder, random_builder(1, examples=11))
     with pytest.raises(ScoreError, match="at least one example"):
         intervals(hr.CurveBuilder(COIN))
+
+
+# Clusters ----------------------------------------------------------------------------------------------------
+
+
+def clusters_of(sizes: list[int], seed: int = 0) -> NDArray[np.object_]:
+    names = np.repeat([f"burst {i}" for i in range(len(sizes))], sizes).astype(object)
+    return np.random.default_rng(seed).permutation(names)
+
+
+def test_clusters_are_drawn_whole() -> None:
+    clusters = clusters_of([1, 2, 3, 5, 9, 4, 16])
+    first, second = (random_builder(seed, examples=40) for seed in (1, 2))
+    found = differences(first, second, clusters=clusters, replicates=30, level=0.8, seed=4)
+    names = sorted(set(clusters.tolist()))
+    drawn: dict[str, list[float]] = {}
+    for numbers in draws(len(names), 30, seed=4):
+        rows = np.concatenate([np.flatnonzero(clusters == names[number]) for number in numbers])
+        summaries = [
+            builder.holding(type(builder.events).join(builder.events.taken(np.arange(40) == row) for row in rows))
+            .compute()
+            .summary()
+            for builder in (first, second)
+        ]
+        for name, value in summaries[0].items():
+            drawn.setdefault(name, []).append(value - summaries[1][name])
+    # As far out in the normal distribution as Student's t of 6 degrees of freedom, times sqrt(7 / 6), has 10 %.
+    tail = NormalDist().cdf(-1.43976 * np.sqrt(7 / 6))
+    for name, difference in found.items():
+        low, high = np.quantile(drawn[name], [tail, 1 - tail])
+        assert (difference.low, difference.high) == pytest.approx((low, high), abs=1e-5)
+        beyond = min(sum(d <= 1e-12 for d in drawn[name]), sum(d >= -1e-12 for d in drawn[name]))
+        assert (difference.p_value < 0.2) == ((beyond + 1) / 31 < tail)
+
+
+def test_examples_alone_in_their_clusters_are_examples() -> None:
+    builder = random_builder(1, examples=30)
+    alone = intervals(builder, clusters=clusters_of([1] * 30), replicates=20)
+    assert alone == intervals(builder, replicates=20)
+
+
+def test_systems_of_the_same_process_seldom_differ() -> None:
+    """Ten clusters of 20 examples; each system is right in most of some clusters, whichever they are."""
+    clusters = np.repeat([f"site {i}" for i in range(10)], 20).astype(object)
+    random = np.random.default_rng(5)
+    labels = np.ones(200, dtype=int)
+    found = {"clusters": 0, "examples": 0}
+    for trial in range(100):
+        systems = []
+        for _ in range(2):
+            builder = hr.CurveBuilder(COIN)
+            right = random.random(200) < np.repeat(random.choice([0.3, 0.95], 10), 20)
+            builder.update(np.where(right[:, None], [1, 0.9, 0.1], [1, 0.1, 0.9]), labels)
+            systems.append(builder)
+        for unit in found:
+            (difference,) = differences(
+                *systems,
+                clusters=clusters if unit == "clusters" else None,
+                summarise=lambda curve: {"right": curve.at(0.5)["correct"]},
+                replicates=200,
+                seed=trial,
+            ).values()
+            found[unit] += not difference.low <= 0 <= difference.high
+    assert found["clusters"] <= 11  # 5 expected
+    assert found["examples"] >= 40
+
+
+def test_too_few_clusters_and_blank_ones_are_refused() -> None:
+    builder = random_builder(1, examples=30)
+    with pytest.raises(ScoreError, match="the examples are in 5 clusters, too few .* at least 6 are needed"):
+        intervals(builder, clusters=clusters_of([6] * 5))
+    with pytest.raises(ScoreError, match="1 cluster, too few"):
+        intervals(builder, clusters=clusters_of([30]))
+    with pytest.raises(ScoreError, match="at least 8 are needed"):
+        intervals(builder, clusters=clusters_of([5] * 6), level=0.99)
+    with pytest.raises(ScoreError, match="clusters is blank for 1 of 30 examples, the first in row 29"):
+        intervals(builder, clusters=np.array([*"abcdefghijabcdefghijabcdefghi", " "], dtype=object))
+    with pytest.raises(ScoreError, match="clusters needs one entry per example, 30; got 2"):
+        intervals(builder, clusters=np.array(["a", "b"], dtype=object))

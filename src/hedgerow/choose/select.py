@@ -17,7 +17,7 @@ from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import thresholds_of
 from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.infer import Candidates
-from hedgerow.measure import Events, Ranks, example_blocks, repeated_ids
+from hedgerow.measure import Events, Ranks, check_filled, example_blocks, repeated_ids
 from hedgerow.score_files import Block, Progress, silent
 from hedgerow.tree import Hierarchy, Indices, SettingKeywords, Settings
 
@@ -88,9 +88,9 @@ def select(
         Which examples belong together (``groups`` in scikit-learn): photographs of one burst, reads of one sample;
         True: those of the score file. The promise is then for an example of a new cluster.
     clades
-        A depth or rank: each clade there gets its own threshold and promise, for the examples whose most likely tip
-        lies in it: the most likely leaf, or where no leaf is listed, the deepest node that is. A tip above that
-        depth is a clade of its own.
+        A depth or rank: each clade there gets its own threshold and promise, for the examples whose most likely
+        tip lies in it: the most likely leaf, or where no leaf is listed, the deepest node that is. A tip above
+        that depth is a clade of its own.
     rule
         The family of rules: "threshold", "climbing" or "expected-information".
     bounds
@@ -307,10 +307,5 @@ def _texts(name: str, given: ArrayLike | bool | None, read: list[Texts | None], 
     if values.shape != (examples,):
         raise ScoreError(f"{name} needs one entry per example, {examples:,}; got shape {values.shape}.")
     listed = values.tolist()
-    blank = [i for i, value in enumerate(listed) if value is None or value != value or not str(value).strip()]
-    if blank:
-        raise ScoreError(
-            f"{name} is blank for {len(blank):,} of {examples:,} examples, the first in row {blank[0]:,} (counted "
-            f"from 0). Give every example an entry: one of its own if it belongs with no other."
-        )
+    check_filled(name, listed)
     return np.array([str(value) for value in listed], dtype=object)

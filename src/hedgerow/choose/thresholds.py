@@ -17,12 +17,12 @@ from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES, Promise
 from hedgerow.errors import HedgerowError, ScoreError, counted, some
 from hedgerow.likelihood import BOTTOM
-from hedgerow.measure import Events, Ranks
+from hedgerow.measure import Clusters, Events, Ranks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from hedgerow.choose.select import CalibrationSet
     from hedgerow.choose.spec import SelectionSpec, Target
@@ -173,32 +173,6 @@ def _rank_threshold(
 
 
 # What answers cost, as functions of the threshold --------------------------------------------------------------
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Clusters:
-    """Which examples belong together; by default, each is a cluster of its own."""
-
-    size: Indices
-    """Size of the cluster of each example."""
-    number: int
-    """The number of clusters."""
-    unit: str = "cluster"
-    """What one of them is called in messages: "example" if no clusters were given."""
-
-    @classmethod
-    def of(cls, clusters: ArrayLike | None, examples: int) -> Clusters:
-        """Count the members of each cluster."""
-        if clusters is None:
-            return cls(np.ones(examples, dtype=np.int64), examples, "example")
-        _, member, size = np.unique(np.asarray(clusters), return_inverse=True, return_counts=True)
-        return cls(size[member], len(size))
-
-    @property
-    def are_single(self) -> bool:
-        """Whether no two examples are in one cluster."""
-        return bool((self.size == 1).all())
 
 
 @final

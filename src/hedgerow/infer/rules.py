@@ -254,7 +254,8 @@ def most_likely_tip(q: AnyLikelihoods, candidates: Candidates) -> Indices:
         before = np.zeros((len(p), len(tree) + 1), dtype=np.int32)  # how many likely nodes come before each node
         np.cumsum(likely, axis=1, out=before[:, 1:])
         tips = likely & (before[:, tree.end] == before[:, below])
-        return candidates.ascending[np.argmax(np.where(tips, p, -np.inf), axis=1)]
+        found: Indices = candidates.ascending[np.argmax(np.where(tips, p, -np.inf), axis=1)]
+        return found
 
     return np.concatenate([np.zeros(0, dtype=np.int64), *map_dense_rows(block, q)])
 

@@ -9,6 +9,7 @@ from hedgerow.measure import metrics
 from hedgerow.measure.bootstrap import Difference, Interval
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, Measures, name_of_metric, operating_curve
 from hedgerow.measure.calibration import Reliability, calibration_error
+from hedgerow.measure.clusters import Clusters, check_filled
 from hedgerow.measure.comparison import SystemComparison, compare, side_by_side
 from hedgerow.measure.curve import OperatingCurve, intercept
 from hedgerow.measure.evaluation import Answers, Evaluation, Part
@@ -30,6 +31,7 @@ __all__ = [
     "MEMBERS",
     "STANDARD_METRICS",
     "Answers",
+    "Clusters",
     "Comparison",
     "CurveBuilder",
     "Difference",
@@ -45,6 +47,7 @@ __all__ = [
     "Reliability",
     "SystemComparison",
     "calibration_error",
+    "check_filled",
     "compare",
     "evaluate",
     "example_blocks",

@@ -40,6 +40,8 @@ class SystemComparison:
     level: float
     """The share of replicates inside an interval."""
     replicates: int
+    clusters: int | None = None
+    """The number of clusters, which are drawn whole; None if examples are drawn."""
 
     def verdict(self, system: int, figure: str) -> Literal["better", "worse", "unclear"] | None:
         """Return whether a system differs from the reference by more than chance explains; None if unknown."""
@@ -56,6 +58,7 @@ class SystemComparison:
             "reference": self.evaluations[self.reference].name,
             "level": self.level,
             "replicates": self.replicates,
+            "clusters": self.clusters,
             "systems": [
                 evaluation.to_dict()
                 | {
@@ -88,7 +91,8 @@ def compare(
     """Compare evaluations with one of them, by a paired bootstrap over the examples.
 
     Examples are matched by id if both evaluations have ids, and otherwise by order; their labels must agree. If
-    two evaluations do not match, their figures are still shown side by side, with the reason.
+    two evaluations do not match, their figures are still shown side by side, with the reason. Examples that are in
+    clusters, such as the photographs of a burst, are drawn with all others of their cluster.
 
     Parameters
     ----------
@@ -107,26 +111,38 @@ def compare(
         reference = int(np.argmax([evaluation.summary()["AP"] for evaluation in evaluations]))
     base = evaluations[reference]
     differences: list[Mapping[str, Difference]] = [{} for _ in evaluations]
-    reasons: list[str | None] = [None for _ in evaluations]
-    others = [i for i in range(len(evaluations)) if i != reference]
-    with progress("Bootstrap", replicates * len(others)) as advance:
-        for i in others:
-            reasons[i] = mismatch(base, evaluations[i])
-            if reasons[i] is not None or not replicates:
+    reasons = [None if i == reference else mismatch(base, other) for i, other in enumerate(evaluations)]
+    matched = {i: _in_order_of(base, evaluations[i]) for i, reason in enumerate(reasons) if reason is None}
+    clusters = next(
+        (e.answers.clusters for e in (base, *matched.values()) if e.answers.clusters is not None), None
+    )
+    units = bootstrap.resampled(clusters, len(base))
+    del matched[reference]
+    with progress("Bootstrap", replicates * len(matched)) as advance:
+        for i, other in matched.items() if replicates else ():
+            apart = other.answers.clusters is not None and not units.same(other.clusters)
+            reasons[i] = "its examples are in other clusters." if apart else units.too_few(level)
+            if reasons[i] is not None:
                 advance(replicates)
                 continue
-            other = _in_order_of(base, evaluations[i])
             differences[i] = bootstrap.differences(
                 other.builder,
                 base.builder,
                 per_example=(other.per_example, base.per_example),
+                clusters=clusters,
                 replicates=replicates,
                 level=level,
                 seed=seed,
                 progress=lambda: advance(1),
             )
     return SystemComparison(
-        _distinctly_named(evaluations), reference, tuple(differences), tuple(reasons), level, replicates
+        _distinctly_named(evaluations),
+        reference,
+        tuple(differences),
+        tuple(reasons),
+        level,
+        replicates,
+        None if units.unit == "example" else units.number,
     )
 
 

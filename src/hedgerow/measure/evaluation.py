@@ -14,6 +14,7 @@ import numpy as np
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood import BOTTOM, CERTAIN, Scale, from_probability, threshold_probability
 from hedgerow.measure import metrics
+from hedgerow.measure.bootstrap import resampled
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder
 from hedgerow.measure.curve import CORRECT_LEVELS, OperatingCurve
 from hedgerow.measure.events import Events
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.measure.bootstrap import Interval
+    from hedgerow.measure.clusters import Clusters
 
 RULE_FIGURES = {
     "majority_F1": ("majority", metrics.f1),
@@ -193,6 +195,7 @@ class Evaluation:
         return {
             "name": self.name,
             "examples": len(self),
+            "clusters": None if self.clusters.unit == "example" else self.clusters.number,
             "summary": self.summary(),
             "level": self.level,
             "replicates": self.replicates,
@@ -238,6 +241,11 @@ class Evaluation:
     def labels(self) -> NDArray[np.int32]:
         """Label of each example."""
         return self.events.label
+
+    @property
+    def clusters(self) -> Clusters:
+        """What the bootstrap draws: the clusters of the examples, or the examples."""
+        return resampled(self.answers.clusters, len(self))
 
     @property
     def builder(self) -> CurveBuilder:

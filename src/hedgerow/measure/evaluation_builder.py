@@ -171,12 +171,14 @@ class EvaluationBuilder:
     def of(cls, evaluation: Evaluation) -> EvaluationBuilder:
         """Return a builder that holds the examples of an evaluation, to merge it with others."""
         doubts = _doubts(evaluation.hierarchy, evaluation.events, evaluation.answers)
+        few = evaluation.clusters.too_few(evaluation.level)
         return cls.holding(
             evaluation.hierarchy,
             evaluation.settings,
             evaluation.scale,
             evaluation.parts,
-            warnings=set(evaluation.warnings).difference(doubts),  # checked again for all examples
+            # These are checked again for all examples.
+            warnings=set(evaluation.warnings).difference(doubts, [_no_intervals(few)]),
         )
 
     @property
@@ -370,14 +372,21 @@ def evaluate(
     return with_intervals(evaluation, replicates, level, seed, progress) if replicates else evaluation
 
 
+def _no_intervals(reason: str | None) -> str:
+    return f"There are no intervals: {reason}"
+
+
 def with_intervals(
     evaluation: Evaluation, replicates: int, level: float = 0.95, seed: int = 0, progress: Progress = silent
 ) -> Evaluation:
-    """Return the evaluation with bootstrap intervals of its figures."""
+    """Return the evaluation with bootstrap intervals of its figures; if it has too few clusters, with a warning."""
+    if reason := evaluation.clusters.too_few(level):
+        return replace(evaluation, level=level, warnings=(*evaluation.warnings, _no_intervals(reason)))
     with progress("Bootstrap", replicates) as advance:
         drawn = bootstrap.intervals(
             evaluation.builder,
             per_example=evaluation.per_example,
+            clusters=evaluation.answers.clusters,
             replicates=replicates,
             level=level,
             seed=seed,

@@ -80,6 +80,8 @@ def print_evaluation(
     head, *rows = summary_table(evaluation.summary(), evaluation.intervals, evaluation.level)
     print_table(console, head, rows, prose=True)
     console.print()
+    if evaluation.intervals and evaluation.clusters.unit == "cluster":
+        print_text(console, f"{_drawn_whole(evaluation.clusters.number).strip()}\n")
     _print_rules(evaluation, console)
     _print_ranks(evaluation, console)
     for warning in evaluation.warnings:
@@ -114,7 +116,7 @@ def print_comparison(comparison: SystemComparison, console: Console) -> None:
             console,
             f"Compared with {base.name} on the same examples: ▲ better, ▼ worse, ≈ no clear difference. A "
             f"difference is clear if the {share} interval of {comparison.replicates:,} paired bootstrap "
-            f"replicates does not contain 0. Even so, {100 * (1 - comparison.level):.0f} % of the "
+            f"replicates does not contain 0.{_drawn_whole(comparison.clusters)} Even so, {100 * (1 - comparison.level):.0f} % of the "
             f"figures that do not really differ will be marked.\n",
         )
         _print_differences(comparison, console)
@@ -125,6 +127,12 @@ def print_comparison(comparison: SystemComparison, console: Console) -> None:
     for evaluation in comparison.evaluations:
         for warning in evaluation.warnings:
             print_text(console, f"Warning, {evaluation.name}: {warning}\n", "yellow")
+
+
+def _drawn_whole(clusters: int | None) -> str:
+    if clusters is None:
+        return ""
+    return f" The examples are in {clusters:,} clusters, and each replicate draws clusters whole."
 
 
 def print_written(written: Written, output: str, console: Console, settings: Settings) -> None:

@@ -1,0 +1,79 @@
+"""Clusters: examples that belong together, such as the photographs of one burst."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from hedgerow.errors import ScoreError, counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from hedgerow.tree import Indices, Names
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Which examples belong together; by default, each is a cluster of its own."""
+
+    member: Indices
+    """The number of the cluster of each example."""
+    size: Indices
+    """Its size."""
+    number: int
+    """The number of clusters."""
+    unit: str = "cluster"
+    """What one of them is called in messages: "example" if no clusters were given."""
+
+    @classmethod
+    def of(cls, clusters: Names | None, examples: int) -> Clusters:
+        """Count the members of each cluster."""
+        if clusters is None:
+            return cls(np.arange(examples), np.ones(examples, dtype=np.int64), examples, "example")
+        _, member, size = np.unique(clusters, return_inverse=True, return_counts=True)
+        return cls(member, size[member], len(size))
+
+    @property
+    def are_single(self) -> bool:
+        """Whether no two examples are in one cluster."""
+        return bool((self.size == 1).all())
+
+    def same(self, other: Clusters) -> bool:
+        """Return whether the same examples are together in both, whatever the clusters are called."""
+        pairs = len(np.unique(self.member * other.number + other.member))
+        return pairs == self.number == other.number
+
+    def mean(self, values: NDArray[np.float64]) -> float:
+        """Return the mean over the clusters of the mean in each: every cluster counts once."""
+        return float(np.sum(values / self.size) / self.number)
+
+    def too_few(self, level: float) -> str | None:
+        """Return why intervals of this level cannot be drawn from so few clusters; None if they can.
+
+        K clusters can all deviate in the same direction by chance with probability 2^(1 - K): where that is more
+        than 1 - level, no result is clear.
+        """
+        needed = math.ceil(1 - math.log2(1 - level))
+        if self.unit == "example" or self.number >= needed:
+            return None
+        return (
+            f"the examples are in {counted(self.number, 'cluster', 'clusters')}, too few to tell what is chance: at "
+            f"least {needed} are needed. If the examples are independent of each other, leave out the clusters."
+        )
+
+
+def check_filled(name: str, values: Sequence[Any]) -> None:
+    """Raise an error if the group or cluster of an example is blank."""
+    blank = [i for i, value in enumerate(values) if value is None or value != value or not str(value).strip()]
+    if blank:
+        raise ScoreError(
+            f"{name} is blank for {len(blank):,} of {len(values):,} examples, the first in row {blank[0]:,} "
+            f"(counted from 0). Give every example an entry: one of its own if it belongs with no other."
+        )
