@@ -18,7 +18,8 @@ from scipy import stats
 from tests.choose.populations import Draws, population
 
 from hedgerow.choose.guarantees import Promise
-from hedgerow.choose.thresholds import Clusters, losses_of
+from hedgerow.choose.thresholds import losses_of
+from hedgerow.measure import Clusters
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -106,11 +106,42 @@ def test_clades_of_listed_files(folder: Path) -> None:
     assert pd.read_csv("a.csv")["prediction"].tolist() == ["robin"] * 100 + ["fish"] * 20
 
 
+def test_the_share_of_examples_stands_beside_that_of_clusters(folder: Path) -> None:
+    """In 60 clusters of 1 example all are sure and right; in 10 of 30, half are sure and wrong."""
+    rows = [(f"small {i}", "robin", 0.9) for i in range(60)]
+    rows += [(f"large {i // 30}", "robin" if i % 2 else "wren", 0.6 + 0.001 * (i % 7)) for i in range(300)]
+    lines = [f"{p},{0.98 - p:.3f},0.01,0.01,{label},{cluster}" for cluster, label, p in rows]
+    (folder / "edges.csv").write_text("parent,child\nroot,bird\nroot,cod\nroot,eel\nbird,robin\nbird,wren\n")
+    (folder / "s.csv").write_text("\n".join(["robin,wren,cod,eel,label,cluster", *lines]))
+    options = ["--tree", "edges.csv", "--target", "correct=0.9", "-o", "p.json", "--guarantee", "empirical"]
+    said = run("select", "s.csv", *options, "--clusters", "cluster", "--json", "found.json")
+    assert said.startswith("Right at least 90 % of the time, where each cluster counts once.")
+    found = json.loads((folder / "found.json").read_text(encoding="utf-8"))
+    answers = hr.OperatingPoint.load("p.json").predict(
+        next(iter(hr.open_scores("s.csv", hr.Hierarchy.read("edges.csv")))).likelihoods
+    )
+    tree = hr.Hierarchy.read("edges.csv")
+    table = pd.DataFrame(rows, columns=["cluster", "label", "p"])
+    table["right"] = [
+        float(tree.names[answer] in (label, "bird", "root"))
+        for answer, label in zip(answers, table["label"], strict=True)
+    ]
+    of_examples, of_clusters = table["right"].mean(), table.groupby("cluster")["right"].mean().mean()
+    assert of_clusters >= 0.9 > of_examples
+    assert found["metrics"]["correct"] == pytest.approx(of_examples)
+    assert found["cluster_metrics"]["correct"] == pytest.approx(of_clusters)
+    assert f"On these 360 examples: correct {100 * of_examples:.1f} %" in said
+    assert f"Where each cluster counts once: correct {100 * of_clusters:.1f} %" in said
+    assert "Over all these examples, the target is missed: large clusters are harder" in said
+    said = run("select", "s.csv", *options)
+    assert "each cluster counts once" not in said
+
+
 def test_columns_of_clusters_and_groups(folder: Path) -> None:
     tree = ["--tree", "tree.csv", "--class-columns", ",".join(LEAVES)]
     target = ["--target", "correct=0.8", "-o", "p.json"]
     said = run("select", "more.parquet", *tree, *target, "--clusters", "burst", "--groups", "camera")
-    assert "in every group. This holds for an example of a new cluster like these" in said
+    assert "in every group, where each cluster counts once. This holds for an example of a new cluster" in said
     assert "400 examples in 100 clusters" in said
     point = hr.OperatingPoint.load("p.json")
     assert set(point.thresholds) == {"north", "south"}

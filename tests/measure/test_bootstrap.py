@@ -213,7 +213,7 @@ def test_systems_of_the_same_process_seldom_differ() -> None:
 
 def test_too_few_clusters_and_blank_ones_are_refused() -> None:
     builder = random_builder(1, examples=30)
-    with pytest.raises(ScoreError, match="the examples are in 5 clusters, too few .* at least 6 are needed"):
+    with pytest.raises(ScoreError, match=r"the examples are in 5 clusters, too few .* at least 6 are needed"):
         intervals(builder, clusters=clusters_of([6] * 5))
     with pytest.raises(ScoreError, match="1 cluster, too few"):
         intervals(builder, clusters=clusters_of([30]))

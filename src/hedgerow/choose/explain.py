@@ -12,7 +12,7 @@ import numpy as np
 from hedgerow.choose.select import CalibrationSet, choose, gather
 from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import CannotPromiseError
-from hedgerow.measure import STANDARD_METRICS, Comparison, Measures, Ranks, example_blocks, metrics
+from hedgerow.measure import STANDARD_METRICS, Clusters, Comparison, Measures, Ranks, example_blocks, metrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -82,6 +82,8 @@ class Explanation:
     """The classes that most often end higher up; at most ten."""
     stricter: Alternative | None
     looser: Alternative | None
+    cluster_metrics: dict[str, float] | None = None
+    """Means over the clusters of the means in each, which is what is promised; None if there are no clusters."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the point, ready for JSON."""
@@ -169,6 +171,7 @@ def describe(
         ranks.kind,
         _shortened(hierarchy, labels, answers),
         *_alternatives(spec, examples),
+        None if examples.clusters is None else _means(spec, labels, answers, examples.clusters),
     )
 
 
@@ -180,11 +183,15 @@ def _answers(point: OperatingPoint, examples: CalibrationSet) -> NDArray[np.int6
     return examples.events.answers_above(point.thresholds_of(names, len(examples))).astype(np.int64)
 
 
-def _means(spec: SelectionSpec, labels: NDArray[Any], answers: NDArray[Any]) -> dict[str, float]:
+def _means(
+    spec: SelectionSpec, labels: NDArray[Any], answers: NDArray[Any], clusters: NDArray[Any] | None = None
+) -> dict[str, float]:
+    """Return the mean of each metric over the examples, or over clusters."""
+    units = Clusters.of(clusters, len(labels))
     measured = [*STANDARD_METRICS, *([] if spec.target is None else [spec.target.metric])]
     measures = Measures.of(spec.hierarchy, dict.fromkeys(measured), spec.settings)
     values = measures.values(labels, answers)
-    return {name: float(value.mean()) for name, value in zip(measures.metrics, values, strict=True)}
+    return {name: units.mean(value) for name, value in zip(measures.metrics, values, strict=True)}
 
 
 def _shortened(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, final
+from typing import TYPE_CHECKING, Annotated, Any, final
 
 import msgspec
 import numpy as np
@@ -168,7 +168,7 @@ class _System:
 
 
 def resampled(clusters: Names | None, examples: int) -> Clusters:
-    """Return what a replicate draws: the clusters of some examples, or the examples if each is alone in its own."""
+    """Return what a replicate draws: clusters, or examples if each is alone in its own."""
     units = Clusters.of(clusters, examples)
     return Clusters.of(None, examples) if units.are_single else units
 
@@ -211,7 +211,7 @@ def _replicates(
 
 
 def _percentiles(drawn: NDArray[np.float64], units: Clusters, level: float) -> tuple[list[float], list[float]]:
-    tail = (1 - level) / 2
+    tail: float | np.floating[Any] = (1 - level) / 2
     if units.unit == "cluster":
         tail = scipy.special.ndtr(scipy.special.stdtrit(units.number - 1, tail) * _widening(units))
     low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)

@@ -13,9 +13,9 @@ from hedgerow.errors import ScoreError, counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.tree import Indices, Names
+    from hedgerow.tree import Indices
 
 
 @final
@@ -33,11 +33,11 @@ class Clusters:
     """What one of them is called in messages: "example" if no clusters were given."""
 
     @classmethod
-    def of(cls, clusters: Names | None, examples: int) -> Clusters:
+    def of(cls, clusters: ArrayLike | None, examples: int) -> Clusters:
         """Count the members of each cluster."""
         if clusters is None:
             return cls(np.arange(examples), np.ones(examples, dtype=np.int64), examples, "example")
-        _, member, size = np.unique(clusters, return_inverse=True, return_counts=True)
+        _, member, size = np.unique(np.asarray(clusters), return_inverse=True, return_counts=True)
         return cls(member, size[member], len(size))
 
     @property
@@ -52,7 +52,7 @@ class Clusters:
 
     def mean(self, values: NDArray[np.float64]) -> float:
         """Return the mean over the clusters of the mean in each: every cluster counts once."""
-        return float(np.sum(values / self.size) / self.number)
+        return float(values.mean() if self.are_single else np.sum(values / self.size) / self.number)
 
     def too_few(self, level: float) -> str | None:
         """Return why intervals of this level cannot be drawn from so few clusters; None if they can.
@@ -64,8 +64,8 @@ class Clusters:
         if self.unit == "example" or self.number >= needed:
             return None
         return (
-            f"the examples are in {counted(self.number, 'cluster', 'clusters')}, too few to tell what is chance: at "
-            f"least {needed} are needed. If the examples are independent of each other, leave out the clusters."
+            f"the examples are in {counted(self.number, 'cluster', 'clusters')}, too few to tell what is chance: "
+            f"at least {needed} are needed. If the examples are independent of each other, leave out the clusters."
         )
 
 

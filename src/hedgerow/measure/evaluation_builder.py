@@ -379,7 +379,7 @@ def _no_intervals(reason: str | None) -> str:
 def with_intervals(
     evaluation: Evaluation, replicates: int, level: float = 0.95, seed: int = 0, progress: Progress = silent
 ) -> Evaluation:
-    """Return the evaluation with bootstrap intervals of its figures; if it has too few clusters, with a warning."""
+    """Return the evaluation with bootstrap intervals of its figures, or a warning of too few clusters."""
     if reason := evaluation.clusters.too_few(level):
         return replace(evaluation, level=level, warnings=(*evaluation.warnings, _no_intervals(reason)))
     with progress("Bootstrap", replicates) as advance:

@@ -116,8 +116,8 @@ def print_comparison(comparison: SystemComparison, console: Console) -> None:
             console,
             f"Compared with {base.name} on the same examples: ▲ better, ▼ worse, ≈ no clear difference. A "
             f"difference is clear if the {share} interval of {comparison.replicates:,} paired bootstrap "
-            f"replicates does not contain 0.{_drawn_whole(comparison.clusters)} Even so, {100 * (1 - comparison.level):.0f} % of the "
-            f"figures that do not really differ will be marked.\n",
+            f"replicates does not contain 0.{_drawn_whole(comparison.clusters)} Even so, "
+            f"{100 * (1 - comparison.level):.0f} % of the figures that do not really differ will be marked.\n",
         )
         _print_differences(comparison, console)
     for evaluation, reason in zip(comparison.evaluations, comparison.reasons, strict=True):

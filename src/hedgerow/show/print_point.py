@@ -15,10 +15,16 @@ from hedgerow.show.print_evaluation import percent
 from hedgerow.show.terminal import print_table, print_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.console import Console
 
 
 _SHOWN = ("correct", "exact", "precision", "recall", "f1")
+_EACH_CLUSTER = ", where each cluster counts once"
+_HARDER = (
+    "Over all these examples, the target is missed: large clusters are harder than small ones, and count no more."
+)
 _WORDS = {
     "correct": "Right at least {0} of the time",
     "precision": "At least {0} of what the answers say is right",
@@ -53,17 +59,18 @@ def print_point(explanation: Explanation, console: Console, *, then: str) -> Non
 
 def promises(point: OperatingPoint) -> list[str]:
     """Return what a point promises, one sentence per target."""
+    each = "" if point.by in ("all", "rank") else f", in every {point.by}"
+    each += "" if point.clusters is None else _EACH_CLUSTER
     if point.rule == "ranks":
         lines = [
-            f"At most {_with_sign(1 - level)} of answers reach {rank} and are wrong there."
+            f"At most {_with_sign(1 - level)} of answers reach {rank} and are wrong there{each}."
             for rank, level in point.target.items()
         ]
         return lines + [
-            f"At most {_with_sign(share)} of examples of an unknown {rank} are given one."
+            f"At most {_with_sign(share)} of examples of an unknown {rank} are given one{each}."
             for rank, share in point.overclassification.items()
         ]
     (name, level), *_ = point.target.items()
-    each = "" if point.by == "all" else f", in every {point.by}"
     if name not in _WORDS:
         return [f"A mean {name} of at {'most' if point.at_most else 'least'} {level:g}{each}."]
     return [_WORDS[name].format(_with_sign(level)) + f"{each}."]
@@ -79,16 +86,33 @@ def meaning(point: OperatingPoint) -> str:
 
 
 def _print_answers(explanation: Explanation, console: Console) -> None:
-    means = explanation.metrics
-    found = [f"{name} {_with_sign(means[name])}" for name in _SHOWN]
-    found += [f"{name} {means[name]:z.4g} on average" for name in _own_metric(explanation)]
-    print_text(console, f"On these {counted(explanation.examples, 'example', 'examples')}: {', '.join(found)}.\n")
+    examples = counted(explanation.examples, "example", "examples")
+    print_text(console, f"On these {examples}: {_figures(explanation, explanation.metrics)}.\n")
+    if explanation.cluster_metrics is not None:
+        found = _figures(explanation, explanation.cluster_metrics)
+        print_text(console, f"{_EACH_CLUSTER[2:].capitalize()}: {found}.\n")
+        if _falls_short(explanation):
+            print_text(console, f"{_HARDER}\n", "yellow")
     rows = [
         [level.name or "the root: no answer", percent(level.share), percent(level.correct)]
         for level in explanation.levels
     ]
     print_table(console, [f"answers at {explanation.kind}", "% of answers", "% right"], rows)
     console.print()
+
+
+def _figures(explanation: Explanation, means: Mapping[str, float]) -> str:
+    found = [f"{name} {_with_sign(means[name])}" for name in _SHOWN]
+    found += [f"{name} {means[name]:z.4g} on average" for name in _own_metric(explanation)]
+    return ", ".join(found)
+
+
+def _falls_short(explanation: Explanation) -> bool:
+    """Return whether the target is met where each cluster counts once, but not by the mean over all examples."""
+    (name, level), *_ = explanation.point.target.items() or [("", 0.0)]
+    by_cluster = explanation.cluster_metrics or {}
+    sign = -1 if explanation.point.at_most else 1
+    return name in by_cluster and sign * explanation.metrics[name] < sign * level <= sign * by_cluster[name]
 
 
 def _own_metric(explanation: Explanation) -> list[str]:
