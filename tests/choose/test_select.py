@@ -222,7 +222,7 @@ def test_clades_follow_the_most_likely_tip(case: Any, single_child: Any, depth: 
 
 def test_examples_without_a_leaf_do_not_get_the_answers_of_the_first_clade() -> None:
     lineages = [("bird", "robin"), ("bird", "wren"), ("fish", "cod"), ("fish", "eel")]
-    h = hr.Hierarchy.from_lineages(lineages, root="animal")
+    h = hr.Hierarchy.from_lineages(lineages, ranks=None, root="animal")
     # 100 birds that are surely robins, and 20 fish, named no deeper and with some doubt that they are birds.
     lists = [[("bird", 0.9), ("robin", 0.8)]] * 100 + [[("bird", 0.45), ("fish", 0.55)]] * 20
     row, nodes, p = zip(*((i, node, p) for i, each in enumerate(lists) for node, p in each), strict=True)

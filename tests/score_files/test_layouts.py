@@ -26,7 +26,7 @@ def test_a_taxonomy_of_qiime2_can_be_read_back(tmp_path: Path) -> None:
         write(nodes[2:], np.array([0.75]), ["c"])
     rows = (tmp_path / "taxonomy.tsv").read_text().splitlines()
     assert rows[0] == "Feature ID\tTaxon\tConfidence"
-    assert rows[2] == "b\tUnassigned\t1.0"
+    assert rows[2] == "b\tUnassigned\t"
     assert rows[3] == "c\td__Bacteria; p__Proteobacteria\t0.75"
     found = listed(tmp_path / "taxonomy.tsv", BACTERIA)
     assert found["a"]["s__Bacillus_subtilis"] == 0.9
@@ -77,7 +77,7 @@ def test_cells_that_a_spreadsheet_would_run(tmp_path: Path) -> None:
     ids = ["=cmd", "+1", "-1", "@x", "plain", "a=b"]
     for safe, expected in ((False, ids), (True, ["'=cmd", "'+1", "'-1", "'@x", "plain", "a=b"])):
         with prediction_writer(tmp_path / "a.csv", H, ids=True, spreadsheet_safe=safe) as write:
-            write(np.zeros(6, dtype=np.int64), np.full(6, 0.5), ids)
+            write(np.ones(6, dtype=np.int64), np.full(6, 0.5), ids)
         with (tmp_path / "a.csv").open(newline="") as file:
             rows = list(csv.DictReader(file))
         assert [row["id"] for row in rows] == expected

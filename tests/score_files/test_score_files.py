@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError
@@ -233,7 +234,7 @@ def test_predictions_as_csv(tmp_path: Path) -> None:
         "example,id,prediction,depth,confidence,lineage",
         "0,a,bird,1,0.75,animal > bird",
         "1,b,robin,2,0.5,animal > bird > robin",
-        "2,c,animal,0,1.0,animal",
+        "2,c,animal,0,,animal",
     ]
 
 
@@ -268,7 +269,7 @@ def test_predictions_show_ranks_and_titles(tmp_path: Path) -> None:
     assert rows == [
         ["example", "prediction", "title", "rank", "confidence", "lineage"],
         ["0", "robin", "Erithacus rubecula", "species", "0.75", "birds > robin"],
-        ["1", "birds", "", "class", "1.0", "birds"],
+        ["1", "birds", "", "class", "", "birds"],
     ]
 
 
@@ -280,7 +281,9 @@ def test_predictions_as_parquet(tmp_path: Path) -> None:
     frame = pd.read_parquet(path)
     assert frame["example"].tolist() == [0, 1, 2]
     assert frame["prediction"].tolist() == ["bird", "robin", "animal"]
-    assert frame["confidence"].tolist() == [0.75, 0.5, 1.0]
+    assert frame["confidence"].isna().tolist() == [False, False, True]
+    assert frame["confidence"].tolist()[:2] == [0.75, 0.5]
+    assert parquet.read_table(path)["confidence"].null_count == 1
     assert frame["depth"].tolist() == [1, 2, 0]
 
 

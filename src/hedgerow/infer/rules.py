@@ -330,8 +330,8 @@ def answering_rule(
         raise ParameterError(
             f"Give either a threshold, {argument('tau', '0.8')}, or a rule, {argument('rule', 'majority')}."
         )
-    if tau is not None and not 0 <= tau <= 1:
-        raise ParameterError(f"The threshold must lie between 0 and 1, not {tau}.")
+    if tau is not None:
+        _probabilities(tau)  # refuse what is none
     found = None if rule is None else RULES.find(rule)
 
     def answer(block: Block) -> Any:
@@ -410,19 +410,26 @@ def _deepest(nodes: Array, passing: Array) -> Array:
     return xp.max(xp.where(passing, nodes, 0), axis=-1)
 
 
-def _cut_at(q: AnyLikelihoods, tau: ArrayLike | Array, *, inclusive: bool = False) -> Array:
-    """Return cuts [B, 1] on the scale and in the precision of q: q exceeds them just where τ lets it pass."""
-    like = q.value if isinstance(q, SparseLikelihoods) else q.raw
+def _probabilities(tau: ArrayLike | Array) -> NDArray[np.float64]:
+    """Return thresholds as an array; raise an error if one is no probability."""
     try:
         given = as_numpy(tau).astype(np.float64)
     except (TypeError, ValueError):
         raise ParameterError(f"tau must be one number, or one per example, not {tau!r}.") from None
+    outside = given[~((given >= 0) & (given <= 1))]  # also NaN
+    if outside.size:
+        raise ParameterError(f"tau is a probability: it must lie between 0 and 1, not at {outside[0]:g}.")
+    return given
+
+
+def _cut_at(q: AnyLikelihoods, tau: ArrayLike | Array, *, inclusive: bool = False) -> Array:
+    """Return cuts [B, 1] on the scale and in the precision of q: q exceeds them just where τ lets it pass."""
+    like = q.value if isinstance(q, SparseLikelihoods) else q.raw
+    given = _probabilities(tau)
     if given.ndim > 0 and given.shape != (len(q),):
         raise ParameterError(
             f"tau must be one number, or one per example, {len(q)} in all; got shape {given.shape}."
         )
-    if np.isnan(given).any():
-        raise ParameterError("tau must be a number, not NaN.")
     wanted = from_probability(given, q.scale)
     if inclusive:  # at least τ is more than the number just below it
         wanted = np.nextafter(wanted, -np.inf)

@@ -39,8 +39,8 @@ def prediction_writer(
     """Open a table of predictions, CSV or Parquet by its extension.
 
     Its columns are `example` (counted from 0), `id` (if there are any), `prediction` (the name), `title` (if the
-    tree has titles), `rank` (if it has ranks, else `depth`), `confidence` (the likelihood) and `lineage`
-    ("animal > bird > robin").
+    tree has titles), `rank` (if it has ranks, else `depth`), `confidence` (the likelihood; empty for the
+    root) and `lineage` ("animal > bird > robin").
 
     Parameters
     ----------
@@ -74,8 +74,11 @@ def prediction_writer(
         ) -> None:
             nonlocal written
             nodes = np.asarray(predictions, dtype=np.int64)
+            sure = np.empty(len(nodes), dtype=object)
+            sure[:] = list(np.asarray(confidence))  # scalars of their own precision, which print shortest
+            sure[nodes == 0] = None  # the root is certain, but no answer
             given = [""] * len(nodes) if names is None else list(names)
-            write(columns_of(written, given, nodes, np.asarray(confidence)))
+            write(columns_of(written, given, nodes, sure))
             written += len(nodes)
 
         yield write_batch
@@ -116,7 +119,7 @@ def _parquet_table(path: str | os.PathLike[str], columns_of: Any) -> Iterator[Ca
     schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
 
     def arrays(table: Columns) -> dict[str, Any]:
-        return table | {"confidence": np.asarray(table["confidence"], dtype=np.float64)}
+        return table | {"confidence": [None if p is None else float(p) for p in table["confidence"]]}
 
     with atomic_write(path, "wb") as file, parquet.ParquetWriter(file, schema) as writer:
         yield lambda table: writer.write_table(pa.table(arrays(table), schema=schema))
