@@ -15,6 +15,7 @@ from hedgerow.measure import Ranks, mistakes
 from hedgerow.tree import BelowLabel, Settings
 from tests.choose.populations import population
 from tests.choose.test_select import quiet
+from tests.oracle import Tree
 from tests.tree_strategies import parent_lists, plain_names
 
 PEOPLE = population(leaves=27, size=6_000)
@@ -155,7 +156,10 @@ def test_overclassification_together_with_levels_per_rank() -> None:
 
 
 def test_overclassification_needs_unknown_taxa() -> None:
-    with pytest.raises(hr.HedgerowError, match="No example belongs to an unknown 2: none has a label above"):
+    with pytest.raises(
+        hr.HedgerowError,
+        match="No example belongs to an unknown 2: none has a label with nodes of that rank below",
+    ):
         quiet(TREE, PEOPLE.q[:50], LABELS[:50], overclassification={"2": 0.05}, clusters=np.arange(50))
 
 
@@ -186,6 +190,43 @@ def test_mistakes_by_their_definition() -> None:
             assert figures["underclassified"] == counts["under"] / counts["known"]
             over = counts["over"] / counts["unknown"] if counts["unknown"] else None
             assert figures["overclassified"] == over
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), ranked=st.booleans())
+def test_mistakes_in_uneven_trees(data: st.DataObject, ranked: bool) -> None:
+    """Ranks may be skipped, and a leaf may lie above the last rank: it is no unknown taxon."""
+    parent = data.draw(parent_lists(12))
+    h = hr.Hierarchy.from_parents(plain_names(len(parent)), parent)
+    if ranked:
+        rank = st.lists(st.sampled_from(["genus", "species", ""]), min_size=len(h), max_size=len(h))
+        h = hr.Hierarchy(h.names, h.parent, ["", *data.draw(rank)[1:]])
+    tree = Tree(h.parent.tolist())
+    node = st.integers(0, len(h) - 1)
+    pairs = data.draw(st.lists(st.tuples(node, node), min_size=1, max_size=12))
+    labels, answers = np.array(pairs).T
+
+    def has(v: int, rank: str) -> bool:
+        return str(tree.depth(v)) == rank if h.rank is None else h.rank[v] == rank
+
+    def at(v: int, rank: str) -> int | None:
+        return next((u for u in tree.path(v) if has(u, rank)), None)
+
+    for rank, found in mistakes(h, labels, answers, Settings(below_label="wrong")).items():
+        known = [(at(y, rank), at(v, rank)) for y, v in pairs if at(y, rank) is not None]
+        unknown = [
+            at(v, rank) for y, v in pairs if at(y, rank) is None and any(has(u, rank) for u in tree.descendants(y))
+        ]
+        assert (found["known"], found["unknown"]) == (len(known), len(unknown))
+        if known:
+            assert found["correct"] == sum(y == v for y, v in known) / len(known)
+            assert found["underclassified"] == sum(v is None for _, v in known) / len(known)
+            assert found["misclassified"] == sum(v not in (None, y) for y, v in known) / len(known)
+        if unknown:
+            assert found["overclassified"] == sum(v is not None for v in unknown) / len(unknown)
+    names = Ranks.of(h).names
+    last = [max((i for i, rank in enumerate(names) if at(v, rank) is not None), default=-1) for v in tree.nodes]
+    assert Ranks.of(h).reached.tolist() == last
 
 
 def test_ranks_are_in_order_and_may_be_missing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import runpy
@@ -259,6 +260,32 @@ def test_too_few_clusters_say_nothing(place: Path, capsys: pytest.CaptureFixture
     hedgerow(capsys, "evaluate", "e.csv", "--tree", "tree.csv", "-o", "more")
     out, _ = hedgerow(capsys, "merge", "few", "more", "-o", "all")  # 8 clusters in all
     assert "There are no intervals" not in out
+
+
+def test_scores_that_list_no_leaf_have_no_leaf_figures(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"r{i},{'bird' if i % 3 else 'fish'},0.9" for i in range(80)]
+    labels = [f"r{i},{'bird' if i % 3 else 'cod'}" for i in range(80)]
+    Path("genera.csv").write_text("\n".join(["id,class,class_confidence", *rows]))
+    Path("labels.csv").write_text("\n".join(["id,label", *labels]))
+    save_npz(place / "leaves.npz", probabilities=probabilities(80), ids=[f"r{i}" for i in range(80)])
+    given = ("--tree", "tree.csv", "--labels", "labels.csv", "--single-child", "skip")
+    out, _ = hedgerow(
+        capsys, "evaluate", "genera.csv", *given, "-o", "saved", "--json", "e.json", "--bootstrap", "9"
+    )
+    assert re.search(r"^leaf_F1 +– +no leaf scores *$", out, re.MULTILINE)
+    assert re.search(r"^majority_F1 +[0-9.]+ ", out, re.MULTILINE)
+    assert not re.search(r"^leaf +[0-9.]+ ", out, re.MULTILINE)
+    found = json.loads(Path("e.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
+    assert (found["summary"]["leaf_F1"], found["summary"]["leaf_exact"]) == (None, None)
+    assert "leaf" not in found["rules"]
+    options = (*given, "--bootstrap", "9", "--json", "c.json", "--figure", "f.png")
+    out, _ = hedgerow(capsys, "compare", "leaves.npz", "saved", *options)
+    assert re.search(r"^saved .* –  +– *$", out, re.MULTILINE)
+    assert "saved has no leaf scores: no leaf_F1, no leaf_exact." in out
+    found = json.loads(Path("c.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
+    assert "leaf_F1" not in found["systems"][1]["differences"]
+    hedgerow(capsys, "report", "saved", "-o", "page.html")
+    assert math.isnan(Evaluation.load("saved").summary()["leaf_F1"])
 
 
 def test_compare_wants_folders_of_the_same_settings(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import io
 import re
 
+import numpy as np
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+import hedgerow as hr
+from hedgerow.choose import explain
+from hedgerow.show import print_evaluation, print_point
 from hedgerow.show.terminal import print_table, print_text, wrapped
 from hedgerow.study.tables import Column, Entry, Row, Table
 
@@ -84,3 +88,27 @@ def test_tables_of_a_study_keep_their_headings_whole() -> None:
     assert all(column.name in text for column in columns)
     assert text.count("62.50 ±35.36") == len(columns)
     assert max(map(len, text.splitlines())) <= 50
+
+
+def test_very_deep_trees_are_counted_at_once_and_shown_in_few_rows() -> None:
+    """A spine of 20,000 nodes, each with a leaf beside the next one; labels and answers are near its end."""
+    depth = 20_000
+    parent = [-1, *range(depth), *range(depth - 1, -1, -1)]
+    h = hr.Hierarchy([f"n{i}" for i in range(len(parent))], parent)
+    leaves = h.leaves[np.arange(30) % 15]  # at depth 20,000, 20,000, 19,999, ...
+    answers = h.names[leaves]
+    q = hr.likelihood.from_top(h, np.arange(30), answers, np.full(30, 0.9), rows=30)
+    labels = h.parent[leaves]
+    labels[:15] = leaves[:15]
+    found = hr.evaluate(h, q, h.names[labels], below_label="wrong")
+    at = [found.ranks["majority"][str(level)] for level in (1, depth - 13, depth)]
+    assert [each["known"] for each in at] == [30, 29, 2]
+    assert [each["correct"] for each in at] == [1, 1, 1]
+    assert [each["unknown"] for each in at] == [0, 1, 15]
+    point = hr.select(h, q, h.names[labels], target=("correct", 0.3))
+    out = Console(file=io.StringIO(), width=200)
+    print_evaluation(found, out)
+    print_point(explain(h, point, q, h.names[labels]), out, then="")
+    said = out.file.getvalue()  # type: ignore[attr-defined]
+    assert "These are 20 of 20,000 rows; --json FILE writes all of them." in said
+    assert len(said.splitlines()) < 120

@@ -152,11 +152,7 @@ def describe(
         answers = np.concatenate([point.answer(block) for block in blocks])
     right = metrics.correct.of(Comparison.of(hierarchy, labels, answers, spec.settings)) > 0
     ranks = Ranks.of(hierarchy)
-    # A node without a rank counts with the rank above it.
-    level = np.zeros(len(hierarchy), dtype=np.int64)
-    for i, name in enumerate(ranks.names):
-        level[ranks.at(name) >= 0] = i + 1
-    place = level[answers]
+    place = 1 + ranks.reached[answers]  # a node without a rank counts with the rank above it
     count = np.bincount(place, minlength=len(ranks.names) + 1)
     good = np.bincount(place, right, minlength=len(count))
     levels = tuple(

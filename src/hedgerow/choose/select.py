@@ -74,8 +74,8 @@ def select(
         has no ranks, depths: ``{"1": 0.99}``.
     overclassification
         For each rank, the share of examples of unknown taxa that may be given a name there, such as
-        ``{"genus": 0.05}``. It is chosen with the examples whose label lies above the rank, which must be the
-        examples of unknown taxa; `clusters` says which taxon each of them is.
+        ``{"genus": 0.05}``. It is chosen with the examples whose label has nodes of that rank below it,
+        which must be the examples of unknown taxa; `clusters` says which taxon each of them is.
     guarantee
         "conformal" (the default): the level is reached on average over calibration sets. "pac": it is reached with
         probability 1 - delta. "empirical": it is reached on these examples, and nothing is promised.

@@ -141,8 +141,9 @@ def _by_rank(spec: SelectionSpec, examples: CalibrationSet) -> tuple[dict[str, f
         unknown = np.flatnonzero((ranks.at(rank)[labels] < 0) & ranks.above(rank)[labels])
         if not len(unknown):
             raise ScoreError(
-                f"No example belongs to an unknown {rank}: none has a label above that rank. Give examples of "
-                f"taxa that the tree does not have, labelled by the deepest node that they belong to."
+                f"No example belongs to an unknown {rank}: none has a label with nodes of that rank below it. "
+                f"Give examples of taxa that the tree does not have, labelled by the deepest node that they "
+                f"belong to."
             )
         promise = Promise(spec.guarantee, share, delta)
         tau, found = _rank_threshold(promise, examples, (rank, spec.settings.strict), unknown)

@@ -66,7 +66,7 @@ def select(
         option(
             "RANK=SHARE,...",
             "The share of examples of unknown taxa that may be given a name at a rank. Their labels lie "
-            "above it; --clusters says which taxon each is.",
+            "above nodes of that rank; --clusters says which taxon each is.",
         ),
     ] = None,
     rule: Annotated[

@@ -125,10 +125,12 @@ def compare(
             if reasons[i] is not None:
                 advance(replicates)
                 continue
+            shared = other.per_example.keys() & base.per_example.keys()
+            theirs, ours = ({name: each.per_example[name] for name in sorted(shared)} for each in (other, base))
             differences[i] = bootstrap.differences(
                 other.builder,
                 base.builder,
-                per_example=(other.per_example, base.per_example),
+                per_example=(theirs, ours),
                 clusters=clusters,
                 replicates=replicates,
                 level=level,

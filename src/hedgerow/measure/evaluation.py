@@ -168,9 +168,20 @@ class Evaluation:
         return self.curve.scale
 
     def summary(self) -> dict[str, float]:
-        """Return the figures that summarise the evaluation, all fractions: AP, AC, R@95C, majority_F1, ..."""
-        means = {name: self.rules[rule][metric.name] for name, (rule, metric) in RULE_FIGURES.items()}
+        """Return the figures that summarise the evaluation, all fractions: AP, AC, R@95C, majority_F1, ...
+
+        Without leaf scores, leaf_F1 and leaf_exact are NaN, and null in JSON.
+        """
+        means = {name: self._figure(rule, metric) for name, (rule, metric) in RULE_FIGURES.items()}
         return self.curve.summary() | means
+
+    def _figure(self, rule: str, metric: Metric) -> float:
+        return self.rules[rule][metric.name] if rule in self.rules else math.nan
+
+    @property
+    def has_leaf_scores(self) -> bool:
+        """Whether some leaf has a likelihood for some example; if not, the rule `leaf` has no answers."""
+        return bool(self.hierarchy.is_leaf[self.answers.predictions["leaf"]].any())
 
     @cached_property
     def points(self) -> dict[str, dict[str, float] | None]:
@@ -196,7 +207,7 @@ class Evaluation:
             "name": self.name,
             "examples": len(self),
             "clusters": None if self.clusters.unit == "example" else self.clusters.number,
-            "summary": self.summary(),
+            "summary": {name: None if math.isnan(value) else value for name, value in self.summary().items()},
             "level": self.level,
             "replicates": self.replicates,
             "intervals": msgspec.to_builtins(self.intervals),
@@ -256,7 +267,7 @@ class Evaluation:
 
     @cached_property
     def rules(self) -> dict[str, dict[str, float]]:
-        """The single operating point of each rule: rule -> metric -> mean."""
+        """The single operating point of each rule that has answers: rule -> metric -> mean."""
         return {
             rule: {metric.name: pairs.mean(metric) for metric in STANDARD_METRICS}
             for rule, pairs in self._pairs.items()
@@ -265,14 +276,18 @@ class Evaluation:
     @cached_property
     def per_example(self) -> dict[str, NDArray[np.float64]]:
         """The summary figures that are means over the examples: one value per example."""
-        return {name: self._pairs[rule].values(metric) for name, (rule, metric) in RULE_FIGURES.items()}
+        return {
+            name: self._pairs[rule].values(metric)
+            for name, (rule, metric) in RULE_FIGURES.items()
+            if rule in self._pairs
+        }
 
     @cached_property
     def ranks(self) -> dict[str, dict[str, dict[str, float | int | None]]]:
         """The mistakes of each rule at each rank, or depth: see `measure.mistakes`."""
         return {
-            rule: mistakes(self.hierarchy, self.labels, nodes, self.settings)
-            for rule, nodes in self.answers.predictions.items()
+            rule: mistakes(self.hierarchy, self.labels, self.answers.predictions[rule], self.settings)
+            for rule in self._pairs
         }
 
     @cached_property
@@ -280,6 +295,7 @@ class Evaluation:
         return {
             rule: Pairs.of(self.hierarchy, self.labels, nodes, self.settings)
             for rule, nodes in self.answers.predictions.items()
+            if rule != "leaf" or self.has_leaf_scores
         }
 
     def subset(self, mask: NDArray[np.bool_]) -> Evaluation:

@@ -6,8 +6,9 @@ At a rank, such as genus, an example whose label names one is
 - **misclassified** if it names another,
 - **underclassified** if it names none;
 
-an example of an unknown genus, whose label lies above that rank, is **overclassified** if the answer names any. A
-tree without ranks has depths instead.
+an example of an unknown genus, whose label has genera below it, is **overclassified** if the answer names any. A
+label that is a leaf above that rank is not unknown: there is no genus to name. A tree without ranks has depths
+instead.
 """
 
 from __future__ import annotations
@@ -61,6 +62,14 @@ class Ranks:
     def kind(self) -> str:
         """What the names are: "rank" or "depth"."""
         return "depth" if self.hierarchy.rank is None else "rank"
+
+    @property
+    def reached(self) -> Indices:
+        """The place in `names` of the last rank that each node is at or below; -1 if there is none."""
+        reached = self.of_node.copy()
+        for level in self.hierarchy.levels[1:]:
+            reached[level] = np.maximum(reached[level], reached[self.hierarchy.parent[level]])
+        return reached
 
     def nodes(self, rank: str) -> Indices:
         """Return the nodes of a rank."""
@@ -116,25 +125,60 @@ def mistakes(
     """
     ranks = Ranks.of(hierarchy)
     novel = not (settings or Settings()).below_is_right
-    labels, answers = np.asarray(labels, dtype=np.int64), np.asarray(answers, dtype=np.int64)
+    count = _by_depth if hierarchy.rank is None else _by_rank
+    counts = count(ranks, np.asarray(labels, dtype=np.int64), np.asarray(answers, dtype=np.int64))
     figures: dict[str, dict[str, float | int | None]] = {}
-    for rank in ranks.names:
-        at = ranks.at(rank)
-        wanted, named = at[labels], at[answers]
-        known = wanted >= 0
-        unknown = ranks.above(rank)[labels] & ~known if novel else np.zeros_like(known)
-        right = named == wanted
+    for rank, known, named, right, unknown, over in zip(ranks.names, *counts.T.tolist(), strict=True):
         figures[rank] = {
-            "known": int(known.sum()),
+            "known": known,
             "correct": _share(right, known),
-            "misclassified": _share(~right & (named >= 0), known),
-            "underclassified": _share(named < 0, known),
-            "unknown": int(unknown.sum()),
-            "overclassified": _share(named >= 0, unknown),
+            "misclassified": _share(named - right, known),
+            "underclassified": _share(known - named, known),
+            "unknown": unknown if novel else 0,
+            "overclassified": _share(over, unknown) if novel else None,
         }
     return figures
 
 
-def _share(which: NDArray[np.bool_], among: NDArray[np.bool_]) -> float | None:
-    count = int(among.sum())
-    return float((which & among).sum() / count) if count else None
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _by_rank(ranks: Ranks, labels: Indices, answers: Indices) -> Indices:
+    """Count the examples at each rank: [ranks, 5].
+
+    These are the examples whose label names the rank, those of them whose answer does, and whose answer is right;
+    the examples of unknown taxa, and those of them whose answer names the rank.
+    """
+    counts = []
+    for rank in ranks.names:
+        at = ranks.at(rank)
+        wanted, named = at[labels], at[answers]
+        known, unknown = wanted >= 0, (wanted < 0) & ranks.above(rank)[labels]
+        found = (known, known & (named >= 0), known & (named == wanted), unknown, unknown & (named >= 0))
+        counts.append([int(which.sum()) for which in found])
+    return np.array(counts, dtype=np.int64).reshape(-1, 5)
+
+
+def _by_depth(ranks: Ranks, labels: Indices, answers: Indices) -> Indices:
+    """Count the same at each depth, in time linear in nodes and examples."""
+    hierarchy = ranks.hierarchy
+    label, answer = hierarchy.depth[labels], hierarchy.depth[answers]
+    shared = hierarchy.depth[hierarchy.lca(labels, answers)]
+    below = _deepest(hierarchy)[labels]
+
+    def reaching(depth: Indices) -> Indices:
+        """Count how many are at least as deep as each depth but 0."""
+        return np.cumsum(np.bincount(depth, minlength=len(ranks.names) + 1)[::-1])[::-1][1:]
+
+    known, named = reaching(label), reaching(np.minimum(label, answer))
+    over = reaching(np.minimum(answer, below)) - named
+    return np.column_stack([known, named, reaching(shared), reaching(below) - known, over])
+
+
+def _deepest(hierarchy: Hierarchy) -> Indices:
+    """Return the depth of the deepest node at or below each node."""
+    deepest = hierarchy.depth.copy()
+    for level in hierarchy.levels[:0:-1]:
+        np.maximum.at(deepest, hierarchy.parent[level], deepest[level])
+    return deepest

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rich.text import Text
 
 from hedgerow.errors import counted
 from hedgerow.likelihood import threshold_probability
-from hedgerow.show.terminal import print_table, print_text
+from hedgerow.show.terminal import print_levels, print_table, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,6 +46,7 @@ _RULE_WORDS = (
     "class, the more information it has."
 )
 _DIFFERENCES = ("AP", "R@95C", "majority_F1", "leaf_exact")
+_NO_LEAF_SCORES = "no leaf scores"
 _SINGLE_CHILD = "Nodes with a single child are answers of their own (--single-child skip leaves them out)."
 _SAFE = 0.95  # the share of answers that are right at the proposed threshold
 _NEARLY = 0.99  # the share of the recall that a rounded threshold must keep
@@ -125,6 +128,8 @@ def print_comparison(comparison: SystemComparison, console: Console) -> None:
             said = f"{evaluation.name} cannot be compared example by example with {base.name}: {reason}\n"
             print_text(console, said, "yellow")
     for evaluation in comparison.evaluations:
+        if not evaluation.has_leaf_scores:
+            print_text(console, f"{evaluation.name} has {_NO_LEAF_SCORES}: no leaf_F1, no leaf_exact.\n")
         for warning in evaluation.warnings:
             print_text(console, f"Warning, {evaluation.name}: {warning}\n", "yellow")
 
@@ -152,7 +157,7 @@ def print_written(written: Written, output: str, console: Console, settings: Set
         rows += [(rank or "no rank", number) for rank, number in written.by_rank.items()]
     head = ["depth" if written.by_rank is None else "rank", "answers", "%"]
     cells = [[named, f"{number:,}", percent(number / written.examples)] for named, number in rows]
-    print_table(console, head, cells)
+    print_levels(console, head, cells, [not number for _, number in rows])
     for warning in written.warnings:
         print_text(console, f"Warning: {warning}", "yellow")
 
@@ -165,7 +170,8 @@ def summary_table(
     for name, value in summary.items():
         interval = (intervals or {}).get(name)
         spread = "" if interval is None else percent_range(interval)
-        rows.append([name, percent(value), spread, MEANINGS.get(name, "")])
+        meaning = _NO_LEAF_SCORES if math.isnan(value) else MEANINGS.get(name, "")
+        rows.append([name, percent(value), spread, meaning])
     return rows if intervals else [[name, value, meaning] for name, value, _, meaning in rows]
 
 
@@ -183,7 +189,7 @@ def print_reliability(found: Mapping[str, Reliability], console: Console) -> Non
     rows = [[f"depth {depth}", *map(percent, errors)] for depth, errors in enumerate(by_depth, start=1)]
     losses = [each.log_loss for each in found.values()]
     rows.append(["log-loss of the labels", *("" if loss is None else f"{loss:z.4f}" for loss in losses)])
-    print_table(console, ["calibration error (%)", *found], rows)
+    print_levels(console, ["calibration error (%)", *found], rows)
     console.print()
 
 
@@ -197,8 +203,13 @@ def _print_ranks(evaluation: Evaluation, console: Console) -> None:
     if any(each["unknown"] for each in figures.values()):
         shown.append("overclassified")
     rows = [[rank, *(percent(each[name]) for name in shown)] for rank, each in figures.items()]
-    print_table(console, [f"majority, by {kind} (%)", *shown], rows)
-    over = f"; overclassified: the label names no {kind}, and the answer does" if "overclassified" in shown else ""
+    empty = [not (each["known"] or each["unknown"]) for each in figures.values()]
+    print_levels(console, [f"majority, by {kind} (%)", *shown], rows, empty)
+    over = (
+        f"; overclassified: the answer names this {kind}, and the label ends above"
+        if "overclassified" in shown
+        else ""
+    )
     print_text(console, f"Underclassified: the answer ends above this {kind}{over}.\n")
 
 
@@ -223,7 +234,7 @@ def _safe_threshold(evaluation: Evaluation) -> str | None:
 
 def _print_figures(comparison: SystemComparison, console: Console) -> None:
     summaries = [evaluation.summary() for evaluation in comparison.evaluations]
-    best = {figure: max(summary[figure] for summary in summaries) for figure in _COMPARED}
+    best = {figure: np.nanmax([-1.0, *(summary[figure] for summary in summaries)]) for figure in _COMPARED}
     rows = []
     for i, (evaluation, summary) in enumerate(zip(comparison.evaluations, summaries, strict=True)):
         row: list[str | Text] = [evaluation.name]
@@ -241,19 +252,22 @@ def _print_differences(comparison: SystemComparison, console: Console) -> None:
     rows = []
     for evaluation, found in zip(comparison.evaluations, comparison.differences, strict=True):
         if found:
-            ranges = (found[figure] for figure in _DIFFERENCES)
-            rows.append([evaluation.name, *(f"{100 * d.low:+z.2f} to {100 * d.high:+z.2f}" for d in ranges)])
+            ranges = (found.get(figure) for figure in _DIFFERENCES)
+            cells = ("–" if d is None else f"{100 * d.low:+z.2f} to {100 * d.high:+z.2f}" for d in ranges)
+            rows.append([evaluation.name, *cells])
     print_table(console, ["difference (%)", *_DIFFERENCES], rows)
     console.print()
 
 
 def percent(share: float | None) -> str:
-    """Write a share as a percentage, without the sign; nothing for None.
+    """Write a share as a percentage, without the sign; nothing for None, and a dash for NaN.
 
-    >>> percent(0.1234), percent(-1e-17)
-    ('12.3', '0.0')
+    >>> percent(0.1234), percent(-1e-17), percent(float("nan"))
+    ('12.3', '0.0', '–')
     """
-    return "" if share is None else f"{100 * share:z.1f}"
+    if share is None:
+        return ""
+    return "–" if math.isnan(share) else f"{100 * share:z.1f}"
 
 
 def percent_range(interval: Interval) -> str:

@@ -12,7 +12,7 @@ from hedgerow.choose import GUARANTEES, Explanation, OperatingPoint
 from hedgerow.errors import counted
 from hedgerow.likelihood import to_probability
 from hedgerow.show.print_evaluation import percent
-from hedgerow.show.terminal import print_table, print_text
+from hedgerow.show.terminal import print_levels, print_table, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,7 +97,8 @@ def _print_answers(explanation: Explanation, console: Console) -> None:
         [level.name or "the root: no answer", percent(level.share), percent(level.correct)]
         for level in explanation.levels
     ]
-    print_table(console, [f"answers at {explanation.kind}", "% of answers", "% right"], rows)
+    head = [f"answers at {explanation.kind}", "% of answers", "% right"]
+    print_levels(console, head, rows, [not level.share for level in explanation.levels])
     console.print()
 
 

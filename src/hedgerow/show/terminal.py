@@ -33,6 +33,8 @@ _ENDLESS = 1 << 20
 _WHOLE_RUN = 1e9  # seconds: by default, rich forgets steps that took longer than 30
 _NAME, _PROSE = 14, 18  # the smallest widths of names and prose; a table without space for them is split
 
+_MOST_LEVELS = 20  # rows of a table that has one for each depth
+
 
 def print_text(console: Console, text: str, style: str = "") -> None:
     """Print a paragraph, broken between words; a number and its per cent sign stay together.
@@ -106,6 +108,27 @@ def print_table(
             part.title = Text(title, style="bold")
         part.width = sheet.width(part)  # instead of the console's
         console.print(part, crop=False)
+
+
+def print_levels(
+    console: Console,
+    head: Sequence[str],
+    rows: Sequence[Sequence[str | Text]],
+    empty: Sequence[bool] | None = None,
+) -> None:
+    """Print a table with a row for each rank or depth; in very deep trees, only for some of them, evenly chosen.
+
+    `empty` says which rows, except the first, are left out before others.
+    """
+    shown = list(rows)
+    if len(shown) > _MOST_LEVELS and empty is not None:
+        shown = [row for i, row in enumerate(rows) if not (i and empty[i])]
+    if len(shown) > _MOST_LEVELS:
+        step = (len(shown) - 1) / (_MOST_LEVELS - 1)
+        shown = [shown[round(i * step)] for i in range(_MOST_LEVELS)]
+    print_table(console, head, shown)
+    if len(shown) < len(rows):
+        print_text(console, f"These are {len(shown)} of {len(rows):,} rows; --json FILE writes all of them.")
 
 
 @final
