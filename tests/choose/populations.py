@@ -113,7 +113,8 @@ class Draws:
         """The value of the metric for every example of the population at a threshold."""
         assert self.pool.events is not None
         answers = self.pool.events.answers_above(tau).astype(np.int64)
-        return 1 - self.order.losses(self.pool.labels, answers)
+        losses, parts = self.order.losses(self.pool.labels, answers)
+        return np.asarray(1 - losses / parts, dtype=np.float64)
 
 
 __all__ = ["Draws", "Population", "population", "tree"]

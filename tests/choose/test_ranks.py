@@ -199,8 +199,8 @@ def test_mistakes_in_uneven_trees(data: st.DataObject, ranked: bool) -> None:
     parent = data.draw(parent_lists(12))
     h = hr.Hierarchy.from_parents(plain_names(len(parent)), parent)
     if ranked:
-        rank = st.lists(st.sampled_from(["genus", "species", ""]), min_size=len(h), max_size=len(h))
-        h = hr.Hierarchy(h.names, h.parent, ["", *data.draw(rank)[1:]])
+        ranks = st.lists(st.sampled_from(["genus", "species", ""]), min_size=len(h), max_size=len(h))
+        h = hr.Hierarchy.from_parents(h.names.tolist(), h.parent, ["", *data.draw(ranks)[1:]])
     tree = Tree(h.parent.tolist())
     node = st.integers(0, len(h) - 1)
     pairs = data.draw(st.lists(st.tuples(node, node), min_size=1, max_size=12))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.choose import SelectionSpec, choose, describe, explain, gather
+from hedgerow.choose.guarantees import Promise
 from hedgerow.choose.point import clades_of
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import from_probability
@@ -232,6 +233,73 @@ def test_examples_without_a_leaf_do_not_get_the_answers_of_the_first_clade() -> 
         point = quiet(h, given_q, labels, target=("correct", 0.75), clades=1)
         assert set(point.thresholds) == {"bird", "fish"}
         assert h.names[point.predict(given_q)].tolist() == labels
+
+
+# Losses that are not 0 or 1 -----------------------------------------------------------------------------------
+
+
+def test_a_budget_that_is_spent_exactly_is_enough() -> None:
+    """Fifty losses of 3/10 add up to 15, the budget of 79 examples at a mean loss of 1/5: 80 / 5 - 1."""
+    h = hr.Hierarchy.from_edges([("root", "a"), ("root", "b")])
+
+    def mostly(_: Any, label: Any, prediction: Any) -> Any:
+        return np.where((prediction == 0) | (label == prediction), 1.0, 0.7)
+
+    q = [[1, 0.8, 0.2]] * 79
+    point = quiet(h, q, ["b"] * 50 + ["a"] * 29, target=(mostly, 0.8))
+    assert point.threshold == 0
+    assert quiet(h, q, ["b"] * 51 + ["a"] * 28, target=(mostly, 0.8)).threshold == 0.8
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    case=cases(),
+    seed=st.integers(0, 2**32 - 1),
+    parts=st.sampled_from([(3, 3), (10, 10), (7, 30), (10**13, 999_983)]),
+    clustered=st.booleans(),
+    guarantee=st.sampled_from(["conformal", "empirical", "pac"]),
+    place=st.floats(0, 1),
+)
+def test_sums_of_losses_are_exact(
+    case: Any, seed: int, parts: tuple[int, int], clustered: bool, guarantee: Any, place: float
+) -> None:
+    """Losses are fractions, which are added up as such; the root has none. The level is often met exactly."""
+    h, q, labels = case
+    random = np.random.default_rng(seed)
+    part = np.array(parts)[np.arange(len(h)) % 2]  # by the answer
+    loss = random.integers(np.minimum(part, 1000) + 1, size=(len(h), len(h)))
+    loss[:, 0] = 0
+    clusters = random.integers(3, size=len(q)) if clustered else np.arange(len(q))
+    names = sorted(set(clusters.tolist()))
+    if len(names) < 2:
+        return
+
+    def metric(_: Any, label: Any, prediction: Any) -> Any:
+        return (part[prediction] - loss[label, prediction]) / part[prediction]
+
+    taus = [math.inf, *sorted({0.0, *q[:, 1:].ravel().tolist()}, reverse=True)]
+    answers = [np.zeros(len(q), dtype=int) if tau > 1 else hr.infer.threshold(h, q, tau) for tau in taus]
+    found = [
+        [Fraction(int(loss[y, a]), int(part[a])) for y, a in zip(labels, each, strict=True)] for each in answers
+    ]
+    if guarantee == "conformal":
+        found = [[max(row[i] for row in found[: k + 1]) for i in range(len(q))] for k in range(len(found))]
+    size = {name: int((clusters == name).sum()) for name in names}
+    total = [sum(each / size[c] for each, c in zip(row, clusters.tolist(), strict=True)) for row in found]
+    spent, promised = total[round(place * (len(total) - 1))], int(guarantee == "conformal")
+    alpha = Fraction(spent + promised) / (len(names) + promised) if guarantee != "pac" else Fraction(1, 2)
+    if not 0 < alpha < 1:
+        return
+    budget = Promise(guarantee, alpha, Fraction(1, 20), binary=False).budget(len(names))
+    within = [k for k, each in enumerate(total) if each <= budget]
+    if guarantee == "pac":
+        within = [k for k in within if all(each <= budget for each in total[: k + 1])]
+    options: dict[str, Any] = {"target": (metric, 1 - alpha), "guarantee": guarantee, "below_label": "wrong"}
+    point = quiet(h, q, h.names[labels], clusters=clusters if clustered else None, **options)
+    if budget < 0:
+        assert point.threshold == math.inf
+    else:
+        assert point.predict(q).tolist() == answers[max(within)].tolist()
 
 
 # What is refused, or doubted ---------------------------------------------------------------------------------

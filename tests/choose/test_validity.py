@@ -71,7 +71,7 @@ def largest_wrong(draws: Draws) -> NDArray[np.float64]:
     events = draws.pool.events
     assert events is not None
     wrong = (
-        draws.order.losses(np.repeat(events.label, events.count).astype(np.int64), events.node.astype(np.int64))
+        draws.order.losses(np.repeat(events.label, events.count).astype(np.int64), events.node.astype(np.int64))[0]
         > 0
     )
     r = np.full(len(events.label), -np.inf)

@@ -94,7 +94,7 @@ def test_very_deep_trees_are_counted_at_once_and_shown_in_few_rows() -> None:
     """A spine of 20,000 nodes, each with a leaf beside the next one; labels and answers are near its end."""
     depth = 20_000
     parent = [-1, *range(depth), *range(depth - 1, -1, -1)]
-    h = hr.Hierarchy([f"n{i}" for i in range(len(parent))], parent)
+    h = hr.Hierarchy.from_parents([f"n{i}" for i in range(len(parent))], parent)
     leaves = h.leaves[np.arange(30) % 15]  # at depth 20,000, 20,000, 19,999, ...
     answers = h.names[leaves]
     q = hr.likelihood.from_top(h, np.arange(30), answers, np.full(30, 0.9), rows=30)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 _BINARY = (metrics.correct, metrics.exact, metrics.strictly_exact, metrics.non_root)
 """Metrics that are 0 or 1 for every example."""
+_SIMPLE = 1 << 20  # the largest denominator of a simple fraction
 
 
 @final
@@ -81,8 +84,12 @@ class Target:
         level = high - loss * (high - low) if self.higher_is_better else low + loss * (high - low)
         return replace(self, level=level)
 
-    def losses(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the loss of each value of the metric, from 0 to 1."""
+    def losses(self, values: NDArray[np.float64]) -> tuple[NDArray[Any], int]:
+        """Return the loss of each value of the metric, from 0 to 1, exactly: whole multiples of a part of 1.
+
+        The second result is how many parts make 1. Values are taken for simple fractions or short decimals, where
+        these are the same in floating-point numbers.
+        """
         low, high = self.bounds
         outside = np.flatnonzero(~((values >= low - 1e-9) & (values <= high + 1e-9)))
         if len(outside):
@@ -91,8 +98,14 @@ class Target:
                 f"to {high:g}. A promise needs true bounds: give "
                 f"{argument('bounds', 'LOW,HIGH', python='bounds=')}."
             )
-        share = (values - low) / (high - low)
-        return np.clip(1 - share if self.higher_is_better else share, 0, 1)
+        distinct, place = np.unique(values, return_inverse=True)
+        worst, best = map(exactly, (low, high) if self.higher_is_better else (high, low))
+        shares = [(best - _meant(value)) / (best - worst) for value in distinct.tolist()]
+        losses: list[Fraction] = [min(max(share, Fraction(0)), Fraction(1)) for share in shares]
+        parts = math.lcm(*(loss.denominator for loss in losses))
+        # All of them together must fit into 64 bits; integers of Python have no limit.
+        whole = np.array([int(loss * parts) for loss in losses], dtype=object)
+        return (whole.astype(np.int64) if parts * len(values) < 1 << 62 else whole)[place], parts
 
     def __str__(self) -> str:
         return f"{self.name} {'>=' if self.higher_is_better else '<='} {float(self.level):g}"
@@ -174,16 +187,16 @@ class SelectionSpec:
         ranks += [(rank, self.settings.strict) for rank in self.overclassification]
         return tuple(dict.fromkeys(ranks))
 
-    @property
+    @cached_property
     def from_root(self) -> bool:
         """Whether the root is a perfect answer to every label."""
         if self.target is None:
             return True
         labels = np.arange(len(self.hierarchy))
-        return bool((self.losses(labels, np.zeros_like(labels)) == 0).all())
+        return not self.losses(labels, np.zeros_like(labels))[0].any()
 
-    def losses(self, labels: NDArray[Any], answers: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the loss of each answer, from 0 to 1; if there is a target."""
+    def losses(self, labels: NDArray[Any], answers: NDArray[Any]) -> tuple[NDArray[Any], int]:
+        """Return the loss of each answer, if there is a target: see `Target.losses`."""
         assert self.target is not None  # noqa: S101
         measures = Measures.of(self.hierarchy, [self.target.metric], self.settings)
         (values,) = measures.values(labels, answers)
@@ -199,6 +212,16 @@ def _exactly(name: str, value: Any) -> Fraction:
         return exactly(value)
     except (ValueError, ZeroDivisionError):
         raise ParameterError(f"{name} must be a number, not {value!r}.") from None
+
+
+def _meant(value: float) -> Fraction:
+    """Return the simple fraction that a number is nearest to, or its shortest decimal.
+
+    >>> _meant(2 / 3), _meant(0.1), _meant(0.123456789)
+    (Fraction(2, 3), Fraction(1, 10), Fraction(123456789, 1000000000))
+    """
+    simple = Fraction(value).limit_denominator(_SIMPLE)
+    return simple if float(simple) == value else exactly(value)
 
 
 def _metric(given: Any) -> Any:

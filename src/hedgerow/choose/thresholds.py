@@ -7,9 +7,10 @@ chosen by moving away from that end until the losses exceed a budget: see `hedge
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from hedgerow.choose.select import CalibrationSet
     from hedgerow.choose.spec import SelectionSpec, Target
     from hedgerow.tree import Indices, Settings
+
+
+_ROUNDING = 1e-15  # of a sum of losses, per term
 
 
 class CannotPromiseError(HedgerowError):
@@ -68,8 +72,10 @@ def losses_of(spec: SelectionSpec, examples: CalibrationSet) -> Callable[[Indice
     assert events is not None  # noqa: S101  (a target needs them)
     assert spec.target is not None  # noqa: S101
     from_root = spec.from_root
-    at_root = spec.losses(examples.labels, np.zeros_like(examples.labels))
-    after = spec.losses(np.repeat(events.label, events.count).astype(np.int64), events.node.astype(np.int64))
+    first = examples.labels
+    answered = np.append(first, np.repeat(events.label, events.count)).astype(np.int64)
+    losses, parts = spec.losses(answered, np.append(np.zeros_like(first), events.node).astype(np.int64))
+    at_root, after = losses[: len(first)], losses[len(first) :]
     growing = GUARANTEES[spec.guarantee].needs_growing_losses(spec.target.is_binary)
     base, amount = loss_changes(events, at_root, after, from_root=from_root, growing=growing)
     kept = np.flatnonzero(amount)
@@ -82,7 +88,7 @@ def losses_of(spec: SelectionSpec, examples: CalibrationSet) -> Callable[[Indice
         member = place[example]
         inside = member >= 0
         given = score[inside], amount[inside], member[inside], base[rows]
-        return Steps.of(*given, clusters, from_root=from_root, bottom=bottom)
+        return Steps.of(*given, clusters, parts, from_root=from_root, bottom=bottom)
 
     return steps
 
@@ -168,8 +174,8 @@ def _rank_threshold(
         return np.inf, [note]
     bottom = BOTTOM[examples.scale]
     wrong = np.flatnonzero(score > bottom)
-    ones = np.ones(len(wrong))
-    steps = Steps.of(score[wrong], ones, wrong, np.zeros(len(score)), clusters, from_root=True, bottom=bottom)
+    losses = np.ones(len(wrong), dtype=np.int64), wrong, np.zeros(len(score), dtype=np.int64)
+    steps = Steps.of(score[wrong], *losses, clusters, 1, from_root=True, bottom=bottom)
     return steps.within(budget), []
 
 
@@ -186,8 +192,10 @@ class Steps:
 
     score: NDArray[np.float64]
     """The threshold of each step."""
-    amount: NDArray[np.float64]
-    """By how much the loss of an example changes there."""
+    amount: NDArray[Any]
+    """By how much the loss of an example changes there: whole numbers of parts."""
+    parts: int
+    """How many parts make a loss of 1."""
     size: Indices
     """The size of the cluster of that example."""
     start: Fraction
@@ -200,10 +208,11 @@ class Steps:
     def of(
         cls,
         score: NDArray[np.float64],
-        amount: NDArray[np.float64],
+        amount: NDArray[Any],
         example: Indices,
-        base: NDArray[np.float64],
+        base: NDArray[Any],
         clusters: Clusters,
+        parts: int,
         *,
         from_root: bool,
         bottom: float,
@@ -218,12 +227,12 @@ class Steps:
             The loss of each example at the safe end.
         clusters
             The clusters of the examples.
-        from_root, bottom
+        parts, from_root, bottom
             See the fields.
         """
         order = np.argsort(-score if from_root else score, kind="stable")
-        start = _total(base, clusters.size)
-        return cls(score[order], amount[order], clusters.size[example[order]], start, from_root, bottom)
+        start = _total(base, clusters.size, parts)
+        return cls(score[order], amount[order], parts, clusters.size[example[order]], start, from_root, bottom)
 
     def within(self, budget: Fraction) -> float:
         """Return the boldest threshold up to which the losses, which only grow, are within a budget; exactly."""
@@ -233,8 +242,7 @@ class Steps:
             raise AffordsNothing(self.start)
         while high - low > 1:
             middle = (low + high) // 2
-            passed = ends[middle - 1]
-            affordable = self.start + _total(self.amount[:passed], self.size[:passed]) <= budget
+            affordable = self._after(ends[middle - 1]) <= budget
             low, high = (middle, high) if affordable else (low, middle)
         return self._before(low)
 
@@ -242,12 +250,12 @@ class Steps:
         """Return the boldest threshold up to which losses that may also fall never exceed a budget."""
         if self.start > budget:
             raise AffordsNothing(self.start)
-        above = np.flatnonzero(self._sums > float(budget))
+        above = np.flatnonzero(self._exceeding(budget))
         return self._before(int(above[0]) if len(above) else len(self._ends))
 
     def last_within(self, budget: Fraction) -> float:
         """Return the boldest threshold at which the losses are within a budget."""
-        within = np.flatnonzero(np.append(float(self.start), self._sums) <= float(budget) + 1e-12)
+        within = np.flatnonzero(~np.append(self.start > budget, self._exceeding(budget)))
         if not len(within):
             raise AffordsNothing(self.start)
         return self._before(int(within[-1]))
@@ -259,11 +267,24 @@ class Steps:
             return np.zeros(0, dtype=np.int64)
         return np.append(np.flatnonzero(self.score[1:] != self.score[:-1]), len(self.score) - 1) + 1
 
-    @property
-    def _sums(self) -> NDArray[np.float64]:
-        """The losses after each group of steps with equal scores."""
-        sums: NDArray[np.float64] = float(self.start) + np.cumsum(self.amount / self.size)[self._ends - 1]
-        return sums
+    def _after(self, passed: int) -> Fraction:
+        """Return the losses after so many steps."""
+        return self.start + _total(self.amount[:passed], self.size[:passed], self.parts)
+
+    def _exceeding(self, budget: Fraction) -> NDArray[np.bool_]:
+        """Return after which groups of steps with equal scores the losses exceed a budget."""
+        ends = self._ends
+        if not len(ends):
+            return np.zeros(0, dtype=bool)
+        if self.size.min() == self.size.max():
+            most = math.floor((budget - self.start) * self.parts * int(self.size[0]))
+            return np.asarray(np.cumsum(self.amount)[ends - 1] > most, dtype=bool)
+        share = (self.amount / self.parts).astype(np.float64) / self.size
+        room = float(budget - self.start) - np.cumsum(share)[ends - 1]
+        exceeding = np.asarray(room < 0)
+        for group in np.flatnonzero(np.abs(room) < _ROUNDING * len(share)):
+            exceeding[group] = self._after(ends[group]) > budget
+        return exceeding
 
     def _before(self, group: int) -> float:
         """Return the boldest threshold that does not pass a group of steps; for the last one, the end."""
@@ -282,19 +303,21 @@ class AffordsNothing(Exception):  # noqa: N818  (it never leaves this package)
         self.loss = loss
 
 
-def _total(amount: NDArray[np.float64], size: Indices) -> Fraction:
-    """Return Σ amount / size: exactly, if the amounts are whole numbers."""
+def _total(amount: NDArray[Any], size: Indices, parts: int) -> Fraction:
+    """Return Σ amount / size / parts, exactly."""
     if not len(amount):
         return Fraction(0)
     if size.min() == size.max():
-        return Fraction(float(amount.sum())) / int(size[0])
-    sums = np.bincount(size, amount)
-    return sum((Fraction(float(sums[s])) / int(s) for s in np.flatnonzero(sums)), Fraction(0))
+        return Fraction(int(amount.sum()), int(size[0]) * parts)
+    distinct, place = np.unique(size, return_inverse=True)
+    sums = np.zeros(len(distinct), dtype=amount.dtype)
+    np.add.at(sums, place, amount)
+    return sum((Fraction(int(a), int(s) * parts) for a, s in zip(sums, distinct, strict=True)), Fraction(0))
 
 
 def loss_changes(
-    events: Events, at_root: NDArray[np.float64], after: NDArray[np.float64], *, from_root: bool, growing: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    events: Events, at_root: NDArray[Any], after: NDArray[Any], *, from_root: bool, growing: bool
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the loss of each example at the safe end, and how each event changes it when it is passed.
 
     Parameters
