@@ -244,6 +244,15 @@ def as_settings(keys: Mapping[str, str]) -> Iterator[None]:
         _settings.reset(token)
 
 
+def of_per_cent(share: float) -> str:
+    """Return how to write what looks like a percentage.
+
+    >>> of_per_cent(80), of_per_cent(0.8), of_per_cent(101)
+    (' For 80 %, write 0.8.', '', '')
+    """
+    return f" For {share:g} %, write {share / 100:g}." if 1 < share <= 100 else ""
+
+
 def argument(name: str, value: Value, *, python: str | None = None) -> str:
     """Write an argument as the user would type it, in Python or on the command line.
 

@@ -414,6 +414,11 @@ def test_trivial_nodes_are_never_answers_and_do_not_compete(backend: Backend) ->
     check(backend, infer.most_likely_exclusive(h, q), [2])
 
 
+def test_a_threshold_in_per_cent_is_refused() -> None:
+    with pytest.raises(HedgerowError, match=r"between 0 and 1, not at 80\. For 80 %, write 0\.8\."):
+        infer.threshold(SMALL, np.array([[1, 0.5, 0.5, 0, 0.5]]), 80)
+
+
 @pytest.mark.parametrize(
     "call",
     [

@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES, Promise, exactly
-from hedgerow.errors import ParameterError, argument, some
+from hedgerow.errors import ParameterError, argument, of_per_cent, some
 from hedgerow.measure import Measures, Metric, Ranks, metrics, name_of_metric
 from hedgerow.tree import Hierarchy, Settings
 
@@ -52,7 +52,7 @@ class Target:
         target = cls(name, metric, limits, _exactly("The level of the target", given[1]))
         certain = target.alpha == 0 and GUARANTEES.find(guarantee).promises
         if not 0 <= target.alpha < 1 or certain:
-            remedy = _of_per_cent(target.level) if limits == (0.0, 1.0) else ""
+            remedy = of_per_cent(float(target.level)) if limits == (0.0, 1.0) else ""
             if certain:
                 remedy = " No number of examples can promise certainty."
             raise ParameterError(
@@ -256,16 +256,11 @@ def _shares(
         if not 0 <= alpha < 1 or (alpha == 0 and GUARANTEES.find(guarantee).promises):
             raise ParameterError(
                 f"{name}: the level of {rank!r} must lie between 0 and 1, not at {float(share):g}."
-                f"{_of_per_cent(share)}"
+                f"{of_per_cent(float(share))}"
             )
         Ranks.of(hierarchy).nodes(str(rank))
         shares[str(rank)] = share
     return shares
-
-
-def _of_per_cent(level: Fraction) -> str:
-    """Return how to write what looks like a percentage."""
-    return f" For {float(level):g} %, write {float(level / 100):g}." if 1 < level <= 100 else ""
 
 
 def _clade_depth(hierarchy: Hierarchy, clades: int | str | None) -> int | None:

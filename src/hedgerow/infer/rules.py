@@ -21,7 +21,7 @@ from hedgerow.arrays import (
     take_rows,
     with_ancestors,
 )
-from hedgerow.errors import ParameterError, a_number, argument
+from hedgerow.errors import ParameterError, a_number, argument, of_per_cent
 from hedgerow.infer import sparse
 from hedgerow.infer.pareto import Candidates, ParetoSets, RuleOptions, prepared
 from hedgerow.likelihood import BOTTOM, AnyLikelihoods, SparseLikelihoods, from_probability, to_probability
@@ -418,7 +418,9 @@ def _probabilities(tau: ArrayLike | Array) -> NDArray[np.float64]:
         raise ParameterError(f"tau must be one number, or one per example, not {tau!r}.") from None
     outside = given[~((given >= 0) & (given <= 1))]  # also NaN
     if outside.size:
-        raise ParameterError(f"tau is a probability: it must lie between 0 and 1, not at {outside[0]:g}.")
+        wrong = float(outside[0])
+        said = f"tau is a probability: it must lie between 0 and 1, not at {wrong:g}."
+        raise ParameterError(said + of_per_cent(wrong))
     return given
 
 
