@@ -262,6 +262,24 @@ def test_the_tree_shows_what_python_computes(open_page: Callable[..., Page]) -> 
         assert stops == f"{100 * (answers[inside] == GARDEN.index(name)).mean():.1f}\N{NO-BREAK SPACE}%"
 
 
+def test_the_pointer_does_not_bring_back_the_colours_of_an_earlier_position(
+    open_page: Callable[..., Page],
+) -> None:
+    page = open_page(evaluation())
+    fills = "shapes => shapes.map(shape => getComputedStyle(shape).fill)"
+    sectors = page.locator("#icicle g.slice path.surface")
+    first = sectors.evaluate_all(fills)
+    move_slider(page, 0)
+    moved = sectors.evaluate_all(fills)
+    assert moved != first
+    for name in ("Animals", "Insects"):
+        page.locator("#icicle g.slice", has_text=name).first.hover()
+        assert name in page.locator("#hovered").inner_text()
+        assert sectors.evaluate_all(fills) == moved
+    page.mouse.move(0, 0)
+    assert sectors.evaluate_all(fills) == moved
+
+
 def test_few_sectors_are_drawn_of_a_wide_tree(open_page: Callable[..., Page]) -> None:
     wide = hr.Hierarchy.from_edges(
         [("root", f"g{i}") for i in range(500)] + [("g7", f"g7-{j}") for j in range(40)]

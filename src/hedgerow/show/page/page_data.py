@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from hedgerow.choose import OperatingPoint
 
-LEVEL = 0.95
-"""The share of right answers that the headline is about."""
+LEVEL, HEADLINE = 0.95, "R@95C"
+"""The share of right answers that the headline is about, and the figure that it gives."""
 _GRID = 600  # cells per unit of either axis of a drawn curve
 _METRICS = ("correct", "exact", "precision", "recall", "f1")
 
@@ -175,10 +175,6 @@ class PageData:
         """The step of the mode "correct" that the headline is about."""
         return self.steps["correct"].index(LEVEL) if LEVEL in self.steps["correct"] else 0
 
-    def at_headline(self, metric: str) -> list[float]:
-        """Return a metric of each model where the share of right answers is that of the headline."""
-        return [float(found.values[metric][found.at["correct"][self.start]]) for found in self.positions]
-
     def to_dict(self) -> dict[str, Any]:
         """Return the data, ready for JSON."""
         opened: dict[str, Any] = {"mode": "correct", "step": self.start}
@@ -197,7 +193,7 @@ class PageData:
             for model, positions in zip(self.models, self.positions, strict=True)
         ]
         kinds = {kind: list(axes) for kind, axes in KINDS.items()}
-        opened["focus"] = int(np.argmax(self.at_headline("exact")))
+        opened["focus"] = int(np.argmax([model.summary[HEADLINE] for model in self.models]))
         data = {"steps": self.steps, "start": opened, "point": point, "kinds": kinds, "models": models}
         if self.tracks:
             clades = Clades(self.tracks, self.set_of, self.start, [self._pictures(model) for model in self.models])
