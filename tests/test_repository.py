@@ -223,6 +223,19 @@ def test_the_readme_shows_the_beginning_of_its_files(
             assert full == line if not line.endswith("...") else full.startswith(line.removesuffix("..."))
 
 
+def test_the_readme_says_how_to_find_the_command_before_it_uses_it() -> None:
+    readme = page("README.md")
+    assert readme.index("## Install") < readme.index("bin/activate") < readme.index("$ hedgerow")
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+@pytest.mark.parametrize(("rule", "needs"), [("setup", 0), ("tour", 0), ("demo", 0), ("unit", 1), ("docs", 1)])
+def test_only_the_rules_that_run_its_tutorial_install_transformers(rule: str, needs: int) -> None:
+    command = ["make", "--dry-run", "--always-make", rule]
+    planned = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert planned.count("--target build/transformers transformers") == needs
+
+
 def test_the_badges_of_the_readme_are_true() -> None:
     badges = dict(re.findall(r"img\.shields\.io/badge/(\w+)-(.+?)-blue", page("README.md")))
     assert badges == {"python": "3.11%2B", "licence": "MIT", "typed": "mypy%20--strict"}
