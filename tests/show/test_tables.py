@@ -10,8 +10,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from hedgerow.show.tables import Column, Entry, Row, Table
 from hedgerow.show.terminal import print_table, print_text, wrapped
-from hedgerow.study.tables import Column, Entry, Row, Table
 
 HEAD = ["system (%)", "AP", "R@95C", "majority_F1", "In, 90 % out right"]
 ROWS = [["convolutional-network", *(f"{100.0 - i} ▲" for i in range(4))], ["[red]", *["12.34 ±5.67"] * 4]]

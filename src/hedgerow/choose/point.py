@@ -359,7 +359,7 @@ def _point(content: Any, shown: str) -> OperatingPoint:
 
 
 def _thresholds_fit(hierarchy: Hierarchy, file: Any) -> bool:
-    """Return whether the names of the thresholds agree with `by`, `rule`, `clade_depth` and the targets by rank."""
+    """Return whether the names of the thresholds agree with `by`, `rule`, `clade_depth` and the targets."""
     known = {
         "group": set(file.thresholds),
         "clade": set(hierarchy.names.tolist()),

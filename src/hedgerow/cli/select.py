@@ -126,9 +126,9 @@ def select(
         else [f"{'NEW/*' if many else 'NEW'}{_endings(files[0])}"]
     )
     answered = ["--point", str(output), "-o", "answers/*.csv" if many else "answers.csv"]
-    print_point(explanation, Console(), then=shlex.join(["hedgerow", "predict", *new, *again, *answered]))
     for warning in opened.warnings:
-        print_text(Console(stderr=True), f"Warning: {warning}", "yellow")
+        print_text(Console(stderr=True), f"Warning: {warning}\n", "yellow")
+    print_point(explanation, Console(), then=shlex.join(["hedgerow", "predict", *new, *again, *answered]))
     typer.echo(f"The point is in {output}.", err=True)
     if json_file is not None:
         content = {key: value for key, value in point.to_dict().items() if key != "tree"}

@@ -15,7 +15,6 @@ children; π(y) is its parent; L are the leaves and L(y) those below y; r is the
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +44,6 @@ __all__ = [
     "available",
     "create",
     "find",
-    "import_object",
     "parameters",
     "register",
 ]
@@ -76,6 +74,7 @@ METHODS: Registry[type[Method]] = Registry(
     },
     group="hedgerow.methods",
     check=_checked,
+    importable=True,
 )
 """Every method by its name: the nine of the paper, then the extras."""
 
@@ -95,19 +94,7 @@ def register(name: str, method: type[Method]) -> None:
 
 def find(name: str) -> type[Method]:
     """Return the method with this name: one of `available`, or "package.module:Class"."""
-    return _checked(name, import_object(name, "method")) if ":" in name else METHODS.find(name)
-
-
-def import_object(path: str, kind: str) -> Any:
-    """Import the object named "package.module:object"; errors call it a `kind`."""
-    module, _, name = path.partition(":")
-    try:
-        return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ParameterError(
-            f"The {kind} {path!r} cannot be imported: {error}. Write 'package.module:object'. If the module is in "
-            f"the current folder, call the command as `python -m hedgerow`, or set PYTHONPATH=. before it."
-        ) from None
+    return METHODS.find(name)
 
 
 def parameters(name: str) -> dict[str, Any]:

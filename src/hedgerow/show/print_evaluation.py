@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from hedgerow.errors import counted
+from hedgerow.errors import counted, some
 from hedgerow.likelihood import threshold_probability
 from hedgerow.show.terminal import print_table, print_text
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from hedgerow.measure import Evaluation, Interval, Reliability, SystemComparison
+    from hedgerow.measure import Evaluation, Interval, Metric, Reliability, SystemComparison
     from hedgerow.score_files import Written
     from hedgerow.tree import Settings
 
@@ -36,12 +36,16 @@ MEANINGS = {
 }
 """The meaning of each summary figure."""
 
+_WHEN = {
+    "majority": "if the answer is the most specific node more likely than not",
+    "leaf": "if the answer is always the most likely leaf",
+}
 _COMPARED = ("AP", "AC", "R@90C", "R@95C", "majority_F1", "leaf_F1", "leaf_exact")
 _RULE_COLUMNS = ("correct", "exact", "precision", "recall", "f1")
 _RULE_WORDS = (
     "Correct: the answer is the label, or above it. Exact: it is the label. Precision: the share of the answer's "
     "information that is right. Recall: the share of the label's information that is found. The more specific a "
-    "class, the more information it has."
+    "class, the more information it has. Averaged over classes, a rare one counts as much as a common one."
 )
 _DIFFERENCES = ("AP", "R@95C", "majority_F1", "leaf_exact")
 _SINGLE_CHILD = "Nodes with a single child are answers of their own (--single-child skip leaves them out)."
@@ -77,13 +81,13 @@ def print_evaluation(
     print_text(console, said, "bold")
     if evaluation.settings.single_child == "answer":
         print_text(console, f"{_SINGLE_CHILD}\n")
-    head, *rows = summary_table(evaluation.summary(), evaluation.intervals, evaluation.level)
+    for warning in evaluation.warnings:
+        print_text(console, f"Warning: {warning}\n", "yellow")
+    head, *rows = summary_table(evaluation.summary(), evaluation.intervals, evaluation.level, evaluation.figures)
     print_table(console, head, rows, prose=True)
     console.print()
     _print_rules(evaluation, console)
     _print_ranks(evaluation, console)
-    for warning in evaluation.warnings:
-        print_text(console, f"Warning: {warning}\n", "yellow")
     tau = _safe_threshold(evaluation)
     if tau is None:
         step = f"compare with another model:\n  hedgerow compare {compare}"
@@ -106,8 +110,14 @@ def print_evaluation(
 
 def print_comparison(comparison: SystemComparison, console: Console) -> None:
     """Print evaluations side by side, and whether their differences are real."""
-    _print_figures(comparison, console)
     base = comparison.evaluations[comparison.reference]
+    for evaluation, reason in zip(comparison.evaluations, comparison.reasons, strict=True):
+        for warning in evaluation.warnings:
+            print_text(console, f"Warning, {evaluation.name}: {warning}\n", "yellow")
+        if reason is not None:
+            said = f"{evaluation.name} cannot be compared example by example with {base.name}: {reason}\n"
+            print_text(console, said, "yellow")
+    _print_figures(comparison, console)
     if comparison.replicates and any(comparison.differences):
         share = f"{100 * comparison.level:.0f} %"
         print_text(
@@ -118,13 +128,6 @@ def print_comparison(comparison: SystemComparison, console: Console) -> None:
             f"figures that do not really differ will be marked.\n",
         )
         _print_differences(comparison, console)
-    for evaluation, reason in zip(comparison.evaluations, comparison.reasons, strict=True):
-        if reason is not None:
-            said = f"{evaluation.name} cannot be compared example by example with {base.name}: {reason}\n"
-            print_text(console, said, "yellow")
-    for evaluation in comparison.evaluations:
-        for warning in evaluation.warnings:
-            print_text(console, f"Warning, {evaluation.name}: {warning}\n", "yellow")
 
 
 def print_written(written: Written, output: str, console: Console, settings: Settings) -> None:
@@ -135,6 +138,8 @@ def print_written(written: Written, output: str, console: Console, settings: Set
         below = "; those below the root have" if written.by_depth[0] else ", with"
         said += f"{below} a mean confidence of {percent(written.mean_confidence)} %"
     print_text(console, f"{said}.\n", "bold")
+    for warning in written.warnings:
+        print_text(console, f"Warning: {warning}\n", "yellow")
     if settings.single_child == "answer":
         print_text(console, f"{_SINGLE_CHILD}\n")
     rows = [("the root: no answer", written.by_depth[0])]
@@ -145,27 +150,41 @@ def print_written(written: Written, output: str, console: Console, settings: Set
     head = ["depth" if written.by_rank is None else "rank", "answers", "%"]
     cells = [[named, f"{number:,}", percent(number / written.examples)] for named, number in rows]
     print_table(console, head, cells)
-    for warning in written.warnings:
-        print_text(console, f"Warning: {warning}", "yellow")
 
 
 def summary_table(
-    summary: Mapping[str, float], intervals: Mapping[str, Interval] | None = None, level: float = 0.95
+    summary: Mapping[str, float],
+    intervals: Mapping[str, Interval] | None = None,
+    level: float = 0.95,
+    own: Mapping[str, tuple[str, Metric]] | None = None,
 ) -> list[list[str]]:
-    """Return a table of summary figures and their meaning, headings first; with intervals, if there are any."""
+    """Return a table of summary figures and their meaning, headings first; with intervals, if there are any.
+
+    `own` are the figures of additional metrics: `Evaluation.figures`.
+    """
     rows = [["figure", "%", f"{100 * level:.0f} % interval", "what it means"]]
     for name, value in summary.items():
+        rule, metric = (own or {}).get(name, ("", None))
         interval = (intervals or {}).get(name)
-        spread = "" if interval is None else percent_range(interval)
-        rows.append([name, percent(value), spread, MEANINGS.get(name, "")])
+        spread = "" if interval is None else f"{shown(interval.low, metric)} – {shown(interval.high, metric)}"
+        meaning = MEANINGS[name] if metric is None else f"{heading(metric)} {_WHEN[rule]}"
+        rows.append([name, shown(value, metric), spread, meaning])
     return rows if intervals else [[name, value, meaning] for name, value, _, meaning in rows]
 
 
 def _print_rules(evaluation: Evaluation, console: Console) -> None:
-    rows = [
-        [rule, *(percent(values[column]) for column in _RULE_COLUMNS)] for rule, values in evaluation.rules.items()
-    ]
-    print_table(console, ["single rule (%)", *_RULE_COLUMNS], rows)
+    own = evaluation.metrics
+    for title, found in (("single rule (%)", evaluation.rules), ("averaged over classes (%)", evaluation.macro)):
+        rows = [
+            [
+                rule,
+                *(percent(values[column]) for column in _RULE_COLUMNS),
+                *(shown(values[metric.name], metric) for metric in own),
+            ]
+            for rule, values in found.items()
+        ]
+        print_table(console, [title, *_RULE_COLUMNS, *map(heading, own)], rows)
+        console.print()
     print_text(console, f"{_RULE_WORDS}\n")
 
 
@@ -215,17 +234,26 @@ def _safe_threshold(evaluation: Evaluation) -> str | None:
 
 def _print_figures(comparison: SystemComparison, console: Console) -> None:
     summaries = [evaluation.summary() for evaluation in comparison.evaluations]
-    best = {figure: max(summary[figure] for summary in summaries) for figure in _COMPARED}
+    own = comparison.evaluations[0].figures
+    compared = (*_COMPARED, *own)
+    best = {
+        figure: (max if comparison.higher_is_better(figure) else min)(summary[figure] for summary in summaries)
+        for figure in compared
+    }
     rows = []
     for i, (evaluation, summary) in enumerate(zip(comparison.evaluations, summaries, strict=True)):
         row: list[str | Text] = [evaluation.name]
-        for figure in _COMPARED:
+        for figure in compared:
             value = summary[figure]
             sign, style = _VERDICTS[comparison.verdict(i, figure)]
-            cell = Text(percent(value), style="bold" if value == best[figure] else "")
+            _, metric = own.get(figure, ("", None))
+            cell = Text(shown(value, metric), style="bold" if value == best[figure] else "")
             row.append(cell.append(f" {sign}", style))
         rows.append(row)
-    print_table(console, ["system (%)", *_COMPARED], rows)
+    print_table(console, ["system (%)", *compared], rows)
+    if any(not metric.is_fraction for _, metric in own.values()):
+        names = some([metric.name for metric in comparison.evaluations[0].metrics if not metric.is_fraction])
+        print_text(console, f"Not in per cent: {names}.")
     console.print()
 
 
@@ -246,6 +274,16 @@ def percent(share: float | None) -> str:
     ('12.3', '0.0')
     """
     return "" if share is None else f"{100 * share:z.1f}"
+
+
+def shown(value: float, metric: Metric | None) -> str:
+    """Write a mean of a metric: a percentage without the sign, unless its values are no fractions."""
+    return percent(value) if metric is None or metric.is_fraction else f"{value:z.3g}"
+
+
+def heading(metric: Metric) -> str:
+    """Return the heading of a column, or the beginning of a meaning."""
+    return metric.name if metric.is_fraction else f"{metric.name} (a mean, not %)"
 
 
 def percent_range(interval: Interval) -> str:

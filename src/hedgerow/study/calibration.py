@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hedgerow.show.tables import Column, Entry, Row, Table, entries
 from hedgerow.study import main
 from hedgerow.study.experiment import NAMES, Experiment, Findings, by_method, method_table, notes
-from hedgerow.study.tables import Column, Entry, Row, Table, entries
 
 if TYPE_CHECKING:
     from hedgerow.study.cells import StudyPlan

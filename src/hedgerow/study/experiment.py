@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
 from hedgerow.show import CurveKind, System, write_report
+from hedgerow.show.tables import Column, Row, Table, entries
 from hedgerow.study.scoring import FROM_PS, curve_of
-from hedgerow.study.tables import Column, Row, Table, entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

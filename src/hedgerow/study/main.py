@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hedgerow.learn.data import DataSplits
+    from hedgerow.show.tables import Entry, Row, Table
     from hedgerow.study.cells import Cell, StudyPlan
     from hedgerow.study.records import Records
-    from hedgerow.study.tables import Entry, Row, Table
 
 TASK = "main"
 _FLAT, _TOP_DOWN = "Flat softmax", ("Cond softmax", "Cond sigmoid")

@@ -157,7 +157,8 @@ def headline(recall: Sequence[tuple[str, float]]) -> str:
     At 95 % correct, careful still finds 71 % of the labels' information (R@95C); keen finds 66 %.
     """
     (name, share), *others = sorted(recall, key=lambda model: -model[1])
-    said = f"At {_percent(LEVEL)} correct, {name} still finds {_percent(share)} of the labels' information ({HEADLINE})"
+    finds = f"still finds {_percent(share)} of the labels' information ({HEADLINE})"
+    said = f"At {_percent(LEVEL)} correct, {name} {finds}"
     named, rest = others[: _NAMED - 1], others[_NAMED - 1 :]
     if len(rest) == 1:
         named, rest = others, []
