@@ -29,8 +29,7 @@ from hedgerow.files import is_remote, stem, write_json
 def select(
     given: ScoreInput,
     settings: GivenSettings,
-    output: Annotated[Path, option("FILE", "Where to write the point: .json.", "-o", "--output")],
-    json_file: JsonOption = None,
+    *,
     target: Annotated[
         str | None,
         option(
@@ -39,10 +38,12 @@ def select(
             "exact or f1 they are as conservative as that allows.",
         ),
     ] = None,
+    output: Annotated[Path, option("FILE", "Where to write the point: .json.", "-o", "--output")],
+    json_file: JsonOption = None,
     guarantee: Annotated[
         str,
         option(
-            "|".join(GUARANTEES),
+            "NAME",
             "; ".join(f"{name}: {each.help}" for name, each in GUARANTEES.items()) + ".",
             shown=True,
         ),
@@ -72,8 +73,8 @@ def select(
     rule: Annotated[
         str,
         option(
-            "|".join(FAMILIES),
-            "Which answers: above a threshold, climbing from the leaf, or (I + λ) q.",
+            "RULE",
+            f"Which answers: {', '.join(FAMILIES)}; the last is (I + λ) q.",
             shown=True,
         ),
     ] = "threshold",

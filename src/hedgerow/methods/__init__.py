@@ -46,6 +46,7 @@ __all__ = [
     "find",
     "parameters",
     "register",
+    "title",
 ]
 
 _LARGEST = 1e6  # larger parameters would make losses overflow
@@ -95,6 +96,15 @@ def register(name: str, method: type[Method]) -> None:
 def find(name: str) -> type[Method]:
     """Return the method with this name: one of `available`, or "package.module:Class"."""
     return METHODS.find(name)
+
+
+def title(name: str) -> str:
+    """Return what tables and figures call a method: its `title`, else its short name, or that of its class.
+
+    >>> title("hxe")
+    'hxe'
+    """
+    return find(name).title or name.rpartition(":")[2]
 
 
 def parameters(name: str) -> dict[str, Any]:

@@ -284,8 +284,3 @@ def shown(value: float, metric: Metric | None) -> str:
 def heading(metric: Metric) -> str:
     """Return the heading of a column, or the beginning of a meaning."""
     return metric.name if metric.is_fraction else f"{metric.name} (a mean, not %)"
-
-
-def percent_range(interval: Interval) -> str:
-    """Write an interval of shares as a range of percentages, without the sign."""
-    return f"{percent(interval.low)} – {percent(interval.high)}"

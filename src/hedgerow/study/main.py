@@ -42,13 +42,13 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
     systems = by_method(plan, records, TASK)
     if not systems:
         return Findings()
-    table = method_table(f"Methods on {plan.splits.name}", systems)
+    table = method_table(plan, f"Methods on {plan.splits.name}", systems)
     panels: Any = {
         "Precision and recall": ("precision-recall", systems),
         "Correct and exact": ("correct-exact", systems),
     }
     figure = partial(curve_figure, panels, rules=tuple(RULE_STYLES))
-    page = partial(write_page, systems, table.title)
+    page = partial(write_page, systems, table.title, measured=plan.metrics)
     return Findings({"main": table}, {"main": figure}, sentences(table), {"main": page})
 
 

@@ -474,3 +474,18 @@ def test_answers_and_lineages(browser: Browser) -> None:
         "hedged",
     ]
     assert run("['label', 'wrong'].map(below => statusOf(tree, 1, 2, below))") == ["exact", "wrong"]
+
+
+def test_a_metric_of_ones_own_is_at_every_point(open_page: Callable[..., Page]) -> None:
+    model = evaluation(metrics=["edge_distance", "tests.own:leaf_answers"])
+    page = open_page(model, evaluation(name="other", sharp=3, metrics=["edge_distance"]))
+    assert page.locator("table.figures thead th").all_inner_texts()[-2:] == ["edge_distance", "τ"]
+    page = open_page(model)
+    move_slider(page, 10)
+    (row,) = figures(page)
+    there = model.at_probability(row["tau"])
+    assert row["edge_distance"] == there["edge_distance"]
+    assert row["leaf_answers"] == there["leaf_answers"]
+    shown = page.locator("#figures td").all_inner_texts()
+    assert shown[5:7] == [f"{there['edge_distance']:.3g}", f"{100 * there['leaf_answers']:.1f}"]
+    assert "majority_leaf_answers" in page.locator("table.summary").inner_text()

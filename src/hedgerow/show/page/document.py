@@ -19,7 +19,7 @@ from hedgerow.errors import ParameterError, counted
 from hedgerow.measure import Evaluation
 from hedgerow.show.page.page_data import HEADLINE, LEVEL, PageData, PageModel, PagePoint, aligned
 from hedgerow.show.page.thumbnails import check_folder, thumbnail
-from hedgerow.show.print_evaluation import MEANINGS, percent, percent_range
+from hedgerow.show.print_evaluation import MEANINGS, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,6 +71,8 @@ def page_html(
     content = data.to_dict() | {"thing": thing}
     warnings = [f"{evaluation.name}: {warning}" for evaluation in evaluations for warning in evaluation.warnings]
     own = _own_script()
+    figures = {f"{rule}_{metric.name}": metric for rule in ("majority", "leaf") for metric in data.own}
+    table = [name for name in (*_TABLE, *figures) if all(name in model.summary for model in ordered)]
     return _template().render(
         title=title or (" and ".join(names) if len(names) <= _NAMED else f"{len(names)} models"),
         policy=_policy(get_plotlyjs(), own),
@@ -82,10 +84,11 @@ def page_html(
         models=ordered,
         has_tree=bool(evaluations),
         point=point,
-        table=[name for name in _TABLE if all(name in model.summary for model in ordered)],
-        percent=percent,
-        percent_range=percent_range,
-        meanings=[(name, MEANINGS[name]) for name in _TABLE if name in ordered[0].summary],
+        table=table,
+        own=data.own,
+        figures=figures,
+        shown=shown,
+        meanings=[(name, MEANINGS[name]) for name in table if name in MEANINGS],
         command=command,
         versions=f"hedgerow {version('hedgerow')}, Python {platform.python_version()}",
         data=Markup(_json(content)),  # noqa: S704  (escaped by _json)
