@@ -489,3 +489,53 @@ def test_a_metric_of_ones_own_is_at_every_point(open_page: Callable[..., Page]) 
     shown = page.locator("#figures td").all_inner_texts()
     assert shown[5:7] == [f"{there['edge_distance']:.3g}", f"{100 * there['leaf_answers']:.1f}"]
     assert "majority_leaf_answers" in page.locator("table.summary").inner_text()
+
+
+WHOLE_WORDS = """() => {
+    const broken = [];
+    for (const name of document.querySelectorAll("table tbody th, table tbody td")) {
+        const walker = document.createTreeWalker(name, NodeFilter.SHOW_TEXT);
+        for (let text = walker.nextNode(); text; text = walker.nextNode()) {
+            for (const word of text.data.matchAll(/[^\\s-]+/g)) {
+                const range = document.createRange();
+                range.setStart(text, word.index);
+                range.setEnd(text, word.index + word[0].length);
+                if (range.getClientRects().length > 1) broken.push(word[0]);
+            }
+        }
+    }
+    return broken;
+}"""
+
+
+@pytest.mark.parametrize("kind", ["study", "evaluation"])
+def test_on_a_phone_words_are_whole_and_the_page_is_seen(kind: str, open_page: Callable[..., Page]) -> None:
+    names = ["Flat softmax", "Soft-max-descendant", "Deep RTC (PS weights)"]
+    found = [evaluation(name=name, seed=seed, rows=100) for seed, name in enumerate(names)]
+    curves = [PageModel(each.name, each.curve, each.summary()) for each in found]
+    page = open_page(*(curves if kind == "study" else found[:1]), width=390)
+    assert page.evaluate(WHOLE_WORDS) == []
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.locator("table.summary").scroll_into_view_if_needed()
+    stuck = page.evaluate(
+        """() => Array.from(document.querySelectorAll("main *"))
+            .filter(each => getComputedStyle(each).position === "sticky")
+            .map(each => each.getBoundingClientRect()).map(({ top, height }) => [top, height])"""
+    )
+    ((top, height),) = stuck
+    assert top == 0
+    assert height < 0.08 * 900
+    figures = page.locator("table.figures")
+    scrolls = figures.evaluate("table => table.scrollWidth - table.parentElement.clientWidth")
+    assert scrolls <= 0, f"{scrolls} pixels of the table are hidden"
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_every_column_has_a_heading(width: int, open_page: Callable[..., Page]) -> None:
+    page = open_page(*two_models(), width=width)
+    for table in page.locator("table").all():
+        headings = table.locator("thead th").all()
+        assert all(heading.inner_text().strip() and heading.bounding_box() for heading in headings)
+        boxes = [heading.bounding_box() for heading in headings]
+        assert all(box is not None and box["width"] > 4 and box["height"] > 4 for box in boxes)
+        assert len(headings) == table.locator("tbody tr").first.locator("> *").count()
