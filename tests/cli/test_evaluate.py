@@ -537,7 +537,7 @@ def test_metrics_of_ones_own_and_tables(place: Path, capsys: pytest.CaptureFixtu
     assert "averaged over classes (%)" in said
     assert "The tables are in a.csv." in errors
     written = pd.read_csv("a.csv").set_index(["table", "row", "column"])["value"]
-    assert written["Figures", "a", "leaf_edge_distance"] == pytest.approx(summary["leaf_edge_distance"])
+    assert written["Summary", "a", "leaf_edge_distance"] == pytest.approx(summary["leaf_edge_distance"])
     said, _ = hedgerow(capsys, "compare", "a", "b.csv", *tree, "--bootstrap", "20", "--table", "both.md")
     assert f"{summary['majority_edge_distance']:.3g}" in said
     assert "Not in per cent: 'edge_distance'." in said
@@ -559,6 +559,6 @@ def test_warnings_come_before_the_tables(place: Path, capsys: pytest.CaptureFixt
     table["id"] = "same"
     table.to_csv("c.csv", index=False)
     said, _ = hedgerow(capsys, "evaluate", "c.csv", "--tree", "tree.csv")
-    assert said.index("Warning: 1 id is shared") < said.index("figure ")
+    assert said.index("Warning: 1 id is shared") < said.index("measure ")
     said, _ = hedgerow(capsys, "compare", "b.csv", "c.csv", "--tree", "tree.csv")
     assert said.index("Warning, c: 1 id is shared") < said.index("cannot be compared") < said.index("system (%)")

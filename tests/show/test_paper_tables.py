@@ -26,8 +26,8 @@ def test_a_csv_has_every_number_once(tmp_path: Path) -> None:
     numbers = {(row["table"], row["row"], row["column"]): float(row["value"]) for row in rows}
     assert len(numbers) == len(rows)
     for name, value in found.summary().items():
-        assert numbers["Figures", "model", name] == pytest.approx(value)
-        assert numbers["Figures", "model, 95 % from", name] == pytest.approx(found.intervals[name].low)
+        assert numbers["Summary", "model", name] == pytest.approx(value)
+        assert numbers["Summary", "model, 95 % from", name] == pytest.approx(found.intervals[name].low)
     assert numbers["By rank, rule majority", "family", "correct"] == pytest.approx(
         found.ranks["majority"]["family"]["correct"]
     )

@@ -88,7 +88,7 @@ def compare(
         with connected(workers, scheduler) as client:
             evaluations = [evaluation(system, client).measuring(measured) for system in systems]
     except cluster.PartsError as error:
-        end_with_failures(error, "Nothing is compared: the figures would not be those of all parts.")
+        end_with_failures(error, "Nothing is compared: the numbers would not be those of all parts.")
     found = compare(
         *evaluations,
         reference="best" if against is Against.best else 0,

@@ -144,7 +144,7 @@ def _evaluate_parts(given: ScoreInput, settings: GivenSettings, output: Path | N
             return given.evaluation_of_parts(given.scores, given.tree_of_parts(), client, settings.keywords)
     except PartsError as error:
         if output is None or error.finished is None:
-            end_with_failures(error, "Nothing is written: the figures would not be those of all parts.")
+            end_with_failures(error, "Nothing is written: the numbers would not be those of all parts.")
         error.finished.save(output)
         end_with_failures(
             error,

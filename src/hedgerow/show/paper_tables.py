@@ -1,4 +1,4 @@
-"""The tables of evaluations for papers: figures, single rules, averages over classes, ranks and classes."""
+"""The tables of evaluations for papers: summary, single rules, averages over classes, ranks and classes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _figures(evaluations: Sequence[Evaluation]) -> Table:
     for each in evaluations:
         rows.append(_row(each.name, each.summary()))
         rows += _range(each.name, each.intervals, each.level)
-    return Table("Figures", columns, rows)
+    return Table("Summary", columns, rows)
 
 
 def _range(name: str, found: Mapping[str, Interval] | Mapping[str, Difference], level: float) -> Iterator[Row]:

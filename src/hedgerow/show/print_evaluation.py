@@ -125,7 +125,7 @@ def print_comparison(comparison: SystemComparison, console: Console) -> None:
             f"Compared with {base.name} on the same examples: ▲ better, ▼ worse, ≈ no clear difference. A "
             f"difference is clear if the {share} interval of {comparison.replicates:,} paired bootstrap "
             f"replicates does not contain 0. Even so, {100 * (1 - comparison.level):.0f} % of the "
-            f"figures that do not really differ will be marked.\n",
+            f"numbers that do not really differ will be marked.\n",
         )
         _print_differences(comparison, console)
 
@@ -162,7 +162,7 @@ def summary_table(
 
     `own` are the figures of additional metrics: `Evaluation.figures`.
     """
-    rows = [["figure", "%", f"{100 * level:.0f} % interval", "what it means"]]
+    rows = [["measure", "%", f"{100 * level:.0f} % interval", "what it means"]]
     for name, value in summary.items():
         rule, metric = (own or {}).get(name, ("", None))
         interval = (intervals or {}).get(name)
