@@ -1,8 +1,8 @@
-"""Entries by name: built in, registered by a program, offered by installed packages, or imported by their path.
+"""Entries by name: built in, registered by a program, or offered by installed packages.
 
 In come names and entries; out goes the entry of a name, or an error that lists the known names. Methods,
 rules, metrics, guarantees, tree formats, score formats, data sets and experiments are each one `Registry`.
-Entries of installed packages are loaded on demand.
+Entries of installed packages are loaded on demand, and so are those named by their path, "package.module:object".
 """
 
 from __future__ import annotations

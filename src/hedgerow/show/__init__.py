@@ -23,14 +23,19 @@ from hedgerow.show.curve_lines import DEFAULT_RULES, CurveKind, System
 from hedgerow.show.paper_tables import write_comparison_tables, write_evaluation_tables
 from hedgerow.show.print_evaluation import print_comparison, print_evaluation, print_reliability, print_written
 from hedgerow.show.print_point import print_point
-from hedgerow.show.tables import check_tables
+from hedgerow.show.tables import Column, Entry, Row, Table, check_tables, entries
 from hedgerow.show.terminal import live_bar, print_table, print_text, wrapped
 
 __all__ = [
     "DEFAULT_RULES",
+    "Column",
     "CurveKind",
+    "Entry",
+    "Row",
     "System",
+    "Table",
     "check_tables",
+    "entries",
     "live_bar",
     "preformatted",
     "print_comparison",

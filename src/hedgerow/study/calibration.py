@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hedgerow.show.tables import Column, Entry, Row, Table, entries
+from hedgerow.show import Column, Entry, Row, Table, entries
 from hedgerow.study import main
 from hedgerow.study.experiment import Experiment, Findings, by_method, method_table, names_of, notes
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from hedgerow import methods
 from hedgerow.measure import metrics
-from hedgerow.show import CurveKind, System, write_report
-from hedgerow.show.tables import Column, Row, Table, entries
+from hedgerow.show import Column, CurveKind, Row, System, Table, entries, write_report
 from hedgerow.study.scoring import FROM_PS, curve_of
 
 if TYPE_CHECKING:

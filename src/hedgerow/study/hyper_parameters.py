@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.show.tables import Column, Row, Table, entries
+from hedgerow.show import Column, Row, Table, entries
 from hedgerow.study import main
 from hedgerow.study.experiment import TABLE_METRICS, Experiment, Findings, Results, curve_figure
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hedgerow.learn.data import DataSplits
-    from hedgerow.show.tables import Entry, Row, Table
+    from hedgerow.show import Entry, Row, Table
     from hedgerow.study.cells import Cell, StudyPlan
     from hedgerow.study.records import Records
 
