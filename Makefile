@@ -9,6 +9,8 @@ BIN := .venv/bin
 READY := .venv/.ready
 WHEEL_ENV := build/wheel-env
 WHEEL_READY := $(WHEEL_ENV)/.ready
+TRANSFORMERS := build/transformers
+TRANSFORMERS_READY := $(TRANSFORMERS)/.ready
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
 .PHONY: help setup demo tour test lint unit wheel coverage bench fuzz docs release-check clean
@@ -16,7 +18,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile -
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 15
 
-setup: $(READY) ## Make .venv with the package, its training half and the developers' tools
+setup: $(READY) ## Make .venv with the package, its training half and the developers' tools: a minute or two, 2 GB
 
 demo: $(READY) ## Train all nine methods on glyphs and compare them: some minutes on two cores
 	$(BIN)/hedgerow study main glyphs-quick --jobs 2 -o demo
@@ -30,7 +32,7 @@ demo: $(READY) ## Train all nine methods on glyphs and compare them: some minute
 	@echo '          $(BIN)/hedgerow train glyphs-quick --set method.name=softmax-margin -o runs/quick'
 	@echo '          make tour'
 
-tour: $(READY) ## Show a tree, answers and a trade-off, in seconds
+tour: $(READY) ## Show a tree, answers and a trade-off
 	$(BIN)/hedgerow doctor examples/garden.csv --tree-format lineages
 	$(BIN)/python examples/tour.py
 
@@ -44,7 +46,7 @@ lint: $(READY) ## Static checks: ruff, format, mypy, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-unit: $(READY) ## Tests and doctests, warnings as errors, in two processes
+unit: $(READY) $(TRANSFORMERS_READY) ## Tests and doctests, warnings as errors, in two processes
 	OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 wheel: $(READY) $(WHEEL_READY) ## Install the wheel without torch or matplotlib, and test it outside the source tree
@@ -54,7 +56,7 @@ wheel: $(READY) $(WHEEL_READY) ## Install the wheel without torch or matplotlib,
 	away=$$(mktemp -d); trap 'rm -rf "$$away"' EXIT; cp -R tests/standalone "$$away"; cd "$$away"; \
 	$(CURDIR)/$(WHEEL_ENV)/bin/python -m pytest -W error -ra --durations=5 standalone
 
-coverage: $(READY) ## Run the tests with branch coverage, and list what no test reaches
+coverage: $(READY) $(TRANSFORMERS_READY) ## Run the tests with branch coverage, and list what no test reaches
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage combine --quiet
@@ -69,10 +71,10 @@ MINUTES ?= 10
 fuzz: $(READY) ## Try every reader with new files for MINUTES, and print what was found
 	$(BIN)/python -m tests.fuzz $(MINUTES)
 
-docs: $(READY) ## Draw the pictures, run the tutorials, and build the documentation into site/
+docs: $(READY) $(TRANSFORMERS_READY) ## Draw the pictures, run the tutorials, and build the documentation into site/
 	$(BIN)/python docs/draw_architecture.py
 	$(BIN)/python docs/draw_answers.py
-	PYTHONPATH=$(CURDIR)/build/transformers $(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -d build/doctrees docs site
+	PYTHONPATH=$(CURDIR)/$(TRANSFORMERS) $(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -d build/doctrees docs site
 
 release-check: $(READY) ## Build sdist and wheel, check them, and test both with old and new dependencies: about half an hour
 	$(BIN)/python .ci/release_check.py
@@ -80,8 +82,7 @@ release-check: $(READY) ## Build sdist and wheel, check them, and test both with
 clean: ## Remove what was built, the environment included
 	rm -rf .venv build dist site docs/tutorials docs/gallery demo .coverage* .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
-# torch first and alone: nothing later may pull in another build of it. transformers, for its tutorial, is kept apart:
-# where torchmetrics finds it, every process that trains imports it, and starts seconds later.
+# torch first and alone: nothing later may pull in another build of it.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("hedgerow needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
@@ -89,7 +90,12 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python $(PIP_INSTALL) torch==2.13.0
 	$(BIN)/python $(PIP_INSTALL) --group dev
 	$(BIN)/python $(PIP_INSTALL) --no-build-isolation --editable '.[train,report,dask]'
-	$(BIN)/python $(PIP_INSTALL) --upgrade --target build/transformers transformers
+	touch $@
+
+# For one tutorial, and kept apart: where torchmetrics finds transformers, every process that trains imports it, and
+# starts seconds later.
+$(TRANSFORMERS_READY): constraints.txt | $(READY)
+	$(BIN)/python $(PIP_INSTALL) --upgrade --target $(TRANSFORMERS) transformers
 	touch $@
 
 $(WHEEL_READY): pyproject.toml constraints.txt | $(READY)

@@ -32,8 +32,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PRIVATE_PACKAGES = {"arrays", "files", "cli"}
 """Packages that only the other packages use, and the command, which has a page of its own."""
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
-SCRIPTS = sorted(ROOT.glob("examples/*.py"))
-"""Examples that are no part of the site, whose build runs the others."""
+SCRIPTS = sorted(path for path in ROOT.glob("examples/*.py") if path.name != "long_tail.py")
+"""Examples that are no part of the site, whose build runs the others; a test of its own runs the long tail."""
 
 
 def page(name: str) -> str:
@@ -149,6 +149,21 @@ def test_every_example_runs(script: Path, tmp_path: Path) -> None:
     assert run_script(script, tmp_path)
 
 
+def test_the_page_on_long_tails_has_what_its_example_prints(tmp_path: Path) -> None:
+    """Training may differ in the last digit from one machine to another."""
+
+    def rows(text: str) -> dict[str, list[float]]:
+        found = re.findall(r"^\| ([^|]+) \| ([\d.]+(?: \| [\d.]+){3}) \|$", text, re.MULTILINE)
+        return {name: [float(number) for number in numbers.split(" | ")] for name, numbers in found}
+
+    printed = rows(run_script(ROOT / "examples" / "long_tail.py", tmp_path))
+    shown = rows(page("docs/how-to/long-tails.md"))
+    assert printed.keys() == shown.keys()
+    assert len(shown) == 4
+    for name, numbers in printed.items():
+        assert numbers == pytest.approx(shown[name], abs=0.021), name
+
+
 GARDEN = "examples/garden_scores.csv --tree examples/garden.csv --tree-format lineages"
 NOT_RUN = ("hedgerow tree taxdump", "hedgerow evaluate 'scores/")
 """Commands that are shown with their output, and need data that is not part of the repository."""
@@ -221,6 +236,19 @@ def test_the_readme_shows_the_beginning_of_its_files(
         assert len(shown) >= 3
         for line, full in zip(shown, lines, strict=False):
             assert full == line if not line.endswith("...") else full.startswith(line.removesuffix("..."))
+
+
+def test_the_readme_says_how_to_find_the_command_before_it_uses_it() -> None:
+    readme = page("README.md")
+    assert readme.index("## Install") < readme.index("bin/activate") < readme.index("$ hedgerow")
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+@pytest.mark.parametrize(("rule", "needs"), [("setup", 0), ("tour", 0), ("demo", 0), ("unit", 1), ("docs", 1)])
+def test_only_the_rules_that_run_its_tutorial_install_transformers(rule: str, needs: int) -> None:
+    command = ["make", "--dry-run", "--always-make", rule]
+    planned = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert planned.count("--target build/transformers transformers") == needs
 
 
 def test_the_badges_of_the_readme_are_true() -> None:

@@ -60,7 +60,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the pages from a copy, which runs the tutorials; transformers is kept apart by `make setup`."""
+    """Build the pages from a copy, which runs the tutorials; the Makefile keeps transformers apart."""
     folder = tmp_path_factory.mktemp("site")
     shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("tutorials", "gallery"))
     shutil.copytree(ROOT / "examples", folder / "examples")

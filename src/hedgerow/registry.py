@@ -2,11 +2,12 @@
 
 In come names and entries; out goes the entry of a name, or an error that lists the known names. Methods,
 rules, metrics, guarantees, tree formats, score formats, data sets and experiments are each one `Registry`.
-Entries of installed packages are loaded on demand.
+Entries of installed packages are loaded on demand, and so are those named by their path, "package.module:object".
 """
 
 from __future__ import annotations
 
+import importlib
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
@@ -15,7 +16,7 @@ from hedgerow.errors import ParameterError, no_such
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Registry"]
+__all__ = ["Registry", "import_object"]
 
 Entry = TypeVar("Entry")
 
@@ -34,6 +35,8 @@ class Registry(dict[str, Entry]):
         The group of entry points through which installed packages offer entries.
     check
         Called with a name and an entry from outside the package; returns the entry, or raises an error.
+    importable
+        Whether an entry can also be named by its path, "package.module:object".
 
     Examples
     --------
@@ -53,20 +56,28 @@ class Registry(dict[str, Entry]):
         *,
         group: str | None = None,
         check: Callable[[str, Any], Entry] | None = None,
+        importable: bool = False,
     ) -> None:
         super().__init__(entries or {})
         self.kind = kind
         self._group = group
         self._check = check
+        self._importable = importable
 
     def register(self, name: str, entry: Entry) -> None:
         """Add an entry under a new name."""
         if name in self:
             raise ParameterError(f"A {self.kind} named {name!r} already exists. Choose another name.")
-        self[name] = entry if self._check is None else self._check(name, entry)
+        self[name] = self._checked(name, entry)
+
+    def _checked(self, name: str, entry: Any) -> Entry:
+        checked: Entry = entry if self._check is None else self._check(name, entry)
+        return checked
 
     def find(self, name: str) -> Entry:
         """Return the entry with this name."""
+        if self._importable and ":" in name and name not in self:
+            return self._checked(name, import_object(name, self.kind))
         if name not in self and self._group is not None:
             for point in entry_points(group=self._group, name=name):
                 self.register(name, point.load())
@@ -79,3 +90,15 @@ class Registry(dict[str, Entry]):
         """Return all names, including those that installed packages offer."""
         offered = [] if self._group is None else [point.name for point in entry_points(group=self._group)]
         return list(dict.fromkeys([*self, *offered]))
+
+
+def import_object(path: str, kind: str) -> Any:
+    """Import the object named "package.module:object"; errors call it a `kind`."""
+    module, _, name = path.partition(":")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ParameterError(
+            f"The {kind} {path!r} cannot be imported: {error}. Write 'package.module:object'. If the module is in "
+            f"the current folder, call the command as `python -m hedgerow`, or set PYTHONPATH=. before it."
+        ) from None

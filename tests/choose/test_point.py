@@ -163,6 +163,9 @@ def forged(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
         (lambda c: c.update(by="all"), "its thresholds do not fit"),
         (lambda c: c.update(clade_depth=1), "its thresholds do not fit"),
         (lambda c: c.update(target={}, overclassification={}), "it has no target"),
+        (lambda c: c.update(target={"level1": 0.9, "level2": 0.8}), "its thresholds do not fit"),
+        (lambda c: c.update(rule="threshold", target={"correct": 0.9, "exact": 0.5}), "one target, not"),
+        (lambda c: c.update(rule="threshold", target={}, overclassification={"level1": 0.1}), "one target, not"),
     ],
 )
 def test_a_forged_digest_does_not_help(tmp_path: Path, change: Any, message: str) -> None:

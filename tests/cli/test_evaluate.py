@@ -593,3 +593,39 @@ def test_the_name_of_a_score_file_is_not_a_formula(place: Path, capsys: pytest.C
     drawn = (place / "two.svg").read_text(encoding="utf-8")
     assert "m$_^$" in drawn
     assert "a$b" in drawn
+
+
+def test_metrics_of_ones_own_and_tables(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tree = ["--tree", "tree.csv", "--metrics", "edge_distance, tests.own:leaf_answers"]
+    said, errors = hedgerow(capsys, "evaluate", "a.npz", *tree, "-o", "a", "--table", "a.csv", "--json", "a.json")
+    summary = json.loads((place / "a.json").read_text())["summary"]
+    assert re.search(rf"majority_edge_distance +{summary['majority_edge_distance']:.3g} ", said)
+    assert re.search(rf"majority_leaf_answers +{100 * summary['majority_leaf_answers']:.1f} ", said)
+    assert "averaged over classes (%)" in said
+    assert "The tables are in a.csv." in errors
+    written = pd.read_csv("a.csv").set_index(["table", "row", "column"])["value"]
+    assert written["Summary", "a", "leaf_edge_distance"] == pytest.approx(summary["leaf_edge_distance"])
+    said, _ = hedgerow(capsys, "compare", "a", "b.csv", *tree, "--bootstrap", "20", "--table", "both.md")
+    assert f"{summary['majority_edge_distance']:.3g}" in said
+    assert "Not in per cent: 'edge_distance'." in said
+    assert "| b: leaf" in (place / "both.md").read_text()
+
+
+def test_tables_and_metrics_are_checked_early(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for given, message in (
+        (["--table", "a.xlsx"], "written as .csv, .md or .tex"),
+        (["--metrics", "f2"], "There is no metric 'f2'"),
+        (["--metrics", "no_such:thing"], "cannot be imported"),
+    ):
+        _, errors = hedgerow(capsys, "evaluate", "none.npz", "--tree", "tree.csv", *given, status=2)
+        assert message in errors
+
+
+def test_warnings_come_before_the_tables(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = pd.read_csv("b.csv")
+    table["id"] = "same"
+    table.to_csv("c.csv", index=False)
+    said, _ = hedgerow(capsys, "evaluate", "c.csv", "--tree", "tree.csv")
+    assert said.index("Warning: 1 id is shared") < said.index("measure ")
+    said, _ = hedgerow(capsys, "compare", "b.csv", "c.csv", "--tree", "tree.csv")
+    assert said.index("Warning, c: 1 id is shared") < said.index("cannot be compared") < said.index("system (%)")

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+import typer
+from typer.testing import CliRunner
 
 import hedgerow as hr
 from hedgerow import cli
 from tests.cli.test_evaluate import hedgerow
 from tests.make_scores import save_npz, save_table
 from tests.score_files.simulated import DATA
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NEEDS = {
     "train": "time",
@@ -46,12 +53,41 @@ def test_help_begins_with_what_people_need_and_names_no_types(
     said, _ = hedgerow(capsys, verb, "--help")
     assert not re.search(r"<\w+(\[\w+\])?>", said)
     listed = re.findall(r"^│[ *]*(--[a-z-]+)", said, re.MULTILINE)
-    first = [name for name in ("--tree", "--scores", "--output", "--json") if name in listed]
+    first = [name for name in ("--tree", "--scores", "--target", "--output", "--json") if name in listed]
     assert listed[: len(first)] == first
     last = [
         name for name in ("--trust", "--data", "--workers", "--scheduler") if name in listed and verb != "study"
     ]
     assert listed[len(listed) - len(last) :] == last
+
+
+def parameters() -> list[Any]:
+    verbs: Any = typer.main.get_command(cli.app)
+    found = [
+        pytest.param(name, each.metavar, id=f"{name} {each.opts[-1]}")
+        for name, verb in verbs.commands.items()
+        for each in verb.params
+        if each.metavar and each.param_type_name == "option"
+    ]
+    assert len(found) > 100
+    return found
+
+
+@pytest.fixture(scope="module")
+def narrow_help() -> Callable[[str], str]:
+    @functools.cache
+    def said(verb: str) -> str:
+        result = CliRunner().invoke(cli.app, [verb, "--help"], env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"})
+        return result.output
+
+    return said
+
+
+@pytest.mark.parametrize(("verb", "metavar"), parameters())
+def test_what_to_give_is_not_broken_in_a_narrow_terminal(
+    verb: str, metavar: str, narrow_help: Callable[[str], str]
+) -> None:
+    assert re.search(rf"[│ ]{re.escape(metavar)}[│ ]", narrow_help(verb))
 
 
 def test_examples_run_as_printed(

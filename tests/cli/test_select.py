@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,10 +17,9 @@ from hedgerow.likelihood import Likelihoods, fit_to_likelihoods, tempered
 from hedgerow.measure import Reliability, calibration_error
 from tests.choose.populations import population
 from tests.choose.test_select import quiet
+from tests.cli.test_evaluate import hedgerow
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+EXAMPLES = Path(__file__).parents[2] / "examples"
 PEOPLE = population(size=400)
 TREE = PEOPLE.hierarchy
 LABELS = TREE.names[PEOPLE.labels]
@@ -355,3 +355,20 @@ def test_a_point_from_parts_is_that_from_one_file(tmp_path: Path) -> None:
     assert points[0] == points[1]
     assert "hedgerow predict 'NEW/*.npz'" in said
     assert "-o 'answers/*.csv'" in said
+
+
+def test_what_cannot_be_promised_is_not_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    garden = ["--tree", str(EXAMPLES / "garden.csv"), "--tree-format", "lineages"]
+    scores = str(EXAMPLES / "garden_scores.csv")
+    said, _ = hedgerow(capsys, "select", scores, *garden, "--target", "correct=0.999", "-o", "p.json")
+    assert "Right at least" not in said
+    assert "conformal" not in said
+    assert said.index("cannot be promised") < said.index("Every answer is the root: nothing else keeps")
+    said, _ = hedgerow(
+        capsys, "select", scores, *garden, "--target", "correct=0.8", "--guarantee", "pac", "-o", "p.json"
+    )
+    assert "average over many cases of a new example" in said
+    assert "not a chance for each" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -200,3 +201,32 @@ def test_cells_safe_for_spreadsheets(capsys: pytest.CaptureFixture[str]) -> None
     assert "\n0,=1+1," in Path("a.csv").read_text()
     hedgerow(capsys, "predict", *arguments, "--spreadsheet-safe")
     assert "\n0,'=1+1," in Path("a.csv").read_text()
+
+
+def test_lineages_of_the_rdp_classifier_as_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its own taxonomy has one name at several ranks; the scores are as version 2.10.2 wrote them."""
+    monkeypatch.chdir(tmp_path)
+    ranks = ("domain", "phylum", "class", "order", "family", "genus")
+    lineages = (
+        ("Bacteria", "Acidobacteria", "Acidobacteria_Gp1", "Gp1", "Gp1", "Gp1"),
+        ("Bacteria", "Acidobacteria", "Acidobacteria_Gp2", "Gp2", "Gp2", "Gp2"),
+        ("Bacteria", "Firmicutes", "Bacilli", "Bacillales", "Bacillaceae 1", "Bacillus"),
+    )
+    rows = [",".join(row) for row in (ranks, *lineages)]
+    Path("genera.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    scores, labels = "", "id,label\n"
+    for number, lineage in enumerate(lineages):
+        scores += f"r{number}\t\tRoot\trootrank\t1.0\t"
+        scores += "\t".join(f"{name}\t{rank}\t0.9" for name, rank in zip(lineage, ranks, strict=True)) + "\n"
+        labels += f"r{number},{';'.join(lineage)}\n"
+    Path("rdp.txt").write_text(scores, encoding="utf-8")
+    Path("labels.csv").write_text(labels, encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "tools.md").read_text(encoding="utf-8")
+    section = page.split("## RDP classifier")[1].split("\n## ")[0]
+    evaluate, predict = re.findall(r"^hedgerow (.*)", section, re.MULTILINE)
+    said, _ = hedgerow(capsys, *evaluate.split())
+    assert re.search(r"leaf_exact +100\.0", said)
+    hedgerow(capsys, *predict.split())
+    assert "Acidobacteria_Gp1/Gp1" in Path("answers.csv").read_text(encoding="utf-8")

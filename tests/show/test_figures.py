@@ -333,14 +333,14 @@ def test_several_seeds_are_a_mean_with_a_band() -> None:
         assert np.abs(outline - corner).sum(axis=1).min() < 1e-9
 
 
-def test_ten_systems_differ_in_colour_and_shape() -> None:
+def test_twelve_systems_differ_in_colour_and_shape() -> None:
     curve = hr.operating_curve(H, *sample(40))
-    rules = {f"s{i}": {"leaf": curve.at(0)} for i in range(12)}
-    ax = OperatingCurveDisplay.from_curves({f"s{i}": curve for i in range(12)}, rules=rules).plot().ax_
+    rules = {f"s{i}": {"leaf": curve.at(0)} for i in range(14)}
+    ax = OperatingCurveDisplay.from_curves({f"s{i}": curve for i in range(14)}, rules=rules).plot().ax_
     looks = [(line.get_markeredgecolor(), line.get_marker()) for line in markers(ax)]
-    assert len(set(looks)) == 12
-    assert len({colour for colour, _ in looks[:10]}) == len({shape for _, shape in looks[:10]}) == 10
-    assert len(COLOURS) == len(MARKERS) == 10
+    assert len(set(looks)) == 14
+    assert len({colour for colour, _ in looks[:12]}) == len({shape for _, shape in looks[:12]}) == 12
+    assert len(COLOURS) == len(MARKERS) == 12
 
 
 def _lab(rgb: Any) -> Any:

@@ -34,7 +34,7 @@ def test_a_curve_shows_its_figures() -> None:
     page = parsed(curve)
     assert page.find("strong").text == f"Operating curve: 60 examples, {len(curve)} points"  # type: ignore[union-attr]
     head, *body = rows(page)
-    assert head == ["figure", "%", "what it means"]
+    assert head == ["measure", "%", "what it means"]
     assert [row[:2] for row in body] == [[name, f"{100 * v:.1f}"] for name, v in curve.summary().items()]
 
 
@@ -46,7 +46,7 @@ def test_an_evaluation_shows_intervals_and_its_name_as_text() -> None:
     page = parsed(evaluation)
     assert page.find("strong").text == "<b>bold</b> & <script>: 60 examples, a tree of 7 nodes"  # type: ignore[union-attr]
     head, *body = rows(page)
-    assert head == ["figure", "%", "95 % interval", "what it means"]
+    assert head == ["measure", "%", "95 % interval", "what it means"]
     found = evaluation.intervals["AP"]
     assert body[0][:3] == [
         "AP",

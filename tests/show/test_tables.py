@@ -14,8 +14,8 @@ from rich.text import Text
 import hedgerow as hr
 from hedgerow.choose import explain
 from hedgerow.show import print_evaluation, print_point
+from hedgerow.show.tables import Column, Entry, Row, Table
 from hedgerow.show.terminal import print_table, print_text, wrapped
-from hedgerow.study.tables import Column, Entry, Row, Table
 
 HEAD = ["system (%)", "AP", "R@95C", "majority_F1", "In, 90 % out right"]
 ROWS = [["convolutional-network", *(f"{100.0 - i} ▲" for i in range(4))], ["[red]", *["12.34 ±5.67"] * 4]]

@@ -9,8 +9,8 @@ import re
 import numpy as np
 import pytest
 
+from hedgerow.show.tables import Column, Entry, Row, Table
 from hedgerow.study.main import sentences
-from hedgerow.study.tables import Column, Entry, Row, Table
 
 
 def table(**rows: tuple[float, ...]) -> Table:

@@ -102,7 +102,10 @@ class _Pac(Guarantee):
 
     def meaning(self, unit: str, sample: str, delta: float | None) -> str:
         probability = f"{round(100 * (1 - (delta or 0)), 1):g} %"
-        return f"With a probability of {probability}, this holds for {unit} like these (pac, from {sample})."
+        return (
+            f"This is the average over many cases of {unit} like these, not a chance for each. Of all sets of "
+            f"{sample} that could have been collected, at least {probability} give a point that keeps it (pac)."
+        )
 
 
 @final

@@ -346,15 +346,18 @@ def _point(content: Any, shown: str) -> OperatingPoint:
             raise ValueError(str(error).rstrip(".")) from None
         if file.guarantee not in GUARANTEES or file.rule not in (*FAMILIES, "ranks"):
             raise ValueError(f"it has the guarantee {file.guarantee!r} and the rule {file.rule!r}")
-        if not file.target and not file.overclassification:
+        promised = {*file.target, *file.overclassification}
+        if not promised:
             raise ValueError("it has no target")
+        if file.rule != "ranks" and (len(file.target) != 1 or file.overclassification):
+            raise ValueError(f"the rule {file.rule!r} has one target, not {some(promised)}")
         if not file.thresholds or not _thresholds_fit(hierarchy, file):
             raise ValueError("its thresholds do not fit the rest of it")
     return OperatingPoint(**found)
 
 
 def _thresholds_fit(hierarchy: Hierarchy, file: Any) -> bool:
-    """Return whether the names of the thresholds agree with `by`, `rule` and `clade_depth`."""
+    """Return whether the names of the thresholds agree with `by`, `rule`, `clade_depth` and the targets."""
     known = {
         "group": set(file.thresholds),
         "clade": set(hierarchy.names.tolist()),
@@ -363,4 +366,5 @@ def _thresholds_fit(hierarchy: Hierarchy, file: Any) -> bool:
     }
     by_rank, by_clade = file.rule == "ranks", file.clade_depth is not None
     agree = (file.by == "rank", file.by == "clade") == (by_rank, by_clade)
-    return agree and set(file.thresholds) <= known[file.by]
+    named = set(file.thresholds)
+    return agree and named <= known[file.by] and (not by_rank or named == {*file.target, *file.overclassification})

@@ -13,14 +13,16 @@ from hedgerow.cli.options import (
     FigureOption,
     GivenSettings,
     JsonOption,
+    MetricsOption,
     RulesOption,
     SchedulerOption,
+    TableOption,
     WorkersOption,
     grouped_options,
     option,
     positional,
 )
-from hedgerow.cli.outputs import bar, check_outputs, drawing
+from hedgerow.cli.outputs import bar, check_outputs, drawing, named_metrics, save_tables
 from hedgerow.cli.score_input import FileReading, connected, end_with_failures, is_many
 from hedgerow.files import is_pattern, write_json
 
@@ -49,6 +51,8 @@ def compare(
         ),
     ],
     json_file: JsonOption = None,
+    table: TableOption = None,
+    metrics: MetricsOption = None,
     figure: FigureOption = None,
     rules: RulesOption = None,
     against: Annotated[
@@ -63,12 +67,14 @@ def compare(
     """Compare several models, and say whether their differences are real."""
     from hedgerow import cluster
     from hedgerow.measure import Evaluation, compare
-    from hedgerow.show import print_comparison
+    from hedgerow.show import check_tables, print_comparison
 
     single = [Path(system) for system in systems if not is_many([system])]
     parts = [Path(part) for system in systems if is_pattern(system) for part in cluster.expand([system])]
-    check_outputs(json_file, figure, inputs=(*single, *parts, given.tree, *given.reading.files))
-    draw = drawing(figure, rules)
+    check_outputs(json_file, table, figure, inputs=(*single, *parts, given.tree, *given.reading.files))
+    if table is not None:
+        check_tables(table)
+    draw, measured = drawing(figure, rules), named_metrics(metrics)
     hierarchy = given.hierarchy()
 
     def evaluation(system: str, client: Any) -> Evaluation:
@@ -80,9 +86,9 @@ def compare(
 
     try:
         with connected(workers, scheduler) as client:
-            evaluations = [evaluation(system, client) for system in systems]
+            evaluations = [evaluation(system, client).measuring(measured) for system in systems]
     except cluster.PartsError as error:
-        end_with_failures(error, "Nothing is compared: the figures would not be those of all parts.")
+        end_with_failures(error, "Nothing is compared: the numbers would not be those of all parts.")
     found = compare(
         *evaluations,
         reference="best" if against is Against.best else 0,
@@ -92,4 +98,5 @@ def compare(
     print_comparison(found, Console())
     if json_file is not None:
         write_json(json_file, found.to_dict())
+    save_tables(found, table)
     draw(found.evaluations)

@@ -18,12 +18,23 @@ from hedgerow.cli.options import (
     GivenSettings,
     ImagesOption,
     JsonOption,
+    MetricsOption,
     RulesOption,
+    TableOption,
     TemperatureOption,
     grouped_options,
     option,
 )
-from hedgerow.cli.outputs import bar, check_outputs, check_page, command_line, drawing, save_evaluation
+from hedgerow.cli.outputs import (
+    bar,
+    check_outputs,
+    check_page,
+    command_line,
+    drawing,
+    named_metrics,
+    save_evaluation,
+    save_tables,
+)
 from hedgerow.cli.score_input import ScoreInput, connected, end_with_failures, is_many
 from hedgerow.errors import ParameterError
 from hedgerow.files import write_json
@@ -46,6 +57,8 @@ def evaluate(
     settings: GivenSettings,
     output: EvaluationOption = None,
     json_file: JsonOption = None,
+    table: TableOption = None,
+    metrics: MetricsOption = None,
     figure: FigureOption = None,
     rules: RulesOption = None,
     html: Annotated[Path | None, option("FILE", "Write a page with a slider to FILE: see report.")] = None,
@@ -58,14 +71,16 @@ def evaluate(
 ) -> None:
     """Measure a model's scores at every trade-off between being right and being specific."""
     from hedgerow.measure import Reliability, evaluate, with_intervals
-    from hedgerow.show import print_evaluation, print_reliability
+    from hedgerow.show import check_tables, print_evaluation, print_reliability
 
-    check_outputs(json_file, figure, html, reliability, evaluation=output, inputs=given.inputs(temperature))
+    check_outputs(json_file, table, figure, html, reliability, evaluation=output, inputs=given.inputs(temperature))
     if html is not None:
         check_page(html)
     elif images is not None:
         raise ParameterError("--images is for the page: give --html FILE too.")
-    draw = drawing(figure, rules)
+    if table is not None:
+        check_tables(table)
+    draw, measured = drawing(figure, rules), named_metrics(metrics)
     calibration: dict[str, Reliability] = {}
     divided: list[str] = []
     if given.is_many:
@@ -73,13 +88,19 @@ def evaluate(
             raise ParameterError(
                 "--temperature and --reliability are for one file, not for parts: leave them out."
             )
-        found = _evaluate_parts(given, settings, output)
+        found = _evaluate_parts(given, settings, output).measuring(measured)
         found = with_intervals(found, bootstrap, progress=bar) if bootstrap else found
     else:
         as_given = given.open(labels=True)
         opened, divided_by = given.tempered(as_given, temperature)
         found = evaluate(
-            opened.hierarchy, opened, name=given.name, replicates=bootstrap, progress=bar, **settings.keywords
+            opened.hierarchy,
+            opened,
+            name=given.name,
+            metrics=measured,
+            replicates=bootstrap,
+            progress=bar,
+            **settings.keywords,
         )
         if temperature is not None or reliability is not None:
             calibration["as given"] = Reliability.of(as_given.hierarchy, as_given)
@@ -106,6 +127,7 @@ def evaluate(
     if json_file is not None:
         more = {name: each.to_dict() for name, each in calibration.items()}
         write_json(json_file, found.to_dict() | ({"calibration": more} if more else {}))
+    save_tables(found, table)
     draw([found])
     if html is not None:
         with bar("Making the page", None):
@@ -122,7 +144,7 @@ def _evaluate_parts(given: ScoreInput, settings: GivenSettings, output: Path | N
             return given.evaluation_of_parts(given.scores, given.tree_of_parts(), client, settings.keywords)
     except PartsError as error:
         if output is None or error.finished is None:
-            end_with_failures(error, "Nothing is written: the figures would not be those of all parts.")
+            end_with_failures(error, "Nothing is written: the numbers would not be those of all parts.")
         error.finished.save(output)
         end_with_failures(
             error,

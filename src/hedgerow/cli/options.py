@@ -61,6 +61,18 @@ RulesOption = Annotated[
         shown="majority,leaf",
     ),
 ]
+MetricsOption = Annotated[
+    str | None,
+    option(
+        "METRIC,...",
+        "More metrics to measure, such as edge_distance; your own as package.module:metric, or from an installed "
+        "package.",
+    ),
+]
+TableOption = Annotated[
+    Path | None,
+    option("FILE", "Write tables for a paper (also by rank and class): .csv, .md or .tex."),
+]
 BootstrapOption = Annotated[int, option("N", "Add intervals from N bootstrap replicates, such as 1000.", min=0)]
 ImagesOption = Annotated[
     Path | None, option("DIR", "Folder of the images that the scores name; only images inside it are shown.")

@@ -20,9 +20,16 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress
 
-    from hedgerow.measure import Evaluation
+    from hedgerow.measure import Evaluation, Metric, SystemComparison
 
 _INTERRUPTED = 130  # the convention of shells
+
+
+def named_metrics(given: str | None) -> list[Metric]:
+    """Return the metrics that --metrics names."""
+    from hedgerow.measure import metrics
+
+    return [metrics.as_metric(name.strip()) for name in (given or "").split(",") if name.strip()]
 
 
 def check_page(path: Path) -> None:
@@ -92,6 +99,13 @@ def save_evaluation(evaluation: Evaluation, folder: Path | None) -> None:
         with bar("Saving", None):
             evaluation.save(folder)
         typer.echo(f"The evaluation is in {folder}.", err=True)
+
+
+def save_tables(found: Evaluation | SystemComparison, path: Path | None) -> None:
+    """Write the tables for a paper, if that was requested."""
+    if path is not None:
+        found.to_table(path)
+        typer.echo(f"The tables are in {path}.", err=True)
 
 
 def drawing(path: Path | None, rules: str | None) -> Callable[[Sequence[Any]], None]:

@@ -57,8 +57,8 @@ def predict(
     layout: Annotated[
         str,
         option(
-            "|".join(PREDICTION_FORMATS),
-            "What to write: a table, a taxonomy.tsv of QIIME 2, or observations of a Camtrap DP.",
+            "FORMAT",
+            f"What to write: {', '.join(PREDICTION_FORMATS)} (a table, a taxonomy.tsv, or observations).",
             "--as",
             shown=True,
         ),

@@ -9,8 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import GivenSettings, ImagesOption, JsonOption, grouped_options, option, positional
-from hedgerow.cli.outputs import bar, check_outputs, check_page, command_line
+from hedgerow.cli.options import (
+    GivenSettings,
+    ImagesOption,
+    JsonOption,
+    MetricsOption,
+    grouped_options,
+    option,
+    positional,
+)
+from hedgerow.cli.outputs import bar, check_outputs, check_page, command_line, named_metrics
 from hedgerow.cli.score_input import FileReading, is_run
 from hedgerow.errors import ParameterError
 from hedgerow.files import is_pattern, write_json
@@ -36,6 +44,7 @@ def report(
         str | None, option("TEXT", "The heading of the page.", shown="the names of the models")
     ] = None,
     images: ImagesOption = None,
+    metrics: MetricsOption = None,
 ) -> None:
     """Make one HTML page about one or more models, with a slider over all operating points.
 
@@ -55,9 +64,9 @@ def report(
     from hedgerow.show.page import PageModel, PagePoint
 
     chosen = None if point is None else OperatingPoint.load(point)
-    hierarchy = given.hierarchy()
+    hierarchy, options = given.hierarchy(), settings.keywords | {"metrics": named_metrics(metrics)}
     models = [
-        replace(PageModel.of(given.evaluation(path, hierarchy, settings.keywords)), **_of_run(path, given))
+        replace(PageModel.of(given.evaluation(path, hierarchy, options)), **_of_run(path, given))
         for path in systems
     ]
     evaluations = [model.evaluation for model in models if model.evaluation is not None]

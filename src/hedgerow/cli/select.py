@@ -29,8 +29,7 @@ from hedgerow.files import is_remote, stem, write_json
 def select(
     given: ScoreInput,
     settings: GivenSettings,
-    output: Annotated[Path, option("FILE", "Where to write the point: .json.", "-o", "--output")],
-    json_file: JsonOption = None,
+    *,
     target: Annotated[
         str | None,
         option(
@@ -39,10 +38,12 @@ def select(
             "exact or f1 they are as conservative as that allows.",
         ),
     ] = None,
+    output: Annotated[Path, option("FILE", "Where to write the point: .json.", "-o", "--output")],
+    json_file: JsonOption = None,
     guarantee: Annotated[
         str,
         option(
-            "|".join(GUARANTEES),
+            "NAME",
             "; ".join(f"{name}: {each.help}" for name, each in GUARANTEES.items()) + ".",
             shown=True,
         ),
@@ -72,8 +73,8 @@ def select(
     rule: Annotated[
         str,
         option(
-            "|".join(FAMILIES),
-            "Which answers: above a threshold, climbing from the leaf, or (I + λ) q.",
+            "RULE",
+            f"Which answers: {', '.join(FAMILIES)}; the last is (I + λ) q.",
             shown=True,
         ),
     ] = "threshold",
@@ -126,9 +127,9 @@ def select(
         else [f"{'NEW/*' if many else 'NEW'}{_endings(files[0])}"]
     )
     answered = ["--point", str(output), "-o", "answers/*.csv" if many else "answers.csv"]
-    print_point(explanation, Console(), then=shlex.join(["hedgerow", "predict", *new, *again, *answered]))
     for warning in opened.warnings:
-        print_text(Console(stderr=True), f"Warning: {warning}", "yellow")
+        print_text(Console(stderr=True), f"Warning: {warning}\n", "yellow")
+    print_point(explanation, Console(), then=shlex.join(["hedgerow", "predict", *new, *again, *answered]))
     typer.echo(f"The point is in {output}.", err=True)
     if json_file is not None:
         content = {key: value for key, value in point.to_dict().items() if key != "tree"}

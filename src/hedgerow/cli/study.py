@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import ChangesOption, JsonOption, RecipeArgument, option, positional
+from hedgerow.cli.options import ChangesOption, JsonOption, MetricsOption, RecipeArgument, option, positional
 from hedgerow.cli.outputs import check_outputs, explaining_interrupts
 from hedgerow.cli.score_input import connected
 from hedgerow.errors import ParameterError
@@ -36,6 +36,7 @@ def study(
     seeds: Annotated[int, option("N", "Number of seeds.", shown=True, min=1)] = 1,
     chosen: Annotated[str | None, option("A,B,...", "Methods.", "--methods", shown="all nine")] = None,
     changes: ChangesOption = None,
+    metrics: MetricsOption = None,
     figures: Annotated[bool, typer.Option(help="Draw the figures too.")] = True,
     imports: Annotated[
         list[Path] | None, option("FILE", "Add records made elsewhere; may be repeated.", "--import")
@@ -73,6 +74,7 @@ def study(
             output,
             seeds=seeds,
             chosen=PAPER_METHODS if chosen is None else [name.strip() for name in chosen.split(",")],
+            measured=[name.strip() for name in metrics.split(",")] if metrics else [],
             jobs=jobs,
             imports=imports or [],
             limit=limit,

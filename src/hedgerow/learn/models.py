@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from hedgerow.errors import HedgerowError, ParameterError, argument, check_kinds, closest, no_such
 from hedgerow.learn.scaling import Scaling
-from hedgerow.methods import import_object
+from hedgerow.registry import import_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,7 +7,7 @@ likelihoods and labels into figures.
 
 from hedgerow.measure import metrics
 from hedgerow.measure.bootstrap import Difference, Interval
-from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, Measures, name_of_metric, operating_curve
+from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, Measures, operating_curve
 from hedgerow.measure.calibration import Reliability, calibration_error
 from hedgerow.measure.clusters import Clusters, check_filled
 from hedgerow.measure.comparison import SystemComparison, compare, side_by_side
@@ -23,7 +23,7 @@ from hedgerow.measure.evaluation_builder import (
     with_intervals,
 )
 from hedgerow.measure.events import Events
-from hedgerow.measure.metrics import Comparison, Metric
+from hedgerow.measure.metrics import Comparison, Metric, name_of_metric
 from hedgerow.measure.ranks import Ranks, mistakes
 from hedgerow.measure.saved import MEMBERS, read_or_evaluate, try_evaluation_folder
 

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     Summarise = Callable[[OperatingCurve], dict[str, float]]
 
 
-Figure = Annotated[float, msgspec.Meta(ge=-1, le=2)]
-"""A fraction, or a little more or less because of rounding."""
+Figure = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
+"""A finite number."""
 
 
 @final

@@ -6,7 +6,7 @@ import copy
 import sys
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, Unpack, final
+from typing import TYPE_CHECKING, Any, Unpack, final
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from hedgerow.likelihood import Likelihoods, Scale, check_scale
 from hedgerow.measure import metrics as standard
 from hedgerow.measure.curve import OperatingCurve
 from hedgerow.measure.events import Events
-from hedgerow.measure.metrics import Comparison, Metric
+from hedgerow.measure.metrics import Comparison, CustomMetric, Metric, as_metric
 from hedgerow.tree import Hierarchy, Indices, SettingKeywords, Settings
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ class CurveBuilder:
     hierarchy
         The tree.
     metrics
-        Metrics in addition to the standard ones: from `hedgerow.metrics`, or functions (tree, label, prediction)
-        with a `name` or `__name__`.
+        Metrics in addition to the standard ones: from `hedgerow.metrics`, their names, or functions (tree, label,
+        prediction) with a `name` or `__name__`.
     scale
         The scale of the scores: likelihoods ("probability"), their logarithms or their logits. Any increasing map
         of the likelihoods gives the same curve; choose one that does not saturate.
@@ -293,36 +293,25 @@ def _add_up(rows: NDArray[np.float64]) -> None:
             part[:] = np.cumsum(part)
 
 
-class CustomMetric(Protocol):
-    """Any function of tree, labels and predictions, named by its `name` or `__name__`."""
-
-    def __call__(self, hierarchy: Hierarchy, label: Any, prediction: Any, /) -> Any:
-        """Return one value per pair."""
-
-
-def name_of_metric(metric: Metric | CustomMetric) -> str:
-    """Return the name by which a metric is shown and saved."""
-    return str(getattr(metric, "name", None) or getattr(metric, "__name__", type(metric).__name__))
-
-
 @final
 @dataclass(frozen=True, eq=False)
 class Measures:
     """The metrics of a curve, and how to evaluate them."""
 
     hierarchy: Hierarchy
-    metrics: Mapping[str, Metric | CustomMetric]
+    metrics: Mapping[str, Metric]
     settings: Settings
     """With the information of every node as an array."""
 
     @classmethod
-    def of(cls, hierarchy: Hierarchy, metrics: Iterable[Metric | CustomMetric], settings: Settings) -> Measures:
+    def of(
+        cls, hierarchy: Hierarchy, metrics: Iterable[str | Metric | CustomMetric], settings: Settings
+    ) -> Measures:
         """Name the metrics and compute the information of every node."""
-        named: dict[str, Metric | CustomMetric] = {}
-        for metric in metrics:
-            name = name_of_metric(metric)
-            if named.setdefault(name, metric) is not metric:
-                raise ParameterError(f"Two metrics are called {name!r}; give one of them another `name`.")
+        named: dict[str, Metric] = {}
+        for metric in map(as_metric, metrics):
+            if named.setdefault(metric.name, metric) != metric:
+                raise ParameterError(f"Two metrics are called {metric.name!r}; give one of them another `name`.")
         return cls(hierarchy, named, replace(settings, information=hierarchy.information(settings.information)))
 
     def at_root(self, labels: NDArray[Any]) -> list[NDArray[np.float64]]:
@@ -332,7 +321,7 @@ class Measures:
     def values(self, labels: NDArray[Any], answers: NDArray[Any]) -> list[NDArray[np.float64]]:
         """Return the values of each metric for some labels and answers."""
         pairs = self._compare(labels, answers)
-        return [self._evaluate(name, pairs) for name in self.metrics]
+        return [metric.of(pairs) for metric in self.metrics.values()]
 
     def changes(self, events: Events, order: Indices, result: NDArray[np.float64]) -> None:
         """Write to `result` how much each event, in the given order, changes each metric: [metrics, events]."""
@@ -343,8 +332,8 @@ class Measures:
         def work(block: slice) -> None:
             label, before, after = np.ascontiguousarray(np.take(moves, order[block], axis=0).T, dtype=np.int64)
             old, new = self._compare(label, before), self._compare(label, after)
-            for name, row in zip(self.metrics, result, strict=True):
-                np.subtract(self._evaluate(name, new), self._evaluate(name, old), out=row[block])
+            for metric, row in zip(self.metrics.values(), result, strict=True):
+                np.subtract(metric.of(new), metric.of(old), out=row[block])
 
         map_row_blocks(work, len(order), _BYTES_OF_PAIRS)
 
@@ -353,21 +342,9 @@ class Measures:
         values = dict(zip(self.metrics, sums, strict=True))
         for name, value in values.items():
             value /= examples
-            if getattr(self.metrics[name], "is_fraction", False):
+            if self.metrics[name].is_fraction:
                 np.clip(value, 0, 1, out=value)
         return values
 
     def _compare(self, label: NDArray[Any], prediction: NDArray[Any]) -> Comparison:
         return Comparison.of(self.hierarchy, label, prediction, self.settings)
-
-    def _evaluate(self, name: str, pairs: Comparison) -> NDArray[np.float64]:
-        metric = self.metrics[name]
-        if isinstance(metric, Metric):
-            return metric.of(pairs)
-        value = np.asarray(metric(pairs.hierarchy, pairs.label, pairs.prediction), dtype=np.float64)
-        if value.shape != pairs.label.shape:
-            raise ParameterError(
-                f"The metric {name!r} must return one value per pair, in shape {pairs.label.shape}; got shape "
-                f"{value.shape}."
-            )
-        return value

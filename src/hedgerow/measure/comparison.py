@@ -50,7 +50,12 @@ class SystemComparison:
             return None
         if difference.low <= _ROUNDING and difference.high >= -_ROUNDING:
             return "unclear"
-        return "better" if (difference.value > 0) != (figure in LOWER_IS_BETTER) else "worse"
+        return "better" if (difference.value > 0) == self.higher_is_better(figure) else "worse"
+
+    def higher_is_better(self, figure: str) -> bool:
+        """Return whether higher values of a summary figure are better."""
+        _, metric = self.evaluations[self.reference].figures.get(figure, (None, None))
+        return figure not in LOWER_IS_BETTER if metric is None else metric.higher_is_better
 
     def to_dict(self) -> dict[str, Any]:
         """Return the results, ready for JSON."""
@@ -77,6 +82,7 @@ class SystemComparison:
         return f"SystemComparison({names}, compared with {self.evaluations[self.reference].name!r})"
 
     if TYPE_CHECKING:  # attached by `hedgerow.show`
+        to_table: ClassVar[Callable[..., None]]
         _repr_html_: ClassVar[Callable[..., str]]
 
 
@@ -91,8 +97,9 @@ def compare(
     """Compare evaluations with one of them, by a paired bootstrap over the examples.
 
     Examples are matched by id if both evaluations have ids, and otherwise by order; their labels must agree. If
-    two evaluations do not match, their figures are still shown side by side, with the reason. Examples that are in
-    clusters, such as the photographs of a burst, are drawn with all others of their cluster.
+    two evaluations do not match, their numbers are still shown side by side, with the reason. Examples that are in
+    clusters, such as the photographs of a burst, are drawn with all others of their cluster. A metric that one of
+    them measures in addition is measured for all.
 
     Parameters
     ----------
@@ -107,6 +114,8 @@ def compare(
     """
     if len(evaluations) < 2:
         raise ParameterError(f"A comparison needs at least two evaluations, not {len(evaluations)}.")
+    own = [metric for evaluation in evaluations for metric in evaluation.metrics]
+    evaluations = tuple(evaluation.measuring(own) for evaluation in evaluations)
     if reference == "best":
         reference = int(np.argmax([evaluation.summary()["AP"] for evaluation in evaluations]))
     base = evaluations[reference]

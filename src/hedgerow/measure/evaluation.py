@@ -18,13 +18,13 @@ from hedgerow.measure.bootstrap import resampled
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder
 from hedgerow.measure.curve import CORRECT_LEVELS, OperatingCurve
 from hedgerow.measure.events import Events
-from hedgerow.measure.metrics import Comparison, Metric
+from hedgerow.measure.metrics import Comparison, CustomMetric, Metric, as_metric
 from hedgerow.measure.ranks import mistakes
 from hedgerow.score_files import ABOUT
 from hedgerow.tree import Hierarchy, Indices, Names, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -126,6 +126,8 @@ class Evaluation:
     name: str = "scores"
     settings: Settings = field(default_factory=Settings)
     """What counts as specific and as right."""
+    metrics: tuple[Metric, ...] = ()
+    """Those measured in addition to the standard ones: see `measuring`."""
     sizes: tuple[tuple[str, int], ...] = ()
     """The name and the number of examples of each part, in order."""
     warnings: tuple[str, ...] = ()
@@ -168,11 +170,12 @@ class Evaluation:
         return self.curve.scale
 
     def summary(self) -> dict[str, float]:
-        """Return the figures that summarise the evaluation, all fractions: AP, AC, R@95C, majority_F1, ...
+        """Return the figures that summarise the evaluation: AP, AC, R@95C, majority_F1, ...
 
-        Without leaf scores, leaf_F1 and leaf_exact are NaN, and null in JSON.
+        All are fractions, except those of additional metrics that are none. Without leaf scores, leaf_F1 and
+        leaf_exact are NaN, and null in JSON.
         """
-        means = {name: self._figure(rule, metric) for name, (rule, metric) in RULE_FIGURES.items()}
+        means = {name: self._figure(rule, metric) for name, (rule, metric) in self._rule_figures.items()}
         return self.curve.summary() | means
 
     def _figure(self, rule: str, metric: Metric) -> float:
@@ -182,6 +185,40 @@ class Evaluation:
     def has_leaf_scores(self) -> bool:
         """Whether some leaf has a likelihood for some example; if not, the rule `leaf` has no answers."""
         return bool(self.hierarchy.is_leaf[self.answers.predictions["leaf"]].any())
+
+    def measuring(self, metrics: Iterable[str | Metric | CustomMetric]) -> Evaluation:
+        """Return the evaluation with more metrics, in its curve, its rules and its summary; without intervals.
+
+        Parameters
+        ----------
+        metrics
+            Names in `hedgerow.metrics.METRICS`, metrics, or functions (tree, label, prediction).
+
+        Examples
+        --------
+        >>> import hedgerow as hr
+        >>> h = hr.Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+        >>> found = hr.evaluate(h, [[1, 0.7, 0.5, 0.2, 0.3]], ["cat"]).measuring(["edge_distance"])
+        >>> found.summary()["majority_edge_distance"], found.curve.at(0.8)["edge_distance"]
+        (1.0, 2.0)
+        """
+        known = {*STANDARD_METRICS, *self.metrics}
+        more = [metric for metric in dict.fromkeys(map(as_metric, metrics)) if metric not in known]
+        if not more:
+            return self
+        measured = replace(self, metrics=(*self.metrics, *more), intervals={}, replicates=0)
+        return replace(measured, curve=measured.builder.compute())
+
+    @cached_property
+    def figures(self) -> dict[str, tuple[str, Metric]]:
+        """The summary figures of additional metrics: of which rule, and of which metric."""
+        return {
+            f"{rule}_{metric.name}": (rule, metric) for rule in ("majority", "leaf") for metric in self.metrics
+        }
+
+    @property
+    def _rule_figures(self) -> dict[str, tuple[str, Metric]]:
+        return RULE_FIGURES | self.figures
 
     @cached_property
     def points(self) -> dict[str, dict[str, float] | None]:
@@ -215,6 +252,7 @@ class Evaluation:
                 name: None if point is None else self._for_json(point) for name, point in self.points.items()
             },
             "rules": self.rules,
+            "macro": self.macro,
             "ranks": self.ranks,
             "scale": self.scale,
             "settings": self.settings.to_dict(),
@@ -261,7 +299,7 @@ class Evaluation:
     @property
     def builder(self) -> CurveBuilder:
         """A new curve builder that holds these examples."""
-        builder = CurveBuilder(self.hierarchy, **vars(self.settings), scale=self.scale)
+        builder = CurveBuilder(self.hierarchy, metrics=self.metrics, **vars(self.settings), scale=self.scale)
         builder.add(self.events)
         return builder
 
@@ -269,16 +307,43 @@ class Evaluation:
     def rules(self) -> dict[str, dict[str, float]]:
         """The single operating point of each rule that has answers: rule -> metric -> mean."""
         return {
-            rule: {metric.name: pairs.mean(metric) for metric in STANDARD_METRICS}
+            rule: {metric.name: pairs.mean(metric) for metric in self._all_metrics}
             for rule, pairs in self._pairs.items()
         }
+
+    @cached_property
+    def classes(self) -> dict[str, dict[str, dict[str, float]]]:
+        """The metrics of each rule for each label: rule -> name of the label -> `examples` and means."""
+        names = self.hierarchy.names
+        found = {}
+        for rule, pairs in self._pairs.items():
+            labels, examples = pairs.labels
+            means = {metric.name: pairs.means_by_label(metric) for metric in self._all_metrics}
+            found[rule] = {
+                str(names[label]): {"examples": int(number)}
+                | {name: float(values[i]) for name, values in means.items()}
+                for i, (label, number) in enumerate(zip(labels, examples, strict=True))
+            }
+        return found
+
+    @cached_property
+    def macro(self) -> dict[str, dict[str, float]]:
+        """The mean of `classes` for each rule, in which every label counts once: rule -> metric -> mean."""
+        return {
+            rule: {metric.name: float(pairs.means_by_label(metric).mean()) for metric in self._all_metrics}
+            for rule, pairs in self._pairs.items()
+        }
+
+    @property
+    def _all_metrics(self) -> tuple[Metric, ...]:
+        return (*STANDARD_METRICS, *self.metrics)
 
     @cached_property
     def per_example(self) -> dict[str, NDArray[np.float64]]:
         """The summary figures that are means over the examples: one value per example."""
         return {
             name: self._pairs[rule].values(metric)
-            for name, (rule, metric) in RULE_FIGURES.items()
+            for name, (rule, metric) in self._rule_figures.items()
             if rule in self._pairs
         }
 
@@ -328,6 +393,7 @@ class Evaluation:
     if TYPE_CHECKING:  # attached by `hedgerow.show`
         plot: ClassVar[Callable[..., Any]]
         to_html: ClassVar[Callable[..., None]]
+        to_table: ClassVar[Callable[..., None]]
         _repr_html_: ClassVar[Callable[..., str]]
 
 
@@ -353,6 +419,18 @@ class Pairs:
     def mean(self, metric: Metric) -> float:
         """Return the mean of a metric over the examples."""
         return float(np.sum(metric.of(self.comparison) * self.count) / self.count.sum())
+
+    @cached_property
+    def labels(self) -> tuple[Indices, Indices]:
+        """The distinct labels, and the number of examples of each."""
+        label, place = np.unique(self.comparison.label, return_inverse=True)
+        return label, np.bincount(place, weights=self.count).astype(np.int64)
+
+    def means_by_label(self, metric: Metric) -> NDArray[np.float64]:
+        """Return the mean of a metric over the examples of each label."""
+        label, number = self.labels
+        place = np.searchsorted(label, self.comparison.label)
+        return np.bincount(place, weights=metric.of(self.comparison) * self.count) / number
 
     def values(self, metric: Metric) -> NDArray[np.float64]:
         """Return the value of a metric for each example."""

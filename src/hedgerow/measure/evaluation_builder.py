@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.measure.events import Events
+    from hedgerow.measure.metrics import CustomMetric, Metric
 
 _ENOUGH_EXAMPLES = 20  # to distinguish accuracy at chance level from bad luck
 
@@ -301,7 +302,8 @@ def merge(evaluations: Sequence[Evaluation], *, name: str | None = None) -> Eval
     whole = EvaluationBuilder.of(evaluations[0])
     for other in evaluations[1:]:
         whole.merge(EvaluationBuilder.of(other))
-    return whole.compute(name=evaluations[0].name if name is None else name)
+    merged = whole.compute(name=evaluations[0].name if name is None else name)
+    return merged.measuring(metric for evaluation in evaluations for metric in evaluation.metrics)
 
 
 def evaluate(
@@ -313,6 +315,7 @@ def evaluate(
     ids: ArrayLike | None = None,
     name: str = "scores",
     rules: Mapping[str, Rule] = RULES,
+    metrics: Iterable[str | Metric | CustomMetric] = (),
     scale: Scale | None = None,
     replicates: int = 0,
     level: float = 0.95,
@@ -340,6 +343,8 @@ def evaluate(
         The name of the model.
     rules
         The rules whose operating points are reported: name -> rule; they must include "leaf" and "majority".
+    metrics
+        Metrics in addition to the standard ones: see `Evaluation.measuring`.
     scale
         The scale of plain likelihoods: "probability" (the default), "log" or "logit".
     replicates
@@ -368,7 +373,7 @@ def evaluate(
     with progress("Reading scores", getattr(scores, "rows", None)) as advance:
         builder.add(example_blocks(hierarchy, scores, labels, classes, ids, scale), advance=advance)
     with progress("Drawing the curve", None):
-        evaluation = builder.compute(name=name, warnings=getattr(scores, "warnings", ()))
+        evaluation = builder.compute(name=name, warnings=getattr(scores, "warnings", ())).measuring(metrics)
     return with_intervals(evaluation, replicates, level, seed, progress) if replicates else evaluation
 
 

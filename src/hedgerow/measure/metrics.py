@@ -18,11 +18,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hedgerow.errors import ParameterError
 from hedgerow.registry import Registry
 from hedgerow.tree import BelowLabel, Hierarchy, Indices, InformationKind, Settings
 
@@ -185,7 +186,53 @@ def _ruled_out(c: Comparison) -> Values:
     return correct.of(c) * (1 - share_left)
 
 
-METRICS: Registry[Metric] = Registry("metric")
+class CustomMetric(Protocol):
+    """Any function of tree, labels and predictions, named by its `name` or `__name__`."""
+
+    def __call__(self, hierarchy: Hierarchy, label: Any, prediction: Any, /) -> Any:
+        """Return one value per pair."""
+
+
+def name_of_metric(metric: Metric | CustomMetric) -> str:
+    """Return the name by which a metric is shown and saved."""
+    return str(getattr(metric, "name", None) or getattr(metric, "__name__", type(metric).__name__))
+
+
+@final
+@dataclass(frozen=True)
+class _OfNodes:
+    """A plain function of tree, labels and predictions as the definition of a metric."""
+
+    function: CustomMetric
+
+    def __call__(self, pairs: Comparison) -> Values:
+        value = np.asarray(self.function(pairs.hierarchy, pairs.label, pairs.prediction), dtype=np.float64)
+        if value.shape != pairs.label.shape:
+            raise ParameterError(
+                f"The metric {name_of_metric(self.function)!r} must return one value per pair, in shape "
+                f"{pairs.label.shape}; got shape {value.shape}."
+            )
+        return value
+
+
+def as_metric(given: str | Metric | CustomMetric) -> Metric:
+    """Return the metric with a name or a path "package.module:object", or that a plain function defines.
+
+    >>> as_metric("edge_distance").higher_is_better
+    False
+    """
+    found: Any = METRICS.find(given) if isinstance(given, str) else given
+    if isinstance(found, Metric):
+        return found
+    if not callable(found):
+        raise ParameterError(f"A metric is a name or a function, not {found!r}.")
+    up, share = getattr(found, "higher_is_better", True), getattr(found, "is_fraction", False)
+    return Metric(name_of_metric(found), bool(up), _OfNodes(found), bool(share))
+
+
+METRICS: Registry[Metric] = Registry(
+    "metric", group="hedgerow.metrics", check=lambda _, found: as_metric(found), importable=True
+)
 """Every metric by its name; `METRICS.register` adds your own."""
 
 

@@ -39,11 +39,11 @@ from hedgerow.files import (
 )
 from hedgerow.likelihood import BOTTOM, Scale
 from hedgerow.measure.bootstrap import Interval
-from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, CustomMetric, name_of_metric
+from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder
 from hedgerow.measure.evaluation import Answers, Evaluation
 from hedgerow.measure.evaluation_builder import evaluate
 from hedgerow.measure.events import Events
-from hedgerow.measure.metrics import METRICS, Metric
+from hedgerow.measure.metrics import METRICS, CustomMetric, Metric, name_of_metric
 from hedgerow.score_files import ABOUT, Progress, ScoreReading, open_scores, silent
 from hedgerow.tree import Hierarchy, Names, Settings
 
@@ -270,7 +270,7 @@ def read_or_evaluate(
     """
     shown = os.fspath(path)
     if Path(path).is_dir():
-        evaluation = load_evaluation(path)
+        evaluation = load_evaluation(path).measuring(options.get("metrics", ()))
         if hierarchy is not None and hierarchy.fingerprint != evaluation.hierarchy.fingerprint:
             raise ParameterError(f"{shown} was evaluated with another tree, not the given one. Evaluate it again.")
         _check_settings(evaluation, shown, options)

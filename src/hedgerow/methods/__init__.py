@@ -15,7 +15,6 @@ children; π(y) is its parent; L are the leaves and L(y) those below y; r is the
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from typing import TYPE_CHECKING, Any
 
@@ -45,9 +44,9 @@ __all__ = [
     "available",
     "create",
     "find",
-    "import_object",
     "parameters",
     "register",
+    "title",
 ]
 
 _LARGEST = 1e6  # larger parameters would make losses overflow
@@ -76,6 +75,7 @@ METHODS: Registry[type[Method]] = Registry(
     },
     group="hedgerow.methods",
     check=_checked,
+    importable=True,
 )
 """Every method by its name: the nine of the paper, then the extras."""
 
@@ -95,19 +95,16 @@ def register(name: str, method: type[Method]) -> None:
 
 def find(name: str) -> type[Method]:
     """Return the method with this name: one of `available`, or "package.module:Class"."""
-    return _checked(name, import_object(name, "method")) if ":" in name else METHODS.find(name)
+    return METHODS.find(name)
 
 
-def import_object(path: str, kind: str) -> Any:
-    """Import the object named "package.module:object"; errors call it a `kind`."""
-    module, _, name = path.partition(":")
-    try:
-        return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ParameterError(
-            f"The {kind} {path!r} cannot be imported: {error}. Write 'package.module:object'. If the module is in "
-            f"the current folder, call the command as `python -m hedgerow`, or set PYTHONPATH=. before it."
-        ) from None
+def title(name: str) -> str:
+    """Return what tables and figures call a method: its `title`, else its short name, or that of its class.
+
+    >>> title("hxe")
+    'hxe'
+    """
+    return find(name).title or name.rpartition(":")[2]
 
 
 def parameters(name: str) -> dict[str, Any]:

@@ -68,6 +68,8 @@ class Method(nn.Module, ABC):
     """The scale on which to rank likelihoods, because they do not saturate on it."""
     laws: frozenset[Law]
     """Properties of the loss and the likelihood."""
+    title: ClassVar[str] = ""
+    """What tables and figures call it; by default its short name, or that of its class."""
 
     def __init__(self, hierarchy: Hierarchy) -> None:
         super().__init__()

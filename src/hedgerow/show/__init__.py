@@ -20,14 +20,22 @@ from hedgerow.show.attached_methods import (
     write_report,
 )
 from hedgerow.show.curve_lines import DEFAULT_RULES, CurveKind, System
+from hedgerow.show.paper_tables import write_comparison_tables, write_evaluation_tables
 from hedgerow.show.print_evaluation import print_comparison, print_evaluation, print_reliability, print_written
 from hedgerow.show.print_point import print_point
+from hedgerow.show.tables import Column, Entry, Row, Table, check_tables, entries
 from hedgerow.show.terminal import live_bar, print_table, print_text, wrapped
 
 __all__ = [
     "DEFAULT_RULES",
+    "Column",
     "CurveKind",
+    "Entry",
+    "Row",
     "System",
+    "Table",
+    "check_tables",
+    "entries",
     "live_bar",
     "preformatted",
     "print_comparison",
@@ -46,6 +54,8 @@ OperatingCurve.plot = plot_curve
 OperatingCurve._repr_html_ = curve_html
 Evaluation.plot = plot_evaluation
 Evaluation.to_html = report_evaluation
+Evaluation.to_table = write_evaluation_tables
 Evaluation._repr_html_ = evaluation_html
 SystemComparison._repr_html_ = comparison_html
+SystemComparison.to_table = write_comparison_tables
 OperatingPoint._repr_html_ = point_html

@@ -129,7 +129,7 @@ def evaluation_html(self: Evaluation) -> str:
     """Return the summary figures of an evaluation as an HTML table."""
     nodes = counted(len(self.hierarchy), "node", "nodes")
     title = f"{self.name}: {counted(len(self), 'example', 'examples')}, a tree of {nodes}"
-    return _titled_table(title, summary_table(self.summary(), self.intervals, self.level))
+    return _titled_table(title, summary_table(self.summary(), self.intervals, self.level, self.figures))
 
 
 def comparison_html(self: SystemComparison) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.text import Text
 
-from hedgerow.errors import counted
+from hedgerow.errors import counted, some
 from hedgerow.likelihood import threshold_probability
 from hedgerow.show.terminal import print_levels, print_table, print_text
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from hedgerow.measure import Evaluation, Interval, Reliability, SystemComparison
+    from hedgerow.measure import Evaluation, Interval, Metric, Reliability, SystemComparison
     from hedgerow.score_files import Written
     from hedgerow.tree import Settings
 
@@ -38,12 +38,16 @@ MEANINGS = {
 }
 """The meaning of each summary figure."""
 
+_WHEN = {
+    "majority": "if the answer is the most specific node more likely than not",
+    "leaf": "if the answer is always the most likely leaf",
+}
 _COMPARED = ("AP", "AC", "R@90C", "R@95C", "majority_F1", "leaf_F1", "leaf_exact")
 _RULE_COLUMNS = ("correct", "exact", "precision", "recall", "f1")
 _RULE_WORDS = (
     "Correct: the answer is the label, or above it. Exact: it is the label. Precision: the share of the answer's "
     "information that is right. Recall: the share of the label's information that is found. The more specific a "
-    "class, the more information it has."
+    "class, the more information it has. Averaged over classes, a rare one counts as much as a common one."
 )
 _DIFFERENCES = ("AP", "R@95C", "majority_F1", "leaf_exact")
 _NO_LEAF_SCORES = "no leaf scores"
@@ -80,15 +84,15 @@ def print_evaluation(
     print_text(console, said, "bold")
     if evaluation.settings.single_child == "answer":
         print_text(console, f"{_SINGLE_CHILD}\n")
-    head, *rows = summary_table(evaluation.summary(), evaluation.intervals, evaluation.level)
+    for warning in evaluation.warnings:
+        print_text(console, f"Warning: {warning}\n", "yellow")
+    head, *rows = summary_table(evaluation.summary(), evaluation.intervals, evaluation.level, evaluation.figures)
     print_table(console, head, rows, prose=True)
     console.print()
     if evaluation.intervals and evaluation.clusters.unit == "cluster":
         print_text(console, f"{_drawn_whole(evaluation.clusters.number).strip()}\n")
     _print_rules(evaluation, console)
     _print_ranks(evaluation, console)
-    for warning in evaluation.warnings:
-        print_text(console, f"Warning: {warning}\n", "yellow")
     tau = _safe_threshold(evaluation)
     if tau is None:
         step = f"compare with another model:\n  hedgerow compare {compare}"
@@ -111,8 +115,14 @@ def print_evaluation(
 
 def print_comparison(comparison: SystemComparison, console: Console) -> None:
     """Print evaluations side by side, and whether their differences are real."""
-    _print_figures(comparison, console)
     base = comparison.evaluations[comparison.reference]
+    for evaluation, reason in zip(comparison.evaluations, comparison.reasons, strict=True):
+        for warning in evaluation.warnings:
+            print_text(console, f"Warning, {evaluation.name}: {warning}\n", "yellow")
+        if reason is not None:
+            said = f"{evaluation.name} cannot be compared example by example with {base.name}: {reason}\n"
+            print_text(console, said, "yellow")
+    _print_figures(comparison, console)
     if comparison.replicates and any(comparison.differences):
         share = f"{100 * comparison.level:.0f} %"
         print_text(
@@ -120,18 +130,12 @@ def print_comparison(comparison: SystemComparison, console: Console) -> None:
             f"Compared with {base.name} on the same examples: ▲ better, ▼ worse, ≈ no clear difference. A "
             f"difference is clear if the {share} interval of {comparison.replicates:,} paired bootstrap "
             f"replicates does not contain 0.{_drawn_whole(comparison.clusters)} Even so, "
-            f"{100 * (1 - comparison.level):.0f} % of the figures that do not really differ will be marked.\n",
+            f"{100 * (1 - comparison.level):.0f} % of the numbers that do not really differ will be marked.\n",
         )
         _print_differences(comparison, console)
-    for evaluation, reason in zip(comparison.evaluations, comparison.reasons, strict=True):
-        if reason is not None:
-            said = f"{evaluation.name} cannot be compared example by example with {base.name}: {reason}\n"
-            print_text(console, said, "yellow")
     for evaluation in comparison.evaluations:
         if not evaluation.has_leaf_scores:
             print_text(console, f"{evaluation.name} has {_NO_LEAF_SCORES}: no leaf_F1, no leaf_exact.\n")
-        for warning in evaluation.warnings:
-            print_text(console, f"Warning, {evaluation.name}: {warning}\n", "yellow")
 
 
 def _drawn_whole(clusters: int | None) -> str:
@@ -148,6 +152,8 @@ def print_written(written: Written, output: str, console: Console, settings: Set
         below = "; those below the root have" if written.by_depth[0] else ", with"
         said += f"{below} a mean confidence of {percent(written.mean_confidence)} %"
     print_text(console, f"{said}.\n", "bold")
+    for warning in written.warnings:
+        print_text(console, f"Warning: {warning}\n", "yellow")
     if settings.single_child == "answer":
         print_text(console, f"{_SINGLE_CHILD}\n")
     rows = [("the root: no answer", written.by_depth[0])]
@@ -158,28 +164,42 @@ def print_written(written: Written, output: str, console: Console, settings: Set
     head = ["depth" if written.by_rank is None else "rank", "answers", "%"]
     cells = [[named, f"{number:,}", percent(number / written.examples)] for named, number in rows]
     print_levels(console, head, cells, [not number for _, number in rows])
-    for warning in written.warnings:
-        print_text(console, f"Warning: {warning}", "yellow")
 
 
 def summary_table(
-    summary: Mapping[str, float], intervals: Mapping[str, Interval] | None = None, level: float = 0.95
+    summary: Mapping[str, float],
+    intervals: Mapping[str, Interval] | None = None,
+    level: float = 0.95,
+    own: Mapping[str, tuple[str, Metric]] | None = None,
 ) -> list[list[str]]:
-    """Return a table of summary figures and their meaning, headings first; with intervals, if there are any."""
-    rows = [["figure", "%", f"{100 * level:.0f} % interval", "what it means"]]
+    """Return a table of summary figures and their meaning, headings first; with intervals, if there are any.
+
+    `own` are the figures of additional metrics: `Evaluation.figures`.
+    """
+    rows = [["measure", "%", f"{100 * level:.0f} % interval", "what it means"]]
     for name, value in summary.items():
+        rule, metric = (own or {}).get(name, ("", None))
         interval = (intervals or {}).get(name)
-        spread = "" if interval is None else percent_range(interval)
-        meaning = _NO_LEAF_SCORES if math.isnan(value) else MEANINGS.get(name, "")
-        rows.append([name, percent(value), spread, meaning])
+        no_leaf = _NO_LEAF_SCORES if math.isnan(value) else None
+        spread = "" if interval is None else f"{shown(interval.low, metric)} – {shown(interval.high, metric)}"
+        meaning = MEANINGS.get(name, "") if metric is None else f"{heading(metric)} {_WHEN[rule]}"
+        rows.append([name, shown(value, metric), spread, no_leaf or meaning])
     return rows if intervals else [[name, value, meaning] for name, value, _, meaning in rows]
 
 
 def _print_rules(evaluation: Evaluation, console: Console) -> None:
-    rows = [
-        [rule, *(percent(values[column]) for column in _RULE_COLUMNS)] for rule, values in evaluation.rules.items()
-    ]
-    print_table(console, ["single rule (%)", *_RULE_COLUMNS], rows)
+    own = evaluation.metrics
+    for title, found in (("single rule (%)", evaluation.rules), ("averaged over classes (%)", evaluation.macro)):
+        rows = [
+            [
+                rule,
+                *(percent(values[column]) for column in _RULE_COLUMNS),
+                *(shown(values[metric.name], metric) for metric in own),
+            ]
+            for rule, values in found.items()
+        ]
+        print_table(console, [title, *_RULE_COLUMNS, *map(heading, own)], rows)
+        console.print()
     print_text(console, f"{_RULE_WORDS}\n")
 
 
@@ -234,17 +254,27 @@ def _safe_threshold(evaluation: Evaluation) -> str | None:
 
 def _print_figures(comparison: SystemComparison, console: Console) -> None:
     summaries = [evaluation.summary() for evaluation in comparison.evaluations]
-    best = {figure: np.nanmax([-1.0, *(summary[figure] for summary in summaries)]) for figure in _COMPARED}
+    own = comparison.evaluations[0].figures
+    compared = (*_COMPARED, *own)
+    sign = {figure: 1 if comparison.higher_is_better(figure) else -1 for figure in compared}
+    best = {
+        figure: sign[figure] * np.nanmax([-np.inf, *(sign[figure] * each[figure] for each in summaries)])
+        for figure in compared
+    }
     rows = []
     for i, (evaluation, summary) in enumerate(zip(comparison.evaluations, summaries, strict=True)):
         row: list[str | Text] = [evaluation.name]
-        for figure in _COMPARED:
+        for figure in compared:
             value = summary[figure]
             sign, style = _VERDICTS[comparison.verdict(i, figure)]
-            cell = Text(percent(value), style="bold" if value == best[figure] else "")
+            _, metric = own.get(figure, ("", None))
+            cell = Text(shown(value, metric), style="bold" if value == best[figure] else "")
             row.append(cell.append(f" {sign}", style))
         rows.append(row)
-    print_table(console, ["system (%)", *_COMPARED], rows)
+    print_table(console, ["system (%)", *compared], rows)
+    if any(not metric.is_fraction for _, metric in own.values()):
+        names = some([metric.name for metric in comparison.evaluations[0].metrics if not metric.is_fraction])
+        print_text(console, f"Not in per cent: {names}.")
     console.print()
 
 
@@ -270,6 +300,11 @@ def percent(share: float | None) -> str:
     return "–" if math.isnan(share) else f"{100 * share:z.1f}"
 
 
-def percent_range(interval: Interval) -> str:
-    """Write an interval of shares as a range of percentages, without the sign."""
-    return f"{percent(interval.low)} – {percent(interval.high)}"
+def shown(value: float, metric: Metric | None) -> str:
+    """Write a mean of a metric: a percentage without the sign, unless its values are no fractions."""
+    return percent(value) if metric is None or metric.is_fraction else f"{value:z.3g}"
+
+
+def heading(metric: Metric) -> str:
+    """Return the heading of a column, or the beginning of a meaning."""
+    return metric.name if metric.is_fraction else f"{metric.name} (a mean, not %)"

@@ -49,7 +49,7 @@ def print_point(explanation: Explanation, console: Console, *, then: str) -> Non
         print_text(console, f"Warning: {note}\n", "yellow")
     for line in promises(point):
         print_text(console, line, "bold")
-    print_text(console, f"{meaning(point)}\n")
+    print_text(console, f"{meaning(point)}\n" if meaning(point) else "")
     _print_answers(explanation, console)
     _print_thresholds(point, console)
     _print_alternatives(explanation, console)
@@ -58,7 +58,9 @@ def print_point(explanation: Explanation, console: Console, *, then: str) -> Non
 
 
 def promises(point: OperatingPoint) -> list[str]:
-    """Return what a point promises, one sentence per target."""
+    """Return what a point promises, one sentence per target; or that it never answers."""
+    if always_root(point):
+        return [f"Every answer is the root: nothing else keeps {point.promise}."]
     each = "" if point.by in ("all", "rank") else f", in every {point.by}"
     each += "" if point.clusters is None else _EACH_CLUSTER
     if point.rule == "ranks":
@@ -76,8 +78,15 @@ def promises(point: OperatingPoint) -> list[str]:
     return [_WORDS[name].format(_with_sign(level)) + f"{each}."]
 
 
+def always_root(point: OperatingPoint) -> bool:
+    """Return whether a point can keep its promise only by never answering."""
+    return point.root_is_safe and all(tau == math.inf for tau in point.thresholds.values())
+
+
 def meaning(point: OperatingPoint) -> str:
-    """Return what the guarantee means, in a sentence."""
+    """Return what the guarantee means; nothing for a point that never answers."""
+    if always_root(point):
+        return ""
     unit = "a new example" if point.clusters is None else "an example of a new cluster"
     number = counted(point.examples, "example", "examples")
     if point.clusters is not None:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hedgerow.show import Column, Entry, Row, Table, entries
 from hedgerow.study import main
-from hedgerow.study.experiment import NAMES, Experiment, Findings, by_method, method_table, notes
-from hedgerow.study.tables import Column, Entry, Row, Table, entries
+from hedgerow.study.experiment import Experiment, Findings, by_method, method_table, names_of, notes
 
 if TYPE_CHECKING:
     from hedgerow.study.cells import StudyPlan
@@ -22,11 +22,12 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
     after = by_method(plan, records, main.TASK, way="tempered")
     if not after:
         return Findings()
+    named = names_of(plan)
     fitted: dict[str, list[dict[str, float]]] = {}
     for method in plan.methods:
         for record in records.finished(plan.cells(main.TASK, method)):
             for reading, each in record.get("temperature", {}).items():
-                fitted.setdefault(NAMES.get(reading, reading), []).append(each)
+                fitted.setdefault(named.get(reading, reading), []).append(each)
     rows = []
     for name in after:
         held_out = {
@@ -50,7 +51,7 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
     )
     return Findings(
         {
-            "calibration": method_table(f"Methods on {plan.splits.name}, calibrated", after),
+            "calibration": method_table(plan, f"Methods on {plan.splits.name}, calibrated", after),
             "calibration_change": Table(
                 f"What calibration changes on {plan.splits.name}", columns, rows, notes=(*notes(after), explained)
             ),

@@ -73,7 +73,7 @@ class Cell:
     @property
     def title(self) -> str:
         """The name of the cell in messages."""
-        given = {**self.recipe.method.params, **self.options}
+        given = {**self.recipe.method.params, **{k: v for k, v in self.options.items() if k != "metrics"}}
         settings = "".join(f", {key} {value}" for key, value in given.items())
         return f"{self.recipe.method.name}{settings}, seed {self.recipe.run.seed}"
 
@@ -87,6 +87,8 @@ class StudyPlan:
     splits: DataSplits
     seeds: int = 1
     methods: Sequence[str] = PAPER_METHODS
+    metrics: Sequence[str] = ()
+    """Metrics to measure in addition, by name or path; they are part of what a cell is."""
 
     @cached_property
     def data(self) -> dict[str, Any]:
@@ -99,6 +101,7 @@ class StudyPlan:
         recipe = dataclasses.replace(self.recipe, method=Choice(method, {**own, **(params or {})}))
         first = self.recipe.run.seed
         seeds = range(first, first + self.seeds)
+        options |= {"metrics": list(self.metrics)} if self.metrics else {}
         return [Cell(task, recipe.with_run(seed=seed), self.data, options) for seed in seeds]
 
     def cells_of_methods(self, task: str, **options: Any) -> list[Cell]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
-from hedgerow.show import CurveKind, System, write_report
+from hedgerow import methods
+from hedgerow.measure import metrics
+from hedgerow.show import Column, CurveKind, Row, System, Table, entries, write_report
 from hedgerow.study.scoring import FROM_PS, curve_of
-from hedgerow.study.tables import Column, Row, Table, entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +35,7 @@ NAMES = {
     "softmax-descendant": "Soft-max-descendant",
     "softmax-margin": "Soft-max-margin",
 }
-"""The names of methods in tables, in the order of the rows."""
+"""The names of the paper's methods in tables, in the order of the rows."""
 
 TABLE_METRICS = {
     "AP": "AP",
@@ -86,14 +87,35 @@ def by_method(
             for result in record["results"]:
                 if result["part"] == part and result["way"] == way:
                     found.setdefault(result["reading"], []).append(result)
-    order = [*NAMES, *(name for name in found if name not in NAMES)]
-    return {NAMES.get(name, name): found[name] for name in order if name in found}
+    named = names_of(plan)
+    order = [*named, *(name for name in found if name not in named)]
+    return {named.get(name, name): found[name] for name in order if name in found}
 
 
-def method_table(title: str, systems: Mapping[str, Results], metrics: Mapping[str, str] = TABLE_METRICS) -> Table:
+def names_of(plan: StudyPlan) -> dict[str, str]:
+    """Return what tables call each method, in the order of the rows; a title that is taken gives way to a name."""
+    named = dict(NAMES)
+    for name in plan.methods:
+        if name not in named:
+            title = methods.title(name)
+            named[name] = name if title in named.values() else title
+    return named
+
+
+def method_table(plan: StudyPlan, title: str, systems: Mapping[str, Results]) -> Table:
     """Return a table with one row per method and one column per metric."""
-    rows = [Row(name, entries(results, metrics)) for name, results in systems.items()]
-    return Table(title, [Column(name) for name in metrics], rows, notes=notes(systems))
+    own = {
+        f"Majority {metric.name}": (f"majority_{metric.name}", metric)
+        for metric in map(metrics.as_metric, plan.metrics)
+    }
+    shown = TABLE_METRICS | {column: figure for column, (figure, _) in own.items()}
+    columns = [Column(name) for name in TABLE_METRICS]
+    columns += [
+        Column(name, "higher" if metric.higher_is_better else "lower", metric.is_fraction)
+        for name, (_, metric) in own.items()
+    ]
+    rows = [Row(name, entries(results, shown)) for name, results in systems.items()]
+    return Table(title, columns, rows, notes=notes(systems))
 
 
 def column_table(title: str, columns: Mapping[str, tuple[Mapping[str, Results], str]]) -> Table:
@@ -137,7 +159,7 @@ def _system(name: str, results: Results) -> System:
     return System.of_seeds(name, [curve_of(r) for r in results], [r["rules"] for r in results])
 
 
-def write_page(systems: Mapping[str, Results], title: str, path: Path) -> None:
+def write_page(systems: Mapping[str, Results], title: str, path: Path, *, measured: Sequence[str] = ()) -> None:
     """Write a page of systems: name -> results, one per seed.
 
     Of several seeds, the page shows the one with the median AP: a mean of curves at equal thresholds can be below
@@ -146,7 +168,8 @@ def write_page(systems: Mapping[str, Results], title: str, path: Path) -> None:
     from hedgerow.show.page import PageModel
 
     shown = {name: _median(results) for name, results in systems.items()}
-    models = [PageModel(name, curve_of(result), result["summary"]) for name, result in shown.items()]
+    own = tuple(map(metrics.as_metric, measured))
+    models = [PageModel(name, curve_of(result), result["summary"], metrics=own) for name, result in shown.items()]
     seeds = max(map(len, systems.values()))
     write_report(path, models, title=f"{title} (of {seeds} seeds, that of median AP)" if seeds > 1 else title)
 

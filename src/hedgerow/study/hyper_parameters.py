@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from hedgerow.show import Column, Row, Table, entries
 from hedgerow.study import main
 from hedgerow.study.experiment import TABLE_METRICS, Experiment, Findings, Results, curve_figure
-from hedgerow.study.tables import Column, Row, Table, entries
 
 if TYPE_CHECKING:
     from hedgerow.study.cells import Cell, StudyPlan

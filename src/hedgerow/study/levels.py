@@ -15,9 +15,9 @@ import numpy as np
 from hedgerow.learn.training.run_folder import likelihood_blocks
 from hedgerow.likelihood import Likelihoods
 from hedgerow.measure import evaluate
+from hedgerow.show import Column, Entry, Row, Table
 from hedgerow.study.experiment import Experiment, Findings
 from hedgerow.study.scoring import train_and_measure
-from hedgerow.study.tables import Column, Entry, Row, Table
 
 if TYPE_CHECKING:
     import torch

@@ -71,7 +71,7 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
     panels: Any = {part.capitalize(): ("precision-recall", found[part]) for part in PARTS if found[part]}
     title = f"{plan.splits.name} with a long tail"
     tables = {
-        "long_tail": method_table(title, systems),
+        "long_tail": method_table(plan, title, systems),
         "long_tail_by_frequency": column_table(f"{title}, by frequency", columns),
     }
     return Findings(tables, {"long_tail": partial(curve_figure, panels)})

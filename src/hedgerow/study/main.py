@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hedgerow.learn.data import DataSplits
+    from hedgerow.show import Entry, Row, Table
     from hedgerow.study.cells import Cell, StudyPlan
     from hedgerow.study.records import Records
-    from hedgerow.study.tables import Entry, Row, Table
 
 TASK = "main"
 _FLAT, _TOP_DOWN = "Flat softmax", ("Cond softmax", "Cond sigmoid")
@@ -42,13 +42,13 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
     systems = by_method(plan, records, TASK)
     if not systems:
         return Findings()
-    table = method_table(f"Methods on {plan.splits.name}", systems)
+    table = method_table(plan, f"Methods on {plan.splits.name}", systems)
     panels: Any = {
         "Precision and recall": ("precision-recall", systems),
         "Correct and exact": ("correct-exact", systems),
     }
     figure = partial(curve_figure, panels, rules=tuple(RULE_STYLES))
-    page = partial(write_page, systems, table.title)
+    page = partial(write_page, systems, table.title, measured=plan.metrics)
     return Findings({"main": table}, {"main": figure}, sentences(table), {"main": page})
 
 

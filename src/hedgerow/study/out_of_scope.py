@@ -17,9 +17,9 @@ from scipy import special
 
 from hedgerow.errors import ParameterError
 from hedgerow.measure import intercept
+from hedgerow.show import Column, Entry, Row, Table, entries
 from hedgerow.study.experiment import Experiment, Findings, Results, by_method, curve_figure, notes
 from hedgerow.study.scoring import logits_of, train_and_test
-from hedgerow.study.tables import Column, Entry, Row, Table, entries
 from hedgerow.study.unseen import without
 from hedgerow.tree import Hierarchy, Settings
 

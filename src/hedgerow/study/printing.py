@@ -54,6 +54,8 @@ def study_bar(cells: int, missing: int) -> Iterator[StudyProgress]:
     out = Console(highlight=False, markup=False, soft_wrap=True)
     if missing < cells:
         out.print(f"{cells - missing} of {cells} cells already have a record.")
+    if missing and not out.is_terminal:
+        out.print(f"{missing} cells to run; each adds a line here when it is finished, which may take minutes.")
     with live_bar(out if out.is_terminal else Console(stderr=True), counted=True) as bar:
         yield StudyProgress(out, bar, missing)
 

@@ -17,6 +17,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.files import atomic_write, make_folder, try_folder, write_json
 from hedgerow.learn import data, models
 from hedgerow.learn.data import DataSplits, ImageFiles
+from hedgerow.measure import metrics
 from hedgerow.show import require_report
 from hedgerow.study import EXPERIMENTS
 from hedgerow.study.cells import PAPER_METHODS, StudyPlan
@@ -87,6 +88,7 @@ def study(
     *,
     seeds: int = 1,
     chosen: Sequence[str] = PAPER_METHODS,
+    measured: Sequence[str] = (),
     splits: DataSplits | None = None,
     jobs: int | None = None,
     imports: Sequence[str | PathLike[str]] = (),
@@ -109,6 +111,8 @@ def study(
         Number of seeds.
     chosen
         Names of methods.
+    measured
+        Names or paths of metrics to measure in addition; cells without them run again.
     splits
         The data, instead of the recipe's.
     jobs
@@ -127,11 +131,13 @@ def study(
     names = _experiments(experiments)
     for method in chosen:
         methods.parameters(method)  # an error if the name is unknown
+    for metric in measured:
+        metrics.as_metric(metric)
     if splits is None:
         recipe = _with_places(recipe)
         splits = data.load(recipe.data.name, **recipe.data.params)
     models.build(recipe.model.name, splits.input_shape, **recipe.model.params)  # fail here, not in every cell
-    plan = StudyPlan(recipe, splits, seeds, tuple(dict.fromkeys(chosen)))
+    plan = StudyPlan(recipe, splits, seeds, tuple(dict.fromkeys(chosen)), tuple(measured))
     target = Path(folder)
     records = Records(target / "records")
     try_folder(target)

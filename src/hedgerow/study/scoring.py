@@ -19,7 +19,7 @@ from hedgerow.measure import Evaluation, EvaluationBuilder, OperatingCurve, cali
 from hedgerow.tree import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -122,7 +122,9 @@ def train_and_test(
             }
             ways["tempered"] = [replace(each, temperature=fitted[each.name]["value"]) for each in ways["plain"]]
             content["temperature"] = fitted
-        content["results"] = score(classifier, splits.test, device, ways, parts, settings)
+        content["results"] = score(
+            classifier, splits.test, device, ways, parts, settings, cell.options.get("metrics", ())
+        )
         for result in content["results"]:
             if result["way"] == "tempered":
                 del result["curve"]  # it is never drawn
@@ -152,6 +154,7 @@ def score(
     ways: Mapping[str, list[Reading]],
     parts: Mapping[str, NDArray[np.bool_]] | None = None,
     settings: Settings = _USUAL,
+    measured: Iterable[str] = (),
 ) -> list[dict[str, Any]]:
     """Measure every part of the examples under every reading; return the results for a record.
 
@@ -165,6 +168,8 @@ def score(
         Masks over the examples, measured in addition to "all" of them.
     settings
         What counts as specific and as right.
+    measured
+        Metrics in addition to the standard ones.
     """
     hierarchy = classifier.method.hierarchy
     builders = {
@@ -182,7 +187,7 @@ def score(
             builder.update(Likelihoods.of(hierarchy, values, reading.scale), labels, classes=hierarchy.names)
     results = []
     for (way, reading), builder in builders.items():
-        evaluation = builder.compute()
+        evaluation = builder.compute().measuring(measured)
         found = {part: evaluation.subset(mask) for part, mask in (parts or {}).items() if mask.any()}
         results += [
             {"way": way, "reading": reading.name, "part": part, **result(each)}

@@ -262,6 +262,24 @@ def test_the_tree_shows_what_python_computes(open_page: Callable[..., Page]) -> 
         assert stops == f"{100 * (answers[inside] == GARDEN.index(name)).mean():.1f}\N{NO-BREAK SPACE}%"
 
 
+def test_the_pointer_does_not_bring_back_the_colours_of_an_earlier_position(
+    open_page: Callable[..., Page],
+) -> None:
+    page = open_page(evaluation())
+    fills = "shapes => shapes.map(shape => getComputedStyle(shape).fill)"
+    sectors = page.locator("#icicle g.slice path.surface")
+    first = sectors.evaluate_all(fills)
+    move_slider(page, 0)
+    moved = sectors.evaluate_all(fills)
+    assert moved != first
+    for name in ("Animals", "Insects"):
+        page.locator("#icicle g.slice", has_text=name).first.hover()
+        assert name in page.locator("#hovered").inner_text()
+        assert sectors.evaluate_all(fills) == moved
+    page.mouse.move(0, 0)
+    assert sectors.evaluate_all(fills) == moved
+
+
 def test_few_sectors_are_drawn_of_a_wide_tree(open_page: Callable[..., Page]) -> None:
     wide = hr.Hierarchy.from_edges(
         [("root", f"g{i}") for i in range(500)] + [("g7", f"g7-{j}") for j in range(40)]
@@ -456,3 +474,68 @@ def test_answers_and_lineages(browser: Browser) -> None:
         "hedged",
     ]
     assert run("['label', 'wrong'].map(below => statusOf(tree, 1, 2, below))") == ["exact", "wrong"]
+
+
+def test_a_metric_of_ones_own_is_at_every_point(open_page: Callable[..., Page]) -> None:
+    model = evaluation(metrics=["edge_distance", "tests.own:leaf_answers"])
+    page = open_page(model, evaluation(name="other", sharp=3, metrics=["edge_distance"]))
+    assert page.locator("table.figures thead th").all_inner_texts()[-2:] == ["edge_distance", "τ"]
+    page = open_page(model)
+    move_slider(page, 10)
+    (row,) = figures(page)
+    there = model.at_probability(row["tau"])
+    assert row["edge_distance"] == there["edge_distance"]
+    assert row["leaf_answers"] == there["leaf_answers"]
+    shown = page.locator("#figures td").all_inner_texts()
+    assert shown[5:7] == [f"{there['edge_distance']:.3g}", f"{100 * there['leaf_answers']:.1f}"]
+    assert "majority_leaf_answers" in page.locator("table.summary").inner_text()
+
+
+WHOLE_WORDS = """() => {
+    const broken = [];
+    for (const name of document.querySelectorAll("table tbody th, table tbody td")) {
+        const walker = document.createTreeWalker(name, NodeFilter.SHOW_TEXT);
+        for (let text = walker.nextNode(); text; text = walker.nextNode()) {
+            for (const word of text.data.matchAll(/[^\\s-]+/g)) {
+                const range = document.createRange();
+                range.setStart(text, word.index);
+                range.setEnd(text, word.index + word[0].length);
+                if (range.getClientRects().length > 1) broken.push(word[0]);
+            }
+        }
+    }
+    return broken;
+}"""
+
+
+@pytest.mark.parametrize("kind", ["study", "evaluation"])
+def test_on_a_phone_words_are_whole_and_the_page_is_seen(kind: str, open_page: Callable[..., Page]) -> None:
+    names = ["Flat softmax", "Soft-max-descendant", "Deep RTC (PS weights)"]
+    found = [evaluation(name=name, seed=seed, rows=100) for seed, name in enumerate(names)]
+    curves = [PageModel(each.name, each.curve, each.summary()) for each in found]
+    page = open_page(*(curves if kind == "study" else found[:1]), width=390)
+    assert page.evaluate(WHOLE_WORDS) == []
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.locator("table.summary").scroll_into_view_if_needed()
+    stuck = page.evaluate(
+        """() => Array.from(document.querySelectorAll("main *"))
+            .filter(each => getComputedStyle(each).position === "sticky")
+            .map(each => each.getBoundingClientRect()).map(({ top, height }) => [top, height])"""
+    )
+    ((top, height),) = stuck
+    assert top == 0
+    assert height < 0.08 * 900
+    figures = page.locator("table.figures")
+    scrolls = figures.evaluate("table => table.scrollWidth - table.parentElement.clientWidth")
+    assert scrolls <= 0, f"{scrolls} pixels of the table are hidden"
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_every_column_has_a_heading(width: int, open_page: Callable[..., Page]) -> None:
+    page = open_page(*two_models(), width=width)
+    for table in page.locator("table").all():
+        headings = table.locator("thead th").all()
+        assert all(heading.inner_text().strip() and heading.bounding_box() for heading in headings)
+        boxes = [heading.bounding_box() for heading in headings]
+        assert all(box is not None and box["width"] > 4 and box["height"] > 4 for box in boxes)
+        assert len(headings) == table.locator("tbody tr").first.locator("> *").count()

@@ -7,8 +7,10 @@ import hashlib
 import io
 import json
 import re
+import runpy
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,13 +20,11 @@ import hedgerow as hr
 from hedgerow.errors import FileError, ParameterError
 from hedgerow.measure import CurveBuilder, Evaluation, EvaluationBuilder, Events
 from hedgerow.show import write_report
-from hedgerow.show.page import page_html
+from hedgerow.show.page import PageModel, page_html
 from hedgerow.show.page.document import headline
+from hedgerow.show.page.page_data import PageData, aligned
 from hedgerow.show.page.thumbnails import check_folder, thumbnail
-from tests.show.page.cases import HOSTILE, evaluation, hostile_tree
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.show.page.cases import GARDEN, HOSTILE, evaluation, hostile_tree
 
 TREE = hr.Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
 
@@ -100,15 +100,30 @@ def test_a_missing_extra_is_told_in_one_line(
 
 
 def test_the_headline_names_the_best_first_and_sums_up_the_rest() -> None:
-    def said(models: list[tuple[str, float]], thing: str) -> str:
-        return headline(models, thing).replace("\N{NO-BREAK SPACE}", " ")
+    def said(models: list[tuple[str, float]]) -> str:
+        return headline(models).replace("\N{NO-BREAK SPACE}", " ")
 
-    one = "At 95 % correct, a still names the exact class for 100 % of the texts."
-    assert said([("a", 1.0)], "texts") == one
+    assert said([("a", 1.0)]) == "At 95 % correct, a still finds 100 % of the labels' information (R@95C)."
     many = [("a", 0.5), ("b", 0.7), ("c", 0.6), ("d", 0.1), ("e", 0.2)]
-    rest = "of the examples; c for 60 %; a for 50 %; the other 2 for 10 % to 20 %."
-    assert said(many, "examples").endswith(rest)
-    assert said(many[:4], "examples").endswith("c for 60 %; a for 50 %; d for 10 %.")
+    rest = "; c finds 60 %; a finds 50 %; the other 2 find 10 % to 20 %."
+    assert said(many).endswith(f"b still finds 70 % of the labels' information (R@95C){rest}")
+    assert said(many[:4]).endswith("; c finds 60 %; a finds 50 %; d finds 10 %.")
+
+
+def test_page_and_comparison_call_the_same_model_the_better_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(Path(__file__).parents[3] / "examples" / "two_models.py"))
+    models = [
+        hr.evaluate(GARDEN, hr.open_scores(f"{name}.csv", GARDEN), name=name) for name in ("keen", "careful")
+    ]
+    recall = {model.name: model.summary()["R@95C"] for model in models}
+    best = max(recall, key=lambda name: recall[name])
+    page = page_html(models).replace("\N{NO-BREAK SPACE}", " ")
+    assert f"{best} still finds {100 * recall[best]:.0f} % of the labels" in page
+    ordered, _ = aligned([PageModel.of(model) for model in models])
+    assert PageData(ordered).to_dict()["start"]["focus"] == [model.name for model in models].index(best)
 
 
 # Size ----------------------------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ class _Look:
 
     @staticmethod
     def of(number: int) -> _Look:
-        """Return the look of a system; after ten systems, shapes shift against colours, so looks stay distinct."""
+        """Return the look of a system; after twelve, shapes shift against colours, so looks stay distinct."""
         around, place = divmod(number, len(COLOURS))
         return _Look(COLOURS[place], MARKERS[(place + around) % len(MARKERS)])
 

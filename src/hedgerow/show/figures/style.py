@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 COLOURS = (
     *("#3f90da", "#bd1f01", "#ffa90e", "#832db6", "#000000"),
     *("#a96b59", "#e76300", "#717581", "#b9ac70", "#92dadd"),
+    *("#601020", "#202050"),
 )
-"""Ten colours that colour-blind readers can distinguish (after Petroff, 2021)."""
+"""Twelve colours that colour-blind readers can distinguish: ten of Petroff (2021), and two more."""
 
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "d")
 """One shape per system, so that colour is never the only difference."""
 
 _UNDATED: dict[str, dict[str, Any]] = {

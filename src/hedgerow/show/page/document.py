@@ -17,9 +17,9 @@ from plotly.offline import get_plotlyjs
 
 from hedgerow.errors import ParameterError, counted
 from hedgerow.measure import Evaluation
-from hedgerow.show.page.page_data import LEVEL, PageData, PageModel, PagePoint, aligned
+from hedgerow.show.page.page_data import HEADLINE, LEVEL, PageData, PageModel, PagePoint, aligned
 from hedgerow.show.page.thumbnails import check_folder, thumbnail
-from hedgerow.show.print_evaluation import MEANINGS, percent, percent_range
+from hedgerow.show.print_evaluation import MEANINGS, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,21 +71,24 @@ def page_html(
     content = data.to_dict() | {"thing": thing}
     warnings = [f"{evaluation.name}: {warning}" for evaluation in evaluations for warning in evaluation.warnings]
     own = _own_script()
+    figures = {f"{rule}_{metric.name}": metric for rule in ("majority", "leaf") for metric in data.own}
+    table = [name for name in (*_TABLE, *figures) if all(name in model.summary for model in ordered)]
     return _template().render(
         title=title or (" and ".join(names) if len(names) <= _NAMED else f"{len(names)} models"),
         policy=_policy(get_plotlyjs(), own),
         style=Markup(_file("style.css")),  # noqa: S704  (our own file)
-        headline=headline(list(zip(names, data.at_headline("exact"), strict=True)), thing),
+        headline=headline([(model.name, model.summary[HEADLINE]) for model in ordered]),
         facts=_facts(evaluations, len(ordered), thing),
         thing=thing,
         notes=[*notes, *_image_notes(content, evaluations, folder is not None), *warnings],
         models=ordered,
         has_tree=bool(evaluations),
         point=point,
-        table=[name for name in _TABLE if all(name in model.summary for model in ordered)],
-        percent=percent,
-        percent_range=percent_range,
-        meanings=[(name, MEANINGS[name]) for name in _TABLE if name in ordered[0].summary],
+        table=table,
+        own=data.own,
+        figures=figures,
+        shown=shown,
+        meanings=[(name, MEANINGS[name]) for name in table if name in MEANINGS],
         command=command,
         versions=f"hedgerow {version('hedgerow')}, Python {platform.python_version()}",
         data=Markup(_json(content)),  # noqa: S704  (escaped by _json)
@@ -143,30 +146,29 @@ def _image_notes(content: dict[str, Any], evaluations: Sequence[Evaluation], fol
 # Sentences -----------------------------------------------------------------------------------------------
 
 
-def headline(exact: Sequence[tuple[str, float]], thing: str) -> str:
-    """Return a sentence: how often each model names the exact class while 95 % of its answers are right.
+def headline(recall: Sequence[tuple[str, float]]) -> str:
+    """Return a sentence: how specific each model still is while 95 % of its answers are right.
 
     Parameters
     ----------
-    exact
-        The names of the models, and the shares of examples whose exact class they name.
-    thing
-        What an example is, in the plural.
+    recall
+        The names of the models, and their recall there: the summary figure `HEADLINE`.
 
     Examples
     --------
-    >>> print(headline([("keen", 0.66), ("careful", 0.714)], "images").replace("\N{NO-BREAK SPACE}", " "))
-    At 95 % correct, careful still names the exact class for 71 % of the images; keen for 66 %.
+    >>> print(headline([("keen", 0.66), ("careful", 0.714)]).replace("\N{NO-BREAK SPACE}", " "))
+    At 95 % correct, careful still finds 71 % of the labels' information (R@95C); keen finds 66 %.
     """
-    (name, share), *others = sorted(exact, key=lambda model: -model[1])
-    said = f"At {_percent(LEVEL)} correct, {name} still names the exact class for {_percent(share)} of the {thing}"
+    (name, share), *others = sorted(recall, key=lambda model: -model[1])
+    finds = f"still finds {_percent(share)} of the labels' information ({HEADLINE})"
+    said = f"At {_percent(LEVEL)} correct, {name} {finds}"
     named, rest = others[: _NAMED - 1], others[_NAMED - 1 :]
     if len(rest) == 1:
         named, rest = others, []
-    said += "".join(f"; {other} for {_percent(value)}" for other, value in named)
+    said += "".join(f"; {other} finds {_percent(value)}" for other, value in named)
     if rest:
         low, high = _percent(rest[-1][1]), _percent(rest[0][1])
-        said += f"; the other {len(rest)} for {high if low == high else f'{low} to {high}'}"
+        said += f"; the other {len(rest)} find {high if low == high else f'{low} to {high}'}"
     return said + "."
 
 

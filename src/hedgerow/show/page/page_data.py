@@ -15,7 +15,7 @@ from PIL import Image
 
 from hedgerow.errors import ParameterError
 from hedgerow.likelihood import Scale, threshold_probability
-from hedgerow.measure import Evaluation, Interval, OperatingCurve, side_by_side
+from hedgerow.measure import Evaluation, Interval, Metric, OperatingCurve, side_by_side
 from hedgerow.show.curve_lines import KINDS, System
 from hedgerow.show.page.clades import Clades
 from hedgerow.show.page.event_counts import Track
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from hedgerow.choose import OperatingPoint
 
-LEVEL = 0.95
-"""The share of right answers that the headline is about."""
+LEVEL, HEADLINE = 0.95, "R@95C"
+"""The share of right answers that the headline is about, and the figure that it gives."""
 _GRID = 600  # cells per unit of either axis of a drawn curve
 _METRICS = ("correct", "exact", "precision", "recall", "f1")
 
@@ -50,11 +50,20 @@ class PageModel:
     """How it was trained, as TOML."""
     picture: Callable[[int], NDArray[np.uint8]] | None = None
     """Returns the image of an example, given by its number: [H, W] or [H, W, 3]."""
+    metrics: tuple[Metric, ...] = ()
+    """Those of the curve in addition to the standard ones."""
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> PageModel:
         """Return the model that was evaluated."""
-        return cls(evaluation.name, evaluation.curve, evaluation.summary(), evaluation, evaluation.intervals)
+        return cls(
+            evaluation.name,
+            evaluation.curve,
+            evaluation.summary(),
+            evaluation,
+            evaluation.intervals,
+            metrics=evaluation.metrics,
+        )
 
 
 @final
@@ -131,6 +140,12 @@ class PageData:
     picture: Callable[[str], str | None] = lambda _: None
     """Turns the name of an image file into a data URL."""
 
+    @property
+    def own(self) -> list[Metric]:
+        """The additional metrics that all models have."""
+        first, *others = self.models
+        return [metric for metric in first.metrics if all(metric in other.metrics for other in others)]
+
     @cached_property
     def steps(self) -> dict[Mode, list[float]]:
         """The values of the slider, by mode."""
@@ -175,10 +190,6 @@ class PageData:
         """The step of the mode "correct" that the headline is about."""
         return self.steps["correct"].index(LEVEL) if LEVEL in self.steps["correct"] else 0
 
-    def at_headline(self, metric: str) -> list[float]:
-        """Return a metric of each model where the share of right answers is that of the headline."""
-        return [float(found.values[metric][found.at["correct"][self.start]]) for found in self.positions]
-
     def to_dict(self) -> dict[str, Any]:
         """Return the data, ready for JSON."""
         opened: dict[str, Any] = {"mode": "correct", "step": self.start}
@@ -186,19 +197,27 @@ class PageData:
         if self.point is not None and self.point.tau is not None:
             point = {"step": self.steps["threshold"].index(self.point.tau)}
             opened = {"mode": "threshold", **point}
+        own = {metric.name: metric.is_fraction for metric in self.own}
         models = [
             {
                 "name": model.name,
                 "line": _line(model),
                 "at": {mode: found.tolist() for mode, found in positions.at.items()},
                 "tau": positions.tau.tolist(),
-                "figures": {name: positions.values[name].tolist() for name in _METRICS},
+                "figures": {name: positions.values[name].tolist() for name in (*_METRICS, *own)},
             }
             for model, positions in zip(self.models, self.positions, strict=True)
         ]
         kinds = {kind: list(axes) for kind, axes in KINDS.items()}
-        opened["focus"] = int(np.argmax(self.at_headline("exact")))
-        data = {"steps": self.steps, "start": opened, "point": point, "kinds": kinds, "models": models}
+        opened["focus"] = int(np.argmax([model.summary[HEADLINE] for model in self.models]))
+        data = {
+            "steps": self.steps,
+            "metrics": dict.fromkeys(_METRICS, True) | own,
+            "start": opened,
+            "point": point,
+            "kinds": kinds,
+            "models": models,
+        }
         if self.tracks:
             clades = Clades(self.tracks, self.set_of, self.start, [self._pictures(model) for model in self.models])
             data["tree"] = clades.to_dict()

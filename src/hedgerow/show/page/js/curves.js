@@ -13,7 +13,7 @@ function colour(name) {
 
 /** Return the colour of a model. */
 function modelColour(i) {
-  return colour(`model-${i % 10}`);
+  return colour(`model-${i % MODEL_COLOURS}`);
 }
 
 /** Return the ranges of both axes for a kind of figure: round numbers around everything drawn. */
@@ -57,7 +57,7 @@ function drawCurves() {
 }
 
 function mark(i, kind) {
-  return element("span", { class: kind, "data-model": i, style: `--colour: var(--model-${i % 10})` });
+  return element("span", { class: kind, "data-model": i, style: `--colour: var(--model-${i % MODEL_COLOURS})` });
 }
 
 /** Put the markers where the models are now; the ring stays at the point that was chosen before. */

@@ -1,10 +1,10 @@
 // The figures at the chosen point, and the levels at which answers stop.
 
-const FIGURES = ["correct", "exact", "precision", "recall", "f1"];
+const FIGURES = Object.keys(data.metrics);
 
 function startFigures() {
   const rows = data.models.map((model, i) => {
-    const chip = element("span", { class: "chip", "data-model": i, style: `--colour: var(--model-${i % 10})` });
+    const chip = element("span", { class: "chip", "data-model": i, style: `--colour: var(--model-${i % MODEL_COLOURS})` });
     const name = element("span", { title: model.name }, shortened(model.name, 60));
     const cells = FIGURES.map((figure) => element("td", { "data-figure": figure }));
     return element("tr", {}, element("th", { scope: "row" }, element("span", { class: "named" }, chip, name)), ...cells, element("td", { "data-figure": "tau" }));
@@ -12,14 +12,15 @@ function startFigures() {
   document.getElementById("figures").append(...rows);
   document.querySelector("table.figures").classList.toggle("single", data.models.length === 1);
   for (const chip of document.querySelectorAll(".summary .chip")) {
-    chip.style.setProperty("--colour", `var(--model-${chip.dataset.model % 10})`);
+    chip.style.setProperty("--colour", `var(--model-${chip.dataset.model % MODEL_COLOURS})`);
   }
   follow(POINT, "figures", () => {
     data.models.forEach((model, i) => {
       const position = positionOf(model);
       FIGURES.forEach((figure, j) => {
         const cell = rows[i].cells[j + 1];
-        cell.textContent = (100 * model.figures[figure][position]).toFixed(1);
+        const value = model.figures[figure][position];
+        cell.textContent = data.metrics[figure] ? (100 * value).toFixed(1) : String(Number(value.toPrecision(3)));
         cell.dataset.value = model.figures[figure][position];
       });
       const last = rows[i].cells[FIGURES.length + 1];

@@ -20,6 +20,7 @@ const state = {
   cards: FIRST_CARDS,
 };
 const POINT = ["mode", "step"]; // the keys that change the operating point
+const MODEL_COLOURS = 12; // in the style sheet
 const REST = 100; // milliseconds without a move of the slider
 const followers = [];
 const waiting = new Set(); // what is not on the screen, and is drawn when the slider rests

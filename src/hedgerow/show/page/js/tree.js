@@ -60,7 +60,7 @@ function sectors() {
   return inside.slice(0, MOST_SECTORS);
 }
 
-let drawn = []; // [node, shape, text] of every sector
+let drawn = []; // [node, shape, text, Plotly's data] of every sector
 
 function drawTree() {
   const count = data.tree.sets[data.models[state.focus].set].count;
@@ -80,8 +80,8 @@ function drawTree() {
   const layout = { margin: { l: 0, r: 0, t: 0, b: 0 }, paper_bgcolor: "rgba(0,0,0,0)", uniformtext: { minsize: 10, mode: "hide" } };
   Plotly.react("icicle", [trace], layout, CONFIG).then(() => {
     drawn = Array.from(document.querySelectorAll("#icicle g.slice"), (slice) => {
-      const id = slice.__data__.data.id ?? slice.__data__.data.data.id;
-      return [Number(id), slice.querySelector("path.surface"), slice.querySelector("text")];
+      const sector = slice.__data__.data.data;
+      return [Number(sector.id), slice.querySelector("path.surface"), slice.querySelector("text"), sector];
     });
     colourTree();
   });
@@ -89,9 +89,10 @@ function drawTree() {
 
 /** Colour the sectors anew. Plotly would draw all of them again, which takes much longer than a frame. */
 function colourTree() {
-  for (const [node, shape, text] of drawn) {
+  for (const [node, shape, text, sector] of drawn) {
     const { fill, text: ink } = nodeColours(node);
     shape.style.fill = fill;
+    sector.color = fill; // what Plotly paints when the pointer comes and goes
     if (text) text.style.fill = ink;
   }
 }

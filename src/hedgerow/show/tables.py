@@ -1,6 +1,7 @@
-"""Tables of a study: mean ± two standard deviations over the seeds, the best in bold, the second in italics.
+"""Tables of numbers for papers: Markdown, LaTeX, CSV, JSON, and on a terminal.
 
-With one seed there is neither a spread nor a mark.
+Of several seeds, they show mean ± two standard deviations, the best in bold, the second in italics. With one seed
+there is neither a spread nor a mark.
 """
 
 from __future__ import annotations
@@ -10,22 +11,28 @@ import io
 import re
 import statistics
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from rich.text import Text
-from tabulate import tabulate
 
-from hedgerow.show import print_table
+from hedgerow.errors import ParameterError
+from hedgerow.files import atomic_write
+from hedgerow.show.terminal import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from os import PathLike
 
     from rich.console import Console
 
 Mark = Literal["", "best", "second"]
 
 _LATEX = {
-    **{character: f"\\{character}" for character in "&%_#"},
+    **{character: f"\\{character}" for character in "&%_#${}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
     "±": r"$\pm$",
     "α": r"$\alpha$",
     "γ": r"$\gamma$",
@@ -43,6 +50,8 @@ class Column:
     better: Literal["higher", "lower", "neither"] = "higher"
     percent: bool = True
     """Whether fractions are shown as percentages."""
+    whole: bool = False
+    """Whether the numbers are whole."""
 
 
 @final
@@ -114,7 +123,7 @@ class Table:
 
     def _numbers(self, entry: Entry, column: Column) -> tuple[str, str]:
         scale = 100 if column.percent else 1
-        digits = 1 + self._several_seeds + (not column.percent)
+        digits = 0 if column.whole else 1 + self._several_seeds + (not column.percent)
         spread = "" if entry.spread is None else f"±{scale * entry.spread:.{digits}f}"
         return f"{scale * entry.mean:.{digits}f}", spread
 
@@ -136,7 +145,7 @@ class Table:
         wrap: dict[Mark, str] = {"": "", "best": "**", "second": "*"}
         shown = self._shown(lambda mean, spread, mark: f"{wrap[mark]}{mean}{wrap[mark]} {spread}".strip())
         notes = [f"\n{note}" for note in self.notes]
-        return "\n".join([f"**{self.title}**", "", self._tabulated(shown, "pipe", str), *notes]) + "\n"
+        return "\n".join([f"**{self.title}**", "", self._tabulated(shown, "pipe", _markdown), *notes]) + "\n"
 
     def latex(self) -> str:
         """Return the table as LaTeX; it needs the package booktabs."""
@@ -154,6 +163,7 @@ class Table:
         head = [name(heading) for heading in self._head]
         rows = [[name(row.name), *texts] for row, texts in zip(self.rows, shown, strict=True)]
         align = ("left", *("right" for _ in self.columns))
+        tabulate = require_tabulate()
         return tabulate(rows, head, form, colalign=align, disable_numparse=True)
 
     @property
@@ -212,6 +222,63 @@ def entries(results: Iterable[Mapping[str, Any]], metrics: Mapping[str, str]) ->
     """Return the entries of a row: for each column, the named metric of every result."""
     summaries = [result["summary"] for result in results]
     return {column: Entry(tuple(s[metric] for s in summaries)) for column, metric in metrics.items()}
+
+
+def write_tables(path: str | PathLike[str], tables: Sequence[Table]) -> None:
+    """Write tables into one file: Markdown, LaTeX, or CSV with one line per number, by the extension.
+
+    Parameters
+    ----------
+    path
+        Ends in .md, .tex or .csv.
+    tables
+        What to write.
+    """
+    suffix = check_tables(path)
+    text = (
+        _tidy(tables)
+        if suffix == ".csv"
+        else "\n".join(table.markdown() if suffix == ".md" else table.latex() for table in tables)
+    )
+    with atomic_write(path) as file:
+        file.write(text)
+
+
+def check_tables(path: str | PathLike[str]) -> str:
+    """Return the extension of a file of tables, if such tables can be written."""
+    suffix = PurePath(path).suffix.lower()
+    if suffix not in (".csv", ".md", ".tex"):
+        raise ParameterError(f"{path}: tables are written as .csv, .md or .tex.")
+    if suffix != ".csv":
+        require_tabulate()
+    return suffix
+
+
+def require_tabulate() -> Callable[..., str]:
+    """Return the function that aligns Markdown and LaTeX; an error if it is not installed."""
+    try:
+        from tabulate import tabulate
+    except ModuleNotFoundError:
+        raise ParameterError(
+            "Tables in Markdown and LaTeX need tabulate, which is not installed: pip install 'hedgerow[plot]'"
+        ) from None
+    return tabulate
+
+
+def _tidy(tables: Iterable[Table]) -> str:
+    """Return every number of some tables on a line of its own, unrounded."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["table", "group", "row", "column", "value"])
+    for table in tables:
+        for row in table.rows:
+            for name, entry in row.entries.items():
+                writer.writerow([table.title, row.group, row.name, name, f"{entry.mean:.10g}"])
+    return text.getvalue()
+
+
+def _markdown(text: str) -> str:
+    return " ".join(text.replace("\\", r"\\").replace("|", r"\|").split())
 
 
 def _latex(text: str) -> str:
