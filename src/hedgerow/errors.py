@@ -244,7 +244,7 @@ def as_settings(keys: Mapping[str, str]) -> Iterator[None]:
         _settings.reset(token)
 
 
-def argument(name: str, value: Value, *, python: str | None = None) -> str:
+def argument(name: str, value: Value, *, python: str | None = None, verb: str | None = None) -> str:
     """Write an argument as the user would type it, in Python or on the command line.
 
     Parameters
@@ -253,6 +253,8 @@ def argument(name: str, value: Value, *, python: str | None = None) -> str:
         The argument. The option has the same name, with hyphens for underscores.
     python
         What to write in Python instead.
+    verb
+        The verb of the command that has the option, if it need not be the one that runs.
 
     >>> argument("root", "NAME"), argument("disambiguate", True), argument("na", ("NA", "-"))
     ("root='NAME'", 'disambiguate=True', "na=('NA', '-')")
@@ -267,7 +269,7 @@ def argument(name: str, value: Value, *, python: str | None = None) -> str:
     if keys is not None:
         return f"{option} (of `hedgerow tree`, whose output can be data.tree)"
     if _in_command.get():
-        return option
+        return option if verb is None else f"hedgerow {verb} {option}"
     return f"{name}={value!r}" if python is None else python
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, UnknownNameError
 from hedgerow.likelihood import SparseLikelihoods
-from hedgerow.score_files import FORMATS, find_format
+from hedgerow.score_files import FORMATS, find_format, write_predictions
 from hedgerow.score_files import listed as listed_files
 from hedgerow.tree import Settings
 from tests.make_scores import LEAVES, H, opened, probabilities, save_table
@@ -116,6 +117,31 @@ def test_speciesnet() -> None:
     assert found["cam1/0002.jpg"]["Aves"] == pytest.approx(0.01)
     assert found["cam2/0003.jpg"] == {}
     assert found["cam2/0004.jpg"]["Felidae"] == pytest.approx(0.95)
+
+
+def test_speciesnet_with_classes_beside_the_animals(tmp_path: Path) -> None:
+    labels = {
+        name
+        for prediction in json.loads((DATA / "speciesnet.json").read_text())["predictions"]
+        for name in prediction.get("classifications", {}).get("classes", ())
+    }
+    tree = hr.Hierarchy.read(written(tmp_path / "labels.txt", "\n".join(sorted(labels))), "speciesnet")
+    for h in (tree, MAMMALS.beside(["blank", "vehicle", "human"])):
+        found = listed(DATA / "speciesnet.json", h)
+        empty = found["cam1/0002.jpg"]
+        assert {name: empty[name] for name in ("blank", "vehicle", "human")} == pytest.approx(
+            {"blank": 0.9, "vehicle": 0.04, "human": 0.02}
+        )
+        assert empty[str(h.names[h.index("Aves" if "Aves" in h else "aves")])] == pytest.approx(0.01)
+        answers = tmp_path / "observations.csv"
+        how = hr.infer.answering_rule(0.65, None, Settings(single_child="answer"))
+        scores = hr.open_scores(DATA / "speciesnet.json", h, labels=False)
+        write_predictions(answers, scores, how, layout="camtrap-dp")
+        with answers.open(newline="") as file:
+            rows = [(row["observationType"], row["scientificName"]) for row in csv.DictReader(file)]
+        assert rows == [("animal", "Odocoileus"), ("blank", ""), ("unknown", ""), ("animal", "Felidae")]
+    # Any animal is a node of its own, so that it is no answer about a blank image.
+    assert listed(DATA / "speciesnet.json", tree)["cam1/0001.jpg"]["animal"] == pytest.approx(0.91)
 
 
 def test_pybioclip() -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
-from hedgerow.errors import closest, counted
+from hedgerow.errors import argument, closest, counted
 from hedgerow.tree import Hierarchy, taxon_strings
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ class Step(NamedTuple):
     """The letter of the rank; '' if unknown."""
     names: tuple[str, ...]
     """The name, and other ways to write it; ('',) if there is nothing at this rank."""
+    whole: bool = False
+    """Whether it stands for the whole lineage in trees that have it, and is skipped in others."""
 
     @classmethod
     def of(cls, text: str, rank: str = "") -> Step:
@@ -102,6 +104,12 @@ def folded(name: str) -> str:
     """
     bare = taxon_strings.split_prefix(name.translate(_QUOTES).strip())[1]
     return " ".join(bare.replace("_", " ").casefold().split())
+
+
+def beside(name: str) -> str:
+    """Return the advice to add a class beside the tree."""
+    how = argument("beside", (name,), python=f"hierarchy.beside([{name!r}])", verb="tree")
+    return f"To have {name!r} as an answer beside the tree, add it: {how}."
 
 
 class Unbound(NamedTuple):
@@ -208,7 +216,7 @@ class Binder:
         skipped: list[int] = []  # later steps without a node
         problem, stop = "", 0
         for number, step in enumerate(lineage):
-            if self._outside and any(folded(name) in self._outside for name in step.names):
+            if self._outside and not step.whole and any(folded(name) in self._outside for name in step.names):
                 skipped = []  # the ancestors of a class outside the tree may be outside it as well
                 break
             found: int | str | None = NO_NODE
@@ -220,9 +228,12 @@ class Binder:
             if isinstance(found, str):
                 problem, stop = found, number
                 break
-            if found is None:
+            if step.whole and isinstance(found, int):
+                nodes.append(found)
+                break
+            if found is None and not step.whole:
                 skipped.append(number)
-            elif found != NO_NODE:
+            elif found is not None and found != NO_NODE:
                 if skipped:
                     problem, stop = self._clash(lineage, skipped, here, found), number
                     skipped = []

@@ -11,7 +11,7 @@ from hedgerow import likelihood
 from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, counted
 from hedgerow.score_files.blocks import Block
 from hedgerow.score_files.labels import label_nodes
-from hedgerow.score_files.lineage_binding import ANYTHING, Binder, Bound, Unbound
+from hedgerow.score_files.lineage_binding import ANYTHING, Binder, Bound, Unbound, beside
 from hedgerow.score_files.listed import ListedBlock, ListReader, repeated
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ class _BoundLineages:
         first = counts.most_common(1)[0][0].name
         raise UnknownNameError(
             f"{self._reader.path}: {counted(len(counts), 'class', 'classes')} of its {examples:,} examples cannot "
-            f"be found in the tree: {self._binder.explained(counts)} Correct the names or the tree. If a class is "
-            f"outside it, use {argument('outside', (first,))}; {argument('outside', (ANYTHING,))} means "
-            f"whatever cannot be found."
+            f"be found in the tree: {self._binder.explained(counts)} Correct the names or the tree. "
+            f"{beside(first)} If it shall be no answer, use {argument('outside', (first,))}; "
+            f"{argument('outside', (ANYTHING,))} means whatever cannot be found."
         )

@@ -603,6 +603,25 @@ class Hierarchy(Derives):
         """
         return parts.at_ranks(self, ranks)
 
+    def beside(self, names: Sequence[str], *, root: str = "root") -> Hierarchy:
+        """Return the tree with classes beside it, such as "blank" and "vehicle": leaves right below the root.
+
+        They are answers like all others, and every other answer is wrong for them.
+
+        Parameters
+        ----------
+        names
+            The classes to add.
+        root
+            The name of a root that is no class itself. If the root of the tree has another name, a root with this
+            name is added above it.
+
+        >>> h = Hierarchy.from_edges([("animal", "bird"), ("animal", "fish")]).beside(["blank", "vehicle"])
+        >>> h.names.tolist(), h.names[h.children("root")].tolist()
+        (['root', 'animal', 'bird', 'fish', 'blank', 'vehicle'], ['animal', 'blank', 'vehicle'])
+        """
+        return parts.beside(self, names, root)
+
     @cached_property
     def without_trivial(self) -> Hierarchy:
         """The tree without its trivial nodes: the others keep their order, each below its nearest kept ancestor.
