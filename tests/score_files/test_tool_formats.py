@@ -196,7 +196,7 @@ def test_votes_become_shares(tmp_path: Path) -> None:
     path = written(tmp_path / "long.csv", "id,class,score\na,robin,6\na,wren,1\na,blank,1\nb,cod,3\n")
     found = listed(path, H, votes=True, outside=["blank"])
     assert found == {"a": {"bird": 0.875, "robin": 0.75, "wren": 0.125}, "b": {"fish": 1, "cod": 1}}
-    refused(ScoreError, path, H, "'a' in row 0 (counted from 0) has 6 for 'robin'", outside=["blank"])
+    refused(ScoreError, path, H, "'a' in line 2 has 6 for 'robin'", outside=["blank"])
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -367,7 +367,7 @@ def test_wide_tables_of_classes_at_any_depth(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="columns='own'"):
         hr.open_scores(path, H, hr.ScoreReading(outside=["blank"]))
     many = save_table(tmp_path / "m.csv", p * 1.5, ["bird", "robin", "cod", "eel"], label=["cod"] * 2)
-    with pytest.raises(ScoreError, match=r"must sum to at most 1 within 0.001; row 0 .* sums to 1.5"):
+    with pytest.raises(ScoreError, match=r"must sum to at most 1 within 0.001; line 2 sums to 1.5"):
         list(hr.open_scores(many, H, hr.ScoreReading(columns="own")))
     (block,) = hr.open_scores(many, H, hr.ScoreReading(columns="own", votes=True))
     np.testing.assert_allclose(
@@ -430,12 +430,12 @@ def test_a_lineage_that_contradicts_the_tree(tmp_path: Path) -> None:
 
 def test_the_same_class_twice(tmp_path: Path) -> None:
     path = written(tmp_path / "long.csv", "id,class,score\na,robin,0.5\na,cod,0.1\na,robin,0.25\n")
-    refused(ScoreError, path, H, "'a' in row 0 (counted from 0) lists 'robin' twice")
+    refused(ScoreError, path, H, "'a' in line 2 lists 'robin' twice")
 
 
 def test_scores_that_sum_above_1(tmp_path: Path) -> None:
     path = written(tmp_path / "long.csv", "id,class,score\na,robin,0.5\nb,cod,0.75\nb,eel,0.5\n")
-    refused(ScoreError, path, H, "'b' in row 1 (counted from 0) has scores that sum to 1.25", "votes=True")
+    refused(ScoreError, path, H, "'b' in line 3 has scores that sum to 1.25", "votes=True")
     rounded = written(tmp_path / "r.csv", "id,class,score\nb,cod,0.5005\nb,eel,0.5\n")
     assert listed(rounded, H)["b"]["fish"] == 1
 
@@ -445,11 +445,9 @@ def test_scores_that_sum_above_1(tmp_path: Path) -> None:
 )
 def test_impossible_numbers(number: str, said: str, tmp_path: Path) -> None:
     long = written(tmp_path / "long.csv", f"id,class,score\na,robin,0.5\nb,cod,{number}\n")
-    refused(ScoreError, long, H, f"'b' in row 1 (counted from 0) has {said} for 'cod'")
+    refused(ScoreError, long, H, f"'b' in line 3 has {said} for 'cod'")
     text = f"id,class,class_confidence\na,bird,0.5\nb,fish,{number}\n"
-    refused(
-        ScoreError, written(tmp_path / "l.csv", text), H, f"'b' in row 1 (counted from 0) has {said} for 'fish'"
-    )
+    refused(ScoreError, written(tmp_path / "l.csv", text), H, f"'b' in line 3 has {said} for 'fish'")
     sintax = written(tmp_path / "s.txt", f"a\td:Bacteria(1.00)\t+\nb\td:Bacteria({number})\t+\n")
     refused(ScoreError, sintax, BACTERIA, f"'b' in line 2 has {said} for 'Bacteria'", scores_format="sintax")
 
@@ -490,18 +488,16 @@ def test_ids_twice(gap: int, tmp_path: Path) -> None:
         refused(ScoreError, sintax, BACTERIA, where, block_rows=rows)
     if gap:
         long = written(tmp_path / "l.csv", "id,class,score\n" + "".join(f"{name},cod,1\n" for name in names))
-        refused(ScoreError, long, H, f"again in row {gap + 1}")
+        refused(ScoreError, long, H, f"again in line {gap + 3}")
 
 
 def test_an_example_without_id(tmp_path: Path) -> None:
-    refused(
-        ScoreError, written(tmp_path / "l.csv", "id,class,score\n,cod,1\n"), H, "row 0 (counted from 0) has no id"
-    )
+    refused(ScoreError, written(tmp_path / "l.csv", "id,class,score\n,cod,1\n"), H, "line 2 has no id")
 
 
 def test_two_labels_for_one_example(tmp_path: Path) -> None:
     path = written(tmp_path / "l.csv", "id,class,score,label\na,cod,0.5,cod\na,eel,0.5,eel\n")
-    refused(ScoreError, path, H, "row 1 (counted from 0) has the label 'eel'", "'cod'")
+    refused(ScoreError, path, H, "line 3 has the label 'eel'", "'cod'")
 
 
 def test_a_json_cut_off_in_the_middle(tmp_path: Path) -> None:

@@ -163,6 +163,8 @@ def _label_sentence(facts: LabelFacts) -> str:
     )
     if facts.internal:
         text += f"; {counted(facts.internal, 'is', 'are')} labelled with a group: nothing finer is known"
+    if facts.without:
+        text += f"; {counted(facts.without, 'other has none', 'others have none')}"
     text += ". "
     if not facts.without_data:
         return text + "Every leaf has data."

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.errors import FileError, ParameterError, ScoreError, argument, closest, some
+from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, argument, closest, some
 from hedgerow.files.text import (
     delimiter_of,
     extension,
@@ -41,8 +41,17 @@ Batch = tuple[int, dict[int, Any]]
 """A number of rows, and Arrow arrays by the position of their column."""
 
 
-def row_name(row: int) -> str:
-    """Name a row of a file in an error, so that it can be found again."""
+def row_name(path: str, row: int) -> str:
+    """Name a row of a file in an error, so that it can be found again: in a text file, by its line."""
+    if extension(path) not in (".npz", ".parquet"):
+        with suppress(HedgerowError, OSError, UnicodeDecodeError, csv.Error), open_text(path, newline="") as file:
+            rows = csv.reader(file, delimiter=own_delimiter(path, None) or ",")
+            line = 1
+            for cells in rows:
+                if cells and row < 0:
+                    return f"line {line:,}"
+                row -= bool(cells)
+                line = rows.line_num + 1
     return f"row {row:,} (counted from 0)"
 
 
@@ -184,8 +193,9 @@ class CsvTable(Table):
 
     def _check_row(self, row: int, cells: list[str], numbers: set[int]) -> None:
         if len(cells) != len(self.columns):
+            where = row_name(self.path, row)
             raise FileError(
-                f"{self.path}: {row_name(row)} has {len(cells):,} cells; the header has {len(self.columns):,}."
+                f"{self.path}: {where} has {len(cells):,} cells; the header has {len(self.columns):,}."
             )
         for place, (name, cell) in enumerate(zip(self.columns, cells, strict=True)):
             if place in numbers and cell and not _is_number(cell):
@@ -193,9 +203,8 @@ class CsvTable(Table):
                 remedy = " Write decimals with a point, and thousands without commas." if numeric else ""
                 if _is_number(cell.rstrip("% ")):
                     remedy = f" Remove the % and use {argument('renormalise', True)}."
-                raise ScoreError(
-                    f"{self.path}: {row_name(row)} has {cell!r} for {name!r}, which is not a number.{remedy}"
-                )
+                where = row_name(self.path, row)
+                raise ScoreError(f"{self.path}: {where} has {cell!r} for {name!r}, which is not a number.{remedy}")
 
 
 def csv_options(

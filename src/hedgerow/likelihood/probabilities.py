@@ -9,6 +9,7 @@ import numpy as np
 
 from hedgerow.arrays import Array, as_numpy, as_scores, namespace, operations, ops_of
 from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, closest
+from hedgerow.files import row_name
 from hedgerow.likelihood.named_columns import ColumnFit, places, split_names
 from hedgerow.likelihood.scales import sum_tolerance
 
@@ -39,7 +40,7 @@ class RowSource:
 
     def error(self, rule: str, row: int, problem: str, advice: str = "") -> ScoreError:
         """Return an error about a row."""
-        where = f"row {self.first + row:,}{' (counted from 0)' if self.path else ''}"
+        where = row_name(self.path, self.first + row) if self.path else f"row {row:,}"
         prefix = f"{self.path}: " if self.path else ""
         return ScoreError(f"{prefix}{rule}; {where} {problem}. {advice}".rstrip())
 

@@ -214,10 +214,11 @@ class Binder:
         nodes: list[int] = []
         here = 0  # the last node found
         skipped: list[int] = []  # later steps without a node
+        unfound: list[int] = []  # all steps without a node
         problem, stop = "", 0
         for number, step in enumerate(lineage):
             if self._outside and not step.whole and any(folded(name) in self._outside for name in step.names):
-                skipped = []  # the ancestors of a class outside the tree may be outside it as well
+                skipped = unfound = []  # the ancestors of a class outside the tree may be outside it as well
                 break
             found: int | str | None = NO_NODE
             if step.names[0]:
@@ -233,6 +234,7 @@ class Binder:
                 break
             if found is None and not step.whole:
                 skipped.append(number)
+                unfound.append(number)
             elif found is not None and found != NO_NODE:
                 if skipped:
                     problem, stop = self._clash(lineage, skipped, here, found), number
@@ -245,6 +247,8 @@ class Binder:
             nodes.append(NO_NODE if found is None else found)
         if not problem:
             problem, stop = self._missing(lineage, skipped, here)
+        if not problem:
+            problem, stop = self._second(lineage, unfound, nodes, here)
         nodes += [NO_NODE] * (len(lineage) - len(nodes))
         if not problem or self._anything:
             return Bound(tuple(nodes))
@@ -329,6 +333,19 @@ class Binder:
             if elsewhere := self._alike(name, step.rank):
                 return f"the tree's own lineage of {name!r} is {self._path(elsewhere[0])}", number
             return f"the tree has no {name!r}{f' below {self._names[here]!r}' if here else ''}", number
+        return "", 0
+
+    def _second(
+        self, lineage: Lineage, unfound: Sequence[int], nodes: Sequence[int], here: int
+    ) -> tuple[str, int]:
+        """Explain which step contradicts a node of its own rank on the path, such as the root; '' if none does."""
+        path = self._hierarchy.lineage(here).tolist() if unfound else []
+        at_rank = {self._rank[node]: node for node in path}
+        for number in unfound:
+            rank = lineage[number].rank
+            # A kingdom has the letter of its domain, so one of the two may be missing.
+            if rank and rank in at_rank and (rank != "d" or at_rank[rank] not in nodes):
+                return f"the tree's own lineage is {self._path(here)}", number
         return "", 0
 
     def _path(self, node: int) -> str:

@@ -47,6 +47,7 @@ class ListedBinder:
         self._hierarchy = hierarchy
         self._reader = reader
         self._votes = how.votes
+        self._how = how
         self._bound = _BoundLineages(Binder(hierarchy, how.outside), reader)
 
     def blocks(self, raw_blocks: Iterator[ListedBlock], warnings: list[str]) -> Iterator[Block]:
@@ -64,7 +65,7 @@ class ListedBinder:
             texts = {key: values.to_numpy(zero_copy_only=False) for key, values in raw.texts.items()}
             if "labels" in texts:
                 labels, rows = texts["labels"].tolist(), raw.place.tolist()
-                texts["labels"] = label_nodes(self._hierarchy, self._reader.path, labels, rows)
+                texts["labels"] = label_nodes(self._hierarchy, self._reader.path, labels, rows, self._how)
             yield Block(start, likelihoods, **texts)
             start += len(raw)
         _check_ids(self._reader, ids, places)

@@ -13,7 +13,7 @@ from hedgerow.likelihood import restrict
 from hedgerow.registry import Registry
 from hedgerow.score_files import listed_tables, qiime2, rdp, sintax, speciesnet
 from hedgerow.score_files.blocks import Block, Scores
-from hedgerow.score_files.labels import LabelFile
+from hedgerow.score_files.labels import LabelFile, labelled
 from hedgerow.score_files.listed_binder import ListedBinder
 from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReader, ScoreReading
 from hedgerow.score_files.wide_binder import WideBinder
@@ -216,6 +216,7 @@ def open_scores(
         )
     label_file = labels if isinstance(labels, LabelFile) else LabelFile.of(hierarchy, how, labels=labels)
     own_labels = labels is True and how.labels_file is None
+    part = isinstance(labels, LabelFile)
     elsewhere = frozenset() if label_file is None else label_file.named
     own = how if how.labels_file is None else replace(how, label_column=None)
     found = find_format(shown, how)
@@ -230,12 +231,14 @@ def open_scores(
     bound = binder(hierarchy, reader, how)
     only = None if how.only is None else hierarchy.indices(list(how.only))
     rows = block_rows or reader.rows_at_a_time(len(hierarchy))
-    keys = reader.has if own_labels else reader.has - {"labels"}
+    keys = reader.has if labels else reader.has - {"labels"}
 
     def read(warnings: list[str]) -> Iterator[Block]:
         blocks = _not_empty(bound.blocks(reader.read(rows, keys), warnings), shown)
         if label_file is not None:
             blocks = label_file.joined(blocks, shown, warnings)
+        source = shown if label_file is None else label_file.path
+        blocks = labelled(blocks, source, hierarchy, how, warnings, part=part)
         for block in blocks:
             if only is None:
                 yield block

@@ -69,6 +69,11 @@ class ScoreReading:
         metavar="FILE",
     )
     label_column: str | None = _option("The column that holds the labels.", metavar="NAME", shown="label")
+    drop_label: Sequence[str] = _option(
+        "A label that means that it is not known, such as ?; its examples are left out. May be repeated.",
+        (),
+        metavar="TEXT",
+    )
     id_column: str | None = _option("The column that holds the ids.", metavar="NAME", shown="id")
     group_column: str | None = _option(
         "The column of groups, which are known for every example; an operating point may differ by group.",
@@ -92,10 +97,11 @@ class ScoreReading:
 
     def __post_init__(self) -> None:
         """Refuse what contradicts itself."""
-        outside: Any = self.outside
-        if isinstance(outside, str):
-            raise ParameterError(f"outside must be a list of names, not the text {outside!r}.")
-        object.__setattr__(self, "outside", tuple(outside))
+        for name in ("outside", "drop_label"):
+            given: Any = getattr(self, name)
+            if isinstance(given, str):
+                raise ParameterError(f"{name} must be a list of names, not the text {given!r}.")
+            object.__setattr__(self, name, tuple(given))
         if self.columns not in (None, "own"):
             raise ParameterError(f"columns must be 'own' or left out, not {self.columns!r}.")
         if self.class_columns is not None and self.class_prefix is not None:
@@ -155,7 +161,7 @@ class ScoreReading:
 
     def unlabelled(self, columns: Sequence[str]) -> ScoreReading:
         """Return how to read new files with these columns, without labels, groups and clusters."""
-        plain = replace(self, labels_file=None, group_column=None, cluster_column=None)
+        plain = replace(self, labels_file=None, drop_label=(), group_column=None, cluster_column=None)
         if self.labels_file is None:
             return plain
         return replace(plain, label_column=None, id_column=self.id_column if self.id_column in columns else None)

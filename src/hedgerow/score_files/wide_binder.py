@@ -40,6 +40,7 @@ class WideBinder:
         self._hierarchy = hierarchy
         self._reader = reader
         self._outside = how.outside
+        self._how = how
         check_clash(hierarchy, reader)
         if how.outside and how.columns != "own":
             raise ParameterError(
@@ -81,7 +82,9 @@ class WideBinder:
             texts: dict[str, Any] = {key: _as_names(values) for key, values in raw.texts.items()}
             if "labels" in texts:
                 rows = range(raw.start, raw.start + len(raw.scores))
-                texts["labels"] = label_nodes(self._hierarchy, self._reader.path, raw.texts["labels"], rows)
+                texts["labels"] = label_nodes(
+                    self._hierarchy, self._reader.path, raw.texts["labels"], rows, self._how
+                )
             yield Block(raw.start, likelihoods, **texts)
         if doubts and doubts[0] is not None and all(doubts):
             warnings.append(doubts[0])
