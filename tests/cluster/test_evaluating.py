@@ -97,7 +97,8 @@ def test_labels_in_a_file_of_their_own(folder: Path, parts: list[Path], tmp_path
         f"2 labels in {labels} are for ids not in any part: 'x' and 'y'.",
         f"part-4.npz is left out: none of its ids, '4-0', '4-1' and {ROWS[4] - 2} more, is in {labels}",
     )
-    for sentence, warning in zip(said, many.warnings[:3], strict=True):
+    others = [warning for warning in many.warnings if "give different labels" not in warning]
+    for sentence, warning in zip(said, others[:3], strict=True):
         assert warning.startswith(sentence)
 
 

@@ -230,14 +230,14 @@ class ScoreInput(FileReading):
         except ValueError:
             plain = replace(self.reading, group_column=None, cluster_column=None)
             held_out = replace(self, scores=[given], data=None, reading=plain).open(labels=True)
-            parts = [(block.likelihoods, block.labels) for block in _first_blocks(held_out)]
-            if not isinstance(parts[0][0], Likelihoods):
+            blocks = list(_first_blocks(held_out))
+            parts = [block.likelihoods for block in blocks if isinstance(block.likelihoods, Likelihoods)]
+            if not parts:
                 raise ParameterError(
                     f"A temperature needs the scores of all classes, and {given} lists only a few."
                 ) from None
-            values = np.concatenate([np.asarray(q) for q, _ in parts])
-            labels = np.concatenate([labels for _, labels in parts if labels is not None])
-            fitted = fit_to_likelihoods(held_out.hierarchy, values, labels, scale=parts[0][0].scale)
+            labels = np.concatenate([block.labels for block in blocks if block.labels is not None])
+            fitted = fit_to_likelihoods(held_out.hierarchy, Likelihoods.concatenated(parts), labels)
             # In a few digits, so that it can be given again.
             temperature = float(f"{fitted.value:.4g}")
             losses = f"its mean loss falls from {fitted.before:.4g} to {fitted.after:.4g}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, final, overload
 
 import numpy as np
 
-from hedgerow.arrays import Array, Derives, as_rows, as_scores, namespace, ops_of, rounded_down
+from hedgerow.arrays import Array, Derives, as_numpy, as_rows, as_scores, namespace, ops_of, rounded_down
 from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.likelihood.named_columns import places, split_names
 from hedgerow.likelihood.probabilities import RowSource
@@ -18,7 +18,7 @@ from hedgerow.likelihood.scales import CERTAIN, ROUNDING, Scale, check_scale, to
 from hedgerow.likelihood.sparse import SparseLikelihoods
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Sequence
 
     from numpy.typing import NDArray
 
@@ -46,6 +46,8 @@ class Likelihoods(Derives):
 
     temperature: float = 1.0
     """The temperature by which the scores were divided: see `likelihood.tempered`."""
+    logits: Array | None = None
+    """The scores of the leaves [examples, leaves], if known: small likelihoods have lost them to rounding."""
 
     def __init__(self, hierarchy: Hierarchy, values: Array, scale: Scale) -> None:
         self.hierarchy = hierarchy
@@ -95,6 +97,23 @@ class Likelihoods(Derives):
         likelihoods = cls(hierarchy, values, scale)
         likelihoods._checked = True
         return likelihoods
+
+    def taken(self, rows: NDArray[Any]) -> Likelihoods:
+        """Return the likelihoods of some examples, given by a mask or by positions."""
+        taken = Likelihoods.checked(self.hierarchy, self.values[rows], self.scale)
+        taken.temperature = self.temperature
+        taken.logits = None if self.logits is None else self.logits[rows]
+        return taken
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[Likelihoods]) -> Likelihoods:
+        """Return the likelihoods of the examples of several parts, which are of one tree and scale."""
+        joined = cls.checked(
+            parts[0].hierarchy, np.concatenate([as_numpy(part.values) for part in parts]), parts[0].scale
+        )
+        logits = [as_numpy(part.logits) for part in parts if part.logits is not None]
+        joined.logits = np.concatenate(logits) if len(logits) == len(parts) else None
+        return joined
 
     def unchecked(self) -> Likelihoods:
         """Return the same likelihoods marked as checked, for work that depends only on their order."""

@@ -91,6 +91,7 @@ class WideBinder:
 
     def _likelihoods(self, scores: NDArray[Any], start: int) -> Likelihoods:
         tree, reader, kind = self._hierarchy, self._reader, self.fit.kind
+        logits: NDArray[Any] | None = None
         source = RowSource(reader.path, start, _if_logits(), likelihood.sum_tolerance(reader.dtype))
         if self._content == "logits":
             scores = _as_floats(scores)
@@ -100,7 +101,8 @@ class WideBinder:
                     tree, scipy.special.softmax(scores, axis=1), reader.classes, self._outside
                 )
             else:
-                q = likelihood.flat_softmax(tree, self._ordered(scores))
+                logits = self._ordered(scores)
+                q = likelihood.flat_softmax(tree, logits)
         elif kind == "own":
             names, divide = reader.classes, self._renormalise
             q = likelihood.from_columns(tree, scores, names, self._outside, renormalise=divide, source=source)
@@ -108,7 +110,9 @@ class WideBinder:
             q = likelihood.from_leaves(tree, self._ordered(scores), renormalise=self._renormalise, source=source)
         else:
             q = self._node_likelihoods(scores, source)
-        return Likelihoods.checked(tree, q, reader.scale)
+        found = Likelihoods.checked(tree, q, reader.scale)
+        found.logits = logits
+        return found
 
     def _node_likelihoods(self, scores: NDArray[Any], source: RowSource) -> NDArray[Any]:
         """Return columns in node order, checked; a root without a column is certain."""
