@@ -7,6 +7,8 @@ traceback. Every other package raises these.
 from __future__ import annotations
 
 import shlex
+import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -34,11 +36,20 @@ __all__ = [
     "option_name",
     "options",
     "some",
+    "warn",
 ]
 
 
 class HedgerowError(ValueError):
     """An error in the input; the message says what is wrong, where, and what to do."""
+
+
+def warn(message: str) -> None:
+    """Warn at the line of the caller's own code: the first frame outside hedgerow."""
+    level, frame = 1, sys._getframe(0)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "hedgerow":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, stacklevel=level)
 
 
 class TreeError(HedgerowError):

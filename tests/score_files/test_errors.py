@@ -105,8 +105,16 @@ def test_a_long_table_with_other_column_names(score: str, tmp_path: Path) -> Non
 def test_a_model_that_knows_fewer_leaves(tmp_path: Path) -> None:
     known, p = LEAVES[:3], probabilities(2, columns=3)
     path = save(tmp_path / "s.npz", p, ["cod"] * 2, known)
-    refused(UnknownNameError, "1 missing ('eel'). If the model knows only these", "use columns='own'.", path=path)
+    scores = opened(path, H)
+    (block,) = scores
+    assert scores.warnings == [f"{path}: 1 leaf has no column, and so probability 0: 'eel'."]
     found, _ = read(path, columns="own")
+    np.testing.assert_array_equal(block.q, found)
+    theta = save_npz(tmp_path / "t.npz", logits=np.log(p), labels=["cod"] * 2, classes=known)
+    np.testing.assert_allclose(read(theta)[0], found, rtol=1e-12)
+    save(path, p * 0.9, ["cod"] * 2, known)
+    missing = "sums to 0.9. 1 leaf has no column, and so probability 0: 'eel'."
+    refused(ScoreError, missing, "the probability of its class itself, use columns='own'", path=path)
     zeros = save(tmp_path / "zeros.npz", np.column_stack([p, np.zeros(2)]), ["cod"] * 2, LEAVES)
     np.testing.assert_array_equal(found, read(zeros)[0])
 

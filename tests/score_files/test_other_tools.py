@@ -192,7 +192,7 @@ def test_class_columns_leave_others_alone(suffix: str, tmp_path: Path) -> None:
     said = refusal(path, class_columns=["robbin", *LEAVES[1:]])
     assert "no column 'robbin', which class_columns=NAMES lists" in said
     assert "Did you mean 'robin'?" in said
-    assert "1 missing ('eel')" in refusal(path, class_columns=LEAVES[:3])
+    assert "no column, and so probability 0: 'eel'" in refusal(path, class_columns=LEAVES[:3])
 
 
 def test_contradictions(tmp_path: Path) -> None:

@@ -149,6 +149,11 @@ def _tree_sentences(facts: TreeFacts) -> Iterator[str]:
 def _score_sentence(facts: ScoreFacts) -> str:
     if facts.kind in _FITS:
         columns = counted(facts.columns, "class column", "class columns")
+        if facts.missing:
+            without = counted(len(facts.missing), "leaf has", "leaves have")
+            return (
+                f"Scores: the {columns} of {facts.source} are leaves; {without} no column: {some(facts.missing)}."
+            )
         return f"Scores: the {columns} of {facts.source} are {_FITS[facts.kind]}."
     examples = counted(facts.columns, "example", "examples")
     return (

@@ -331,7 +331,8 @@ def evaluate(
     labels
         Labels of likelihoods: names or integers. Blocks bring their own.
     classes
-        Names of nodes in which integer labels are positions; without it, they are node indices.
+        Names of nodes in which integer labels are positions; without it, they are node indices. If a plain array
+        has one column for each of them, and they are leaves, it holds their probabilities.
     ids
         Ids of the examples, for likelihoods; `compare` matches examples by id.
     name
@@ -412,7 +413,7 @@ def example_blocks(
                 )
             yield block
         return
-    q = Likelihoods.of(hierarchy, scores, scale)
+    q = Likelihoods.of(hierarchy, scores, scale, classes)
     given = np.atleast_1d(as_numpy(labels))
     if given.ndim > 1:
         raise ScoreError(
