@@ -61,7 +61,7 @@ _FORMAT = "hedgerow evaluation"
 _VERSION = 2
 _AGAIN = "Evaluate the scores again."
 _EVENTS = ("label", "count", "node", "score")
-_SAVED = ("name", "sizes", "warnings", "intervals", "level", "replicates")
+_SAVED = ("name", "sizes", "warnings", "intervals", "level", "replicates", "temperature")
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 _Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -86,6 +86,7 @@ class _About(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     intervals: dict[str, Interval] = {}
     level: _Share = 0.95
     replicates: _Count = 0
+    temperature: Annotated[float, msgspec.Meta(gt=0)] = 1.0
 
 
 def _about(data: NDArray[Any] | None, kind: str) -> _About:
@@ -231,6 +232,7 @@ def load_evaluation(folder: str | os.PathLike[str]) -> Evaluation:
             intervals=about.intervals,
             level=about.level,
             replicates=about.replicates,
+            temperature=about.temperature,
         )
 
 
