@@ -222,7 +222,7 @@ _OPTIONS = {
     "group_column": "--groups",
     "cluster_column": "--clusters",
 }  # options whose name differs from that of the argument
-_DEFAULTS = (None, False, "root", "auto", ())
+_DEFAULTS = (None, False, "root", "auto", ".", ())
 
 
 @contextmanager

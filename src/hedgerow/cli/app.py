@@ -6,6 +6,7 @@ import codecs
 import errno
 import io
 import os
+import re
 import sys
 from contextlib import suppress
 from typing import Annotated, Any, NoReturn, TextIO
@@ -147,6 +148,8 @@ def _discard_output() -> None:
 
 
 def _end(message: str) -> NoReturn:
+    # Names are quoted as in Python, which doubles the backslashes of Windows; they shall be as they were typed.
+    message = re.sub(r"'[^'\n]*'", lambda quoted: quoted[0].replace("\\\\", "\\"), message)
     # The name of a file, or its content, must not control the terminal.
     printable = "".join(sign if sign.isprintable() or sign in "\n\t" else repr(sign)[1:-1] for sign in message)
     console = Console(stderr=True, highlight=False)

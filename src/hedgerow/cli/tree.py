@@ -24,7 +24,7 @@ _CALLED = {"rank": "ranks", "title": "titles", "aliases": "aliases"}
     epilog="Examples:\n\nhedgerow tree taxdump/ --keep species.txt -o tree.json\n\n"
     "hedgerow tree Taxon.tsv --tree-format darwin-core --clade Mammalia -o m.json\n\n"
     "hedgerow tree m.json --ranks family,species --to lineages -o lineages.csv\n\n"
-    "hedgerow tree mammals.csv --beside blank --beside vehicle -o camera.json\n\n"
+    "hedgerow tree tree.csv --beside blank --beside vehicle -o camera.json\n\n"
     "hedgerow tree hs.csv --tree-format codes --prefixes 2,4,6 -o hs.json"
 )
 @grouped_options()

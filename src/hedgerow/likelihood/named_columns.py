@@ -113,7 +113,7 @@ class ColumnFit:
 
         Some of the leaves are enough; they are all that is possible, so that rows must sum to 1.
         """
-        names = hierarchy.canonical(names)
+        names = _known(hierarchy, names)
         nodes, tips = hierarchy.names.tolist(), hierarchy.names[hierarchy.leaves].tolist()
         column = {name: i for i, name in enumerate(names)}
         kinds: list[tuple[ColumnKind, list[str]]] = [("leaves", tips)] if leaves else []
@@ -139,7 +139,7 @@ class ColumnFit:
     @classmethod
     def own(cls, hierarchy: Hierarchy, names: Sequence[str], outside: Collection[str] = ()) -> ColumnFit:
         """Compare columns with classes at any depth; those outside the tree must be declared."""
-        elsewhere = {outside} if isinstance(outside, str) else set(outside)
+        names, elsewhere = _known(hierarchy, names), {outside} if isinstance(outside, str) else set(outside)
         repeated = _repeated(names)
         extra = [name for name in dict.fromkeys(names) if name not in hierarchy and name not in elsewhere]
         inside = [name for name in sorted(elsewhere) if name in hierarchy]
@@ -168,9 +168,14 @@ class ColumnFit:
         )
 
 
+def _known(hierarchy: Hierarchy, names: Sequence[str]) -> list[str]:
+    """Return the names of the nodes that columns mean: aliases, and blanks around names, do not matter."""
+    return hierarchy.canonical(name if name in hierarchy else name.strip() for name in names)
+
+
 def places(hierarchy: Hierarchy, names: list[str], nodes: Indices, what: str) -> Indices:
     """Return the column of each of some nodes; columns must be exactly these."""
-    names = hierarchy.canonical(names)
+    names = _known(hierarchy, names)
     wanted = hierarchy.names[nodes].tolist()
     column = {name: i for i, name in enumerate(names)}
     if (place := _positions(names, column, wanted)) is not None:

@@ -95,6 +95,10 @@ class ScoreReading:
         shown="a comma; in .tsv files a tab",
     )
 
+    decimal: str = _option(
+        "The decimal point of a table: a comma in many spreadsheets.", ".", metavar="SIGN", shown="."
+    )
+
     def __post_init__(self) -> None:
         """Refuse what contradicts itself."""
         for name in ("outside", "drop_label"):
@@ -102,6 +106,8 @@ class ScoreReading:
             if isinstance(given, str):
                 raise ParameterError(f"{name} must be a list of names, not the text {given!r}.")
             object.__setattr__(self, name, tuple(given))
+        if self.decimal not in (".", ","):
+            raise ParameterError(f"decimal must be '.' or ',', not {self.decimal!r}.")
         if self.columns not in (None, "own"):
             raise ParameterError(f"columns must be 'own' or left out, not {self.columns!r}.")
         if self.class_columns is not None and self.class_prefix is not None:
@@ -229,7 +235,8 @@ def about_columns(
     """
     count = Counter(name for place, name in enumerate(columns) if place not in classes)
     found = {}
-    for key, name in (usual | reading.named_columns).items():
+    for key, given in (usual | reading.named_columns).items():
+        name = given if given in count else next((name for name in count if name.strip() == given), given)
         if count[name] > 1:
             raise FileError(f"{path} has two {what}s {name!r}. Remove one.")
         if name in count:

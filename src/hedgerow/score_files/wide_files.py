@@ -106,7 +106,7 @@ def open_wide(
     if row_groups is not None:
         return TableReader(ParquetTable(path, row_groups), how, elsewhere, labels=labels)
     if suffix in TABLES:
-        return TableReader(TABLES[suffix](path, how.delimiter), how, elsewhere, labels=labels)
+        return TableReader(TABLES[suffix](path, how.delimiter, how.decimal), how, elsewhere, labels=labels)
     if suffix != ".npz":
         what = repr(suffix) if suffix else "a name without extension"
         raise ParameterError(f"{path}: scores are read from .npz, {', '.join(TABLES)} files, not from {what}.")
@@ -145,6 +145,8 @@ class TableReader(WideReader):
     def missing_labels(self) -> str:
         """The remedy if labels are needed and missing."""
         columns = self._table.columns
+        if list(map(str.lower, columns)) == ["parent", "child"]:
+            return "It looks like a tree: the scores come first, and the tree comes after --tree."
         near = next((name for name in columns if name.casefold() in ("label", "labels")), "NAME")
         return (
             f"It has no column {self._label!r}. Its columns: {some(columns)}. If one of them holds the labels, "
@@ -232,7 +234,7 @@ def _class_places(table: Table, how: ScoreReading) -> dict[int, str]:
             raise UnknownNameError(f"{table.path} has no column that begins with {prefix!r}: {some(columns)}.")
         return found
     about = set((PER_EXAMPLE | how.named_columns).values())
-    return {i: name for i, name in enumerate(columns) if name not in about}
+    return {i: name for i, name in enumerate(columns) if name not in about and name.strip() not in about}
 
 
 # NumPy archives: members read in blocks of rows, stored or deflated, never unpickled ---------------------------

@@ -113,6 +113,11 @@ def format_of(path: str | PathLike[str], format: str | None = None) -> TreeForma
     if is_folder:
         require_file(path)  # raises an error: a folder is not a file
     refuse_spreadsheet(path)
+    if suffix in (".npz", ".parquet"):
+        raise FileError(
+            f"{shown} is a file of scores or features, not a tree. In the command, the tree comes after --tree, "
+            f"and the scores come first."
+        )
     if suffix in _COMPRESSED:
         raise FileError(f"{shown} is compressed. Unpack it first, and name the tree that was in it.")
     raise FileError(

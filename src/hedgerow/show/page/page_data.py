@@ -82,9 +82,9 @@ class PagePoint:
                 )
             if evaluation.temperature != point.temperature:
                 raise ParameterError(
-                    f"{evaluation.name} was evaluated at the temperature {evaluation.temperature:g}, and the point "
-                    f"was chosen at {point.temperature:g}. Evaluate the scores again, saving the evaluation, with "
-                    f"{argument('temperature', f'{point.temperature:g}')}."
+                    f"{evaluation.name} was evaluated at the temperature {evaluation.temperature:g}, and "
+                    f"the point was chosen at {point.temperature:g}. Evaluate the scores again, and save the "
+                    f"evaluation, with {argument('temperature', f'{point.temperature:g}')}."
                 )
         on_curve = point.by == "all" and point.rule == "threshold"
         said = " ".join([*promises(point), meaning(point)])
