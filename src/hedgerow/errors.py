@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import SequenceMatcher, get_close_matches
 from numbers import Integral, Real
+from types import FrameType  # noqa: TC003
 from typing import Any
 
 __all__ = [
@@ -30,11 +31,13 @@ __all__ = [
     "check_kinds",
     "closest",
     "counted",
+    "in_python",
     "itemised",
     "nearest",
     "no_such",
     "option_name",
     "options",
+    "refuse_keywords",
     "some",
     "warn",
 ]
@@ -46,10 +49,33 @@ class HedgerowError(ValueError):
 
 def warn(message: str) -> None:
     """Warn at the line of the caller's own code: the first frame outside hedgerow."""
-    level, frame = 1, sys._getframe(0)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "hedgerow":
+    level, _ = _outermost()
+    warnings.warn(message, stacklevel=level + 1)
+
+
+def _outermost() -> tuple[int, FrameType]:
+    """Return the function of hedgerow that the user's own code called, and how many frames it is up from here."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and _is_ours(frame.f_back):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, stacklevel=level)
+    return level, frame
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == "hedgerow"
+
+
+def refuse_keywords(given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise a TypeError about keywords that the function which the user called does not have."""
+    listed = list(known)
+    unknown = next((name for name in given if name not in listed), None)
+    if unknown is not None:
+        code = _outermost()[1].f_code
+        own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        near = closest([unknown], [*listed, *own])
+        raise TypeError(
+            f"{code.co_qualname}() has no keyword {unknown!r}.{near} Its keywords: {', '.join(listed)}."
+        )
 
 
 class TreeError(HedgerowError):
@@ -282,6 +308,11 @@ def argument(name: str, value: Value, *, python: str | None = None, verb: str | 
     if _in_command.get():
         return option if verb is None else f"hedgerow {verb} {option}"
     return f"{name}={value!r}" if python is None else python
+
+
+def in_python(text: str) -> str:
+    """Return a part of a message that is not for the command."""
+    return "" if _in_command.get() else text
 
 
 def _setting(key: str, value: Value) -> str:

@@ -346,3 +346,17 @@ def test_large_parquet_files_are_divided_by_their_row_groups(client: Any, folder
     assert divided([FilePart(str(tmp_path / "none.parquet"))]) == [FilePart(str(tmp_path / "none.parquet"))]
     with pytest.raises(FileError, match="Was it replaced"):
         hr.open_scores(path, H, row_groups=range(5, 99))
+
+
+def test_workers_that_are_killed_while_they_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    import distributed
+
+    def killed(**_: object) -> None:
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr(distributed, "LocalCluster", killed)
+    with (
+        pytest.raises(ParameterError, match=r"could not be started \(Nanny failed to start\.\)\. .* use fewer"),
+        cluster.connect(workers=2),
+    ):
+        pass

@@ -7,6 +7,7 @@ import errno
 import io
 import os
 import re
+import signal
 import sys
 from contextlib import suppress
 from typing import Annotated, Any, NoReturn, TextIO
@@ -95,6 +96,8 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="hedgerow.plain")
     sys.stdout, sys.stderr = _pipe_safe(sys.stdout), _pipe_safe(sys.stderr)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         app()
     except HedgerowError as error:

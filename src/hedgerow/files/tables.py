@@ -208,10 +208,10 @@ class CsvTable(Table):
         for place, (name, cell) in enumerate(zip(self.columns, cells, strict=True)):
             if place in numbers and cell and not self._is_number(cell):
                 remedy = ""
-                if _is_number(cell.replace(",", ".")):
+                if is_number(cell.replace(",", ".")):
                     point = "," if "," in cell else "."
                     remedy = f" If that is its decimal point, use {argument('decimal', point)}."
-                elif _is_number(cell.replace(",", "").replace(".", "")):
+                elif is_number(cell.replace(",", "").replace(".", "")):
                     remedy = " Write thousands without separators."
                 if self._is_number(cell.rstrip("% ")):
                     remedy = f" Remove the % and use {argument('renormalise', True)}."
@@ -220,7 +220,7 @@ class CsvTable(Table):
 
     def _is_number(self, cell: str) -> bool:
         plain = self._decimal == "." or "." not in cell
-        return plain and _is_number(cell.replace(self._decimal, "."))
+        return plain and is_number(cell.replace(self._decimal, "."))
 
 
 def csv_options(
@@ -368,7 +368,8 @@ def _checked(delimiter: str) -> str:
     return delimiter
 
 
-def _is_number(cell: str) -> bool:
+def is_number(cell: str) -> bool:
+    """Return whether a text is a number."""
     try:
         float(cell)
     except ValueError:

@@ -94,8 +94,8 @@ class Likelihoods(Derives):
             return Likelihoods(hierarchy, as_rows(_in_node_order(hierarchy, q, scale, classes), hierarchy), scale)
         if scale is not None and scale != q.scale:
             raise ParameterError(
-                f"These likelihoods are on the scale {q.scale!r}, not {scale!r}: leave out "
-                f"{argument('scale', scale)}."
+                f"These likelihoods are on the scale {q.scale!r}, and {scale!r} is expected here: give "
+                f"{argument('scale', q.scale)}."
             )
         if q.hierarchy is not hierarchy and q.hierarchy != hierarchy:
             raise ParameterError("These likelihoods belong to another tree. Pass the tree they were made with.")

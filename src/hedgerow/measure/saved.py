@@ -175,6 +175,8 @@ def save_evaluation(evaluation: Evaluation, folder: str | os.PathLike[str]) -> N
         (place / JSON).unlink(missing_ok=True)
         for name in (EXAMPLES, JSON):
             (staging / name).replace(place / name)
+    except FileError as error:
+        raise FileError(str(error).replace(str(staging), str(place))) from error
     except OSError as error:
         raise FileError(f"{place} cannot be written: {error.strerror or error}. Check the disk.") from error
     finally:

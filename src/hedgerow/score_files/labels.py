@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections import Counter
 from dataclasses import replace
 from pathlib import PurePath
@@ -201,7 +202,14 @@ class LabelFile:
         self._hierarchy = hierarchy
         self.path = os.fspath(path)
         table = _opened(self.path, how.delimiter)
-        ids = table.column(_first_of(table, [how.id_column, *_IDS]), "the ids", "id_column")
+        called = _first_of(table, [how.id_column, *_IDS])
+        if how.id_column is not None and called not in map(str.strip, table.columns):
+            raise FileError(
+                f"{self.path} has no column {called!r} or 'id', which holds the ids. Its columns: "
+                f"{some(table.columns)}. Scores and labels must have one name for their ids, or 'id': rename the "
+                f"column in one of the files."
+            )
+        ids = table.column(called, "the ids", "id_column")
         self.named = frozenset(key for key, name in how.named_columns.items() if name in table.columns) - {
             "labels"
         }
@@ -407,11 +415,18 @@ class _Rows:
     """
 
     def __init__(self, path: str, ids: Any) -> None:
+        import pyarrow.compute as pc
+
         names = ids.to_pylist()
         if "" in names:
             raise ScoreError(
                 f"{path}: {row_name(path, names.index(''))} has no id. Give it one, or remove the row."
             )
+        self._composed = False
+        if not all(map(str.isascii, names)):
+            composed = pc.utf8_normalize(ids, "NFC")
+            self._composed = repeated(composed) is None  # otherwise some ids differ in nothing else
+            ids, names = (composed, composed.to_pylist()) if self._composed else (ids, names)
         self._ids = ids
         hashes = _hashes(names)
         self._row = np.argsort(hashes)
@@ -428,7 +443,9 @@ class _Rows:
             self._alike = {names[row]: row for row in alike}
 
     def of(self, names: Names) -> Indices:
-        """Return the row of each id; -1 if there is none."""
+        """Return the row of each id; -1 if there is none. Accents may be letters of their own, as on a Mac."""
+        if self._composed:
+            names = np.array([unicodedata.normalize("NFC", name) for name in names.tolist()], dtype=object)
         key = _hashes(names)
         order = np.argsort(key)  # sorted keys make the search local in memory
         place = np.empty_like(order)

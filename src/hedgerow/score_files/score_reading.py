@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
-from hedgerow.errors import FileError, ParameterError, ScoreError, argument, closest, options, some
+from hedgerow.errors import FileError, ParameterError, ScoreError, argument, closest, in_python, options, some
 from hedgerow.files import read_lines
 
 if TYPE_CHECKING:
@@ -190,7 +190,8 @@ class ScoreReader(ABC):
     def require_labels(self) -> None:
         """Raise an error if the file has no labels."""
         if "labels" not in self.has:
-            raise ScoreError(f"{self.path} needs labels for this. {self.missing_labels}")
+            without = in_python(" To read scores without labels, use open_scores(..., labels=False).")
+            raise ScoreError(f"{self.path} needs labels for this. {self.missing_labels}{without}")
 
     @abstractmethod
     def rows_at_a_time(self, nodes: int) -> int:

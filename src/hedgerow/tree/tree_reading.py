@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from os import PathLike
 
+_PYTHON_FORMAT = "format='edges'"  # the command has --tree-format for the tree that is read, --to for this one
 _COMPRESSED = (".zip", ".bz2", ".xz", ".tar", ".tgz")
 
 
@@ -143,7 +144,7 @@ def writable(path: str | PathLike[str], format: str | None = None) -> TreeFormat
     if format is None and not any(extension(path) in known.extensions for known in FORMATS.values()):
         raise ParameterError(
             f"The extension of {os.fspath(path)} does not determine the format to write. Choose one of {names}: "
-            f"{argument('to', 'edges')}."
+            f"{argument('to', 'edges', python=_PYTHON_FORMAT)}."
         )
     found = format_of(path, format)
     if is_compressed(path):
@@ -151,7 +152,7 @@ def writable(path: str | PathLike[str], format: str | None = None) -> TreeFormat
     if found.write is None:
         raise ParameterError(
             f"Trees are not written in the format {found.name}, only read. Choose one of {names}: "
-            f"{argument('to', 'edges')}."
+            f"{argument('to', 'edges', python=_PYTHON_FORMAT)}."
         )
     return found
 

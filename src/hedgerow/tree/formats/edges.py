@@ -155,7 +155,10 @@ def _column_remedy(row: Sequence[Any]) -> str:
     if "\t" in joined:
         return "The columns are separated by tabs: give the file the extension '.tsv'."
     if ";" in joined:
-        return "Separate parent and child by a comma, not by a semicolon."
+        return (
+            "Separate parent and child by a comma, not by a semicolon. If each line is a whole lineage, with the "
+            f"names of the ranks on the first line, read it as lineages: {_as_lineages()}."
+        )
     if joined.count(",") == 1:
         return "The columns are separated by commas: give the file the extension '.csv'."
     if len(row) == 1:
