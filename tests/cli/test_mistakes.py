@@ -46,6 +46,20 @@ def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "--tau must be a number, such as 0.9, not 'x'.",
         ),
         (("evaluate", "scores.csv", "--tree", "tree.csv", "--label-column", "C:\\my"), "no column 'C:\\my'"),
+        (
+            ("evaluate", "scores.csv", "--tree", "tree.csv", "--temperature", "0,5"),
+            "--temperature must be a number",
+        ),
+        (
+            ("select", "scores.csv", "--tree", "tree.csv", "--target", "correct=0,95", "-o", "a.csv"),
+            "--target must be a number, such as 0.9, not '0,95': write its decimal point as '.'",
+        ),
+        (
+            ("evaluate", "scores.csv", "--tree", "tree.csv", "--only", "bird"),
+            "--only NAME takes classes of the tree, or a file with one on each line: 1 name is not in the tree",
+        ),
+        (("tree", "tree.csv", "--beside", "", "-o", "a.csv"), "A class beside the tree needs a name"),
+        (("merge", "scores.csv", "-o", "a.csv"), "scores.csv is a file, not an evaluation"),
         (("evaluate", "scores.csv", "--tree", "tree.csv", "--decimal", ";"), "decimal must be '.' or ','"),
     ],
 )

@@ -13,10 +13,10 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from hedgerow.cli.options import RUNS, SchedulerOption, WorkersOption, option, positional
+from hedgerow.cli.options import RUNS, SchedulerOption, WorkersOption, as_number, option, positional
 from hedgerow.cli.outputs import after_a_second, bar
 from hedgerow.errors import FileError, ParameterError
-from hedgerow.files import is_pattern, is_remote, stem
+from hedgerow.files import is_number, is_pattern, is_remote, stem
 from hedgerow.score_files import (
     FORMATS,
     WIDE,
@@ -228,6 +228,8 @@ class ScoreInput(FileReading):
         try:
             temperature = float(given)
         except ValueError:
+            if is_number(given.replace(",", ".")):
+                as_number("temperature", given)
             plain = replace(self.reading, group_column=None, cluster_column=None)
             held_out = replace(self, scores=[given], data=None, reading=plain).open(labels=True)
             blocks = list(_first_blocks(held_out))

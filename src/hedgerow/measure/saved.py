@@ -212,6 +212,10 @@ def load_evaluation(folder: str | os.PathLike[str]) -> Evaluation:
     if not path.is_file():
         missing = f"contains no {EXAMPLES}" if Path(folder).exists() else "does not exist"
         shown = os.fspath(folder)
+        if Path(folder).is_file():
+            raise FileError(
+                f"{shown} is a file, not an evaluation: give a folder that hedgerow evaluate -o wrote."
+            )
         raise FileError(f"{shown} {missing}. Create it with: hedgerow evaluate SCORES --tree TREE -o {shown}")
     _check_digest(Path(folder, JSON), path)
     with _naming(path, "an evaluation", _AGAIN):

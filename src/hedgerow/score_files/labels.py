@@ -113,11 +113,12 @@ def label_nodes(
     node: dict[str, int] = {}
     unknown: list[str] = []
     for label in dict.fromkeys(labels):
+        if label in hierarchy and label.strip() not in how.drop_label:
+            node[label] = hierarchy.index(label)
+            continue
         missing = no_label(label, how.drop_label)
         node[label] = MISSING if missing is None else missing
-        if missing is None and label in hierarchy:
-            node[label] = hierarchy.index(label)
-        elif missing is None:
+        if missing is None:
             unknown.append(label)
     if unknown and how.labels_file is None:
         shown = ", ".join(f"{name!r} in {row_name(path, rows[labels.index(name)])}" for name in unknown[:_SHOWN])

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
-from hedgerow.errors import HedgerowError, ParameterError, ScoreError, argument
+from hedgerow.errors import HedgerowError, ParameterError, ScoreError, UnknownNameError, argument
 from hedgerow.files import TABLES, Archive, extension, open_text, refuse_spreadsheet, require_file
 from hedgerow.likelihood import restrict
 from hedgerow.registry import Registry
@@ -18,7 +18,7 @@ from hedgerow.score_files.listed_binder import ListedBinder
 from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReader, ScoreReading
 from hedgerow.score_files.wide_binder import WideBinder
 from hedgerow.score_files.wide_files import WideReader, open_wide
-from hedgerow.tree import Hierarchy, Settings
+from hedgerow.tree import Hierarchy, Indices, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -229,7 +229,7 @@ def open_scores(
         reader.require_labels()
     binder: Any = WideBinder if isinstance(reader, WideReader) else ListedBinder
     bound = binder(hierarchy, reader, how)
-    only = None if how.only is None else hierarchy.indices(list(how.only))
+    only = None if how.only is None else _only(hierarchy, how.only)
     rows = block_rows or reader.rows_at_a_time(len(hierarchy))
     keys = reader.has if labels else reader.has - {"labels"}
 
@@ -254,6 +254,16 @@ def open_scores(
         settings=FORMATS[found].settings,
         format=found,
     )
+
+
+def _only(hierarchy: Hierarchy, names: Sequence[str]) -> Indices:
+    try:
+        return hierarchy.indices(list(names))
+    except UnknownNameError as error:
+        option = argument("only", "NAME")
+        raise UnknownNameError(
+            f"{option} takes classes of the tree, or a file with one on each line: {error}"
+        ) from None
 
 
 def open_parts(

@@ -104,6 +104,10 @@ def beside(hierarchy: Hierarchy, names: Sequence[str], root: str) -> Hierarchy:
     added = [names] if isinstance(names, str) else list(names)
     check_root(root)
     above = [] if hierarchy.names[0].casefold() == root.casefold() else [root]
+    if not added or not all(map(str.strip, added)):
+        raise ParameterError(
+            f"A class beside the tree needs a name, such as 'blank', not {some(added) or 'none'}."
+        )
     known = [name for name in added if name in hierarchy]
     if known:
         raise ParameterError(f"{some(known)} cannot be put beside the tree: the tree has this class already.")
