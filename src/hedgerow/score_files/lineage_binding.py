@@ -48,8 +48,8 @@ class Step(NamedTuple):
     def of(cls, text: str, rank: str = "") -> Step:
         """Parse a text such as `g__Bacillus` or `g:Bacillus`.
 
-        >>> Step.of("g__Bacillus"), Step.of("Bacillus", "genus")
-        (Step(rank='g', names=('Bacillus',)), Step(rank='g', names=('Bacillus',)))
+        >>> Step.of("g__Bacillus")[:2], Step.of("Bacillus", "genus")[:2]
+        (('g', ('Bacillus',)), ('g', ('Bacillus',)))
         """
         return _step(text, rank)
 
