@@ -27,9 +27,10 @@ def test_methods_are_there_and_imported_on_first_use() -> None:
 
 
 def test_names_do_not_depend_on_what_is_installed() -> None:
-    assert {"HedgedClassifier", "cluster", "methods"} <= set(hedgerow.__all__) <= set(dir(hedgerow))
-    hidden = "sys.modules['torch'] = None"
-    code = f"import sys; {hidden}; import hedgerow; print('methods' in hedgerow.__all__)\ntry: hedgerow.methods\n"
+    assert {"HedgedClassifier", "cluster", "methods", *hedgerow.__all__} <= set(dir(hedgerow))
+    hidden = "sys.modules['torch'] = sys.modules['distributed'] = None"
+    code = f"import sys; {hidden}; from hedgerow import *; print('evaluate' in globals())\n"
+    code += "import hedgerow\ntry: hedgerow.methods\n"
     assert printed(code + "except ImportError as error: print(error)") == (
         "True\nmethods needs torch, which is not installed: pip install 'hedgerow[torch]'\n"
     )

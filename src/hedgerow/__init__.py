@@ -1,7 +1,18 @@
 """Hierarchical classification at every operating point."""
+# ruff: noqa: E402  (Ctrl-C counts from the first import on)
 
+import os
+import signal
+import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+_IS_COMMAND = os.path.basename((sys.argv or [""])[0]) in ("hedgerow", "hedgerow.exe", "-m")  # noqa: PTH119
+if _IS_COMMAND and "multiprocessing.spawn" not in sys.modules:
+    with suppress(ValueError):  # in another thread
+        # Ctrl-C ends the command without a traceback, until its `main` takes over.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 from hedgerow import infer, likelihood, show  # noqa: F401  (show attaches the plot methods)
 from hedgerow.choose import OperatingPoint, select
@@ -21,15 +32,15 @@ from hedgerow.score_files import ScoreReading, open_scores
 from hedgerow.tree import Hierarchy, TreeReading
 
 if TYPE_CHECKING:
-    from hedgerow import cluster, methods
-    from hedgerow.learn.classifier import HedgedClassifier
+    from hedgerow import cluster as cluster
+    from hedgerow import methods as methods
+    from hedgerow.learn.classifier import HedgedClassifier as HedgedClassifier
 
 __version__ = "0.2.0"
 __all__ = [
     "CurveBuilder",
     "Evaluation",
     "EvaluationBuilder",
-    "HedgedClassifier",
     "HedgerowError",
     "Hierarchy",
     "OperatingCurve",
@@ -37,12 +48,10 @@ __all__ = [
     "ScoreReading",
     "TreeReading",
     "__version__",
-    "cluster",
     "compare",
     "evaluate",
     "infer",
     "likelihood",
-    "methods",
     "metrics",
     "open_scores",
     "operating_curve",

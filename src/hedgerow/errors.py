@@ -7,11 +7,14 @@ traceback. Every other package raises these.
 from __future__ import annotations
 
 import shlex
+import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import SequenceMatcher, get_close_matches
 from numbers import Integral, Real
+from types import FrameType  # noqa: TC003
 from typing import Any
 
 __all__ = [
@@ -28,17 +31,51 @@ __all__ = [
     "check_kinds",
     "closest",
     "counted",
+    "in_python",
     "itemised",
     "nearest",
     "no_such",
     "option_name",
     "options",
+    "refuse_keywords",
     "some",
+    "warn",
 ]
 
 
 class HedgerowError(ValueError):
     """An error in the input; the message says what is wrong, where, and what to do."""
+
+
+def warn(message: str) -> None:
+    """Warn at the line of the caller's own code: the first frame outside hedgerow."""
+    level, _ = _outermost()
+    warnings.warn(message, stacklevel=level + 1)
+
+
+def _outermost() -> tuple[int, FrameType]:
+    """Return the function of hedgerow that the user's own code called, and how many frames it is up from here."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and _is_ours(frame.f_back):
+        level, frame = level + 1, frame.f_back
+    return level, frame
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == "hedgerow"
+
+
+def refuse_keywords(given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise a TypeError about keywords that the function which the user called does not have."""
+    listed = list(known)
+    unknown = next((name for name in given if name not in listed), None)
+    if unknown is not None:
+        code = _outermost()[1].f_code
+        own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        near = closest([unknown], [*listed, *own])
+        raise TypeError(
+            f"{code.co_qualname}() has no keyword {unknown!r}.{near} Its keywords: {', '.join(listed)}."
+        )
 
 
 class TreeError(HedgerowError):
@@ -211,7 +248,7 @@ _OPTIONS = {
     "group_column": "--groups",
     "cluster_column": "--clusters",
 }  # options whose name differs from that of the argument
-_DEFAULTS = (None, False, "root", "auto", ())
+_DEFAULTS = (None, False, "root", "auto", ".", ())
 
 
 @contextmanager
@@ -253,7 +290,7 @@ def of_per_cent(share: float) -> str:
     return f" For {share:g} %, write {share / 100:g}." if 1 < share <= 100 else ""
 
 
-def argument(name: str, value: Value, *, python: str | None = None) -> str:
+def argument(name: str, value: Value, *, python: str | None = None, verb: str | None = None) -> str:
     """Write an argument as the user would type it, in Python or on the command line.
 
     Parameters
@@ -262,6 +299,8 @@ def argument(name: str, value: Value, *, python: str | None = None) -> str:
         The argument. The option has the same name, with hyphens for underscores.
     python
         What to write in Python instead.
+    verb
+        The verb of the command that has the option, if it need not be the one that runs.
 
     >>> argument("root", "NAME"), argument("disambiguate", True), argument("na", ("NA", "-"))
     ("root='NAME'", 'disambiguate=True', "na=('NA', '-')")
@@ -276,8 +315,13 @@ def argument(name: str, value: Value, *, python: str | None = None) -> str:
     if keys is not None:
         return f"{option} (of `hedgerow tree`, whose output can be data.tree)"
     if _in_command.get():
-        return option
+        return option if verb is None else f"hedgerow {verb} {option}"
     return f"{name}={value!r}" if python is None else python
+
+
+def in_python(text: str) -> str:
+    """Return a part of a message that is not for the command."""
+    return "" if _in_command.get() else text
 
 
 def _setting(key: str, value: Value) -> str:

@@ -427,7 +427,7 @@ def test_mistakes_are_one_message_and_leave_nothing_behind(
     ):
         out, err = hedgerow(capsys, verb, "bad.csv", "--tree", "tree.csv", *more, status=2)
         assert out == ""
-        assert "row 20 (counted from 0) has no number (NaN) for 'wren'" in err
+        assert "line 22 has no number (NaN) for 'wren'" in err
         assert sorted(place.iterdir()) == before
 
 

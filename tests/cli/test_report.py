@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from hedgerow import Evaluation, OperatingPoint
 from hedgerow.cli.outputs import command_line
 from tests.cli.test_evaluate import hedgerow, place
 from tests.make_scores import H, save_table
@@ -56,6 +57,28 @@ def test_a_point_is_marked(place: Path, capsys: pytest.CaptureFixture[str]) -> N
     html = shown("page.html")
     assert "Right at least 80 % of the time." in html
     assert content(html)["start"]["mode"] == "threshold"
+
+
+def test_a_point_and_an_evaluation_have_one_temperature(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for temperature in ("1", "3"):
+        given = ["a.npz", "--tree", "tree.csv", "--temperature", temperature]
+        hedgerow(capsys, "evaluate", *given, "-o", f"e{temperature}", "--json", "e.json")
+        assert json.loads(shown("e.json"))["temperature"] == float(temperature)
+        hedgerow(capsys, "select", *given, "--target", "correct=0.8", "-o", f"p{temperature}.json")
+    assert Evaluation.load("e3").temperature == 3
+    for temperature, other in (("1", "3"), ("3", "1")):
+        hedgerow(capsys, "report", f"e{temperature}", "--point", f"p{temperature}.json", "-o", "page.html")
+        wrong = ("report", f"e{temperature}", "--point", f"p{other}.json", "-o", "other.html")
+        _, error = hedgerow(capsys, *wrong, status=2)
+        assert (
+            f"e{temperature} was evaluated at the temperature {temperature}, and the point was chosen at {other}."
+            in error
+        )
+        assert f"--temperature {other}" in error
+        assert not Path("other.html").exists()
+    assert OperatingPoint.load("p3.json").temperature == 3
+    _, error = hedgerow(capsys, "merge", "e1", "e3", "-o", "both", status=2)
+    assert "temperature (1.0 and 3.0)" in error
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,21 @@ def test_a_list_of_species(place: Path, capsys: Capture) -> None:
     }
 
 
+def test_classes_beside_the_tree(place: Path, capsys: Capture) -> None:
+    Path("animals.csv").write_text("animal,bird\nanimal,fish\n")
+    beside = ("--beside", "blank", "--beside", "my car")
+    out, _ = hedgerow(capsys, "tree", "animals.csv", *beside, "--root", "photo", "-o", "t.csv")
+    assert "Added blank, my car below the root 'photo'." in out
+    assert Path("t.csv").read_text().splitlines() == [
+        *("parent,child", "photo,animal", "animal,bird", "animal,fish", "photo,blank", "photo,my car")
+    ]
+    hedgerow(capsys, "tree", "taxdump", "--clade", "Bacteria", "--beside", "blank", "-o", "b.csv")
+    assert {"root,Bacteria", "root,blank"} < set(Path("b.csv").read_text().splitlines())
+
+    _, error = hedgerow(capsys, "tree", "animals.csv", "--beside", "bird", "-o", "t.csv", status=2)
+    assert "'bird' cannot be put beside the tree: the tree has this class already." in error
+
+
 def test_a_clade_and_some_ranks(place: Path, capsys: Capture) -> None:
     options = ("--clade", "Bacteria", "--ranks", "genus, species", "-o", "tree.csv", "--to", "lineages")
     out, _ = hedgerow(capsys, "tree", "taxdump", *options)

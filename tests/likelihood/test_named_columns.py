@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 import torch
 
 import hedgerow as hr
-from hedgerow.errors import HedgerowError, ParameterError, ScoreError, UnknownNameError
+from hedgerow.errors import HedgerowError, ParameterError, ScoreError, UnknownNameError, some
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -218,14 +220,43 @@ def test_columns_that_are_not_the_leaves(table: Any, said: str) -> None:
 @every_kind
 def test_leaves_where_nodes_are_wanted(kind: str) -> None:
     for use in (
-        lambda table: hr.infer.leaf(H, table),
-        lambda table: hr.evaluate(H, table, LABELS),
-        lambda table: hr.operating_curve(H, table, LABELS),
+        partial(hr.infer.leaf, H),
+        lambda table, **scale: hr.evaluate(H, table, LABELS, **scale),
+        lambda table, **scale: hr.operating_curve(H, table, LABELS, **scale),
     ):
-        with pytest.raises(
-            UnknownNameError, match=r"These are the leaves: likelihood\.from_leaves\(hierarchy, table\)"
-        ):
-            use(leaves(kind))
+        with pytest.raises(UnknownNameError, match=r"These are the leaves: .* sums their probabilities"):
+            use(leaves(kind), scale="log")
+        found, expected = use(leaves(kind)), use(hr.likelihood.from_leaves(H, frame(LEAVES, P)))
+        if isinstance(found, np.ndarray):
+            np.testing.assert_array_equal(found, expected)
+        else:
+            assert found.summary() == expected.summary()
+
+
+def test_a_classifier_that_never_saw_some_leaves() -> None:
+    known, p = ["grey", "cat"], np.array([[0.25, 0.75], [0.5, 0.5]])
+    full = np.zeros((2, len(LEAVES)))
+    full[:, [LEAVES.index(name) for name in known]] = p
+    expected = hr.likelihood.from_leaves(H, full, LEAVES)
+    others = some(name for name in LEAVES if name not in known)
+    missing = re.escape(f"2 leaves have no column, and so probability 0: {others}.")
+    with pytest.warns(UserWarning, match=missing) as said:
+        np.testing.assert_array_equal(hr.likelihood.from_leaves(H, p, known), expected)
+    assert said[0].filename == __file__
+    with pytest.warns(UserWarning, match=missing):
+        np.testing.assert_array_equal(hr.likelihood.from_leaves(H, frame(known, p)), expected)
+    with pytest.warns(UserWarning, match=missing):
+        found = hr.evaluate(H, p, [0, 1], classes=known)  # the labels are positions in the names of the columns
+    assert found.summary() == hr.evaluate(H, expected, known).summary()
+    with pytest.warns(UserWarning, match=missing):
+        assert hr.operating_curve(H, p, known, classes=known).summary() == found.curve.summary()
+    with pytest.warns(UserWarning, match=missing):
+        point = hr.select(H, p, known, classes=known, target=("correct", 0.5), guarantee="empirical")
+    assert point == hr.select(H, expected, known, target=("correct", 0.5), guarantee="empirical")
+    with pytest.raises(ScoreError, match=r"sums to 0\.8\. 2 leaves have no column.* use likelihood\.from_columns"):
+        hr.likelihood.from_leaves(H, 0.8 * p, known)
+    with pytest.raises(ScoreError, match=r"For probabilities of the 4 leaves, use likelihood\.from_leaves"):
+        hr.evaluate(H, full, known)
 
 
 def test_columns_that_are_not_numbers() -> None:

@@ -150,6 +150,32 @@ def test_what_cannot_be_bound(text: str, tree: hr.Hierarchy, why: str) -> None:
     assert reason(text, tree) == why
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("d:Archaea", "the tree's own lineage is Bacteria"),
+        ("d:Archaea,p:Firmicutes", "the tree's own lineage is Bacteria > Firmicutes"),
+        ("d:Archaea,p:Thermoproteota", "the tree has no 'Thermoproteota'"),
+        ("p:Firmicutes,p:Proteobacteria", "the tree's own lineage is Bacteria > Firmicutes"),
+        ("g:Bacillus,s:subtilis,s:novus", "the tree's own lineage is Bacteria > Firmicutes > Bacilli"),
+    ],
+)
+def test_a_second_name_at_a_rank_contradicts_the_tree(text: str, why: str) -> None:
+    """The root of this tree is a class itself, the domain Bacteria."""
+    assert reason(text, RANKED).startswith(why)
+    assert bound(text, RANKED, outside=("*",))[0] in (None, "Firmicutes", "Bacillus")
+
+
+def test_a_kingdom_has_the_letter_of_its_domain() -> None:
+    fungi = hr.Hierarchy.from_lineages(
+        [["Fungi", "Ascomycota"], ["Fungi", "Mucoromycota"]], ranks=["kingdom", "phylum"]
+    )
+    assert bound("d:Eukaryota,k:Fungi,p:Ascomycota", fungi) == [None, "Fungi", "Ascomycota"]
+    assert (
+        reason("d:Eukaryota,k:Viridiplantae,p:Ascomycota", fungi) == "the tree's own lineage is Fungi > Ascomycota"
+    )
+
+
 def test_classes_outside_the_tree_end_a_lineage() -> None:
     text = "Bacteria,Bacilli,Nonsense,Deeper"
     assert bound(text, outside=("nonsense",)) == ["Bacteria", "Bacilli", None, None]

@@ -14,7 +14,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, UnknownNameError, as_options
 from hedgerow.score_files import ScoreReading, open_scores
-from tests.make_scores import LEAVES, H, every_format, probabilities, read, save, save_npz, save_table
+from tests.make_scores import LEAVES, H, every_format, opened, probabilities, read, save, save_npz, save_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +30,11 @@ def refused(error: type[HedgerowError], *parts: str, path: Path, tree: hr.Hierar
         assert part in str(caught.value)
 
 
+def row(number: int, suffix: str) -> str:
+    """How messages name a row: in a text file by its line."""
+    return f"line {number + 2}" if suffix in ("csv", "tsv") else f"row {number} (counted from 0)"
+
+
 @every_format
 @pytest.mark.parametrize(
     ("value", "said"), [(np.nan, "no number (NaN)"), (-0.25, "-0.25"), (7.5, "7.5"), (np.inf, "inf")]
@@ -39,7 +44,7 @@ def test_impossible_probabilities_name_row_and_class(suffix: str, value: float, 
     p[5, 2] = value
     path = save(tmp_path / f"s.{suffix}", p, ["cod"] * 9)
     remedy = "logits=True" if np.isfinite(value) else "Remove the row"
-    refused(ScoreError, f"row 5 (counted from 0) has {said} for 'cod'", remedy, path=path, block_rows=2)
+    refused(ScoreError, f"{row(5, suffix)} has {said} for 'cod'", remedy, path=path, block_rows=2)
 
 
 @every_format
@@ -47,7 +52,7 @@ def test_impossible_node_likelihoods(suffix: str, tmp_path: Path) -> None:
     q = np.asarray(hr.likelihood.from_leaves(H, probabilities(5)))
     q[3, 2] = 1.5
     path = save(tmp_path / f"s.{suffix}", q, ["cod"] * 5, H.names.tolist())
-    refused(ScoreError, "row 3", "1.5 for 'robin'", "logits=True is for leaves", path=path, block_rows=2)
+    refused(ScoreError, row(3, suffix), "1.5 for 'robin'", "logits=True is for leaves", path=path, block_rows=2)
 
 
 @every_format
@@ -55,7 +60,7 @@ def test_rows_must_sum_to_one(suffix: str, tmp_path: Path) -> None:
     p = probabilities(9)
     p[6] *= 0.9
     path = save(tmp_path / f"s.{suffix}", p, ["cod"] * 9)
-    refused(ScoreError, "sum to 1 within 0.001; row 6 (counted from 0) sums to 0.9", "renormalise=True", path=path)
+    refused(ScoreError, f"sum to 1 within 0.001; {row(6, suffix)} sums to 0.9", "renormalise=True", path=path)
 
 
 def test_advice_on_rows_that_do_not_sum_to_one(tmp_path: Path) -> None:
@@ -100,8 +105,16 @@ def test_a_long_table_with_other_column_names(score: str, tmp_path: Path) -> Non
 def test_a_model_that_knows_fewer_leaves(tmp_path: Path) -> None:
     known, p = LEAVES[:3], probabilities(2, columns=3)
     path = save(tmp_path / "s.npz", p, ["cod"] * 2, known)
-    refused(UnknownNameError, "1 missing ('eel'). If the model knows only these", "use columns='own'.", path=path)
+    scores = opened(path, H)
+    (block,) = scores
+    assert scores.warnings == [f"{path}: 1 leaf has no column, and so probability 0: 'eel'."]
     found, _ = read(path, columns="own")
+    np.testing.assert_array_equal(block.q, found)
+    theta = save_npz(tmp_path / "t.npz", logits=np.log(p), labels=["cod"] * 2, classes=known)
+    np.testing.assert_allclose(read(theta)[0], found, rtol=1e-12)
+    save(path, p * 0.9, ["cod"] * 2, known)
+    missing = "sums to 0.9. 1 leaf has no column, and so probability 0: 'eel'."
+    refused(ScoreError, missing, "the probability of its class itself, use columns='own'", path=path)
     zeros = save(tmp_path / "zeros.npz", np.column_stack([p, np.zeros(2)]), ["cod"] * 2, LEAVES)
     np.testing.assert_array_equal(found, read(zeros)[0])
 
@@ -155,7 +168,8 @@ def test_a_class_named_like_a_column(suffix: str, name: str, tmp_path: Path) -> 
 def test_labels_outside_the_tree(suffix: str, tmp_path: Path) -> None:
     labels = ["cod", "eel", "cod", "robbin", "wrenn", "robbin", "xyzzy"]
     path = save(tmp_path / f"s.{suffix}", probabilities(7), labels)
-    parts = ("3 labels are not in the tree", "'robbin' (row 3), 'wrenn' (row 4), 'xyzzy' (row 6)", "'robin' for")
+    where = ", ".join(f"{name!r} in {row(i, suffix)}" for i, name in ((3, "robbin"), (4, "wrenn"), (6, "xyzzy")))
+    parts = ("3 labels are not in the tree", where, "'robin' for", "is not known, use drop_label=('robbin',)")
     refused(UnknownNameError, *parts, path=path)
     assert len(read(path, labels=False)[0]) == 7
 
@@ -165,13 +179,46 @@ def test_labels_that_are_not_there(suffix: str, tmp_path: Path) -> None:
     path = save(tmp_path / f"s.{suffix}", probabilities(3), None)
     refused(ScoreError, "needs labels", "label", path=path)
     assert len(read(path, labels=False)[0]) == 3
-    blank = save(tmp_path / f"t.{suffix}", probabilities(3), ["cod", "", "eel"])
-    refused(ScoreError, "row 1 (counted from 0) has no label", path=blank)
+
+
+BLANK = ("", " ", ";", " ; ", "g__", "d__; p__")
+
+
+def example_and_remarks(path: Path, **options: Any) -> tuple[list[str], list[str]]:
+    """The labels of the examples that are left, and what is said of the others."""
+    scores = opened(path, H, **options)
+    found = [name for block in scores for name in H.names[block.labels].tolist()]
+    return found, scores.warnings
+
+
+@every_format
+@pytest.mark.parametrize("block_rows", [None, 2])
+def test_rows_without_label_are_left_out(suffix: str, block_rows: int | None, tmp_path: Path) -> None:
+    labels = ["cod", *BLANK, "animal", "?", "eel", "unknown", "?"]
+    path = save(tmp_path / f"t.{suffix}", probabilities(len(labels)), labels)
+    drop = ("unknown", "?", "never there")
+    found, remarks = example_and_remarks(path, drop_label=drop, block_rows=block_rows)
+    assert found == ["cod", "animal", "eel"]
+    (remark,) = remarks
+    assert remark == (
+        f"{path}: 6 examples have no label and 1 example is labelled 'unknown' and 2 examples are labelled '?', "
+        "and are left out. A label that means the root is written 'animal'."
+    )
+    refused(UnknownNameError, "'?'", "'unknown'", path=path)
+    none = save(tmp_path / f"n.{suffix}", probabilities(2), ["", "?"])
+    refused(
+        ScoreError,
+        "1 example has no label and 1 example is labelled '?', and are left out",
+        path=none,
+        drop_label=["?"],
+    )
 
 
 def test_missing_labels_in_parquet(tmp_path: Path) -> None:
     path = save_table(tmp_path / "s.parquet", probabilities(3), label=["cod", None, "eel"])
-    refused(ScoreError, "row 1 (counted from 0) has no label", path=path)
+    found, (remark,) = example_and_remarks(path)
+    assert found == ["cod", "eel"]
+    assert "1 example has no label, and is left out" in remark
 
 
 def test_labels_that_are_numbers(tmp_path: Path) -> None:
@@ -367,9 +414,9 @@ def test_compression_that_numpy_does_not_write(tmp_path: Path) -> None:
         (
             "robin,wren,cod,eel,label\n1,0,0,0,cod\n1,0,zero,0,cod\n",
             ScoreError,
-            "row 1 (counted from 0) has 'zero'",
+            "line 3 has 'zero'",
         ),
-        ("robin,wren,cod,eel,label\n1,0,0,0,cod\n1,0,0,0\n", FileError, "row 1 (counted from 0) has 4 cells"),
+        ("robin,wren,cod,eel,label\n1,0,0,0,cod\n1,0,0,0\n", FileError, "line 3 has 4 cells"),
         ("robin,wren,cod,eel,label\n1,0,,0,cod\n", ScoreError, "no number (NaN) for 'cod'"),
         ("robin,wren,cod,eel,label,label\n1,0,0,0,cod,cod\n", FileError, "two columns 'label'"),
         ("robin;wren;cod;eel;label\n1;0;0;0;cod\n", FileError, "separated by semicolons: use delimiter=';'"),

@@ -52,7 +52,12 @@ def test_labels_are_joined_by_id(suffix: str, tmp_path: Path) -> None:
     wide = save_table(tmp_path / "wide.csv", p, id=["a", "b", "c"])
     assert joined(wide, path) == (expected, [])
     archive = save_npz(tmp_path / "wide.npz", probabilities=p, ids=["a", "b", "c"], labels=["eel"] * 3)
-    assert joined(archive, path) == (expected, [])  # the file of labels counts, not the labels of the scores
+    found, (remark,) = joined(archive, path)
+    assert found == expected  # the file of labels counts, not the labels of the scores
+    assert remark == (
+        f"{archive} and {path} give different labels to 3 examples, and those of the latter count: 'a' is 'eel' "
+        f"in the former, 'cod' in the latter."
+    )
 
 
 def with_ids(path: Path, column: str) -> Path:
@@ -87,7 +92,7 @@ def test_a_named_id_column_may_be_in_either_file(name: str, tmp_path: Path) -> N
 def test_an_id_that_stands_twice_in_a_wide_table_is_refused(block_rows: int | None, tmp_path: Path) -> None:
     scores = save_table(tmp_path / "s.csv", probabilities(6), id=["x", "b", "a", "x", "c", "a"])
     labels = written(tmp_path / "labels.csv", "id,label\na,cod\nb,cod\nc,cod\n")
-    with pytest.raises(ScoreError, match=r"duplicate id 'a', again in row 5 "):
+    with pytest.raises(ScoreError, match=r"duplicate id 'a', again in line 7\."):
         joined(scores, labels, block_rows=block_rows)
     about: dict[str, Any] = {"labels": False, "labels_file": labels, "group_column": "label"}
     assert sum(map(len, opened(scores, H, block_rows=block_rows, **about))) == 6  # nothing is counted
@@ -241,7 +246,7 @@ def test_ids_with_equal_hashes_are_told_apart(
     scores = written(tmp_path / "s.csv", "id,class,score\n" + "".join(f"{name},cod,1\n" for name in names))
     assert joined(scores, labels)[0] == known
     twice = written(tmp_path / "twice.csv", f"id,label\n{rows}cc,cod\n")
-    with pytest.raises(ScoreError, match=r"duplicate id 'cc'; first in row 2, again in row 5"):
+    with pytest.raises(ScoreError, match=r"duplicate id 'cc'; first in line 4, again in line 7"):
         joined(scores, twice)
 
 
@@ -301,24 +306,39 @@ def test_labels_outside_the_tree(tmp_path: Path) -> None:
     scores = written(tmp_path / "long.csv", "id,class,score\na,blank,0.5\nb,eel,0.5\n")
     found, (*_, warning) = joined(scores, labels, outside=["blank"])
     assert found == {"a": "animal", "b": "eel"}
-    assert warning.startswith("1 label is outside the tree and counts as the root: any answer is then right.")
-    assert warning.endswith("give below_label='wrong'.")
+    assert warning == (
+        "1 label is outside the tree and counts as the root; unless below_label='wrong' is given, any answer to "
+        "such an example is right."
+    )
     with pytest.raises(UnknownNameError, match=r"1 label cannot be found in the tree: 'blank'.*outside=\[...\]"):
         joined(scores, labels, outside=["*"])  # whatever is outside among the scores; labels need their names
+
+
+def test_blank_and_dropped_labels(tmp_path: Path) -> None:
+    scores = written(tmp_path / "long.csv", LONG)
+    whole = written(tmp_path / "l.csv", "id,label\na,;\nb,?\nc,fish;eel\n")
+    ranks = written(tmp_path / "r.csv", "id,class,species\na,,\nb,fish,?\nc,fish,eel\n")
+    for labels in (whole, ranks):
+        found, (remark,) = joined(scores, labels, drop_label=["?"])
+        assert found == {"c": "eel"}
+        assert "1 example has no label and 1 example is labelled '?', and are left out." in remark
+    typed = written(tmp_path / "t.tsv", "Feature ID\tTaxon\n#q2:types\tcategorical\na\tfish; cod\n")
+    assert joined(scores, typed)[0] == {"a": "cod"}
 
 
 @pytest.mark.parametrize(
     ("text", "error", "said"),
     [
-        ("id,label\na,cod\na,eel\n", ScoreError, "duplicate id 'a'; first in row 0, again in row 1"),
+        ("id,label\na,cod\na,eel\n", ScoreError, "duplicate id 'a'; first in line 2, again in line 3"),
         ("id,label\n", FileError, "has a header and no rows"),
-        ("id,label\na,\n", ScoreError, "row 0 (counted from 0) has no label"),
-        ("id,label\n,cod\n", ScoreError, "row 0 (counted from 0) has no id"),
+        ("id,label\na,\n", ScoreError, "1 example has no label, and is left out"),
+        ("id,label\n,cod\n", ScoreError, "line 2 has no id"),
         (
             "id,label\na,codd\nb,codd\n",
             UnknownNameError,
             "'codd' (2 examples): the tree has no 'codd'. Did you mean 'cod'?",
         ),
+        ("id,label\na,fish;cod;eel\n", UnknownNameError, "the tree's own lineage of 'eel' is animal > fish > eel"),
         ("id,name\na,cod\n", FileError, "no column 'label', which holds the labels"),
         ("name,label\na,cod\n", FileError, "no column 'id', which holds the ids"),
         ("id,label,label\na,cod,cod\n", FileError, "two columns 'label'"),

@@ -192,7 +192,7 @@ def test_class_columns_leave_others_alone(suffix: str, tmp_path: Path) -> None:
     said = refusal(path, class_columns=["robbin", *LEAVES[1:]])
     assert "no column 'robbin', which class_columns=NAMES lists" in said
     assert "Did you mean 'robin'?" in said
-    assert "1 missing ('eel')" in refusal(path, class_columns=LEAVES[:3])
+    assert "no column, and so probability 0: 'eel'" in refusal(path, class_columns=LEAVES[:3])
 
 
 def test_contradictions(tmp_path: Path) -> None:
@@ -241,10 +241,12 @@ def test_separators_that_cannot_be(tmp_path: Path) -> None:
 def test_decimal_commas(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     path.write_text("robin;wren;cod;eel;label\n0,5;0,5;0;0;cod\n", encoding="utf-8")
-    remedy = "which is not a number. Write decimals with a point, and thousands without commas."
+    remedy = "which is not a number. If that is its decimal point, use decimal=','."
     assert f"has '0,5' for 'robin', {remedy}" in refusal(path, delimiter=";")
+    assert read(path, delimiter=";", decimal=",")[0][0, H.indices(LEAVES)].tolist() == [0.5, 0.5, 0, 0]
     path.write_text('robin,wren,cod,eel,label\n"1,000.5",0,0,0,cod\n', encoding="utf-8")
-    assert f"has '1,000.5' for 'robin', {remedy}" in refusal(path)
+    said = "has '1,000.5' for 'robin', which is not a number. Write thousands without separators."
+    assert said in refusal(path)
 
 
 def test_signs_of_per_cent(tmp_path: Path) -> None:

@@ -11,13 +11,14 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from scipy import special
 
 import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError
 from hedgerow.infer import answering_rule
 from hedgerow.score_files import open_scores, prediction_writer, write_predictions
 from hedgerow.score_files.wide_files import NpzReader
-from tests.make_scores import LEAVES, H, every_format, probabilities, read, save, save_npz, save_table
+from tests.make_scores import LEAVES, H, every_format, opened, probabilities, read, save, save_npz, save_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -346,3 +347,21 @@ def test_likelihoods_are_those_of_nodes(tmp_path: Path) -> None:
     )
     with pytest.raises(ScoreError, match=r"must be numbers; row 0 .* has no number \(NaN\) for 'animal'"):
         read(path, labels=False)
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.npz"])
+def test_a_temperature_divides_logits_before_the_softmax(name: str, tmp_path: Path) -> None:
+    """Their softmax rounds to 2**-62, so that it does not know the logit of the second class any more."""
+    theta = np.array([[50.0, 0, 0, 0], [-200.0, 100, 0, 300], [1.0, 2, 3, 4]])
+    labels = ["cod", "", "eel"]
+    path, how = tmp_path / name, {"logits": name == "s.csv"}
+    if name == "s.csv":
+        save_table(path, theta, label=labels)
+    else:
+        save_npz(path, logits=theta, labels=labels)
+    (block,) = opened(path, H, **how).tempered(20.0)
+    expected = special.softmax(theta[[0, 2]] / 20, axis=1)
+    np.testing.assert_allclose(block.q[:, H.indices(LEAVES)], expected, rtol=1e-12)
+    (block,) = opened(path, H, only=["robin", "cod"], **how).tempered(20.0)
+    two = special.softmax(theta[[0, 2]][:, [0, 2]] / 20, axis=1)
+    np.testing.assert_allclose(block.q[:, H.indices(["robin", "cod"])], two, rtol=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, UnknownNameError
 from hedgerow.likelihood import SparseLikelihoods
-from hedgerow.score_files import FORMATS, find_format
+from hedgerow.score_files import FORMATS, find_format, write_predictions
 from hedgerow.score_files import listed as listed_files
 from hedgerow.tree import Settings
 from tests.make_scores import LEAVES, H, opened, probabilities, save_table
@@ -118,6 +119,31 @@ def test_speciesnet() -> None:
     assert found["cam2/0004.jpg"]["Felidae"] == pytest.approx(0.95)
 
 
+def test_speciesnet_with_classes_beside_the_animals(tmp_path: Path) -> None:
+    labels = {
+        name
+        for prediction in json.loads((DATA / "speciesnet.json").read_text())["predictions"]
+        for name in prediction.get("classifications", {}).get("classes", ())
+    }
+    tree = hr.Hierarchy.read(written(tmp_path / "labels.txt", "\n".join(sorted(labels))), "speciesnet")
+    for h in (tree, MAMMALS.beside(["blank", "vehicle", "human"])):
+        found = listed(DATA / "speciesnet.json", h)
+        empty = found["cam1/0002.jpg"]
+        assert {name: empty[name] for name in ("blank", "vehicle", "human")} == pytest.approx(
+            {"blank": 0.9, "vehicle": 0.04, "human": 0.02}
+        )
+        assert empty[str(h.names[h.index("Aves" if "Aves" in h else "aves")])] == pytest.approx(0.01)
+        answers = tmp_path / "observations.csv"
+        how = hr.infer.answering_rule(0.65, None, Settings(single_child="answer"))
+        scores = hr.open_scores(DATA / "speciesnet.json", h, labels=False)
+        write_predictions(answers, scores, how, layout="camtrap-dp")
+        with answers.open(newline="") as file:
+            rows = [(row["observationType"], row["scientificName"]) for row in csv.DictReader(file)]
+        assert rows == [("animal", "Odocoileus"), ("blank", ""), ("unknown", ""), ("animal", "Felidae")]
+    # Any animal is a node of its own, so that it is no answer about a blank image.
+    assert listed(DATA / "speciesnet.json", tree)["cam1/0001.jpg"]["animal"] == pytest.approx(0.91)
+
+
 def test_pybioclip() -> None:
     found = listed(DATA / "pybioclip.csv", MAMMALS)
     assert found["a.jpg"]["Ursus"] == pytest.approx(0.9356034994125366 + 0.05616999790072441)
@@ -170,7 +196,7 @@ def test_votes_become_shares(tmp_path: Path) -> None:
     path = written(tmp_path / "long.csv", "id,class,score\na,robin,6\na,wren,1\na,blank,1\nb,cod,3\n")
     found = listed(path, H, votes=True, outside=["blank"])
     assert found == {"a": {"bird": 0.875, "robin": 0.75, "wren": 0.125}, "b": {"fish": 1, "cod": 1}}
-    refused(ScoreError, path, H, "'a' in row 0 (counted from 0) has 6 for 'robin'", outside=["blank"])
+    refused(ScoreError, path, H, "'a' in line 2 has 6 for 'robin'", outside=["blank"])
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -341,7 +367,7 @@ def test_wide_tables_of_classes_at_any_depth(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="columns='own'"):
         hr.open_scores(path, H, hr.ScoreReading(outside=["blank"]))
     many = save_table(tmp_path / "m.csv", p * 1.5, ["bird", "robin", "cod", "eel"], label=["cod"] * 2)
-    with pytest.raises(ScoreError, match=r"must sum to at most 1 within 0.001; row 0 .* sums to 1.5"):
+    with pytest.raises(ScoreError, match=r"must sum to at most 1 within 0.001; line 2 sums to 1.5"):
         list(hr.open_scores(many, H, hr.ScoreReading(columns="own")))
     (block,) = hr.open_scores(many, H, hr.ScoreReading(columns="own", votes=True))
     np.testing.assert_allclose(
@@ -365,10 +391,11 @@ def test_columns_for_a_part_of_a_large_tree(tmp_path: Path) -> None:
     known = [f"s{i}" for i in range(2_000)]
     p = np.random.default_rng(0).dirichlet(np.ones(2_000), size=3)
     path = save_table(tmp_path / "s.parquet", p, known, label=known[:3])
-    with pytest.raises(UnknownNameError, match=r"8,000 missing .* use columns='own'\."):
-        hr.open_scores(path, tree)
-    (block,) = hr.open_scores(path, tree, hr.ScoreReading(columns="own"))
-    np.testing.assert_allclose(block.q[:, tree.indices(known)], p, rtol=1e-9)
+    for columns in (None, "own"):
+        scores = hr.open_scores(path, tree, hr.ScoreReading(columns=columns))
+        (block,) = scores
+        np.testing.assert_allclose(block.q[:, tree.indices(known)], p, rtol=1e-9)
+        assert len(scores.warnings) == (columns is None)
 
 
 # Bad input ------------------------------------------------------------------------------------------------------
@@ -404,12 +431,12 @@ def test_a_lineage_that_contradicts_the_tree(tmp_path: Path) -> None:
 
 def test_the_same_class_twice(tmp_path: Path) -> None:
     path = written(tmp_path / "long.csv", "id,class,score\na,robin,0.5\na,cod,0.1\na,robin,0.25\n")
-    refused(ScoreError, path, H, "'a' in row 0 (counted from 0) lists 'robin' twice")
+    refused(ScoreError, path, H, "'a' in line 2 lists 'robin' twice")
 
 
 def test_scores_that_sum_above_1(tmp_path: Path) -> None:
     path = written(tmp_path / "long.csv", "id,class,score\na,robin,0.5\nb,cod,0.75\nb,eel,0.5\n")
-    refused(ScoreError, path, H, "'b' in row 1 (counted from 0) has scores that sum to 1.25", "votes=True")
+    refused(ScoreError, path, H, "'b' in line 3 has scores that sum to 1.25", "votes=True")
     rounded = written(tmp_path / "r.csv", "id,class,score\nb,cod,0.5005\nb,eel,0.5\n")
     assert listed(rounded, H)["b"]["fish"] == 1
 
@@ -419,11 +446,9 @@ def test_scores_that_sum_above_1(tmp_path: Path) -> None:
 )
 def test_impossible_numbers(number: str, said: str, tmp_path: Path) -> None:
     long = written(tmp_path / "long.csv", f"id,class,score\na,robin,0.5\nb,cod,{number}\n")
-    refused(ScoreError, long, H, f"'b' in row 1 (counted from 0) has {said} for 'cod'")
+    refused(ScoreError, long, H, f"'b' in line 3 has {said} for 'cod'")
     text = f"id,class,class_confidence\na,bird,0.5\nb,fish,{number}\n"
-    refused(
-        ScoreError, written(tmp_path / "l.csv", text), H, f"'b' in row 1 (counted from 0) has {said} for 'fish'"
-    )
+    refused(ScoreError, written(tmp_path / "l.csv", text), H, f"'b' in line 3 has {said} for 'fish'")
     sintax = written(tmp_path / "s.txt", f"a\td:Bacteria(1.00)\t+\nb\td:Bacteria({number})\t+\n")
     refused(ScoreError, sintax, BACTERIA, f"'b' in line 2 has {said} for 'Bacteria'", scores_format="sintax")
 
@@ -464,18 +489,16 @@ def test_ids_twice(gap: int, tmp_path: Path) -> None:
         refused(ScoreError, sintax, BACTERIA, where, block_rows=rows)
     if gap:
         long = written(tmp_path / "l.csv", "id,class,score\n" + "".join(f"{name},cod,1\n" for name in names))
-        refused(ScoreError, long, H, f"again in row {gap + 1}")
+        refused(ScoreError, long, H, f"again in line {gap + 3}")
 
 
 def test_an_example_without_id(tmp_path: Path) -> None:
-    refused(
-        ScoreError, written(tmp_path / "l.csv", "id,class,score\n,cod,1\n"), H, "row 0 (counted from 0) has no id"
-    )
+    refused(ScoreError, written(tmp_path / "l.csv", "id,class,score\n,cod,1\n"), H, "line 2 has no id")
 
 
 def test_two_labels_for_one_example(tmp_path: Path) -> None:
     path = written(tmp_path / "l.csv", "id,class,score,label\na,cod,0.5,cod\na,eel,0.5,eel\n")
-    refused(ScoreError, path, H, "row 1 (counted from 0) has the label 'eel'", "'cod'")
+    refused(ScoreError, path, H, "line 3 has the label 'eel'", "'cod'")
 
 
 def test_a_json_cut_off_in_the_middle(tmp_path: Path) -> None:

@@ -360,6 +360,30 @@ def test_bad_information(pets: Hierarchy) -> None:
 # Parts -------------------------------------------------------------------------------------------------------
 
 
+def test_classes_beside_the_tree() -> None:
+    edges = [("animal", "bird"), ("animal", "fish")]
+    above = Hierarchy.from_edges(edges).beside(["blank", "vehicle"])
+    assert above == Hierarchy.from_edges([("root", "animal"), *edges, ("root", "blank"), ("root", "vehicle")])
+    rows = [{"class": "bird", "species": "robin"}, {"class": "fish", "species": "cod"}]
+    ranked = Hierarchy.from_lineages(rows).beside(["blank"])  # the added root is no class itself
+    assert ranked.names.tolist() == ["root", "bird", "robin", "fish", "cod", "blank"]
+    assert ranked.rank is not None
+    assert ranked.rank.tolist() == ["", "class", "species", "class", "species", ""]
+    named = Hierarchy.from_parents(["Life", "lion", "puma"], [-1, 0, 0], None, ["", "", "cat"], {"cougar": 2})
+    assert named.beside(["blank"], root="Life").parent.tolist() == [-1, 0, 0, 0]
+    other = named.beside(["blank"], root="photo")
+    assert other.names.tolist() == ["photo", "Life", "lion", "puma", "blank"]
+    assert other.index("cougar") == 3
+    for names, root, said in (
+        (["lion"], "root", "'lion' cannot be put beside the tree"),
+        (["cougar"], "root", "'cougar' cannot"),
+        (["blank"], "lion", "a class is called 'lion' already"),
+        (["blank", "blank"], "root", "'blank' occurs 2 times"),
+    ):
+        with pytest.raises(HedgerowError, match=said):
+            named.beside(names, root=root)
+
+
 @given(h=trees(), data=st.data())
 def test_subtree_and_projection(h: Hierarchy, data: st.DataObject) -> None:
     tree = Tree.of(h)

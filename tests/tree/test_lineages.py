@@ -88,7 +88,7 @@ def test_disambiguation_is_by_parent(folder: Path) -> None:
         ("class,species\nBirds\n", ["table.csv, line 2 has 1 column, but there are 2 ranks", "blank"]),
         ("class,species\nBirds,robin,x\n", ["table.csv, line 2 has 3 columns"]),
         ("class,class\nBirds,robin\n", ["table.csv, line 1 names the rank 'class' twice"]),
-        ("class;species\nBirds;robin\n", ["line 1 has one column, 'class;species'", "write commas instead"]),
+        ("class;species\nBirds;robin;x\n", ["line 2 has 3 columns"]),
         ("class,\nBirds,robin\n", ["table.csv, line 1 has a column without a name"]),
         ("class,species\nroot,a\nb,c\n", ["2 top nodes", "'root'", "table.csv, line 2", "Choose another name"]),
         (

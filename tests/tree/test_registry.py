@@ -59,7 +59,9 @@ def test_a_format_of_ones_own(folder: Path, formats: None) -> None:
         "'robin' occurs 2 times",
         "(a.words, positions 1 and 2)",
     )
-    refused(lambda: h.write("b.xyz"), "does not determine the format to write", "to='edges'", error=ParameterError)
+    refused(
+        lambda: h.write("b.xyz"), "does not determine the format to write", "format='edges'", error=ParameterError
+    )
     refused(lambda: h.write("b.words"), "not written in the format words, only read", error=ParameterError)
     refused(
         lambda: Hierarchy.read("a.words", na="NA"), "na=('NA',) only applies to lineages", error=ParameterError

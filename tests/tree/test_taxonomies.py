@@ -144,6 +144,7 @@ LABELS = [
     "00000000-0000-0000-0000-000000000005;aves;;;;;bird",
     "00000000-0000-0000-0000-000000000006" + 6 * ";no cv result",
     "00000000-0000-0000-0000-000000000007;;;;;;vehicle",
+    "00000000-0000-0000-0000-000000000008;mammalia;primates;hominidae;homo;sapiens;human",
 ]
 
 
@@ -151,25 +152,30 @@ def test_speciesnet(folder: Path) -> None:
     h = Hierarchy.read(write("labels.txt", "\n".join(LABELS)), "speciesnet")
     assert nodes(h) == {
         "root": (None, ""),
-        "mammalia": ("root", "class"),
+        "blank": ("root", ""),
+        "animal": ("root", ""),
+        "mammalia": ("animal", "class"),
         "carnivora": ("mammalia", "order"),
         "felidae": ("carnivora", "family"),
         "puma": ("felidae", "genus"),
         "puma concolor": ("puma", "species"),
-        "aves": ("root", "class"),
+        "aves": ("animal", "class"),
+        "vehicle": ("root", ""),
+        "human": ("root", ""),
     }
     assert h.title is not None
-    assert h.title.tolist() == ["animal", "", "", "", "puma species", "puma", "bird"]
-    assert h.names[h.indices(LABELS[1:5])].tolist() == ["root", "puma", "puma concolor", "aves"]
+    assert h.title.tolist() == ["", "", "", "", "", "", "puma species", "puma", "bird", "", "homo sapiens"]
+    assert h.names[h.indices(LABELS[:5])].tolist() == ["blank", "animal", "puma", "puma concolor", "aves"]
     assert h.names[h.index(LABELS[3].partition(";")[0])] == "puma concolor"
-    assert LABELS[0] not in h
+    assert h.names[h.indices(["homo sapiens", LABELS[-1]])].tolist() == ["human", "human"]
+    assert LABELS[5] not in h
 
 
 def test_speciesnet_labels_that_are_wrong(folder: Path) -> None:
     write("labels.txt", "\n".join([*LABELS, "x;y"]))
-    refused(lambda: Hierarchy.read("labels.txt", "speciesnet"), "labels.txt, line 8 has 2 parts, not 7: 'x;y'")
+    refused(lambda: Hierarchy.read("labels.txt", "speciesnet"), "labels.txt, line 9 has 2 parts, not 7: 'x;y'")
     refused(lambda: Hierarchy.read("labels.txt"), "format='speciesnet'")
-    refused(lambda: Hierarchy.read(write("labels.txt", LABELS[0]), "speciesnet"), "is empty")
+    refused(lambda: Hierarchy.read(write("labels.txt", LABELS[5]), "speciesnet"), "is empty")
 
 
 # Codes ------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from hedgerow.files import read_text, reading, write_json
 from hedgerow.infer import Candidates, most_likely_tip
 from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Scale
 from hedgerow.measure import Ranks
+from hedgerow.score_files import Scores
 from hedgerow.tree import Hierarchy, Indices, Settings
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.score_files import Block, Scores
+    from hedgerow.score_files import Block
 
 AGAIN = "Choose the point again with hedgerow select."
 
@@ -118,10 +119,12 @@ class OperatingPoint:
         ----------
         q
             [B, nodes] likelihoods: `Likelihoods`, or an array or a table on the scale of the point, in the node
-            order of its tree.
+            order of its tree; or a score file from `hedgerow.open_scores`.
         groups
             The group of each example, if the point has thresholds by group.
         """
+        if isinstance(q, Scores):
+            return np.concatenate([self.answer(block) for block in self.prepared(q)])
         likelihoods = self._fitting(q)
         if self.by == "rank":
             return self._by_rank(likelihoods)

@@ -6,6 +6,8 @@ import codecs
 import errno
 import io
 import os
+import re
+import signal
 import sys
 from contextlib import suppress
 from typing import Annotated, Any, NoReturn, TextIO
@@ -94,6 +96,8 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="hedgerow.plain")
     sys.stdout, sys.stderr = _pipe_safe(sys.stdout), _pipe_safe(sys.stderr)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         app()
     except HedgerowError as error:
@@ -147,6 +151,8 @@ def _discard_output() -> None:
 
 
 def _end(message: str) -> NoReturn:
+    # Names are quoted as in Python, which doubles the backslashes of Windows; they shall be as they were typed.
+    message = re.sub(r"'[^'\n]*'", lambda quoted: quoted[0].replace("\\\\", "\\"), message)
     # The name of a file, or its content, must not control the terminal.
     printable = "".join(sign if sign.isprintable() or sign in "\n\t" else repr(sign)[1:-1] for sign in message)
     console = Console(stderr=True, highlight=False)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, final, get_args, get
 
 import typer
 
-from hedgerow.errors import option_name, options
+from hedgerow.errors import ParameterError, option_name, options
 from hedgerow.infer import RULES
 from hedgerow.score_files import FORMATS, ScoreReading
 from hedgerow.tree import BelowLabel, InformationKind, Settings, SingleChild, TreeReading
@@ -48,6 +48,15 @@ def option(
 def positional(metavar: str, text: str) -> Any:
     """Return a positional argument of a verb."""
     return typer.Argument(metavar=metavar, help=text, show_default=False)
+
+
+def as_number(name: str, given: str | None) -> float | None:
+    """Return the value of an option as a number; None if it was not given."""
+    try:
+        return None if given is None else float(given)
+    except ValueError:
+        point = ": write its decimal point as '.'" if "," in str(given) else ""
+        raise ParameterError(f"--{name} must be a number, such as 0.9, not {given!r}{point}.") from None
 
 
 JsonOption = Annotated[Path | None, option("FILE", "Write the findings to FILE as JSON.", "--json")]

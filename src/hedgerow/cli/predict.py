@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rich.console import Console
 
 from hedgerow.cli.app import app
-from hedgerow.cli.options import GivenSettings, JsonOption, TemperatureOption, grouped_options, option
+from hedgerow.cli.options import GivenSettings, JsonOption, TemperatureOption, as_number, grouped_options, option
 from hedgerow.cli.outputs import bar, check_outputs
 from hedgerow.cli.score_input import ScoreInput, connected, end_with_failures, parts_bar
 from hedgerow.errors import ParameterError, options
@@ -44,7 +44,7 @@ def predict(
     ],
     json_file: JsonOption = None,
     tau: Annotated[
-        float | None, option("X", "Answer with the most specific node that is more likely than X, from 0 to 1.")
+        str | None, option("X", "Answer with the most specific node that is more likely than X, from 0 to 1.")
     ] = None,
     rule: Annotated[
         str | None,
@@ -77,6 +77,7 @@ def predict(
     from hedgerow.score_files import check_layout, write_predictions
     from hedgerow.show import print_written
 
+    threshold = as_number("tau", tau)
     if not given.is_many:
         output = output.parent / output.name.replace("*", given.name)  # as for parts
         check_outputs(output, json_file, inputs=given.inputs(point, temperature))
@@ -87,12 +88,11 @@ def predict(
             "as --tau 0.8; or by a rule, such as --rule majority."
         )
     if point is None:
-        answering_rule(tau, rule)  # refuse a bad threshold or rule before anything is read
+        answering_rule(threshold, rule)  # refuse a bad threshold or rule before anything is read
         if given.reading.group_column is not None:
             raise ParameterError("--groups is for operating points that depend on them: give --point FILE too.")
     else:
-        threshold = None if tau is None else str(tau)
-        if fixed := options(tau=threshold, rule=rule, temperature=temperature) + settings.arguments:
+        if fixed := options(tau=tau, rule=rule, temperature=temperature) + settings.arguments:
             raise ParameterError(
                 f"A point has its own threshold, settings and temperature: leave out {fixed[0]}, or --point."
             )
@@ -102,14 +102,14 @@ def predict(
         if temperature is not None:
             raise ParameterError("--temperature is for one file, not for parts: leave it out.")
         used = chosen.settings if chosen else settings.over(given.usual_settings())
-        answering = chosen or answering_rule(tau, rule, used)
+        answering = chosen or answering_rule(threshold, rule, used)
         written = _write_parts(given, output, json_file, answering, written_as, point)
     else:
         opened, _ = given.tempered(given.open(labels=False), temperature)
         used = chosen.settings if chosen else settings.over(opened.settings)
         if chosen is not None:
             opened = chosen.prepared(opened)
-        answers = chosen.answer if chosen else answering_rule(tau, rule, used)
+        answers = chosen.answer if chosen else answering_rule(threshold, rule, used)
         written = write_predictions(output, opened, answers, progress=bar, **written_as)
     print_written(written, str(output), Console(), used)
     if json_file is not None:
@@ -117,7 +117,7 @@ def predict(
             json_file,
             {
                 "output": str(output),
-                "tau": tau,
+                "tau": threshold,
                 "rule": rule,
                 "point": None if chosen is None else chosen.promise,
                 **written.to_dict(),

@@ -13,10 +13,10 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from hedgerow.cli.options import RUNS, SchedulerOption, WorkersOption, option, positional
+from hedgerow.cli.options import RUNS, SchedulerOption, WorkersOption, as_number, option, positional
 from hedgerow.cli.outputs import after_a_second, bar
 from hedgerow.errors import FileError, ParameterError
-from hedgerow.files import is_pattern, is_remote, stem
+from hedgerow.files import is_number, is_pattern, is_remote, stem
 from hedgerow.score_files import (
     FORMATS,
     WIDE,
@@ -228,16 +228,18 @@ class ScoreInput(FileReading):
         try:
             temperature = float(given)
         except ValueError:
+            if is_number(given.replace(",", ".")):
+                as_number("temperature", given)
             plain = replace(self.reading, group_column=None, cluster_column=None)
             held_out = replace(self, scores=[given], data=None, reading=plain).open(labels=True)
-            parts = [(block.likelihoods, block.labels) for block in _first_blocks(held_out)]
-            if not isinstance(parts[0][0], Likelihoods):
+            blocks = list(_first_blocks(held_out))
+            parts = [block.likelihoods for block in blocks if isinstance(block.likelihoods, Likelihoods)]
+            if not parts:
                 raise ParameterError(
                     f"A temperature needs the scores of all classes, and {given} lists only a few."
                 ) from None
-            values = np.concatenate([np.asarray(q) for q, _ in parts])
-            labels = np.concatenate([labels for _, labels in parts if labels is not None])
-            fitted = fit_to_likelihoods(held_out.hierarchy, values, labels, scale=parts[0][0].scale)
+            labels = np.concatenate([block.labels for block in blocks if block.labels is not None])
+            fitted = fit_to_likelihoods(held_out.hierarchy, Likelihoods.concatenated(parts), labels)
             # In a few digits, so that it can be given again.
             temperature = float(f"{fitted.value:.4g}")
             losses = f"its mean loss falls from {fitted.before:.4g} to {fitted.after:.4g}"

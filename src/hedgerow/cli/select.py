@@ -12,11 +12,11 @@ from rich.console import Console
 
 from hedgerow.choose import FAMILIES, GUARANTEES
 from hedgerow.cli.app import app
-from hedgerow.cli.options import GivenSettings, JsonOption, TemperatureOption, grouped_options, option
+from hedgerow.cli.options import GivenSettings, JsonOption, TemperatureOption, as_number, grouped_options, option
 from hedgerow.cli.outputs import bar, check_outputs
 from hedgerow.cli.score_input import ScoreInput, is_run
 from hedgerow.errors import ParameterError
-from hedgerow.files import is_remote, stem, write_json
+from hedgerow.files import is_number, is_remote, stem, write_json
 
 
 @app.command(
@@ -143,6 +143,8 @@ def _endings(path: Path) -> str:
 
 def _target(given: str) -> tuple[str, str]:
     name, level = (part.strip() for part in given.partition("=")[::2])
+    if is_number(level.replace(",", ".")):
+        as_number("target", level)
     if not name or not level:
         raise ParameterError(f"--target must be METRIC=LEVEL, such as correct=0.95, not {given!r}.")
     return name, level

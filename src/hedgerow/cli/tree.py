@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,7 @@ _CALLED = {"rank": "ranks", "title": "titles", "aliases": "aliases"}
     epilog="Examples:\n\nhedgerow tree taxdump/ --keep species.txt -o tree.json\n\n"
     "hedgerow tree Taxon.tsv --tree-format darwin-core --clade Mammalia -o m.json\n\n"
     "hedgerow tree m.json --ranks family,species --to lineages -o lineages.csv\n\n"
+    "hedgerow tree tree.csv --beside blank --beside vehicle -o camera.json\n\n"
     "hedgerow tree hs.csv --tree-format codes --prefixes 2,4,6 -o hs.json"
 )
 @grouped_options()
@@ -37,13 +39,17 @@ def tree(
         Path | None, option("FILE", "Classes to keep, with their ancestors: one name per line.")
     ] = None,
     clade: Annotated[str | None, option("NAME", "The class that becomes the root of the tree.")] = None,
+    beside: Annotated[
+        list[str] | None,
+        option("NAME", "A class to add beside the others, below the root, such as blank; may be repeated."),
+    ] = None,
     ranks: Annotated[str | None, option("A,B,...", "Ranks to keep; children of others move up.")] = None,
     to: Annotated[
         str | None,
         option("FORMAT", "Format to write: edges, lineages, paths, json, newick.", shown="by extension"),
     ] = None,
 ) -> None:
-    """Read a tree in any format, cut it down to what is needed, and write it in any format."""
+    """Read a tree in any format, cut it down to what is needed or add to it, and write it in any format."""
     from hedgerow.tree import (
         cut_down,
         format_of,
@@ -58,6 +64,9 @@ def tree(
     read_as, target = format_of(source, tree_reading.format), writable(output, to)
     names = None if keep is None else read_names(keep)
     kept_ranks = None if ranks is None else [rank.strip() for rank in ranks.split(",") if rank.strip()]
+    new_root = tree_reading.root
+    if beside and "root" not in read_as.takes:
+        tree_reading = replace(tree_reading, root="root")  # it names the root above the tree's own
     whole = Hierarchy.read(source, tree_reading)
     if names is not None and keep is not None:
         unknown = unknown_names(whole, names)
@@ -67,6 +76,7 @@ def tree(
     part = cut_down(whole, keep=None if names is None else list(names), clade=clade, ranks=kept_ranks)
     if part is not whole and read_as.tells_apart:
         part = with_plain_names(part)
+    part = part.beside(beside, root=new_root) if beside else part
     lost = [what for what in ("rank", "title", "aliases") if what not in target.keeps and _has(part, what)]
     part.write(output, target.name)
 
@@ -78,6 +88,8 @@ def tree(
         done.append(f"The root is {part.names[0]!r}.")
     if kept_ranks is not None:
         done.append(f"Kept the ranks {', '.join(kept_ranks)}.")
+    if beside:
+        done.append(f"Added {', '.join(beside)} below the root {part.names[0]!r}.")
     console.print(Text(" ".join(done)), soft_wrap=True)
     console.print(Text(f"{output}: {_size(part)}; written as {target.name}."), soft_wrap=True)
     if lost:

@@ -47,13 +47,7 @@ def connect(*, workers: int | None = None, scheduler: str | None = None) -> Iter
     if scheduler is None:
         with (
             _default_malloc(),
-            distributed.LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address=":0",
-                silence_logs=logging.ERROR,
-            ) as cluster,
+            _local_cluster(distributed, workers) as cluster,
             distributed.Client(cluster, direct_to_workers=True) as client,  # not through the scheduler
         ):
             yield client
@@ -61,6 +55,22 @@ def connect(*, workers: int | None = None, scheduler: str | None = None) -> Iter
     with _client_of(distributed, scheduler) as client:
         check_workers(client)
         yield client
+
+
+def _local_cluster(distributed: Any, workers: int | None) -> Any:
+    try:
+        return distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            silence_logs=logging.CRITICAL,  # of workers that are killed while they start, an error says it
+        )
+    except (OSError, RuntimeError, TimeoutError) as error:
+        raise ParameterError(
+            f"The worker processes could not be started ({error}). If they were killed, memory may be short: use "
+            f"fewer, such as {argument('workers', '1')}."
+        ) from None
 
 
 def _default_malloc() -> AbstractContextManager[Any]:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from hedgerow.doctor.tree_facts import SAME_CHARACTERS, visible
 from hedgerow.errors import (
     FileError,
@@ -21,6 +23,7 @@ from hedgerow.errors import (
 from hedgerow.files import TABLES, extension, own_delimiter, require_file
 from hedgerow.score_files import (
     FORMATS,
+    MISSING,
     WIDE,
     LabelFile,
     ScoreReading,
@@ -29,6 +32,7 @@ from hedgerow.score_files import (
     column_names,
     find_format,
     misfit,
+    no_label,
     open_scores,
     open_wide,
     read_labels,
@@ -51,6 +55,9 @@ class LabelFacts:
 
     source: str
     examples: int
+    """Examples that have a label."""
+    without: int
+    """Examples that have none, or one that is to be dropped."""
     distinct: int
     internal: int
     """Examples labelled with a node that is not a leaf."""
@@ -112,7 +119,7 @@ def examine_data(
     elif score_facts is not None and found == WIDE:
         with _noting("unreadable labels", problems):
             listed = _labels_of_scores(score_facts.source, how)
-    label_facts = None if listed is None else _label_facts(hierarchy, labels or scores or "", listed)
+    label_facts = None if listed is None else _label_facts(hierarchy, labels or scores or "", listed, how)
     return label_facts, score_facts, problems + _label_problems(label_facts)
 
 
@@ -155,7 +162,9 @@ def _labels_of_file(hierarchy: Hierarchy, path: str, how: ScoreReading, *, joine
     refusal: UnknownNameError | None = None
     if extension(path) in TABLES:
         try:
-            return list(hierarchy.names[LabelFile(path, hierarchy, how).nodes].tolist())
+            nodes = LabelFile(path, hierarchy, how).nodes
+            assert nodes is not None  # noqa: S101  (labels are read by default)
+            return list(np.where(nodes > MISSING, hierarchy.names[nodes], "").tolist())
         except UnknownNameError as error:
             refusal = error
         except HedgerowError:
@@ -191,7 +200,8 @@ def _labels_of_scores(path: str, how: ScoreReading) -> list[str] | None:
     return None
 
 
-def _label_facts(hierarchy: Hierarchy, source: str, labels: list[str]) -> LabelFacts:
+def _label_facts(hierarchy: Hierarchy, source: str, listed: list[str], how: ScoreReading) -> LabelFacts:
+    labels = [label for label in listed if no_label(label, how.drop_label) is None]
     counts = Counter(hierarchy.canonical(labels))
     known = set(hierarchy.names.tolist())
     unknown = {name: count for name, count in counts.most_common() if name not in known}
@@ -200,6 +210,7 @@ def _label_facts(hierarchy: Hierarchy, source: str, labels: list[str]) -> LabelF
     return LabelFacts(
         source=source,
         examples=len(labels),
+        without=len(listed) - len(labels),
         distinct=len(counts),
         internal=len(labels) - at_leaves - sum(unknown.values()),
         unknown=unknown,

@@ -149,6 +149,11 @@ def _tree_sentences(facts: TreeFacts) -> Iterator[str]:
 def _score_sentence(facts: ScoreFacts) -> str:
     if facts.kind in _FITS:
         columns = counted(facts.columns, "class column", "class columns")
+        if facts.missing:
+            without = counted(len(facts.missing), "leaf has", "leaves have")
+            return (
+                f"Scores: the {columns} of {facts.source} are leaves; {without} no column: {some(facts.missing)}."
+            )
         return f"Scores: the {columns} of {facts.source} are {_FITS[facts.kind]}."
     examples = counted(facts.columns, "example", "examples")
     return (
@@ -163,6 +168,8 @@ def _label_sentence(facts: LabelFacts) -> str:
     )
     if facts.internal:
         text += f"; {counted(facts.internal, 'is', 'are')} labelled with a group: nothing finer is known"
+    if facts.without:
+        text += f"; {counted(facts.without, 'other has none', 'others have none')}"
     text += ". "
     if not facts.without_data:
         return text + "Every leaf has data."

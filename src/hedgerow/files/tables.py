@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.errors import FileError, ParameterError, ScoreError, argument, closest, some
+from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, argument, closest, some
 from hedgerow.files.text import (
     delimiter_of,
     extension,
@@ -41,8 +41,17 @@ Batch = tuple[int, dict[int, Any]]
 """A number of rows, and Arrow arrays by the position of their column."""
 
 
-def row_name(row: int) -> str:
-    """Name a row of a file in an error, so that it can be found again."""
+def row_name(path: str, row: int) -> str:
+    """Name a row of a file in an error, so that it can be found again: in a text file, by its line."""
+    if extension(path) not in (".npz", ".parquet"):
+        with suppress(HedgerowError, OSError, UnicodeDecodeError, csv.Error), open_text(path, newline="") as file:
+            rows = csv.reader(file, delimiter=own_delimiter(path, None) or ",")
+            line = 1
+            for cells in rows:
+                if cells and row < 0:
+                    return f"line {line:,}"
+                row -= bool(cells)
+                line = rows.line_num + 1
     return f"row {row:,} (counted from 0)"
 
 
@@ -83,6 +92,9 @@ class Table(ABC):
         """Return the position of a column, which must occur exactly once; `option` would name another one."""
         if self.columns.count(name) == 1:
             return self.columns.index(name)
+        stripped = list(map(str.strip, self.columns))
+        if name not in self.columns and stripped.count(name) == 1:
+            return stripped.index(name)
         if name in self.columns:
             raise FileError(f"{self.path} has two columns {name!r}. Remove one.")
         named = "" if option is None else f" If another column holds them, use {argument(option, 'NAME')}."
@@ -122,12 +134,15 @@ class CsvTable(Table):
         The file.
     delimiter
         What separates the columns; by default a tab in `.tsv` files and a comma in others.
+    decimal
+        The decimal point of numbers.
     """
 
     rows = None
 
-    def __init__(self, path: str, delimiter: str | None = None) -> None:
+    def __init__(self, path: str, delimiter: str | None = None, decimal: str = ".") -> None:
         self.path = path
+        self._decimal = decimal
         self._delimiter = delimiter_of(path) if delimiter is None else _checked(delimiter)
         self.columns = read_header(path, self._delimiter)
         if any("\n" in name for name in self.columns):
@@ -155,7 +170,9 @@ class CsvTable(Table):
 
         types = dict.fromkeys(text, pa.string()) | dict.fromkeys(numbers, pa.float64())
         block = max(_CSV_BLOCK, 4 * sum(max(len(name), 16) for name in self.columns))  # names, or numbers
-        options = csv_options(len(self.columns), types, self._delimiter, skip=1, block_size=block)
+        options = csv_options(
+            len(self.columns), types, self._delimiter, skip=1, decimal=self._decimal, block_size=block
+        )
         try:
             with open_binary(self.path) as file:
                 yield from arrow_csv.open_csv(file, *options)
@@ -184,22 +201,37 @@ class CsvTable(Table):
 
     def _check_row(self, row: int, cells: list[str], numbers: set[int]) -> None:
         if len(cells) != len(self.columns):
+            where = row_name(self.path, row)
             raise FileError(
-                f"{self.path}: {row_name(row)} has {len(cells):,} cells; the header has {len(self.columns):,}."
+                f"{self.path}: {where} has {len(cells):,} cells; the header has {len(self.columns):,}."
             )
         for place, (name, cell) in enumerate(zip(self.columns, cells, strict=True)):
-            if place in numbers and cell and not _is_number(cell):
-                numeric = _is_number(cell.replace(",", ""))
-                remedy = " Write decimals with a point, and thousands without commas." if numeric else ""
-                if _is_number(cell.rstrip("% ")):
+            if place in numbers and cell and not self._is_number(cell):
+                remedy = ""
+                if is_number(cell.replace(",", ".")):
+                    point = "," if "," in cell else "."
+                    remedy = f" If that is its decimal point, use {argument('decimal', point)}."
+                elif is_number(cell.replace(",", "").replace(".", "")):
+                    remedy = " Write thousands without separators."
+                if self._is_number(cell.rstrip("% ")):
                     remedy = f" Remove the % and use {argument('renormalise', True)}."
-                raise ScoreError(
-                    f"{self.path}: {row_name(row)} has {cell!r} for {name!r}, which is not a number.{remedy}"
-                )
+                where = row_name(self.path, row)
+                raise ScoreError(f"{self.path}: {where} has {cell!r} for {name!r}, which is not a number.{remedy}")
+
+    def _is_number(self, cell: str) -> bool:
+        plain = self._decimal == "." or "." not in cell
+        return plain and is_number(cell.replace(self._decimal, "."))
 
 
 def csv_options(
-    width: int, types: Mapping[int, Any], delimiter: str, *, skip: int, quote: bool = True, **more: Any
+    width: int,
+    types: Mapping[int, Any],
+    delimiter: str,
+    *,
+    skip: int,
+    quote: bool = True,
+    decimal: str = ".",
+    **more: Any,
 ) -> tuple[Any, Any, Any]:
     """Return Arrow's options for reading some columns of a CSV file: for reading, parsing and converting.
 
@@ -213,6 +245,8 @@ def csv_options(
         What separates the columns, and whether cells may be in quotes.
     skip
         The number of rows to skip.
+    decimal
+        The decimal point of numbers.
     more
         Further options for reading.
     """
@@ -222,7 +256,9 @@ def csv_options(
     return (
         arrow_csv.ReadOptions(column_names=list(map(str, range(width))), skip_rows_after_names=skip, **more),
         arrow_csv.ParseOptions(delimiter=delimiter, quote_char='"' if quote else False, newlines_in_values=quote),
-        arrow_csv.ConvertOptions(column_types=named, include_columns=list(named), null_values=[""]),
+        arrow_csv.ConvertOptions(
+            column_types=named, include_columns=list(named), null_values=[""], decimal_point=decimal
+        ),
     )
 
 
@@ -273,18 +309,20 @@ class ParquetTable(Table):
                         yield batch.num_rows, dict(zip(order, map(batch.column, where), strict=True))
 
 
-TABLES: dict[str, Callable[[str, str | None], Table]] = {
+TABLES: dict[str, Callable[..., Table]] = {
     ".csv": CsvTable,
     ".tsv": CsvTable,
-    ".parquet": lambda path, _: ParquetTable(path),
+    ".parquet": lambda path, *_: ParquetTable(path),
 }
-"""Functions that open a table, given its path and delimiter, by extension."""
+"""Functions that open a table, given its path, delimiter and decimal point, by extension."""
 
 
-def open_table(path: str, delimiter: str | None) -> Table:
+def open_table(path: str, delimiter: str | None, decimal: str = ".") -> Table:
     """Open a table by its extension; with any other extension, its columns are separated by tabs."""
     suffix = extension(path)
-    return TABLES[suffix](path, delimiter) if suffix in TABLES else CsvTable(path, delimiter or "tab")
+    if suffix in TABLES:
+        return TABLES[suffix](path, delimiter, decimal)
+    return CsvTable(path, delimiter or "tab", decimal)
 
 
 def _decoded_size(values: Any) -> int:
@@ -330,7 +368,8 @@ def _checked(delimiter: str) -> str:
     return delimiter
 
 
-def _is_number(cell: str) -> bool:
+def is_number(cell: str) -> bool:
+    """Return whether a text is a number."""
     try:
         float(cell)
     except ValueError:

@@ -16,7 +16,7 @@ from hedgerow.likelihood.links import (
     softmax_over_nodes,
 )
 from hedgerow.likelihood.named_columns import ColumnFit, ColumnKind
-from hedgerow.likelihood.probabilities import RowSource, from_columns, from_leaves
+from hedgerow.likelihood.probabilities import RowSource, from_columns, from_leaves, in_order
 from hedgerow.likelihood.restrict import restrict
 from hedgerow.likelihood.scales import (
     BOTTOM,
@@ -62,6 +62,7 @@ __all__ = [
     "from_logit",
     "from_probability",
     "from_top",
+    "in_order",
     "multilabel",
     "ps_softmax",
     "restrict",

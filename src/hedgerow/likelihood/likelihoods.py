@@ -9,18 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, final, overload
 
 import numpy as np
+from array_api_compat import is_array_api_obj
 
-from hedgerow.arrays import Array, Derives, as_rows, as_scores, namespace, ops_of, rounded_down
+from hedgerow.arrays import Array, Derives, as_numpy, as_rows, as_scores, namespace, ops_of, rounded_down
 from hedgerow.errors import ParameterError, ScoreError, argument
-from hedgerow.likelihood.named_columns import places, split_names
-from hedgerow.likelihood.probabilities import RowSource
+from hedgerow.likelihood.named_columns import ColumnFit, places, split_names
+from hedgerow.likelihood.probabilities import RowSource, from_leaves
 from hedgerow.likelihood.scales import CERTAIN, ROUNDING, Scale, check_scale, to_probability
 from hedgerow.likelihood.sparse import SparseLikelihoods
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.tree import Hierarchy
 
@@ -46,6 +47,8 @@ class Likelihoods(Derives):
 
     temperature: float = 1.0
     """The temperature by which the scores were divided: see `likelihood.tempered`."""
+    logits: Array | None = None
+    """The scores of the leaves [examples, leaves], if known: small likelihoods have lost them to rounding."""
 
     def __init__(self, hierarchy: Hierarchy, values: Array, scale: Scale) -> None:
         self.hierarchy = hierarchy
@@ -55,14 +58,20 @@ class Likelihoods(Derives):
 
     @overload
     @staticmethod
-    def of(hierarchy: Hierarchy, q: SparseLikelihoods, scale: Scale | None = None) -> SparseLikelihoods: ...
+    def of(
+        hierarchy: Hierarchy, q: SparseLikelihoods, scale: Scale | None = None, classes: ArrayLike | None = None
+    ) -> SparseLikelihoods: ...
 
     @overload
     @staticmethod
-    def of(hierarchy: Hierarchy, q: Any, scale: Scale | None = None) -> Likelihoods: ...
+    def of(
+        hierarchy: Hierarchy, q: Any, scale: Scale | None = None, classes: ArrayLike | None = None
+    ) -> Likelihoods: ...
 
     @staticmethod
-    def of(hierarchy: Hierarchy, q: Any, scale: Scale | None = None) -> AnyLikelihoods:
+    def of(
+        hierarchy: Hierarchy, q: Any, scale: Scale | None = None, classes: ArrayLike | None = None
+    ) -> AnyLikelihoods:
         """Return likelihoods of the nodes of a tree, with their scale.
 
         Parameters
@@ -71,19 +80,22 @@ class Likelihoods(Derives):
             The tree.
         q
             [examples, nodes], in node order: an array, a tensor or lists; a table with column names, in any
-            order; or `Likelihoods` or `SparseLikelihoods`, which are returned unchanged.
+            order; or `Likelihoods` or `SparseLikelihoods`, which are returned unchanged. A table of the leaves
+            holds their probabilities: see `from_leaves`.
         scale
             The scale of plain likelihoods: "probability" (the default), "log" or "logit".
+        classes
+            The names of the columns, if there are as many, and another number than nodes.
         """
         if scale is not None:
             check_scale(scale)
         if not isinstance(q, AnyLikelihoods):
             scale = scale or "probability"
-            return Likelihoods(hierarchy, as_rows(_in_node_order(hierarchy, q, scale), hierarchy), scale)
+            return Likelihoods(hierarchy, as_rows(_in_node_order(hierarchy, q, scale, classes), hierarchy), scale)
         if scale is not None and scale != q.scale:
             raise ParameterError(
-                f"These likelihoods are on the scale {q.scale!r}, not {scale!r}: leave out "
-                f"{argument('scale', scale)}."
+                f"These likelihoods are on the scale {q.scale!r}, and {scale!r} is expected here: give "
+                f"{argument('scale', q.scale)}."
             )
         if q.hierarchy is not hierarchy and q.hierarchy != hierarchy:
             raise ParameterError("These likelihoods belong to another tree. Pass the tree they were made with.")
@@ -95,6 +107,23 @@ class Likelihoods(Derives):
         likelihoods = cls(hierarchy, values, scale)
         likelihoods._checked = True
         return likelihoods
+
+    def taken(self, rows: NDArray[Any]) -> Likelihoods:
+        """Return the likelihoods of some examples, given by a mask or by positions."""
+        taken = Likelihoods.checked(self.hierarchy, self.values[rows], self.scale)
+        taken.temperature = self.temperature
+        taken.logits = None if self.logits is None else self.logits[rows]
+        return taken
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[Likelihoods]) -> Likelihoods:
+        """Return the likelihoods of the examples of several parts, which are of one tree and scale."""
+        joined = cls.checked(
+            parts[0].hierarchy, np.concatenate([as_numpy(part.values) for part in parts]), parts[0].scale
+        )
+        logits = [as_numpy(part.logits) for part in parts if part.logits is not None]
+        joined.logits = np.concatenate(logits) if len(logits) == len(parts) else None
+        return joined
 
     def unchecked(self) -> Likelihoods:
         """Return the same likelihoods marked as checked, for work that depends only on their order."""
@@ -152,11 +181,24 @@ AnyLikelihoods = Likelihoods | SparseLikelihoods
 """Dense or sparse."""
 
 
-def _in_node_order(hierarchy: Hierarchy, q: Any, scale: Scale) -> Any:
+def _in_node_order(hierarchy: Hierarchy, q: Any, scale: Scale, classes: ArrayLike | None) -> Any:
     """Return the values of a table in node order, by its column names; return anything else unchanged."""
     values, names = split_names(q)
+    if names is None and not is_array_api_obj(values):
+        values = as_numpy(values)
+    width = values.shape[-1] if values.ndim else 0
+    if names is None and classes is not None and width != len(hierarchy) and width == np.size(classes):
+        names = [str(name) for name in np.asarray(classes, dtype=object).ravel().tolist()]
+    if names is None and width == len(hierarchy.leaves) != len(hierarchy) and scale == "probability":
+        raise ScoreError(
+            f"Likelihoods need one column per node, {len(hierarchy)} in all; the shape is {tuple(values.shape)}. "
+            f"For probabilities of the {width} leaves, use likelihood.from_leaves(hierarchy, probabilities)."
+        )
     if names is None:
         return values
+    as_nodes = scale != "probability" or ColumnFit.of(hierarchy, names, leaves=False).kind is not None
+    if not as_nodes and ColumnFit.of(hierarchy, names).kind == "leaves":
+        return from_leaves(hierarchy, values, names)
     nodes = np.arange(len(hierarchy))
     if hierarchy.names[0] in names:
         return np.take(values, places(hierarchy, names, nodes, "nodes"), axis=-1)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 from array_api_compat import is_array_api_obj
 
-from hedgerow.errors import ParameterError, UnknownNameError, closest, itemised
+from hedgerow.errors import ParameterError, UnknownNameError, closest, itemised, some
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,7 +97,7 @@ class ColumnFit:
     place: Indices
     """The column of each leaf, or of each node; without a column for the root, of each node below it.
 
-    For classes at any depth, the column of each node; the number of columns if it has none.
+    For classes at any depth, the column of each node. The number of columns stands for a node that has none.
     """
     taken_as: ColumnKind
     """What they are, or what they seem to be."""
@@ -109,8 +109,11 @@ class ColumnFit:
 
     @classmethod
     def of(cls, hierarchy: Hierarchy, names: Sequence[str], *, leaves: bool = True) -> ColumnFit:
-        """Compare columns with the leaves, if they can be leaves, and with all nodes; the root is optional."""
-        names = hierarchy.canonical(names)
+        """Compare columns with the leaves, if they can be leaves, and with all nodes; the root is optional.
+
+        Some of the leaves are enough; they are all that is possible, so that rows must sum to 1.
+        """
+        names = _known(hierarchy, names)
         nodes, tips = hierarchy.names.tolist(), hierarchy.names[hierarchy.leaves].tolist()
         column = {name: i for i, name in enumerate(names)}
         kinds: list[tuple[ColumnKind, list[str]]] = [("leaves", tips)] if leaves else []
@@ -121,20 +124,22 @@ class ColumnFit:
         as_nodes = not leaves or bool(column.keys() & (set(nodes) - set(tips)))
         wanted = nodes[1:] if as_nodes else tips
         known = {*wanted, nodes[0]} if as_nodes else set(wanted)
+        repeated, extra = _repeated(names), [name for name in column if name not in known]
+        some_leaves = bool(names) and not (as_nodes or repeated or extra)
         return cls(
             columns=len(names),
-            kind=None,
-            place=np.empty(0, dtype=np.int64),
+            kind="leaves" if some_leaves else None,
+            place=np.array([column.get(name, len(names)) for name in wanted if some_leaves], dtype=np.int64),
             taken_as="nodes" if as_nodes else "leaves",
-            repeated=_repeated(names),
+            repeated=repeated,
             missing=[name for name in wanted if name not in column],
-            extra=[name for name in column if name not in known],
+            extra=extra,
         )
 
     @classmethod
     def own(cls, hierarchy: Hierarchy, names: Sequence[str], outside: Collection[str] = ()) -> ColumnFit:
         """Compare columns with classes at any depth; those outside the tree must be declared."""
-        elsewhere = {outside} if isinstance(outside, str) else set(outside)
+        names, elsewhere = _known(hierarchy, names), {outside} if isinstance(outside, str) else set(outside)
         repeated = _repeated(names)
         extra = [name for name in dict.fromkeys(names) if name not in hierarchy and name not in elsewhere]
         inside = [name for name in sorted(elsewhere) if name in hierarchy]
@@ -143,6 +148,14 @@ class ColumnFit:
         place[hierarchy.indices([names[column] for column in bound])] = bound
         kind: ColumnKind | None = None if repeated or extra or inside else "own"
         return cls(len(names), kind, place, "own", repeated, [], extra, inside)
+
+    @property
+    def notice(self) -> str:
+        """What is assumed of leaves without a column; '' if all have one."""
+        if self.kind != "leaves" or not self.missing:
+            return ""
+        have = "leaf has no column, and so" if len(self.missing) == 1 else "leaves have no column, and so"
+        return f"{len(self.missing):,} {have} probability 0: {some(self.missing)}."
 
     @property
     def problems(self) -> str:
@@ -155,9 +168,14 @@ class ColumnFit:
         )
 
 
+def _known(hierarchy: Hierarchy, names: Sequence[str]) -> list[str]:
+    """Return the names of the nodes that columns mean: aliases, and blanks around names, do not matter."""
+    return hierarchy.canonical(name if name in hierarchy else name.strip() for name in names)
+
+
 def places(hierarchy: Hierarchy, names: list[str], nodes: Indices, what: str) -> Indices:
     """Return the column of each of some nodes; columns must be exactly these."""
-    names = hierarchy.canonical(names)
+    names = _known(hierarchy, names)
     wanted = hierarchy.names[nodes].tolist()
     column = {name: i for i, name in enumerate(names)}
     if (place := _positions(names, column, wanted)) is not None:

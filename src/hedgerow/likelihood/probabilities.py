@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.arrays import Array, as_numpy, as_scores, namespace, operations, ops_of
-from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, closest
+from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, closest, warn
+from hedgerow.files import row_name
 from hedgerow.likelihood.named_columns import ColumnFit, places, split_names
 from hedgerow.likelihood.scales import sum_tolerance
 
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.tree import Hierarchy
+    from hedgerow.tree import Hierarchy, Indices
 
 _AGAIN = "Remove the row, or compute its scores again."
+_OWN = "If each column is the probability of its class itself, use likelihood.from_columns."
 _NEARLY = 0.05  # relative tolerance for sums of rounded numbers
 
 
@@ -34,12 +36,14 @@ class RowSource:
     """The number of the first row."""
     if_logits: str = "If these are logits, use likelihood.flat_softmax, which takes their softmax first."
     """What to do if they are logits."""
+    if_less: str = ""
+    """What to do if they sum to less than 1."""
     tolerance: float | None = None
     """How far the sums of rows may be from 1; by default it depends on their type."""
 
     def error(self, rule: str, row: int, problem: str, advice: str = "") -> ScoreError:
         """Return an error about a row."""
-        where = f"row {self.first + row:,}{' (counted from 0)' if self.path else ''}"
+        where = row_name(self.path, self.first + row) if self.path else f"row {row:,}"
         prefix = f"{self.path}: " if self.path else ""
         return ScoreError(f"{prefix}{rule}; {where} {problem}. {advice}".rstrip())
 
@@ -62,7 +66,8 @@ def from_leaves(
         [..., leaves]. Rows must sum to 1 (within 1e-3; 2e-2 in half precision) and are renormalised. The columns
         of a table with column names, such as a DataFrame, may be in any order.
     classes
-        Names of the columns, if they are not in the order of `hierarchy.leaves`.
+        Names of the columns, if they are not in the order of `hierarchy.leaves`. Leaves without a column have the
+        probability 0, which a warning says.
     renormalise
         Whether rows may have any positive sum, by which they are divided: for numbers that were rounded,
         percentages, or votes.
@@ -84,16 +89,30 @@ def from_leaves(
     [[1.0, 0.75, 0.5, 0.25, 0.25]]
     """
     values, names = _column_names(probabilities, classes)
-    column = None if names is None else places(hierarchy, names, hierarchy.leaves, "leaves")
-    p = as_scores(values, len(hierarchy.leaves), "leaf")
-    if column is not None:
-        ops = ops_of(p)
-        p = namespace(p).take(p, ops.constant(column, ops.device_of(p)), axis=-1)
-    leaves = hierarchy.names[hierarchy.leaves]
-    total = _checked_sums(p, leaves, _known(source, values), renormalise=renormalise)
+    known, notice = _known(source, values), ""
+    if names is None:
+        p = as_scores(values, len(hierarchy.leaves), "leaf")
+    else:
+        fit = ColumnFit.of(hierarchy, names)
+        if fit.kind != "leaves":
+            places(hierarchy, names, hierarchy.leaves, "leaves")  # raises an error that says what does not fit
+        if notice := fit.notice:
+            known = replace(known, if_less=f"{notice} {_OWN}")
+        p = in_order(as_scores(values, len(names), "class"), fit.place)
+    total = _checked_sums(p, hierarchy.names[hierarchy.leaves], known, renormalise=renormalise)
+    if notice:
+        warn(notice)
     if renormalise:
         p = namespace(p).astype(p / total, p.dtype)
     return operations.leaf_shares(hierarchy, p)
+
+
+def in_order(scores: Array, place: Indices, missing: float = 0.0) -> Array:
+    """Return columns [..., columns] in the given order; the number of columns stands for one that is missing."""
+    xp, ops = namespace(scores), ops_of(scores)
+    if place.max(initial=0) >= scores.shape[-1]:
+        scores = xp.concat([scores, xp.full_like(scores[..., :1], missing)], axis=-1)
+    return xp.take(scores, ops.constant(place, ops.device_of(scores)), axis=-1)
 
 
 def from_columns(
@@ -153,12 +172,10 @@ def from_columns(
         )
     p = as_scores(values, len(names), "class")
     total = _checked_sums(p, names, _known(source, values), renormalise=renormalise, at_most=True)
-    xp, ops = namespace(p), ops_of(p)
+    xp = namespace(p)
     if renormalise:
         p, total = xp.astype(p / total, p.dtype), xp.ones_like(total)
-    place = ops.constant(fit.place, ops.device_of(p))
-    # Nodes without a column use an extra column of zeros.
-    own = xp.take(xp.concat([p, xp.zeros_like(p[..., :1])], axis=-1), place, axis=-1)
+    own = in_order(p, fit.place)
     rest = xp.clip(xp.clip(total, min=1.0) - xp.sum(own, axis=-1, dtype=xp.float64, keepdims=True), min=0.0)
     at_root = xp.astype(own[..., :1] + rest, p.dtype)
     return operations.descendant_shares(hierarchy, xp.concat([at_root, own[..., 1:]], axis=-1))
@@ -245,6 +262,8 @@ def _advice(scores: NDArray[Any], total: float, source: RowSource) -> str:
     if np.fmin.reduce(scores, axis=None) < 0:
         return source.if_logits
     divide = f"use {argument('renormalise', True)}, which divides each row by its sum"
+    if total < 1 and source.if_less:
+        return source.if_less
     if abs(total - 1) <= _NEARLY:
         return f"If these are probabilities that were rounded, {divide}."
     if abs(total - 100) <= 100 * _NEARLY:

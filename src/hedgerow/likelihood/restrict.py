@@ -65,7 +65,10 @@ def restrict(hierarchy: Hierarchy, q: Any, nodes: ArrayLike, *, scale: Scale | N
     blocks = map_row_blocks(
         lambda rows: _restrict_dense(hierarchy, p[rows], kept, rows.start), len(p), p[:1].nbytes
     )
-    return Likelihoods.checked(hierarchy, np.concatenate(blocks) if blocks else p, "probability")
+    restricted = Likelihoods.checked(hierarchy, np.concatenate(blocks) if blocks else p, "probability")
+    if given.logits is not None:
+        restricted.logits = np.where(kept[hierarchy.leaves], as_numpy(given.logits), -np.inf)
+    return restricted
 
 
 def _kept(hierarchy: Hierarchy, nodes: ArrayLike) -> NDArray[np.bool_]:

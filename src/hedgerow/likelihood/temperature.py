@@ -171,14 +171,22 @@ def fit_to_likelihoods(
     if given.scale == "logit":
         return fit_temperature(hierarchy, theta, labels, lambda t: -np.logaddexp(0, -as_numpy(t)), judge="nodes")
     # A label with the probability 0 would have an infinite loss at any temperature.
-    theta = np.maximum(theta, _LEAST_LOG)
+    least = theta.max(axis=1, keepdims=True) + _LEAST_LOG
+    theta = np.maximum(theta, least) if _logits(given) is None else np.where(theta == -np.inf, least, theta)
     return fit_temperature(hierarchy, theta, labels, lambda t: flat_softmax(hierarchy, t, scale="log"))
+
+
+def _logits(q: AnyLikelihoods) -> NDArray[np.float64] | None:
+    logits = q.logits if isinstance(q, Likelihoods) else None
+    return None if logits is None else as_numpy(logits).astype(np.float64)
 
 
 def _scores_behind(q: AnyLikelihoods) -> NDArray[np.float64]:
     """Return logits of all nodes, or logarithms of the leaf probabilities, which must sum to 1."""
     if not isinstance(q, Likelihoods):
         raise ParameterError("A temperature needs the likelihoods of all leaves, and these list only some.")
+    if (logits := _logits(q)) is not None:
+        return logits
     values = as_numpy(q.values).astype(np.float64)
     if q.scale == "logit":
         return values

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import copy
-import sys
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack, final
 
 import numpy as np
 
 from hedgerow.arrays import as_numpy, map_row_blocks
-from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.errors import ParameterError, ScoreError, warn
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import Likelihoods, Scale, check_scale
 from hedgerow.measure import metrics as standard
@@ -116,7 +114,7 @@ class CurveBuilder:
 
     def events_of(self, q: Any, labels: ArrayLike, classes: ArrayLike | None = None) -> Events:
         """Return the events of a batch without adding them; the parameters are those of `update`."""
-        likelihoods = Likelihoods.of(self.hierarchy, q, self.scale)
+        likelihoods = Likelihoods.of(self.hierarchy, q, self.scale, classes)
         given = as_numpy(labels)
         nodes = self.hierarchy.nodes(given, classes)
         events = Events.of(likelihoods, nodes, self.candidates)
@@ -215,7 +213,7 @@ def operating_curve(
     >>> curve.at(0.6)["correct"], curve.at(0.6)["exact"]
     (1.0, 0.0)
     """
-    likelihoods = Likelihoods.of(hierarchy, q, scale)
+    likelihoods = Likelihoods.of(hierarchy, q, scale, classes)
     builder = CurveBuilder(hierarchy, metrics=metrics, scale=likelihoods.scale, **settings)
     builder.update(likelihoods, labels, classes)
     return builder.compute()
@@ -269,20 +267,11 @@ def warn_of_class_numbers(hierarchy: Hierarchy, used: NDArray[np.bool_]) -> None
     drawn = np.arange(count)
     chance = float(np.prod((leaves - drawn) / (len(hierarchy) - drawn)))
     if chance < _CHANCE:
-        warnings.warn(
+        warn(
             f"The labels are integers and were taken as node indices, but all {count:,} different ones lie below "
             f"{leaves:,}, the number of leaves, as class numbers would. If they are class numbers, pass the names "
-            f"of the classes: classes=names. If they are node indices, pass classes=hierarchy.names.",
-            stacklevel=_levels_to_caller(),
+            f"of the classes: classes=names. If they are node indices, pass classes=hierarchy.names."
         )
-
-
-def _levels_to_caller() -> int:
-    """Return the `stacklevel`, for the calling function, of the first frame outside hedgerow."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "hedgerow":
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def _add_up(rows: NDArray[np.float64]) -> None:

@@ -137,6 +137,8 @@ class Evaluation:
     level: float = 0.95
     """The share of replicates inside an interval."""
     replicates: int = 0
+    temperature: float = 1.0
+    """The number that the scores were divided by."""
 
     @classmethod
     def of_events(cls, builder: CurveBuilder) -> Evaluation:
@@ -255,6 +257,7 @@ class Evaluation:
             "macro": self.macro,
             "ranks": self.ranks,
             "scale": self.scale,
+            "temperature": self.temperature,
             "settings": self.settings.to_dict(),
             "tree": {
                 "root": str(hierarchy.names[0]),

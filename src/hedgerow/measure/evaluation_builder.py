@@ -82,6 +82,8 @@ class EvaluationBuilder:
         self._part = part
         self.curve: CurveBuilder | None = None
         """The curve of the evaluation, created when its scale is known; it holds no examples itself."""
+        self.temperature: float | None = None
+        """The temperature by which the scores were divided; None as long as there are none."""
         self._own: list[Part] = []  # batches, in order of arrival
         self._merged: list[Part] = []
         self.warnings: set[str] = set()
@@ -103,7 +105,13 @@ class EvaluationBuilder:
             What else is known about the examples: `ids`, `groups`, `clusters`, `texts`, `images`; one entry per
             example each.
         """
-        likelihoods = Likelihoods.of(self.hierarchy, q, self._scale)
+        likelihoods = Likelihoods.of(self.hierarchy, q, self._scale, classes)
+        temperature = getattr(likelihoods, "temperature", 1.0)
+        if self.temperature not in (None, temperature):
+            raise ParameterError(
+                f"All examples of an evaluation must have the same temperature; these have {temperature:g}, those "
+                f"before {self.temperature:g}."
+            )
         for key, values in about.items():
             if values is not None and len(values) != len(likelihoods):
                 raise ScoreError(f"{key} needs one entry per example, {len(likelihoods):,}; got {len(values):,}.")
@@ -111,7 +119,7 @@ class EvaluationBuilder:
         # The rules come first: the curve reuses what they derive from the likelihoods.
         answers = self._answers(likelihoods, curve)
         events = curve.events_of(likelihoods, labels, classes)
-        self.curve = curve
+        self.curve, self.temperature = curve, temperature
         self._own.append(Part(self._part, events, replace(answers, **about)))  # type: ignore[arg-type]
 
     def add(self, scores: Scores | Iterable[Block], *, advance: Callable[[int], None] = lambda _: None) -> None:
@@ -137,13 +145,13 @@ class EvaluationBuilder:
         """Add the examples of another builder with the same tree and settings."""
         ours, theirs = self.identity, other.identity
         if self.curve is None or other.curve is None:
-            del ours["scale"]
+            del ours["scale"], ours["temperature"]
         require_same(ours, theirs)
         self.warnings |= other.warnings
         if other.curve is None:
             return
         if self.curve is None:
-            self.curve = self.curve_on(other.curve.scale)
+            self.curve, self.temperature = self.curve_on(other.curve.scale), other.temperature
         self.curve.merge(other.curve)
         self._merged += other.parts
 
@@ -155,6 +163,7 @@ class EvaluationBuilder:
             "rules": list(self.rules),
             "settings": self.settings,
             "scale": self._scale if self.curve is None else self.curve.scale,
+            "temperature": self.temperature,
         }
 
     def curve_on(self, scale: Scale) -> CurveBuilder:
@@ -178,6 +187,7 @@ class EvaluationBuilder:
             evaluation.settings,
             evaluation.scale,
             evaluation.parts,
+            evaluation.temperature,
             # These are checked again for all examples.
             warnings=set(evaluation.warnings).difference(doubts, [_no_intervals(few)]),
         )
@@ -189,6 +199,7 @@ class EvaluationBuilder:
             "settings": self.settings,
             "scale": None if self.curve is None else self.curve.scale,
             "parts": self.parts,
+            "temperature": self.temperature,
             "warnings": self.warnings,
         }
 
@@ -199,6 +210,7 @@ class EvaluationBuilder:
         settings: Settings,
         scale: Scale | None,
         parts: list[Part],
+        temperature: float | None = None,
         warnings: Iterable[str] = (),
     ) -> EvaluationBuilder:
         """Return a builder that holds examples whose events and answers are already known."""
@@ -206,7 +218,7 @@ class EvaluationBuilder:
         builder = cls(hierarchy, rules={name: RULES.get(name, _unknown_rule) for name in names}, **vars(settings))
         builder.warnings.update(warnings)
         if scale is not None:
-            builder.curve = builder.curve_on(scale)
+            builder.curve, builder.temperature = builder.curve_on(scale), temperature
             builder._merged = parts
         return builder
 
@@ -248,6 +260,7 @@ class EvaluationBuilder:
             settings=self.settings,
             sizes=tuple((part.name, len(part)) for part in parts if len(part)),
             warnings=tuple(dict.fromkeys(found)),
+            temperature=self.temperature or 1.0,
         )
 
 
@@ -336,7 +349,8 @@ def evaluate(
     labels
         Labels of likelihoods: names or integers. Blocks bring their own.
     classes
-        Names of nodes in which integer labels are positions; without it, they are node indices.
+        Names of nodes in which integer labels are positions; without it, they are node indices. If a plain array
+        has one column for each of them, and they are leaves, it holds their probabilities.
     ids
         Ids of the examples, for likelihoods; `compare` matches examples by id.
     name
@@ -426,7 +440,7 @@ def example_blocks(
                 )
             yield block
         return
-    q = Likelihoods.of(hierarchy, scores, scale)
+    q = Likelihoods.of(hierarchy, scores, scale, classes)
     given = np.atleast_1d(as_numpy(labels))
     if given.ndim > 1:
         raise ScoreError(

@@ -61,7 +61,7 @@ _FORMAT = "hedgerow evaluation"
 _VERSION = 2
 _AGAIN = "Evaluate the scores again."
 _EVENTS = ("label", "count", "node", "score")
-_SAVED = ("name", "sizes", "warnings", "intervals", "level", "replicates")
+_SAVED = ("name", "sizes", "warnings", "intervals", "level", "replicates", "temperature")
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 _Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -86,6 +86,7 @@ class _About(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     intervals: dict[str, Interval] = {}
     level: _Share = 0.95
     replicates: _Count = 0
+    temperature: Annotated[float, msgspec.Meta(gt=0)] = 1.0
 
 
 def _about(data: NDArray[Any] | None, kind: str) -> _About:
@@ -174,6 +175,8 @@ def save_evaluation(evaluation: Evaluation, folder: str | os.PathLike[str]) -> N
         (place / JSON).unlink(missing_ok=True)
         for name in (EXAMPLES, JSON):
             (staging / name).replace(place / name)
+    except FileError as error:
+        raise FileError(str(error).replace(str(staging), str(place))) from error
     except OSError as error:
         raise FileError(f"{place} cannot be written: {error.strerror or error}. Check the disk.") from error
     finally:
@@ -209,6 +212,10 @@ def load_evaluation(folder: str | os.PathLike[str]) -> Evaluation:
     if not path.is_file():
         missing = f"contains no {EXAMPLES}" if Path(folder).exists() else "does not exist"
         shown = os.fspath(folder)
+        if Path(folder).is_file():
+            raise FileError(
+                f"{shown} is a file, not an evaluation: give a folder that hedgerow evaluate -o wrote."
+            )
         raise FileError(f"{shown} {missing}. Create it with: hedgerow evaluate SCORES --tree TREE -o {shown}")
     _check_digest(Path(folder, JSON), path)
     with _naming(path, "an evaluation", _AGAIN):
@@ -231,6 +238,7 @@ def load_evaluation(folder: str | os.PathLike[str]) -> Evaluation:
             intervals=about.intervals,
             level=about.level,
             replicates=about.replicates,
+            temperature=about.temperature,
         )
 
 

@@ -6,7 +6,7 @@ into likelihoods, matching classes to the tree by name alone.
 """
 
 from hedgerow.score_files.blocks import ABOUT, Block, Progress, Scores, silent
-from hedgerow.score_files.labels import LabelFile, read_labels
+from hedgerow.score_files.labels import MISSING, LabelFile, no_label, read_labels
 from hedgerow.score_files.lineage_binding import bare_name
 from hedgerow.score_files.listed import ExampleReader, Lineages, ListedBlock, ListReader
 from hedgerow.score_files.prediction_formats import PREDICTION_FORMATS, check_layout
@@ -27,6 +27,7 @@ from hedgerow.score_files.wide_files import open_wide
 __all__ = [
     "ABOUT",
     "FORMATS",
+    "MISSING",
     "PREDICTION_FORMATS",
     "WIDE",
     "Block",
@@ -48,6 +49,7 @@ __all__ = [
     "column_names",
     "find_format",
     "misfit",
+    "no_label",
     "open_parts",
     "open_scores",
     "open_wide",

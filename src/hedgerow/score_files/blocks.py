@@ -73,9 +73,7 @@ class Block:
         about: dict[str, Any] = {
             key: None if (values := getattr(self, key)) is None else values[rows] for key in ("labels", *ABOUT)
         }
-        if isinstance(given, SparseLikelihoods):
-            return replace(self, likelihoods=given[rows], **about)
-        taken = Likelihoods.checked(given.hierarchy, given.values[rows], given.scale)
+        taken = given[rows] if isinstance(given, SparseLikelihoods) else given.taken(rows)
         return replace(self, likelihoods=taken, **about)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections import Counter
 from dataclasses import replace
 from pathlib import PurePath
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 _IDS = ("id", "Feature ID", "file_name", "filepath")
 _LABELS = ("label", "lineage", "Taxon")
 _SHOWN = 5
+MISSING = -1
+"""In place of the node of a label: there is none. Lower numbers mean the texts of `drop_label`."""
 
 
 def read_labels(
@@ -92,24 +95,78 @@ def read_labels(
     return labels
 
 
-def label_nodes(hierarchy: Hierarchy, path: str, labels: list[str], rows: Sequence[int]) -> Indices:
-    """Return the nodes of labels; raise an error that lists unknown labels with their rows."""
-    try:
-        return hierarchy.indices(labels)
-    except UnknownNameError:
-        known = {*hierarchy.names.tolist(), *hierarchy.aliases}
-    first: dict[str, int] = {}
-    for row, label in zip(rows, labels, strict=True):
-        if label not in known:
-            first.setdefault(label, row)
-    if "" in first:
-        raise ScoreError(f"{path}: {row_name(first[''])} has no label. Give it one, or remove the row.")
-    shown = ", ".join(f"{name!r} (row {row:,})" for name, row in list(first.items())[:5])
-    more = ", ..." if len(first) > 5 else ""
-    raise UnknownNameError(
-        f"{path}: {counted(len(first), 'label is', 'labels are')} not in the tree: {shown}{more}; rows are "
-        f"counted from 0.{closest(list(first)[:5], known)}"
-    )
+def no_label(label: str, dropped: Sequence[str]) -> int | None:
+    """Return `MISSING` for a blank label, a lower number for one that is to be dropped; None for any other."""
+    text = label.strip()
+    if text in dropped:
+        return MISSING - 1 - dropped.index(text)
+    return None if any(step.names[0] for step in parsed_lineage(text, ";")) else MISSING
+
+
+def label_nodes(
+    hierarchy: Hierarchy, path: str, labels: list[str], rows: Sequence[int], how: ScoreReading
+) -> Indices:
+    """Return the nodes of the labels in a score file; `MISSING` or less where there is none.
+
+    An error lists unknown labels with their rows; if a file of labels counts instead, these are missing.
+    """
+    node: dict[str, int] = {}
+    unknown: list[str] = []
+    for label in dict.fromkeys(labels):
+        if label in hierarchy and label.strip() not in how.drop_label:
+            node[label] = hierarchy.index(label)
+            continue
+        missing = no_label(label, how.drop_label)
+        node[label] = MISSING if missing is None else missing
+        if missing is None:
+            unknown.append(label)
+    if unknown and how.labels_file is None:
+        shown = ", ".join(f"{name!r} in {row_name(path, rows[labels.index(name)])}" for name in unknown[:_SHOWN])
+        more = ", ..." if len(unknown) > _SHOWN else ""
+        raise UnknownNameError(
+            f"{path}: {counted(len(unknown), 'label is', 'labels are')} not in the tree: {shown}{more}."
+            f"{closest(unknown[:_SHOWN], hierarchy)} {_to_drop(unknown[0])}"
+        )
+    return np.fromiter(map(node.__getitem__, labels), np.int64, len(labels))
+
+
+def _to_drop(label: str) -> str:
+    return f"If {label!r} means that the label is not known, use {argument('drop_label', (label,))}."
+
+
+def labelled(
+    blocks: Iterator[Block], path: str, hierarchy: Hierarchy, how: ScoreReading, remarks: list[str], *, part: bool
+) -> Iterator[Block]:
+    """Yield blocks without the examples that have no label, which are reported in `remarks` at the end.
+
+    Unless the file is one part of several, it is an error if there are no others.
+    """
+    dropped = np.zeros(1 + len(how.drop_label), dtype=np.int64)
+    left = 0
+    for block in blocks:
+        if block.labels is None:
+            yield block
+            continue
+        there = block.labels > MISSING
+        dropped += np.bincount(MISSING - block.labels[~there], minlength=len(dropped))
+        left += int(there.sum())
+        if there.all() or part or there.any():
+            yield block if there.all() else block.taken(there)
+    blank, *others = dropped.tolist()
+    if not dropped.sum():
+        return
+    kinds = [f"{counted(blank, 'example has', 'examples have')} no label"] if blank else []
+    kinds += [
+        f"{counted(count, 'example is', 'examples are')} labelled {text!r}"
+        for text, count in zip(how.drop_label, others, strict=True)
+        if count
+    ]
+    are = "is" if dropped.sum() == 1 else "are"
+    root = f" A label that means the root is written {str(hierarchy.names[0])!r}." if blank else ""
+    remark = f"{path}: {' and '.join(kinds)}, and {are} left out.{root}"
+    if not left and not part:
+        raise ScoreError(f"{remark} No example is left.")
+    remarks.append(remark)
 
 
 @final
@@ -143,9 +200,17 @@ class LabelFile:
         part: bool = False,
     ) -> None:
         self._part = part
+        self._hierarchy = hierarchy
         self.path = os.fspath(path)
         table = _opened(self.path, how.delimiter)
-        ids = table.column(_first_of(table, [how.id_column, *_IDS]), "the ids", "id_column")
+        called = _first_of(table, [how.id_column, *_IDS])
+        if how.id_column is not None and called not in map(str.strip, table.columns):
+            raise FileError(
+                f"{self.path} has no column {called!r} or 'id', which holds the ids. Its columns: "
+                f"{some(table.columns)}. Scores and labels must have one name for their ids, or 'id': rename the "
+                f"column in one of the files."
+            )
+        ids = table.column(called, "the ids", "id_column")
         self.named = frozenset(key for key, name in how.named_columns.items() if name in table.columns) - {
             "labels"
         }
@@ -157,7 +222,7 @@ class LabelFile:
             if names[key] in table.columns
         }
         cells, ranks = _label_columns(table, how.label_column) if labels else ([], [])
-        texts = table.texts([ids, *about.values(), *cells])
+        texts = _without_types(table.texts([ids, *about.values(), *cells]), ids)
         self._ids = texts[ids]
         if not len(self._ids):
             raise FileError(f"{self.path} has a header and no rows; it needs a row for each example.")
@@ -169,7 +234,7 @@ class LabelFile:
         """The node of each label; None if labels are not needed."""
         if labels:
             binder = Binder(hierarchy, [name for name in how.outside if name != ANYTHING], finer=False)
-            self._bind([texts[place] for place in cells], ranks, hierarchy, binder)
+            self._bind([texts[place] for place in cells], ranks, hierarchy, binder, how.drop_label)
 
     @classmethod
     def of(
@@ -183,30 +248,36 @@ class LabelFile:
     def __len__(self) -> int:
         return len(self._ids)
 
-    def _bind(self, cells: list[Any], ranks: list[str], hierarchy: Hierarchy, binder: Binder) -> None:
+    def _bind(
+        self, cells: list[Any], ranks: list[str], hierarchy: Hierarchy, binder: Binder, dropped: Sequence[str]
+    ) -> None:
         """Find the node of each label, which is one text, or one cell per rank."""
         encoded = joined_cells(cells).dictionary_encode()
         distinct, number = encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
-        if not ranks and "" in distinct:
-            row = int(np.argmax(number == distinct.index("")))
-            raise ScoreError(f"{self.path}: {row_name(row)} has no label. Give it one, or remove the row.")
         node = np.empty(len(distinct), dtype=np.int64)
         outside = np.zeros(len(distinct), dtype=bool)
         problems: Counter[Unbound] = Counter()
         for place, (label, count) in enumerate(zip(distinct, np.bincount(number).tolist(), strict=True)):
+            lineage = split_cells(label, ranks) if ranks else parsed_lineage(label, ";" if ";" in label else ",")
+            last = next((step.names[0] for step in reversed(lineage) if step.names[0]), "") if ranks else label
+            if (missing := no_label(last, dropped)) is not None:
+                node[place] = missing
+                continue
             if not ranks and label in hierarchy:
                 node[place] = hierarchy.index(label)
                 continue
-            lineage = split_cells(label, ranks) if ranks else parsed_lineage(label, ";" if ";" in label else ",")
             bound = binder.bind(lineage)
-            node[place], outside[place] = bound.last, bool(lineage) and bound.last == 0
+            node[place], outside[place] = bound.last, bound.last == 0
             if bound.unbound is not None:
                 problems[bound.unbound] += count
         if problems:
+            first = next(iter(problems)).name
+            single = [problem.name for problem in problems if problem.path == problem.name]
             raise UnknownNameError(
                 f"{self.path}: {counted(len(problems), 'label', 'labels')} cannot be found in the tree: "
                 f"{binder.explained(problems)} Correct them, add these classes to the tree, or declare them "
-                f"outside it: {argument('outside', next(iter(problems)).name, python='outside=[...]')}."
+                f"outside it: {argument('outside', first, python='outside=[...]')}."
+                f"{f' {_to_drop(single[0])}' if single else ''}"
             )
         self.nodes, self._outside = node[number], outside[number]
 
@@ -219,7 +290,8 @@ class LabelFile:
         used = np.zeros(len(self._ids), dtype=bool)
         unlabelled: list[str] = []
         disputed: set[str] = set()
-        without = labelled = 0
+        without = labelled = other = 0
+        example = ""
         for block in blocks:
             if block.ids is None:
                 raise ScoreError(
@@ -236,6 +308,14 @@ class LabelFile:
             unsure = dict.fromkeys(self._disputed(block, place, found, path))
             disputed |= unsure.keys()
             without += int((~found).sum())
+            if self.nodes is not None and block.labels is not None:
+                ours = self.nodes[place]
+                both = found & (ours > MISSING) & (block.labels > MISSING)
+                differ = np.flatnonzero(both & (ours != block.labels))
+                if len(differ) and not other:
+                    there, here = self._hierarchy.names[[block.labels[differ[0]], ours[differ[0]]]]
+                    example = f"{block.ids[differ[0]]!r} is {there!r} in the former, {here!r} in the latter"
+                other += len(differ)
             unlabelled += block.ids[~found][: _SHOWN - len(unlabelled)].tolist()
             if self.nodes is None:
                 known: dict[str, Any] = {
@@ -260,12 +340,17 @@ class LabelFile:
                 f"{counted(without, 'example is', 'examples are')} not in {self.path}, and so "
                 f"{'has' if without == 1 else 'have'} no group: {_some(unlabelled, without)}."
             )
-        elif without and not used.any():
+        if other:
+            remarks.append(
+                f"{path} and {self.path} give different labels to {counted(other, 'example', 'examples')}, and "
+                f"those of the latter count: {example}."
+            )
+        if without and self.nodes is not None and not used.any():
             remarks.append(
                 f"{PurePath(path).name} is left out: none of its ids, {_some(unlabelled, without, 2)}, is in "
                 f"{self.path}, which has {_some(self._ids[:2].to_pylist(), len(self), 2)}."
             )
-        elif without:
+        elif without and self.nodes is not None:
             remarks.append(
                 f"{counted(without, 'example has', 'examples have')} no label in {self.path} and "
                 f"{'is' if without == 1 else 'are'} left out: {_some(unlabelled, without)}."
@@ -273,8 +358,8 @@ class LabelFile:
         if self.nodes is not None and (number := int((used & self._outside).sum())):
             remarks.append(
                 f"{counted(number, 'label is', 'labels are')} outside the tree and "
-                f"{'counts' if number == 1 else 'count'} as the root: any answer is then right. To count answers "
-                f"to such examples as wrong, give {argument('below_label', 'wrong')}."
+                f"{'counts' if number == 1 else 'count'} as the root; unless "
+                f"{argument('below_label', 'wrong')} is given, any answer to such an example is right."
             )
         self._used |= used
         if not self._part and self.nodes is not None:
@@ -286,9 +371,9 @@ class LabelFile:
             again = (place >= 0) & ~np.isin(np.arange(len(place)), np.unique(place, return_index=True)[1])
         row = int(np.argmax(again))
         raise ScoreError(
-            f"{path}: duplicate id {self._ids[place[row]].as_py()!r}, again in {row_name(block.start + row)}. "
-            f"Labels are joined by id: remove a row that was written twice; give others, such as crops of one "
-            f"photograph, ids of their own."
+            f"{path}: duplicate id {self._ids[place[row]].as_py()!r}, again in "
+            f"{row_name(path, block.start + row)}. Labels are joined by id: remove a row that was written twice; "
+            f"give others, such as crops of one photograph, ids of their own."
         )
 
     def mark(self, ids: Names) -> None:
@@ -331,9 +416,18 @@ class _Rows:
     """
 
     def __init__(self, path: str, ids: Any) -> None:
+        import pyarrow.compute as pc
+
         names = ids.to_pylist()
         if "" in names:
-            raise ScoreError(f"{path}: {row_name(names.index(''))} has no id. Give it one, or remove the row.")
+            raise ScoreError(
+                f"{path}: {row_name(path, names.index(''))} has no id. Give it one, or remove the row."
+            )
+        self._composed = False
+        if not all(map(str.isascii, names)):
+            composed = pc.utf8_normalize(ids, "NFC")
+            self._composed = repeated(composed) is None  # otherwise some ids differ in nothing else
+            ids, names = (composed, composed.to_pylist()) if self._composed else (ids, names)
         self._ids = ids
         hashes = _hashes(names)
         self._row = np.argsort(hashes)
@@ -343,14 +437,16 @@ class _Rows:
         if equal.any():
             if (twice := repeated(ids)) is not None:
                 raise ScoreError(
-                    f"{path}: duplicate id {names[twice[0]]!r}; first in row {twice[0]:,}, again in row "
-                    f"{twice[1]:,} (counted from 0). Keep one of them."
+                    f"{path}: duplicate id {names[twice[0]]!r}; first in {row_name(path, twice[0])}, again in "
+                    f"{row_name(path, twice[1])}. Keep one of them."
                 )
             alike = self._row[np.append(equal, False) | np.append(False, equal)].tolist()
             self._alike = {names[row]: row for row in alike}
 
     def of(self, names: Names) -> Indices:
-        """Return the row of each id; -1 if there is none."""
+        """Return the row of each id; -1 if there is none. Accents may be letters of their own, as on a Mac."""
+        if self._composed:
+            names = np.array([unicodedata.normalize("NFC", name) for name in names.tolist()], dtype=object)
         key = _hashes(names)
         order = np.argsort(key)  # sorted keys make the search local in memory
         place = np.empty_like(order)
@@ -386,6 +482,16 @@ def _first_of(table: Table, names: Sequence[str | None]) -> str:
     """Return the first name that a column has; the first of all if none has."""
     given = [name for name in names if name is not None]
     return next((name for name in given if name in table.columns), given[0])
+
+
+def _without_types(texts: dict[int, Any], ids: int) -> dict[int, Any]:
+    """Return columns without the row in which QIIME 2 names their types."""
+    import pyarrow.compute as pc
+
+    typed = pc.starts_with(texts[ids], "#q2:")
+    if not pc.any(typed).as_py():
+        return texts
+    return {place: values.filter(pc.invert(typed)) for place, values in texts.items()}
 
 
 def _as_names(texts: Any) -> Names:

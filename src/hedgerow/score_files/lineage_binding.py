@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 
-from hedgerow.errors import closest, counted
+from hedgerow.errors import argument, closest, counted
 from hedgerow.tree import Hierarchy, taxon_strings
 
 if TYPE_CHECKING:
@@ -41,13 +41,15 @@ class Step(NamedTuple):
     """The letter of the rank; '' if unknown."""
     names: tuple[str, ...]
     """The name, and other ways to write it; ('',) if there is nothing at this rank."""
+    whole: bool = False
+    """Whether it stands for the whole lineage in trees that have it, and is skipped in others."""
 
     @classmethod
     def of(cls, text: str, rank: str = "") -> Step:
         """Parse a text such as `g__Bacillus` or `g:Bacillus`.
 
-        >>> Step.of("g__Bacillus"), Step.of("Bacillus", "genus")
-        (Step(rank='g', names=('Bacillus',)), Step(rank='g', names=('Bacillus',)))
+        >>> Step.of("g__Bacillus")[:2], Step.of("Bacillus", "genus")[:2]
+        (('g', ('Bacillus',)), ('g', ('Bacillus',)))
         """
         return _step(text, rank)
 
@@ -102,6 +104,12 @@ def folded(name: str) -> str:
     """
     bare = taxon_strings.split_prefix(name.translate(_QUOTES).strip())[1]
     return " ".join(bare.replace("_", " ").casefold().split())
+
+
+def beside(name: str) -> str:
+    """Return the advice to add a class beside the tree."""
+    how = argument("beside", (name,), python=f"hierarchy.beside([{name!r}])", verb="tree")
+    return f"To have {name!r} as an answer beside the tree, add it: {how}."
 
 
 class Unbound(NamedTuple):
@@ -206,10 +214,11 @@ class Binder:
         nodes: list[int] = []
         here = 0  # the last node found
         skipped: list[int] = []  # later steps without a node
+        unfound: list[int] = []  # all steps without a node
         problem, stop = "", 0
         for number, step in enumerate(lineage):
-            if self._outside and any(folded(name) in self._outside for name in step.names):
-                skipped = []  # the ancestors of a class outside the tree may be outside it as well
+            if self._outside and not step.whole and any(folded(name) in self._outside for name in step.names):
+                skipped = unfound = []  # the ancestors of a class outside the tree may be outside it as well
                 break
             found: int | str | None = NO_NODE
             if step.names[0]:
@@ -220,9 +229,13 @@ class Binder:
             if isinstance(found, str):
                 problem, stop = found, number
                 break
-            if found is None:
+            if step.whole and isinstance(found, int):
+                nodes.append(found)
+                break
+            if found is None and not step.whole:
                 skipped.append(number)
-            elif found != NO_NODE:
+                unfound.append(number)
+            elif found is not None and found != NO_NODE:
                 if skipped:
                     problem, stop = self._clash(lineage, skipped, here, found), number
                     skipped = []
@@ -234,6 +247,8 @@ class Binder:
             nodes.append(NO_NODE if found is None else found)
         if not problem:
             problem, stop = self._missing(lineage, skipped, here)
+        if not problem:
+            problem, stop = self._second(lineage, unfound, nodes, here)
         nodes += [NO_NODE] * (len(lineage) - len(nodes))
         if not problem or self._anything:
             return Bound(tuple(nodes))
@@ -318,6 +333,19 @@ class Binder:
             if elsewhere := self._alike(name, step.rank):
                 return f"the tree's own lineage of {name!r} is {self._path(elsewhere[0])}", number
             return f"the tree has no {name!r}{f' below {self._names[here]!r}' if here else ''}", number
+        return "", 0
+
+    def _second(
+        self, lineage: Lineage, unfound: Sequence[int], nodes: Sequence[int], here: int
+    ) -> tuple[str, int]:
+        """Explain which step contradicts a node of its own rank on the path, such as the root; '' if none does."""
+        path = self._hierarchy.lineage(here).tolist() if unfound else []
+        at_rank = {self._rank[node]: node for node in path}
+        for number in unfound:
+            rank = lineage[number].rank
+            # A kingdom has the letter of its domain, so one of the two may be missing.
+            if rank and rank in at_rank and (rank != "d" or at_rank[rank] not in nodes):
+                return f"the tree's own lineage is {self._path(here)}", number
         return "", 0
 
     def _path(self, node: int) -> str:

@@ -59,7 +59,7 @@ class ListReader(ScoreReader):
     lineages: Lineages
     """The lineages found so far."""
     line_based: bool = False
-    """Whether messages locate examples by line, counted from 1, or by row, counted from 0."""
+    """Whether messages locate examples by line, counted from 1; otherwise by row, counted from 0."""
 
     def rows_at_a_time(self, nodes: int) -> int:  # noqa: ARG002
         """Return how many rows to read at a time."""
@@ -67,7 +67,7 @@ class ListReader(ScoreReader):
 
     def where(self, place: int) -> str:
         """Name a line or row of the file."""
-        return f"line {place:,}" if self.line_based else row_name(place)
+        return f"line {place:,}" if self.line_based else row_name(self.path, place)
 
 
 @final
@@ -235,8 +235,8 @@ def check_one_label(path: str, rows: TableRows, first: Indices) -> None:
     row = pc.index(pc.not_equal(labels, firsts), True).as_py()
     if row >= 0:
         raise ScoreError(
-            f"{path}: {row_name(rows.start + row)} has the label {labels[row].as_py()!r}, and another row of the "
-            f"same id {firsts[row].as_py()!r}. An example has one label."
+            f"{path}: {row_name(path, rows.start + row)} has the label {labels[row].as_py()!r}, and another row "
+            f"of the same id {firsts[row].as_py()!r}. An example has one label."
         )
 
 

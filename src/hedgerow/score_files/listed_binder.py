@@ -11,7 +11,7 @@ from hedgerow import likelihood
 from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, counted
 from hedgerow.score_files.blocks import Block
 from hedgerow.score_files.labels import label_nodes
-from hedgerow.score_files.lineage_binding import ANYTHING, Binder, Bound, Unbound
+from hedgerow.score_files.lineage_binding import ANYTHING, Binder, Bound, Unbound, beside
 from hedgerow.score_files.listed import ListedBlock, ListReader, repeated
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class ListedBinder:
         self._hierarchy = hierarchy
         self._reader = reader
         self._votes = how.votes
+        self._how = how
         self._bound = _BoundLineages(Binder(hierarchy, how.outside), reader)
 
     def blocks(self, raw_blocks: Iterator[ListedBlock], warnings: list[str]) -> Iterator[Block]:
@@ -64,7 +65,7 @@ class ListedBinder:
             texts = {key: values.to_numpy(zero_copy_only=False) for key, values in raw.texts.items()}
             if "labels" in texts:
                 labels, rows = texts["labels"].tolist(), raw.place.tolist()
-                texts["labels"] = label_nodes(self._hierarchy, self._reader.path, labels, rows)
+                texts["labels"] = label_nodes(self._hierarchy, self._reader.path, labels, rows, self._how)
             yield Block(start, likelihoods, **texts)
             start += len(raw)
         _check_ids(self._reader, ids, places)
@@ -219,7 +220,7 @@ class _BoundLineages:
         first = counts.most_common(1)[0][0].name
         raise UnknownNameError(
             f"{self._reader.path}: {counted(len(counts), 'class', 'classes')} of its {examples:,} examples cannot "
-            f"be found in the tree: {self._binder.explained(counts)} Correct the names or the tree. If a class is "
-            f"outside it, use {argument('outside', (first,))}; {argument('outside', (ANYTHING,))} means "
-            f"whatever cannot be found."
+            f"be found in the tree: {self._binder.explained(counts)} Correct the names or the tree. "
+            f"{beside(first)} If it shall be no answer, use {argument('outside', (first,))}; "
+            f"{argument('outside', (ANYTHING,))} means whatever cannot be found."
         )

@@ -40,7 +40,7 @@ class LongReader(ListReader):
 
     def __init__(self, path: str, how: ScoreReading, elsewhere: frozenset[str] = frozenset()) -> None:
         self.path = path
-        self._table = open_table(path, how.delimiter)
+        self._table = open_table(path, how.delimiter, how.decimal)
         self._about = listed_columns(self._table, how, elsewhere)
         self._names = [self._table.column(LONG_COLUMNS[0], "the classes")]
         self._score = self._table.column(LONG_COLUMNS[1], "the scores")
@@ -102,7 +102,7 @@ class LineageReader(ListReader):
 
     def __init__(self, path: str, how: ScoreReading, elsewhere: frozenset[str] = frozenset()) -> None:
         self.path = path
-        self._table = table = open_table(path, how.delimiter)
+        self._table = table = open_table(path, how.delimiter, how.decimal)
         self._about = listed_columns(table, how, elsewhere)
         about = {table.columns[place] for place in self._about.values()}
         self._ranks = [rank for rank in rank_columns(table.columns) if rank not in about]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError, argument
 from hedgerow.registry import Registry
-from hedgerow.score_files.lineage_binding import bare_name
+from hedgerow.score_files.lineage_binding import bare_name, folded
 from hedgerow.tree import Hierarchy, taxon_strings
 
 SEPARATOR = " > "
@@ -25,6 +25,13 @@ _CAMTRAP_COLUMNS = (
     *("bboxY", "bboxWidth", "bboxHeight", "classificationMethod", "classifiedBy"),
     *("classificationTimestamp", "classificationProbability", "observationTags", "observationComments"),
 )
+_OBSERVED = {
+    "animal": ("animal", "Animalia"),
+    **dict.fromkeys(("blank", "empty"), ("blank", "")),
+    **dict.fromkeys(("human", "person", "homo sapiens"), ("human", "Homo sapiens")),
+    "vehicle": ("vehicle", ""),
+}
+"""The `observationType` and `scientificName` of classes that are no taxa, or no animals, by their folded names."""
 
 Columns = dict[str, list[Any]]
 """Columns by name."""
@@ -90,16 +97,19 @@ def _capitalised(name: str) -> str:
 
 
 def _camtrap_columns(hierarchy: Hierarchy, ids: bool) -> ColumnsOf:
+    @cache
+    def observed(node: int) -> tuple[str, str]:
+        name = bare_name(hierarchy, node)
+        return _OBSERVED.get(folded(name), ("animal", _capitalised(name))) if node else ("unknown", "")
+
     def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> Columns:
         count, numbers = len(nodes), list(range(first, first + len(nodes)))
         known = {
             "observationID": names if ids else numbers,
             "mediaID": names if ids else numbers,
             "observationLevel": ["media"] * count,
-            "observationType": ["animal" if node else "unknown" for node in nodes.tolist()],
-            "scientificName": [
-                _capitalised(bare_name(hierarchy, node)) if node else "" for node in nodes.tolist()
-            ],
+            "observationType": [observed(node)[0] for node in nodes.tolist()],
+            "scientificName": [observed(node)[1] for node in nodes.tolist()],
             "classificationMethod": ["machine"] * count,
             "classifiedBy": ["hedgerow"] * count,
             "classificationProbability": [

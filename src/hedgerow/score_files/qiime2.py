@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from hedgerow.errors import FileError
-from hedgerow.files import open_table
+from hedgerow.files import is_number, open_table, row_name
 from hedgerow.score_files.lineage_binding import parsed_lineage
 from hedgerow.score_files.listed import Lineages, ListedBlock, ListReader, table_rows
 from hedgerow.tree import taxon_strings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from hedgerow.tree import Indices
 
 
 COLUMNS = ("Feature ID", "Taxon")
@@ -42,7 +46,6 @@ class Qiime2Reader(ListReader):
 
     def read(self, rows: int, keys: frozenset[str]) -> Iterator[ListedBlock]:  # noqa: ARG002
         """Yield the file in blocks of at most `rows` features."""
-        import pyarrow as pa
         import pyarrow.compute as pc
 
         # The confidence is read as text, because a line '#q2:types' may hold types instead.
@@ -51,15 +54,22 @@ class Qiime2Reader(ListReader):
             place = block.start + np.flatnonzero(kept.to_numpy(zero_copy_only=False))
             ids, taxa, confidence = (block.columns[key].filter(kept) for key in ("ids", "taxon", "confidence"))
             row = np.flatnonzero([not taxon_strings.is_unassigned(taxon or "") for taxon in taxa.to_pylist()])
-            try:
-                value = pc.cast(confidence.take(row), pa.float64())
-            except pa.ArrowInvalid as error:
-                raise FileError(f"{self.path}: a confidence is not a number: {error}.") from None
+            value = self._numbers(confidence.take(row), place[row])
             yield ListedBlock(
                 place=place,
                 texts={"ids": ids.fill_null("")},
                 row=row,
                 lineage=self.lineages.numbers(taxa.take(row)),
                 step=None,
-                value=value.to_numpy(zero_copy_only=False),
+                value=value,
             )
+
+    def _numbers(self, texts: Any, place: Indices) -> NDArray[np.float64]:
+        try:
+            return np.array([text or "nan" for text in texts.to_pylist()], dtype=np.float64)
+        except ValueError:
+            number = next(i for i, text in enumerate(texts.to_pylist()) if not is_number(text or "nan"))
+            raise FileError(
+                f"{self.path}: {row_name(self.path, int(place[number]))} has the confidence "
+                f"{texts[number].as_py()!r}, which is not a number. Correct it."
+            ) from None

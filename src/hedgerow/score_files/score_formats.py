@@ -7,18 +7,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
-from hedgerow.errors import HedgerowError, ParameterError, ScoreError, argument
+from hedgerow.errors import HedgerowError, ParameterError, ScoreError, UnknownNameError, argument
 from hedgerow.files import TABLES, Archive, extension, open_text, refuse_spreadsheet, require_file
 from hedgerow.likelihood import restrict
 from hedgerow.registry import Registry
 from hedgerow.score_files import listed_tables, qiime2, rdp, sintax, speciesnet
 from hedgerow.score_files.blocks import Block, Scores
-from hedgerow.score_files.labels import LabelFile
+from hedgerow.score_files.labels import LabelFile, labelled
 from hedgerow.score_files.listed_binder import ListedBinder
 from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReader, ScoreReading
 from hedgerow.score_files.wide_binder import WideBinder
 from hedgerow.score_files.wide_files import WideReader, open_wide
-from hedgerow.tree import Hierarchy, Settings
+from hedgerow.tree import Hierarchy, Indices, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -216,6 +216,7 @@ def open_scores(
         )
     label_file = labels if isinstance(labels, LabelFile) else LabelFile.of(hierarchy, how, labels=labels)
     own_labels = labels is True and how.labels_file is None
+    part = isinstance(labels, LabelFile)
     elsewhere = frozenset() if label_file is None else label_file.named
     own = how if how.labels_file is None else replace(how, label_column=None)
     found = find_format(shown, how)
@@ -228,14 +229,16 @@ def open_scores(
         reader.require_labels()
     binder: Any = WideBinder if isinstance(reader, WideReader) else ListedBinder
     bound = binder(hierarchy, reader, how)
-    only = None if how.only is None else hierarchy.indices(list(how.only))
+    only = None if how.only is None else _only(hierarchy, how.only)
     rows = block_rows or reader.rows_at_a_time(len(hierarchy))
-    keys = reader.has if own_labels else reader.has - {"labels"}
+    keys = reader.has if labels else reader.has - {"labels"}
 
     def read(warnings: list[str]) -> Iterator[Block]:
         blocks = _not_empty(bound.blocks(reader.read(rows, keys), warnings), shown)
         if label_file is not None:
             blocks = label_file.joined(blocks, shown, warnings)
+        source = shown if label_file is None else label_file.path
+        blocks = labelled(blocks, source, hierarchy, how, warnings, part=part)
         for block in blocks:
             if only is None:
                 yield block
@@ -251,6 +254,16 @@ def open_scores(
         settings=FORMATS[found].settings,
         format=found,
     )
+
+
+def _only(hierarchy: Hierarchy, names: Sequence[str]) -> Indices:
+    try:
+        return hierarchy.indices(list(names))
+    except UnknownNameError as error:
+        option = argument("only", "NAME")
+        raise UnknownNameError(
+            f"{option} takes classes of the tree, or a file with one on each line: {error}"
+        ) from None
 
 
 def open_parts(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
-from hedgerow.errors import FileError, ParameterError, ScoreError, argument, closest, options, some
+from hedgerow.errors import FileError, ParameterError, ScoreError, argument, closest, in_python, options, some
 from hedgerow.files import read_lines
 
 if TYPE_CHECKING:
@@ -69,6 +69,11 @@ class ScoreReading:
         metavar="FILE",
     )
     label_column: str | None = _option("The column that holds the labels.", metavar="NAME", shown="label")
+    drop_label: Sequence[str] = _option(
+        "A label that means that it is not known, such as ?; its examples are left out. May be repeated.",
+        (),
+        metavar="TEXT",
+    )
     id_column: str | None = _option("The column that holds the ids.", metavar="NAME", shown="id")
     group_column: str | None = _option(
         "The column of groups, which are known for every example; an operating point may differ by group.",
@@ -90,12 +95,19 @@ class ScoreReading:
         shown="a comma; in .tsv files a tab",
     )
 
+    decimal: str = _option(
+        "The decimal point of a table: a comma in many spreadsheets.", ".", metavar="SIGN", shown="."
+    )
+
     def __post_init__(self) -> None:
         """Refuse what contradicts itself."""
-        outside: Any = self.outside
-        if isinstance(outside, str):
-            raise ParameterError(f"outside must be a list of names, not the text {outside!r}.")
-        object.__setattr__(self, "outside", tuple(outside))
+        for name in ("outside", "drop_label"):
+            given: Any = getattr(self, name)
+            if isinstance(given, str):
+                raise ParameterError(f"{name} must be a list of names, not the text {given!r}.")
+            object.__setattr__(self, name, tuple(given))
+        if self.decimal not in (".", ","):
+            raise ParameterError(f"decimal must be '.' or ',', not {self.decimal!r}.")
         if self.columns not in (None, "own"):
             raise ParameterError(f"columns must be 'own' or left out, not {self.columns!r}.")
         if self.class_columns is not None and self.class_prefix is not None:
@@ -155,7 +167,7 @@ class ScoreReading:
 
     def unlabelled(self, columns: Sequence[str]) -> ScoreReading:
         """Return how to read new files with these columns, without labels, groups and clusters."""
-        plain = replace(self, labels_file=None, group_column=None, cluster_column=None)
+        plain = replace(self, labels_file=None, drop_label=(), group_column=None, cluster_column=None)
         if self.labels_file is None:
             return plain
         return replace(plain, label_column=None, id_column=self.id_column if self.id_column in columns else None)
@@ -178,7 +190,8 @@ class ScoreReader(ABC):
     def require_labels(self) -> None:
         """Raise an error if the file has no labels."""
         if "labels" not in self.has:
-            raise ScoreError(f"{self.path} needs labels for this. {self.missing_labels}")
+            without = in_python(" To read scores without labels, use open_scores(..., labels=False).")
+            raise ScoreError(f"{self.path} needs labels for this. {self.missing_labels}{without}")
 
     @abstractmethod
     def rows_at_a_time(self, nodes: int) -> int:
@@ -223,7 +236,8 @@ def about_columns(
     """
     count = Counter(name for place, name in enumerate(columns) if place not in classes)
     found = {}
-    for key, name in (usual | reading.named_columns).items():
+    for key, given in (usual | reading.named_columns).items():
+        name = given if given in count else next((name for name in count if name.strip() == given), given)
         if count[name] > 1:
             raise FileError(f"{path} has two {what}s {name!r}. Remove one.")
         if name in count:

@@ -23,6 +23,10 @@ _EXPECTED = (
 )
 
 
+_ANY_ANIMAL = (Step("", (taxon_strings.ANIMAL, "animalia", "metazoa"), whole=True),)
+_HUMAN = (Step("", (taxon_strings.HUMAN,), whole=True),)  # beside the animals; otherwise a mammal
+
+
 class _Classifications(msgspec.Struct):
     classes: list[str] = []
     scores: list[float] = []
@@ -80,9 +84,9 @@ class SpeciesnetReader(ExampleReader):
             shape, fields = taxon_strings.SPECIESNET_SHAPE, text.count(";") + 1
             raise FileError(f"{self.path}: the class {text!r} has {fields} fields. {shape}")
         if label.is_any_animal:
-            return ()
+            return _ANY_ANIMAL
         *above, last = as_lineage(Step.of(taxon.written, taxon.rank) for taxon in label.taxa) or (Step("", ()),)
-        return (*above, Step(last.rank, (*last.names, label.common_name)))
+        return (*(_HUMAN if label.is_human else ()), *above, Step(last.rank, (*last.names, label.common_name)))
 
 
 def _needed(found: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import scipy
 
 from hedgerow import likelihood
 from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, closest, counted
-from hedgerow.likelihood import ROUNDING, SUM_TOLERANCE, ColumnFit, Likelihoods, RangeCheck, RowSource
+from hedgerow.likelihood import ROUNDING, SUM_TOLERANCE, ColumnFit, Likelihoods, RangeCheck, RowSource, in_order
 from hedgerow.score_files.blocks import Block
 from hedgerow.score_files.labels import label_nodes
 from hedgerow.score_files.score_reading import ScoreReading, class_columns_argument
@@ -40,6 +40,7 @@ class WideBinder:
         self._hierarchy = hierarchy
         self._reader = reader
         self._outside = how.outside
+        self._how = how
         check_clash(hierarchy, reader)
         if how.outside and how.columns != "own":
             raise ParameterError(
@@ -81,14 +82,21 @@ class WideBinder:
             texts: dict[str, Any] = {key: _as_names(values) for key, values in raw.texts.items()}
             if "labels" in texts:
                 rows = range(raw.start, raw.start + len(raw.scores))
-                texts["labels"] = label_nodes(self._hierarchy, self._reader.path, raw.texts["labels"], rows)
+                texts["labels"] = label_nodes(
+                    self._hierarchy, self._reader.path, raw.texts["labels"], rows, self._how
+                )
             yield Block(raw.start, likelihoods, **texts)
+        if self.fit.notice:
+            warnings.append(f"{self._reader.path}: {self.fit.notice}")
         if doubts and doubts[0] is not None and all(doubts):
             warnings.append(doubts[0])
 
     def _likelihoods(self, scores: NDArray[Any], start: int) -> Likelihoods:
         tree, reader, kind = self._hierarchy, self._reader, self.fit.kind
-        source = RowSource(reader.path, start, _if_logits(), likelihood.sum_tolerance(reader.dtype))
+        logits: NDArray[Any] | None = None
+        source = RowSource(
+            reader.path, start, _if_logits(), self._if_less(), likelihood.sum_tolerance(reader.dtype)
+        )
         if self._content == "logits":
             scores = _as_floats(scores)
             self._check_logits(scores, source)
@@ -97,15 +105,20 @@ class WideBinder:
                     tree, scipy.special.softmax(scores, axis=1), reader.classes, self._outside
                 )
             else:
-                q = likelihood.flat_softmax(tree, self._ordered(scores))
+                logits = self._ordered(scores, -np.inf)
+                q = likelihood.flat_softmax(tree, logits)
         elif kind == "own":
             names, divide = reader.classes, self._renormalise
             q = likelihood.from_columns(tree, scores, names, self._outside, renormalise=divide, source=source)
         elif kind == "leaves":
-            q = likelihood.from_leaves(tree, self._ordered(scores), renormalise=self._renormalise, source=source)
+            q = likelihood.from_leaves(
+                tree, self._ordered(_as_floats(scores)), renormalise=self._renormalise, source=source
+            )
         else:
             q = self._node_likelihoods(scores, source)
-        return Likelihoods.checked(tree, q, reader.scale)
+        found = Likelihoods.checked(tree, q, reader.scale)
+        found.logits = logits
+        return found
 
     def _node_likelihoods(self, scores: NDArray[Any], source: RowSource) -> NDArray[Any]:
         """Return columns in node order, checked; a root without a column is certain."""
@@ -120,10 +133,15 @@ class WideBinder:
         checked = RangeCheck(tree, scale, tolerance=tolerance, source=source, advice=advice)(q, 0)
         return np.asarray(np.minimum(checked, certain))
 
-    def _ordered(self, scores: NDArray[Any]) -> NDArray[Any]:
+    def _ordered(self, scores: NDArray[Any], missing: float = 0.0) -> NDArray[Any]:
         place = self.fit.place
-        in_order = np.array_equal(place, np.arange(len(place)))
-        return scores if in_order else np.take(scores, place, axis=1)
+        return scores if np.array_equal(place, np.arange(scores.shape[1])) else in_order(scores, place, missing)
+
+    def _if_less(self) -> str:
+        if not self.fit.notice:
+            return ""
+        own = argument("columns", "own")
+        return f"{self.fit.notice} If each column is the probability of its class itself, use {own}."
 
     def _check_logits(self, scores: NDArray[Any], source: RowSource) -> None:
         good = np.isfinite(scores.max(axis=1))  # -inf means probability 0, unless all are; NaN is the max if there
@@ -221,11 +239,6 @@ def _advice(fit: ColumnFit, *, table: bool) -> str:
     if table and prefix is not None:
         return f" If the class columns begin with {prefix!r}, use {argument('class_prefix', prefix)}."
     near = closest(fit.extra[:3], fit.missing)
-    if not fit.extra and not fit.repeated:
-        return (
-            f" If the model knows only these classes, and each column is the probability of its class itself, "
-            f"use {argument('columns', 'own')}."
-        )
     if table and not near and fit.columns == len(fit.extra) <= _COLUMNS_OF_LONG:
         return (
             f" If each row holds one class of an example, it is a long table: call its columns 'id', 'class' "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, final
@@ -95,7 +95,7 @@ def open_wide(
     path, how
         The file, and how to read it.
     labels
-        Whether to check the labels; if not, they may be anything.
+        Whether to check the labels; if not, they may be anything, and only texts are read.
     elsewhere
         Keys of columns that the label file has: see `about_columns`.
     row_groups
@@ -104,9 +104,9 @@ def open_wide(
     how = how.resolved()
     suffix = extension(path)
     if row_groups is not None:
-        return TableReader(ParquetTable(path, row_groups), how, elsewhere)
+        return TableReader(ParquetTable(path, row_groups), how, elsewhere, labels=labels)
     if suffix in TABLES:
-        return TableReader(TABLES[suffix](path, how.delimiter), how, elsewhere)
+        return TableReader(TABLES[suffix](path, how.delimiter, how.decimal), how, elsewhere, labels=labels)
     if suffix != ".npz":
         what = repr(suffix) if suffix else "a name without extension"
         raise ParameterError(f"{path}: scores are read from .npz, {', '.join(TABLES)} files, not from {what}.")
@@ -123,8 +123,11 @@ class TableReader(WideReader):
 
     is_table = True
 
-    def __init__(self, table: Table, how: ScoreReading, elsewhere: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, table: Table, how: ScoreReading, elsewhere: frozenset[str] = frozenset(), *, labels: bool = True
+    ) -> None:
         self.path = table.path
+        self._checks_labels = labels
         self.rows = table.rows
         self._table = table
         how = how.within(table.columns, elsewhere)
@@ -142,6 +145,8 @@ class TableReader(WideReader):
     def missing_labels(self) -> str:
         """The remedy if labels are needed and missing."""
         columns = self._table.columns
+        if list(map(str.lower, columns)) == ["parent", "child"]:
+            return "It looks like a tree: the scores come first, and the tree comes after --tree."
         near = next((name for name in columns if name.casefold() in ("label", "labels")), "NAME")
         return (
             f"It has no column {self._label!r}. Its columns: {some(columns)}. If one of them holds the labels, "
@@ -192,7 +197,11 @@ class TableReader(WideReader):
     def _texts(self, key: str, values: Any) -> list[str]:
         import pyarrow as pa
 
-        if key == "labels" and (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
+        if (
+            key == "labels"
+            and self._checks_labels
+            and (pa.types.is_integer(values.type) or pa.types.is_floating(values.type))
+        ):
             column = self._table.columns[self._about[key]]
             raise ScoreError(
                 f"{self.path}: the column {column!r} must hold names of nodes, not {values.type}. "
@@ -225,7 +234,7 @@ def _class_places(table: Table, how: ScoreReading) -> dict[int, str]:
             raise UnknownNameError(f"{table.path} has no column that begins with {prefix!r}: {some(columns)}.")
         return found
     about = set((PER_EXAMPLE | how.named_columns).values())
-    return {i: name for i, name in enumerate(columns) if name not in about}
+    return {i: name for i, name in enumerate(columns) if name not in about and name.strip() not in about}
 
 
 # NumPy archives: members read in blocks of rows, stored or deflated, never unpickled ---------------------------
@@ -279,6 +288,11 @@ class NpzReader(WideReader):
             self.content = self._found_content()
             self._scores = archive.member(self.content)
             self._about = {key: archive.member(name) for key, name in names.items() if labels or key != "labels"}
+            if not labels and "labels" in names:
+                with suppress(FileError):
+                    found = archive.member(names["labels"])
+                    if found.shape == self._scores.shape[:1] and found.dtype.kind == "U":
+                        self._about["labels"] = found
             self.classes = self._read_classes(archive)
             if self.content == "likelihoods" and "scale" in self._members:
                 self.scale = self._read_scale(archive)

@@ -256,7 +256,7 @@ def _print_figures(comparison: SystemComparison, console: Console) -> None:
     summaries = [evaluation.summary() for evaluation in comparison.evaluations]
     own = comparison.evaluations[0].figures
     compared = (*_COMPARED, *own)
-    sign = {figure: 1 if comparison.higher_is_better(figure) else -1 for figure in compared}
+    sign = {figure: 1.0 if comparison.higher_is_better(figure) else -1.0 for figure in compared}
     best = {
         figure: sign[figure] * np.nanmax([-np.inf, *(sign[figure] * each[figure] for each in summaries)])
         for figure in compared
@@ -266,10 +266,10 @@ def _print_figures(comparison: SystemComparison, console: Console) -> None:
         row: list[str | Text] = [evaluation.name]
         for figure in compared:
             value = summary[figure]
-            sign, style = _VERDICTS[comparison.verdict(i, figure)]
+            mark, style = _VERDICTS[comparison.verdict(i, figure)]
             _, metric = own.get(figure, ("", None))
             cell = Text(shown(value, metric), style="bold" if value == best[figure] else "")
-            row.append(cell.append(f" {sign}", style))
+            row.append(cell.append(f" {mark}", style))
         rows.append(row)
     print_table(console, ["system (%)", *compared], rows)
     if any(not metric.is_fraction for _, metric in own.values()):

@@ -16,7 +16,7 @@ Terms used throughout the package:
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, final
 
@@ -24,7 +24,7 @@ import msgspec
 import numpy as np
 
 from hedgerow.arrays import Derives, map_row_blocks
-from hedgerow.errors import ParameterError, ScoreError, TreeError, UnknownNameError, a_number
+from hedgerow.errors import ParameterError, ScoreError, TreeError, UnknownNameError, a_number, refuse_keywords
 from hedgerow.tree import parts
 from hedgerow.tree.formats import edges, lineages, nested, newick, paths
 from hedgerow.tree.layout import CommonAncestors, DepthFirst, Indices, Scalar, by_depth, depth_first, fold_up
@@ -305,6 +305,7 @@ class Hierarchy(Derives):
         >>> Hierarchy.read(["010121", "010129", "0102"], "codes", prefixes=(2, 4, 6)).names.tolist()
         ['01', '0101', '010121', '010129', '0102']
         """
+        refuse_keywords(options, [each.name for each in fields(TreeReading) if each.name != "format"])
         how = replace(format, **options) if isinstance(format, TreeReading) else TreeReading(format, **options)
         return cls._from_table(how.table(source))
 
@@ -602,6 +603,25 @@ class Hierarchy(Derives):
         ['birds', 'robin']
         """
         return parts.at_ranks(self, ranks)
+
+    def beside(self, names: Sequence[str], *, root: str = "root") -> Hierarchy:
+        """Return the tree with classes beside it, such as "blank" and "vehicle": leaves right below the root.
+
+        They are answers like all others, and every other answer is wrong for them.
+
+        Parameters
+        ----------
+        names
+            The classes to add.
+        root
+            The name of a root that is no class itself. If the root of the tree has another name, a root with this
+            name is added above it.
+
+        >>> h = Hierarchy.from_edges([("animal", "bird"), ("animal", "fish")]).beside(["blank", "vehicle"])
+        >>> h.names.tolist(), h.names[h.children("root")].tolist()
+        (['root', 'animal', 'bird', 'fish', 'blank', 'vehicle'], ['animal', 'blank', 'vehicle'])
+        """
+        return parts.beside(self, names, root)
 
     @cached_property
     def without_trivial(self) -> Hierarchy:

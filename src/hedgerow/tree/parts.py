@@ -8,10 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hedgerow.errors import FileError, ParameterError, ScoreError, UnknownNameError, counted, nearest, some
+from hedgerow.errors import (
+    FileError,
+    ParameterError,
+    ScoreError,
+    UnknownNameError,
+    argument,
+    counted,
+    nearest,
+    some,
+)
 from hedgerow.files import read_lines
 from hedgerow.tree.layout import Indices, follow
-from hedgerow.tree.names import Aliases
+from hedgerow.tree.names import Aliases, check_root
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -87,6 +96,37 @@ def _part(hierarchy: Hierarchy, kept: NDArray[np.bool_], parent: Indices) -> Hie
         None if hierarchy.rank is None else hierarchy.rank[kept],
         None if hierarchy.title is None else hierarchy.title[kept],
         Aliases.of(hierarchy.aliases).moved(np.cumsum(kept) - 1, kept),
+    )
+
+
+def beside(hierarchy: Hierarchy, names: Sequence[str], root: str) -> Hierarchy:
+    """Return a tree with more leaves below its root, or below a new one; see `Hierarchy.beside`."""
+    added = [names] if isinstance(names, str) else list(names)
+    check_root(root)
+    above = [] if hierarchy.names[0].casefold() == root.casefold() else [root]
+    if not added or not all(map(str.strip, added)):
+        raise ParameterError(
+            f"A class beside the tree needs a name, such as 'blank', not {some(added) or 'none'}."
+        )
+    known = [name for name in added if name in hierarchy]
+    if known:
+        raise ParameterError(f"{some(known)} cannot be put beside the tree: the tree has this class already.")
+    if above and root in hierarchy:
+        raise ParameterError(
+            f"{added[0]!r} needs a root above {hierarchy.names[0]!r}, but a class is called {root!r} already. "
+            f"Choose another name for the root: {argument('root', 'NAME')}."
+        )
+    shift = len(above)
+
+    def extended(values: NDArray[np.object_] | None) -> list[str] | None:
+        return None if values is None else [""] * shift + values.tolist() + [""] * len(added)
+
+    return type(hierarchy)(
+        [*above, *hierarchy.names.tolist(), *added],  # type: ignore[arg-type]
+        np.concatenate([[-1] * shift, hierarchy.parent + shift, [0] * len(added)]).astype(np.int64),
+        extended(hierarchy.rank),  # type: ignore[arg-type]
+        extended(hierarchy.title),  # type: ignore[arg-type]
+        Aliases.of(hierarchy.aliases).moved(np.arange(len(hierarchy)) + shift),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, final, get_ar
 
 import numpy as np
 
-from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.errors import ParameterError, ScoreError, refuse_keywords
 from hedgerow.tree.layout import fold_up
 
 if TYPE_CHECKING:
@@ -89,6 +89,7 @@ class Settings:
 
     def updated(self, **given: Unpack[SettingKeywords]) -> Settings:
         """Return the settings with other values for some fields; None leaves a field as it is."""
+        refuse_keywords(given, SettingKeywords.__annotations__)
         changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         return replace(self, **changes)
 

@@ -37,6 +37,8 @@ _COLON = re.compile(r"([^:]*):(.*)", re.DOTALL)
 _REMEMBERED = 1 << 16  # names, most of which occur in many lineages
 NO_RESULT = "no cv result"
 """What SpeciesNet writes if the classifier gave no result."""
+ANIMAL, HUMAN, HOMO_SAPIENS = "animal", "human", "homo sapiens"
+"""What SpeciesNet calls any animal, and people: their class, and their species."""
 _UNASSIGNED = {"", "unassigned", "unclassified"}  # folded
 _SPECIESNET = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22};")
 
@@ -134,8 +136,13 @@ class SpeciesnetLabel(NamedTuple):
 
     @property
     def is_any_animal(self) -> bool:
-        """Whether it means any animal, which is the root."""
-        return not self.taxa and self.common_name == "animal"
+        """Whether it means any animal."""
+        return not self.taxa and self.common_name == ANIMAL
+
+    @property
+    def is_human(self) -> bool:
+        """Whether it means people, who are not among the animals."""
+        return bool(self.taxa) and self.taxa[-1].name == HOMO_SAPIENS
 
 
 SPECIESNET_RANKS = LINNAEAN_RANKS[2:]

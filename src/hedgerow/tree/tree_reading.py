@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from os import PathLike
 
+_PYTHON_FORMAT = "format='edges'"  # the command has --tree-format for the tree that is read, --to for this one
 _COMPRESSED = (".zip", ".bz2", ".xz", ".tar", ".tgz")
 
 
@@ -113,6 +114,11 @@ def format_of(path: str | PathLike[str], format: str | None = None) -> TreeForma
     if is_folder:
         require_file(path)  # raises an error: a folder is not a file
     refuse_spreadsheet(path)
+    if suffix in (".npz", ".parquet"):
+        raise FileError(
+            f"{shown} is a file of scores or features, not a tree. In the command, the tree comes after --tree, "
+            f"and the scores come first."
+        )
     if suffix in _COMPRESSED:
         raise FileError(f"{shown} is compressed. Unpack it first, and name the tree that was in it.")
     raise FileError(
@@ -138,7 +144,7 @@ def writable(path: str | PathLike[str], format: str | None = None) -> TreeFormat
     if format is None and not any(extension(path) in known.extensions for known in FORMATS.values()):
         raise ParameterError(
             f"The extension of {os.fspath(path)} does not determine the format to write. Choose one of {names}: "
-            f"{argument('to', 'edges')}."
+            f"{argument('to', 'edges', python=_PYTHON_FORMAT)}."
         )
     found = format_of(path, format)
     if is_compressed(path):
@@ -146,7 +152,7 @@ def writable(path: str | PathLike[str], format: str | None = None) -> TreeFormat
     if found.write is None:
         raise ParameterError(
             f"Trees are not written in the format {found.name}, only read. Choose one of {names}: "
-            f"{argument('to', 'edges')}."
+            f"{argument('to', 'edges', python=_PYTHON_FORMAT)}."
         )
     return found
 

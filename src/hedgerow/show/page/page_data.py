@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from PIL import Image
 
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, argument
 from hedgerow.likelihood import Scale, threshold_probability
 from hedgerow.measure import Evaluation, Interval, Metric, OperatingCurve, side_by_side
 from hedgerow.show.curve_lines import KINDS, System
@@ -74,7 +74,7 @@ class PagePoint:
     promise: str
     """What it promises, in words."""
     threshold: float | None = None
-    """Its threshold; None if it has several, another rule or a temperature, so that it is not on the curve."""
+    """Its threshold; None if it has several or another rule, so that it is not on the curve."""
     scale: Scale = "probability"
     """The scale of the threshold."""
 
@@ -89,7 +89,13 @@ class PagePoint:
                     f"{point.settings.differences(evaluation.settings)}. Evaluate the scores again, or choose the "
                     f"point again."
                 )
-        on_curve = point.by == "all" and point.rule == "threshold" and point.temperature == 1
+            if evaluation.temperature != point.temperature:
+                raise ParameterError(
+                    f"{evaluation.name} was evaluated at the temperature {evaluation.temperature:g}, and "
+                    f"the point was chosen at {point.temperature:g}. Evaluate the scores again, and save the "
+                    f"evaluation, with {argument('temperature', f'{point.temperature:g}')}."
+                )
+        on_curve = point.by == "all" and point.rule == "threshold"
         said = " ".join([*promises(point), meaning(point)])
         return cls(said, point.threshold if on_curve else None, point.scale)
 

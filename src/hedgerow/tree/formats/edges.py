@@ -69,6 +69,14 @@ def _of_columns(columns: Sequence[str], rows: Iterable[tuple[int, Sequence[Any]]
     return [(line, ["" if is_missing(row[i]) else row[i] for i in pair]) for line, row in rows]
 
 
+def _is_number(cell: Any) -> bool:
+    try:
+        float(str(cell).replace(",", "."))
+    except ValueError:
+        return False
+    return True
+
+
 def _folded(cells: Iterable[str]) -> list[str]:
     return [cell.strip().lower() for cell in cells]
 
@@ -147,7 +155,10 @@ def _column_remedy(row: Sequence[Any]) -> str:
     if "\t" in joined:
         return "The columns are separated by tabs: give the file the extension '.tsv'."
     if ";" in joined:
-        return "Separate parent and child by a comma, not by a semicolon."
+        return (
+            "Separate parent and child by a comma, not by a semicolon. If each line is a whole lineage, with the "
+            f"names of the ranks on the first line, read it as lineages: {_as_lineages()}."
+        )
     if joined.count(",") == 1:
         return "The columns are separated by commas: give the file the extension '.csv'."
     if len(row) == 1:
@@ -198,6 +209,12 @@ def _other_table(rows: Sequence[tuple[int, Sequence[Any]]], origin: Origin) -> P
             "Each line of an edge list is parent,child: exchange the columns.",
         )
     widths = {len(row) for _, row in rows}
+    if origin.name and len(rows) > 1 and len(rows[1][1]) > 2 and sum(map(_is_number, rows[1][1])) > 1:
+        return Problem(
+            "format",
+            f"{origin.subject} looks like a table of scores, not like a tree: it holds numbers.",
+            "Were the two exchanged? In the command, the tree comes after --tree, and the scores come first.",
+        )
     if len(rows) > 1 and len(widths) == 1 and min(widths) > 2:
         return Problem(
             "columns",

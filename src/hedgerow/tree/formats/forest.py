@@ -26,7 +26,7 @@ class Forest:
         self.origin = origin
         self.problems: list[Problem] = []
         self.titles: dict[int, str] = {}
-        """Display names of nodes; that of `TOP` is the title of an added root."""
+        """Display names of nodes."""
         self.aliases: list[tuple[str, int]] = []
         """Other names of nodes; ambiguous ones are dropped later."""
         self._node: dict[tuple[int, str], int] = {}
@@ -81,8 +81,8 @@ class Forest:
             },
         )
         shift = len(table.names) - len(names)  # 1 if a root was added
-        titles = [self.titles.get(TOP, "")] * shift + titles
-        aliases = Aliases.of((alias, node + shift) for alias, node in self.aliases if node + shift >= 0)
+        titles = [""] * shift + titles
+        aliases = Aliases.of((alias, node + shift) for alias, node in self.aliases)
         return replace(table, title=titles if any(titles) else None, aliases=aliases or None)
 
     def _distinct_names(self, root: str | None) -> list[str]:

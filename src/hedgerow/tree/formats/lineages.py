@@ -9,7 +9,7 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import FileError, ParameterError, argument, counted, some
-from hedgerow.files import atomic_write, delimiter_of
+from hedgerow.files import atomic_write, delimiter_of, is_path, own_delimiter
 from hedgerow.tree.formats.forest import Forest
 from hedgerow.tree.formats.paths import ADDED_ROOT, leaf_lineages
 from hedgerow.tree.formats.tables import is_missing, open_rows, quoted
@@ -53,7 +53,9 @@ def read_lineages(
     na
         The text of cells that are meant to be blank, such as "NA".
     """
-    opened = open_rows(source, "row", "lineages")
+    opened = open_rows(
+        source, "row", "lineages", delimiter=own_delimiter(os.fspath(source), None) if is_path(source) else None
+    )
     origin, rows = opened.origin, iter(opened)
     first = next(rows, None)
     if first is None:

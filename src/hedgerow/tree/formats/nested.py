@@ -218,7 +218,7 @@ def write_json(path: str | PathLike[str], table: NodeTable) -> None:
     if depth > _DEEPEST:
         raise FileError(
             f"{os.fspath(path)}: the tree has {depth:,} levels, too many for nested JSON. Write another "
-            f"format, such as {argument('to', 'edges')}."
+            f"format, such as {argument('to', 'edges', python='edges')}."
         )
     aliases: dict[int, list[str]] = {}
     for alias, node in (table.aliases or {}).items():

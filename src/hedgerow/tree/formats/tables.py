@@ -79,6 +79,7 @@ def open_rows(
     *,
     is_header: Callable[[Sequence[str]], bool] = lambda _: False,
     data: bytes | None = None,
+    delimiter: str | None = None,
 ) -> Rows:
     """Return the rows of a CSV or TSV file (TSV by its extension), of a data frame, of records or of plain rows.
 
@@ -94,12 +95,14 @@ def open_rows(
         Whether the first row of a file is to be skipped.
     data
         The content of the file, if it has been read.
+    delimiter
+        What separates the columns of a file, if not what its extension says.
     """
     if is_path(source):
         path = os.fspath(source)
         origin = Origin(path, format=format)
         text = decode(read_bytes(path) if data is None else data, path)
-        return Rows(origin, None, lambda: _csv_rows(text, delimiter_of(path), origin, is_header))
+        return Rows(origin, None, lambda: _csv_rows(text, delimiter or delimiter_of(path), origin, is_header))
     columns, rows = as_table(source)
     return Rows(Origin(None, unit), columns, lambda: enumerate(rows, 1))
 

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 
 from hedgerow.errors import FileError, argument, counted, some
 from hedgerow.files import open_binary
-from hedgerow.tree.formats.forest import TOP, Forest
+from hedgerow.tree.formats.forest import Forest
 from hedgerow.tree.formats.tables import open_lines
 from hedgerow.tree.taxon_strings import (
+    ANIMAL,
+    HOMO_SAPIENS,
+    HUMAN,
     SPECIESNET_SHAPE,
     is_unassigned,
     prefixed_taxa,
@@ -146,7 +149,8 @@ def read_speciesnet(path: str | PathLike[str], root: str = "root") -> NodeTable:
     """Read the labels of a SpeciesNet model, or its whole taxonomy.
 
     A species is named by genus and epithet. Common names are titles; whole labels and their UUIDs are aliases.
-    Labels without a taxon (`blank`, `vehicle`, `no cv result`) are not part of the tree; `animal` is its root.
+    All taxa are below `animal`; `human` and labels without a taxon (`blank`, `vehicle`) are beside it. `no cv
+    result` is no class.
     """
     origin, lines = open_lines(path, "line", "speciesnet")
     forest = Forest(origin, has_ranks=True)
@@ -155,9 +159,13 @@ def read_speciesnet(path: str | PathLike[str], root: str = "root") -> NodeTable:
         if label is None:
             message = f"{origin.at(line)} has {text.count(';') + 1} parts, not 7: {text[:200]!r}."
             forest.add_problem("columns", message, SPECIESNET_SHAPE)
-        elif not label.is_nothing and (label.taxa or label.is_any_animal):
-            nodes = forest.add([taxon.name for taxon in label.taxa], line, [taxon.rank for taxon in label.taxa])
-            node = nodes[-1] if nodes else TOP
-            forest.titles.setdefault(node, label.common_name)
-            forest.aliases += [(alias, node) for alias in (text.strip(), label.uuid) if alias]
+        elif not label.is_nothing:
+            species = HOMO_SAPIENS if label.is_human else ""
+            taxa = [] if species else label.taxa
+            top = HUMAN if species else ANIMAL if taxa else label.common_name
+            node = forest.add([top, *(taxon.name for taxon in taxa)], line, ["", *(taxon.rank for taxon in taxa)])[
+                -1
+            ]
+            forest.titles.setdefault(node, label.common_name if taxa else species)
+            forest.aliases += [(alias, node) for alias in (text.strip(), label.uuid, species) if alias]
     return forest.table(root, disambiguate=True)
