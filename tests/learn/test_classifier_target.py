@@ -16,6 +16,9 @@ H = hr.Hierarchy.from_edges(
 )
 NAMES = np.array(["robin", "wren", "cod", "eel"])
 
+# These tests train for a moment only.
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
 
 def data(size: int, seed: int = 0) -> tuple[Any, Any]:
     random = np.random.default_rng(seed)

@@ -15,7 +15,7 @@ def drawn(count: int, labels: int, seed: int = 0) -> tuple[np.ndarray, np.ndarra
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
-@pytest.mark.parametrize(("count", "labels", "expected"), [(60, 9, 4), (300, 40, 4), (2600, 3, 2), (6000, 900, 1)])
+@pytest.mark.parametrize(("count", "labels", "expected"), [(60, 9, 3), (300, 40, 3), (1300, 3, 2), (6000, 900, 1)])
 def test_folds(kind: type, count: int, labels: int, expected: int) -> None:
     features, label = drawn(count, labels)
     splits = folds(kind(features), label, np.random.RandomState(0))

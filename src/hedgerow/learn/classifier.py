@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,7 +24,7 @@ from hedgerow.choose import OperatingPoint, SelectionSpec, select
 from hedgerow.errors import ParameterError
 from hedgerow.learn import penalty, targets
 from hedgerow.learn.scaling import Scaling
-from hedgerow.learn.solver import Fitting, Layer, Network, Schedule, SharedOutputs, TrainingSet, likelihood
+from hedgerow.learn.solver import Fitting, Layer, Network, Schedule, SharedOutputs, TrainingSet, scores
 from hedgerow.likelihood import Likelihoods, Scale, check_scale
 from hedgerow.measure import metrics
 from hedgerow.methods import Method
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 _LINEAR_RATE, _HIDDEN_RATE = 0.3, 0.03
+_ROUNDS = 4  # at most
 _STREAM_BATCH = 64  # smaller steps for data that arrives in pieces, since each piece is seen once
 _BLOCK_ENTRIES = 1 << 22  # likelihoods held at a time if only answers are needed
 
@@ -219,11 +221,15 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         # Data that fit in one batch are cheap in double precision, in which a weight acts exactly like repetition.
         dtype = np.float64 if len(rows) <= self.batch_size else np.float32
         fitting = self._fitting(dtype, SharedOutputs.of(self.method_, node[rows]))
-        self.C_, self.path_ = self._usual_penalty(), penalty.no_path()
+        choice = self._given_penalty()
         if self.C == "auto":
             with _progress("choosing C", penalty.LONGEST, self.verbose) as done:
-                self.C_, self.path_ = penalty.choose(fitting, self._layers(), *examples, random, done)
-                done(f"{self.C_:.3g} chosen")
+                choice = penalty.choose(fitting, self._layers(), *examples, random, done)
+                done(f"{choice.C:.3g} chosen")
+        self.C_, self.path_, self.temperature_ = choice.C, choice.path, choice.temperature
+        if choice.layers is not None:  # they are close
+            self._keep(choice.layers)
+            fitting = replace(fitting, schedule=fitting.schedule.next())
         validation = fitting.examples(X[stopping], node[stopping], weight[stopping]) if len(stopping) else None
         self._train(fitting, fitting.examples(*examples), validation)
         self._momentum = None  # the schedule has ended
@@ -266,9 +272,10 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if first:
             self._start(*examples, check_random_state(self.random_state))
         self._seen = self._seen + np.bincount(node, weight, minlength=len(self._seen))
-        self.C_, self.path_ = self._usual_penalty(), penalty.no_path()
+        choice = self._given_penalty()
+        self.C_, self.path_ = choice.C, choice.path
         size = min(self.batch_size, _STREAM_BATCH)
-        fitting = self._fitting(np.float32, epochs=1, batch_size=size, anneal=False, least_steps=1)
+        fitting = self._fitting(np.float32, epochs=1, rounds=1, batch_size=size, anneal=False, least_steps=1)
         self._train(fitting, fitting.examples(*examples))
         return self
 
@@ -390,7 +397,8 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _start(self, X: Any, node: Indices, weight: Floats, random: np.random.RandomState) -> None:
         """Measure the features, make the method and draw the initial weights."""
         self.method_ = self._make_method(node, weight)
-        self._scaling = Scaling.of(X, weight)
+        self._scaling = Scaling.of(X, node, weight)
+        self.temperature_ = 1.0
         self._seed = int(random.randint(2**31 - 1))
         self._keep(Network.start([X.shape[1], *self.hidden, len(self.method_.outputs)], random))
         self.loss_curve_: list[float] = []
@@ -411,14 +419,19 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             params.setdefault("counts", np.bincount(node, weight, minlength=len(self.hierarchy_)))
         return methods.create(self.method, self.hierarchy_, **params)
 
-    def _usual_penalty(self) -> float:
-        if not isinstance(self.C, str):
-            return float(self.C)
-        return penalty.usual(float(self._seen.sum() / np.count_nonzero(self._seen)))
+    def _given_penalty(self) -> penalty.Choice:
+        return penalty.Choice() if isinstance(self.C, str) else penalty.Choice(float(self.C))
 
     def _fitting(self, dtype: Any, shared: SharedOutputs | None = None, **changed: Any) -> Fitting:
         rate = self.learning_rate or (_HIDDEN_RATE if len(self.hidden) else _LINEAR_RATE)
-        usual = {"epochs": self.epochs, "batch_size": self.batch_size, "learning_rate": rate}
+        rounds = 1 if len(self.hidden) or self.early_stopping else _ROUNDS
+        usual = {
+            "epochs": self.epochs,
+            "batch_size": self.batch_size,
+            "learning_rate": rate,
+            "rounds": rounds,
+            "more_epochs": -(-self.epochs // 2),
+        }
         # Every piece of a stream is shuffled differently.
         schedule = Schedule(**usual | changed, seed=self._seed + len(self.loss_curve_))
         return Fitting(self.method_, self._scaling, schedule, self.device, dtype, shared)
@@ -529,10 +542,11 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, X: Any, function: Callable[[Likelihoods], NDArray[Any]], scale: Scale | None = None
     ) -> NDArray[Any]:
         size = max(1, _BLOCK_ENTRIES // len(self.hierarchy_))
-        model, scale = (self.method_, self._scaling, self._layers()), scale or self.method_.scale
+        layers, scale = self._layers(), scale or self.method_.scale
         results = []
         for start in range(0, X.shape[0], size):
-            q = likelihood(*model, X[start : start + size], scale)
+            theta = scores(self._scaling, layers, X[start : start + size]) / self.temperature_
+            q = self.method_.link(self.hierarchy_, theta, scale=scale)
             results.append(function(Likelihoods.of(self.hierarchy_, q, scale)))
         return np.concatenate(results)
 

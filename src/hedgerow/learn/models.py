@@ -80,9 +80,9 @@ class Scaled(nn.Module):
         self.register_buffer("mean", torch.zeros(input_shape))
         self.register_buffer("scale", torch.ones(input_shape))
 
-    def measure(self, features: NDArray[np.float32]) -> None:
-        """Measure how to centre and divide features [N, d] so that their variances are 1 on average."""
-        found = Scaling.of(features, np.ones(len(features)))
+    def measure(self, features: NDArray[np.float32], labels: NDArray[np.int64]) -> None:
+        """Measure how to centre and divide features [N, d]; labels [N] are nodes."""
+        found = Scaling.of(features, labels, np.ones(len(features)))
         self.mean.copy_(torch.from_numpy(found.mean))
         self.scale.copy_(torch.from_numpy(found.scale))
 

@@ -1,62 +1,62 @@
-"""Choose the penalty: relax it step by step until answers to held-out examples no longer improve.
+"""Choose the penalty, and the temperature: both by what the model says of held-out examples.
 
-The score is AP, which rewards both right and specific answers. Of values within one standard error of the best,
-the strongest penalty is chosen: it hedges more, also on unseen classes, and later values on the path have an
-advantage, since each continues from the weights of the one before. But the standard error of few examples is
-large, and C below `LEAST` is seldom best: it is chosen only if it is better by more than that.
+The score of a penalty is the mean of AP, which rewards answers that are right and specific, and of the accuracy of
+leaves. From a strong penalty on, it is relaxed for as long as that pays. Of values within half a standard error of
+the best, the strongest is chosen: it hedges more, also on unseen classes.
 """
 
 from __future__ import annotations
 
 import math
 import zlib
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from hedgerow.learn.solver import Fitting, Layer, likelihood
-from hedgerow.measure import CurveBuilder
+from hedgerow import infer
+from hedgerow.learn.solver import NEXT_RATE, Fitting, Layer, scores
+from hedgerow.likelihood import fit_temperature
+from hedgerow.measure import CurveBuilder, metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from hedgerow.tree import Indices
 
 PenaltyPath = dict[str, list[float]]
-"""The values of "C" that were tried, and the "AP" of each on held-out examples."""
+"""The values of "C" that were tried, and the "AP" and "leaf" accuracy of each on held-out examples."""
 
-FIRST = 60.0
-"""The path begins at this C divided by the examples per label; the best value is seldom smaller."""
-FACTOR = 4.0
-"""The ratio of successive values of C."""
-LEAST = 5.0
-"""A smaller C is chosen only if all larger ones are worse by more than a standard error; then the largest such."""
-LONGEST = 10
+USUAL = 30.0
+"""The C to use if nothing can be held out."""
+FIRST, FACTOR = 16.0, 4.0
+"""The path begins at this C; the ratio of successive values."""
+LONGEST = 8
 """The largest number of values to try."""
-_PATIENCE = 2  # successive values without an improvement before the path ends
-_ROUNDING = 1e-9
-_EPOCHS = 3  # for each value, which continues from the weights of the one before
-_NEXT_RATE = 0.7  # of the learning rate, after the first value: full steps would undo what was learnt
-_SHARE, _FOLDS = 0.2, 5  # share held out in a fold, and the largest number of folds
+_EPOCHS = 4  # for each value but the first, which continues from the weights of the one before
+_SHARE, _FOLDS = 0.2, 3  # share held out in a fold, and the largest number of folds
 _FEWEST, _ENOUGH, _MOST = (
     20,
-    1_000,
+    500,
     3_000,
 )  # held-out examples: at least, in all folds; enough; at most, in one fold
-_USUAL, _FEW_SHOT = 20.0, 300.0
+_JUDGED = 1_000  # held-out examples that choose the temperature, at most
+_BLOCK = 512  # held-out examples at a time
 
 
-def usual(examples_per_label: float) -> float:
-    """Return the C to use if nothing can be held out: 20, or more if labels have fewer than 15 examples.
+@dataclass(frozen=True)
+class Choice:
+    """A penalty, what was tried, and what follows from the choice."""
 
-    >>> usual(100.0), usual(3.0)
-    (20.0, 100.0)
-    """
-    return max(_USUAL, _FEW_SHOT / examples_per_label)
+    C: float = USUAL
+    path: PenaltyPath = field(default_factory=lambda: {"C": [], "AP": [], "leaf": []})
+    temperature: float = 1.0
+    layers: list[Layer] | None = None
+    """Weights to continue from."""
 
 
 def choose(
@@ -67,80 +67,93 @@ def choose(
     weight: NDArray[np.float64],
     random: np.random.RandomState,
     done: Callable[[str], None] = lambda _: None,
-) -> tuple[float, PenaltyPath]:
+) -> Choice:
     """Choose C for a model that starts with these weights; the usual one if too little can be held out.
 
     `done` is called with a description of every value that was tried.
-
-    Returns
-    -------
-    C, path
-        The choice, and what was tried.
     """
-    examples_per_label = float(weight.sum() / len(np.unique(label)))
     splits = folds(X, label, random)
     if not splits:
-        return usual(examples_per_label), no_path()
-    method = fitting.method
+        return Choice()
+    method, hierarchy = fitting.method, fitting.method.hierarchy
+    next_rate = NEXT_RATE * fitting.schedule.learning_rate
     networks = [fitting.network(layers) for _ in splits]
     learnt = [fitting.examples(X[rows], label[rows], weight[rows]) for rows, _ in splits]
-    first = FIRST / examples_per_label
-    full_rate = fitting.schedule.learning_rate
+    count = sum(len(others) for _, others in splits)
+    weights: dict[float, list[dict[str, Any]]] = {}
+    path = Choice().path
+
+    def held_out(rows: int) -> Iterator[tuple[NDArray[np.float64], Indices]]:
+        """Yield scores and labels of blocks of held-out examples."""
+        for network, (_, others) in zip(networks, splits, strict=True):
+            for block in (others[i : i + rows] for i in range(0, len(others), rows)):
+                yield scores(fitting.scaling, network.layers(), X[block]), label[block]
 
     def score(C: float) -> float:
-        curve = CurveBuilder(method.hierarchy, scale=method.scale)
-        rate = full_rate if first == C else _NEXT_RATE * full_rate
-        for network, examples, (rows, others) in zip(networks, learnt, splits, strict=True):
-            strength = 1 / (C * weight[rows].sum())
-            fitting.train(network, examples, strength, epochs=_EPOCHS, learning_rate=rate)
-            q = likelihood(method, fitting.scaling, network.layers(), X[others], method.scale)
-            curve.update(q, label[others], classes=method.hierarchy.names)
-        ap = curve.compute().summary()["AP"]
-        done(f"C = {C:.3g}, AP {100 * ap:.1f} %")
-        return ap
+        changed: dict[str, Any] = {"epochs": _EPOCHS, "rounds": 1, "learning_rate": next_rate} if weights else {}
+        for network, examples, (rows, _) in zip(networks, learnt, splits, strict=True):
+            fitting.train(network, examples, 1 / (C * weight[rows].sum()), **changed)
+        weights[C] = [{name: value.clone() for name, value in net.state_dict().items()} for net in networks]
+        curve, right = CurveBuilder(hierarchy, scale=method.scale), 0.0
+        for theta, answer in held_out(_BLOCK):
+            q = method.link(hierarchy, theta, scale=method.scale)
+            curve.update(q, answer)
+            right += metrics.correct(hierarchy, answer, infer.leaf(hierarchy, q, scale=method.scale)).sum()
+        figures = {"C": C, "AP": curve.compute().summary()["AP"], "leaf": float(right) / count}
+        for name, value in figures.items():
+            path[name].append(value)
+        done(f"C = {C:.3g}, AP {100 * figures['AP']:.1f} %")
+        return (figures["AP"] + figures["leaf"]) / 2
 
-    return relax(score, first, sum(len(others) for _, others in splits))
+    C = relax(score, count)
+    for network, state in zip(networks, weights[C], strict=True):
+        network.load_state_dict(state)
+    theta, answer = map(np.concatenate, zip(*held_out(_BLOCK), strict=True))
+    judged = random.permutation(count)[:_JUDGED]
+    fitted = fit_temperature(
+        hierarchy,
+        theta[judged],
+        answer[judged],
+        lambda scaled: method.link(hierarchy, scaled, scale="log"),
+        judge="nodes" if method.scale == "logit" else "label",
+    )
+    return Choice(C, path, fitted.value, networks[0].layers())
 
 
-def no_path() -> PenaltyPath:
-    """Return the path if nothing was tried."""
-    return {"C": [], "AP": []}
-
-
-def relax(score: Callable[[float], float], first: float, examples: int) -> tuple[float, PenaltyPath]:
-    """Try one C after the other, from strong penalties to weak ones, until they no longer improve.
+def relax(score: Callable[[float], float], examples: int) -> float:
+    """Try weaker penalties while they are better, or else stronger ones, and return the C chosen.
 
     Parameters
     ----------
     score
-        Returns the AP of the held-out examples; called with ascending values, so that it can continue from the
-        last one.
-    first
-        The first value.
+        Returns the score of a C.
     examples
-        Number of held-out examples, on which the standard error of AP depends.
+        Number of held-out examples, on which the standard error depends.
 
     Returns
     -------
-    C, path
-        The smallest value, `LEAST` or more, whose AP is within a standard error of the best, or else the largest
-        such value; and what was tried.
+    C
+        The smallest value, `FIRST` or more, whose score is within half a standard error of the best; if there is
+        none, the largest such value.
     """
-    path = no_path()
-    for i in range(LONGEST):
-        path["C"].append(first * FACTOR**i)
-        path["AP"].append(score(path["C"][-1]))
-        if path["C"][-1] >= LEAST and i - _within(_ROUNDING, path["AP"])[0] >= _PATIENCE:
+    tried = {FIRST: score(FIRST)}
+    for factor in (FACTOR, 1 / FACTOR):
+        C, better = FIRST, True
+        while better and len(tried) < LONGEST:
+            C *= factor
+            best = max(tried.values())
+            tried[C] = score(C)
+            better = tried[C] > best + _margin(best, examples)
+        if tried[C] > tried[FIRST]:
             break
-    best = max(path["AP"])
-    error = math.sqrt(max(best * (1 - best), 0) / examples)
-    close = [path["C"][i] for i in _within(error, path["AP"])]
-    return next((C for C in close if C >= LEAST), close[-1]), path
+    best = max(tried.values())
+    close = [C for C, value in tried.items() if value >= best - _margin(best, examples)]
+    return min([C for C in close if C >= FIRST], default=max(close))
 
 
-def _within(margin: float, values: list[float]) -> list[int]:
-    """Return the positions of the values within a margin of the greatest."""
-    return [i for i, value in enumerate(values) if value >= max(values) - margin]
+def _margin(score: float, examples: int) -> float:
+    """Return half a standard error."""
+    return math.sqrt(max(score * (1 - score), 0) / examples) / 2
 
 
 def folds(features: Any, label: Indices, random: np.random.RandomState) -> list[tuple[Indices, Indices]]:

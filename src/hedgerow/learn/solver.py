@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from hedgerow.learn.scaling import Scaling
-    from hedgerow.likelihood import Scale
     from hedgerow.methods import Method
     from hedgerow.tree import Hierarchy, Indices
 
@@ -42,9 +42,12 @@ Layer = tuple[Floats, Floats]
 
 STEPS = 30
 """An epoch has about this many steps or more; it goes through small data several times."""
+NEXT_RATE = 0.3
+"""The learning rate for weights that are nearly right, as a share of the usual one."""
 PATIENCE = 5
 """Epochs without a better loss on the held-out examples before training stops early."""
 _TWO_PARTS, _FOUR_PARTS = 1 << 25, 1 << 28  # multiplications per step from which two or four threads pay off
+_CONVERGED = 0.003  # the largest improvement in the last round, as a share of the loss before any training
 _BLOCK = 1 << 14  # rows scaled at a time, since that needs a temporary copy
 _TRIED_LABELS = 256  # at least
 _MOST_TRIED, _ENTRIES = 1 << 26, 1 << 20  # labels times outputs: in all, and at a time
@@ -214,6 +217,7 @@ class Schedule:
     """How long, and in which steps, to train."""
 
     epochs: int
+    """Of the first round."""
     batch_size: int
     learning_rate: float
     """Size of the first steps, for inputs of mean squared norm 1."""
@@ -221,8 +225,20 @@ class Schedule:
     """λ in mean loss + λ/2 |W|², W acting on inputs of mean squared norm 1."""
     anneal: bool = True
     """Whether steps fall to 0, along a cosine."""
+    rounds: int = 1
+    """How many rounds, in each of which steps fall, there may be: until the loss no longer does."""
+    more_epochs: int = 0
+    """Of each further round, in which steps begin smaller."""
     least_steps: int = STEPS
     seed: int = 0
+    first: bool = True
+    """Whether weights are new."""
+
+    def next(self) -> Schedule:
+        """Return the schedule of the next round: large steps would undo what was learnt."""
+        if not self.first:
+            return self
+        return replace(self, epochs=self.more_epochs, learning_rate=NEXT_RATE * self.learning_rate, first=False)
 
 
 class Solver:
@@ -246,27 +262,66 @@ class Solver:
         self.held_out_losses: list[float] = []
 
     def run(self, examples: TrainingSet, held_out: TrainingSet | None, done: Callable[[float], None]) -> None:
-        """Train for the epochs scheduled, or until the loss on the held-out examples stops falling."""
-        best, best_weights, best_epoch = math.inf, None, 0
+        """Train until the loss no longer falls, from one round to the next or on the held-out examples."""
         device = examples.label.device
         with (
             _seeded(self.schedule.seed, device),
             _workers(self._parts(examples)) as every,
             _quiet_about_sparsity(),
         ):
-            for epoch in range(self.schedule.epochs):
-                self.losses.append(self._epoch(examples, epoch, every))
-                done(self.losses[-1])
-                if held_out is None:
-                    continue
-                self.held_out_losses.append(self._loss(held_out))
-                if self.held_out_losses[-1] < best:
-                    best, best_epoch = self.held_out_losses[-1], epoch
-                    best_weights = {k: v.clone() for k, v in self.network.state_dict().items()}
-                elif epoch - best_epoch >= PATIENCE:
-                    break
+            if self.schedule.rounds == 1:
+                self._round(examples, held_out, done, every)
+                return
+            start, after = self._start(examples), self._objective(examples)
+            for _ in range(self.schedule.rounds):
+                before = after
+                self._round(examples, held_out, done, every)
+                after = self._objective(examples)
+                if before - after <= _CONVERGED * start:
+                    return
+                self.schedule = self.schedule.next()
+        warnings.warn(
+            f"The loss was still falling after {len(self.losses)} epochs, from {before:.3g} to {after:.3g} in the "
+            f"last {self.schedule.epochs}. Raise epochs.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+
+    def _round(
+        self, examples: TrainingSet, held_out: TrainingSet | None, done: Callable[[float], None], every: Map
+    ) -> None:
+        """Train for the epochs scheduled, or until the loss on the held-out examples stops falling."""
+        epochs = self.schedule.epochs
+        best, best_weights, best_epoch = math.inf, None, 0
+        for epoch in range(epochs):
+            self.losses.append(self._epoch(examples, epoch / epochs, 1 / epochs, every))
+            done(self.losses[-1])
+            if held_out is None:
+                continue
+            self.held_out_losses.append(self._loss(held_out))
+            if self.held_out_losses[-1] < best:
+                best, best_epoch = self.held_out_losses[-1], epoch
+                best_weights = {k: v.clone() for k, v in self.network.state_dict().items()}
+            elif epoch - best_epoch >= PATIENCE:
+                break
         if best_weights is not None:
             self.network.load_state_dict(best_weights)
+
+    @torch.no_grad()
+    def _start(self, examples: TrainingSet) -> float:
+        """Return the loss of some examples if all scores are 0, to which improvements are compared."""
+        label = examples.label[: self.schedule.batch_size]
+        weight = examples.weight[: self.schedule.batch_size]
+        zero = weight.new_zeros(len(label), self.method.width)
+        return float((weight * self.method.loss(zero, label)).mean())
+
+    @torch.no_grad()
+    def _objective(self, examples: TrainingSet) -> float:
+        """Return the mean loss and the penalty; losses that draw random numbers draw the same each time."""
+        with _seeded(self.schedule.seed, examples.label.device):
+            loss = self._loss(examples)
+        squares = (float((weight**2).sum()) * len(weight) for weight, _ in self.network.layers())
+        return loss + self.schedule.penalty / 2 * sum(squares)
 
     def state(self) -> list[State]:
         """Return the momentum, on the CPU, with which another solver can continue."""
@@ -287,7 +342,8 @@ class Solver:
         self._slopes(examples, torch.arange(1), 1)
         return not torch.equal(before, torch.random.get_rng_state())
 
-    def _epoch(self, examples: TrainingSet, epoch: int, every: Map) -> float:
+    def _epoch(self, examples: TrainingSet, begin: float, share: float, every: Map) -> float:
+        """Train for an epoch, which begins when a share of the round is done, and return its mean loss."""
         batches = math.ceil(len(examples) / self.schedule.batch_size)
         passes = max(1, round(self.schedule.least_steps / batches))
         device = examples.label.device
@@ -295,13 +351,13 @@ class Solver:
         for i in range(passes):
             order = torch.randperm(len(examples)) if batches > 1 else torch.arange(len(examples))
             for j, rows in enumerate(order.to(device).tensor_split(batches)):
-                done = (epoch + (i + j / batches) / passes) / self.schedule.epochs
+                done = begin + share * (i + j / batches) / passes
                 total += self._step(examples, rows, (1 + math.cos(math.pi * done)) / 2, every)
         loss = float(total) / (batches * passes)
         if not math.isfinite(loss):
             raise HedgerowError(
-                f"The loss became {loss} in epoch {epoch + 1}. Try a smaller learning_rate, or look for extreme "
-                f"values among the features."
+                f"The loss became {loss} in epoch {len(self.losses) + 1}. Try a smaller learning_rate, or look "
+                f"for extreme values among the features."
             )
         return loss
 
@@ -386,13 +442,12 @@ class Fitting:
         return solver
 
 
-def likelihood(method: Method, scaling: Scaling, layers: Sequence[Layer], X: Any, scale: Scale) -> Floats:
-    """Return likelihoods of all nodes, in double precision: an answer must not depend on the other rows."""
+def scores(scaling: Scaling, layers: Sequence[Layer], X: Any) -> Floats:
+    """Return the scores θ of a model, in double precision: an answer must not depend on the other rows."""
     theta = scaling.apply(X)
     for i, (weight, bias) in enumerate(layers):
         theta = (np.maximum(theta, 0) if i else theta) @ weight + bias
-    q: Floats = method.link(method.hierarchy, theta, scale=scale)
-    return q
+    return np.asarray(theta)
 
 
 def _on(state: State, device: torch.device) -> State:
@@ -418,15 +473,22 @@ def _workers(parts: int) -> Iterator[Map]:
     """
     before = torch.get_num_threads()
     others = min(parts, available_cores()) - 1
-    torch.set_num_threads(1)
+    _train_in_this_thread()
     try:
         if others < 1:
             yield lambda work, rows: [work(part) for part in rows.tensor_split(parts)]
             return
-        with ThreadPoolExecutor(others, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        with ThreadPoolExecutor(others, initializer=_train_in_this_thread) as pool:
             yield lambda work, rows: _shared_out(pool, work, rows.tensor_split(parts), others)
     finally:
         torch.set_num_threads(before)
+        torch.set_flush_denormal(False)
+
+
+def _train_in_this_thread() -> None:
+    """Let torch use no other threads, and round the tiniest numbers, which are slow, to 0."""
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
 
 
 def _shared_out(pool: ThreadPoolExecutor, work: Work, parts: Sequence[Tensor], others: int) -> list[list[Tensor]]:

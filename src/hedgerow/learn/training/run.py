@@ -153,7 +153,7 @@ def _classifier(recipe: Recipe, splits: DataSplits) -> Classifier:
     classifier = Classifier(recipe, splits.hierarchy, splits.input_shape, counts)
     for part in classifier.modules():
         if isinstance(part, models.Scaled):
-            part.measure(splits.train.inputs)  # type: ignore[arg-type]  # it accepts only features
+            part.measure(splits.train.inputs, splits.train.labels)  # type: ignore[arg-type]  # it accepts only features
     return classifier
 
 
@@ -166,7 +166,7 @@ def with_penalty(recipe: Recipe, splits: DataSplits, classifier: Classifier, pro
     scaled = isinstance(classifier.model, models.Linear) and isinstance(classifier.model.scaling, models.Scaled)
     # Training names examples that are not finite.
     if not (scaled and isinstance(inputs, np.ndarray) and np.isfinite(inputs).all()):
-        return recipe.with_penalty(penalty.usual(len(labels) / len(np.unique(labels))))
+        return recipe.with_penalty(penalty.USUAL)
     random, weight = np.random.RandomState(recipe.run.seed), np.ones(len(labels))
     seed = int(random.randint(2**31 - 1))
     schedule = Schedule(optimiser.epochs, optimiser.batch_size, optimiser.lr, seed=seed)
@@ -176,10 +176,10 @@ def with_penalty(recipe: Recipe, splits: DataSplits, classifier: Classifier, pro
     layers = Network.start([inputs.shape[1], classifier.method.width], random)
     with choosing_penalty(progress) as chosen:
         shared = SharedOutputs.of(classifier.method, labels)
-        fitting = Fitting(classifier.method, Scaling.of(inputs, weight), schedule, device, shared=shared)
-        strength, _ = penalty.choose(fitting, layers, inputs, labels, weight, random)
-        chosen(strength)
-    return recipe.with_penalty(strength)
+        fitting = Fitting(classifier.method, Scaling.of(inputs, labels, weight), schedule, device, shared=shared)
+        choice = penalty.choose(fitting, layers, inputs, labels, weight, random)
+        chosen(choice.C)
+    return recipe.with_penalty(choice.C)
 
 
 def _with_kept_penalty(
