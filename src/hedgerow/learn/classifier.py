@@ -62,9 +62,9 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Widths of hidden layers; without any, the model is linear.
     C
         Inverse strength of the L2 penalty, as in scikit-learn's LogisticRegression on features whose mean squared
-        norm is 1. "auto" chooses the smallest, 5 or more, whose AP on held-out examples is within a standard error
-        of the best (below 5 only if no other is), then fits all examples. If fewer than 20 examples can be held
-        out, and in `partial_fit`, it is max(20, 300 / examples per label).
+        norm is 1. "auto" tries values on held-out examples, and takes the strongest penalty, but none stronger than
+        16 unless it is better, whose AP and leaf accuracy are within half a standard error of the best. If fewer
+        than 20 examples can be held out, and in `partial_fit`, it is 30.
     class_weight
         "balanced", or a weight for each label in `y` (1 for labels not listed).
     operating_point
@@ -80,7 +80,8 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     calibration_fraction
         The share to hold out for `target`.
     epochs
-        Passes over the data; an epoch goes through small data several times.
+        Passes over the data; an epoch goes through small data several times. A linear model goes on for up to three
+        rounds of half as many, until the loss no longer falls; if it still does, a warning says so.
     batch_size
         Mini-batch size.
     learning_rate
@@ -112,8 +113,12 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     operating_point_ : object
         What `predict` uses: `operating_point`, or the `hedgerow.OperatingPoint` chosen for `target`, until
         `set_operating_point` changes it.
+    temperature_ : float
+        The number that divides all scores, so that likelihoods mean what they say. ``C="auto"`` fits it to held-out
+        examples; otherwise it is 1.
     path_ : dict of lists
-        What ``C="auto"`` tried ("C") and how it scored on held-out examples ("AP"); empty if nothing was tried.
+        What ``C="auto"`` tried ("C") and how it scored on held-out examples ("AP" and the accuracy of leaves,
+        "leaf"); empty if nothing was tried.
     loss_curve_, validation_loss_curve_ : list of float
         Mean loss in each epoch; the second with `early_stopping` only.
     n_features_in_, feature_names_in_
@@ -142,7 +147,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         hierarchy: Hierarchy | None = None,
         *,
-        method: str | Callable[..., Method] = "softmax-margin",
+        method: str | Callable[..., Method] = "ps-softmax",
         method_params: Mapping[str, Any] | None = None,
         hidden: Sequence[int] = (),
         C: float | str = "auto",
@@ -244,7 +249,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X, y, sample_weight
             See `fit`. The first call also fixes the scale of the features: pass a typical piece of the data.
-            ``C="auto"`` cannot be chosen from pieces: it is max(20, 300 / examples per label so far).
+            ``C="auto"`` cannot be chosen from pieces: it is 30.
         classes
             All labels (or lineages) that will occur; required in the first call unless a hierarchy is given.
         """
