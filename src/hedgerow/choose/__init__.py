@@ -5,6 +5,7 @@ In come likelihoods and labels of examples that were not used in training, and a
 (`measure.Events`), so it is the same for dense and sparse likelihoods.
 """
 
+from hedgerow.choose.among import ANSWERED
 from hedgerow.choose.explain import Explanation, describe, explain
 from hedgerow.choose.families import FAMILIES, Family
 from hedgerow.choose.guarantees import GUARANTEES, Guarantee
@@ -14,6 +15,7 @@ from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import CannotPromiseError
 
 __all__ = [
+    "ANSWERED",
     "FAMILIES",
     "GUARANTEES",
     "CannotPromiseError",

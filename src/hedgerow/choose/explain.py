@@ -167,7 +167,9 @@ def describe(
         ranks.kind,
         _shortened(hierarchy, labels, answers),
         *_alternatives(spec, examples),
-        None if examples.clusters is None else _means(spec, labels, answers, examples.clusters),
+        None
+        if examples.clusters is None or spec.largest_cluster
+        else _means(spec, labels, answers, examples.clusters),
     )
 
 
@@ -231,6 +233,8 @@ def _spec(point: OperatingPoint, hierarchy: Hierarchy) -> SelectionSpec:
         "guarantee": point.guarantee,
         "delta": 0.05 if point.delta is None else point.delta,
         "settings": point.settings,
+        "unit": "cluster" if point.largest_cluster is None else "example",
+        "largest_cluster": point.largest_cluster,
     }
     if point.rule == "ranks":
         return SelectionSpec.of(
@@ -244,5 +248,6 @@ def _spec(point: OperatingPoint, hierarchy: Hierarchy) -> SelectionSpec:
         clades=point.clade_depth,
         rule=point.rule,
         by_group=point.by == "group",
+        among=point.among,
         **common,
     )

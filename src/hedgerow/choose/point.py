@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, final, get_
 import msgspec
 import numpy as np
 
+from hedgerow.choose.among import ANSWERED, among_nodes
 from hedgerow.choose.families import FAMILIES, answers_by_rank
 from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.errors import FileError, HedgerowError, ParameterError, argument, some
@@ -74,6 +75,8 @@ class OperatingPoint:
     """On the scale of the likelihoods, or λ; by group, clade or rank, or "" for all; infinite: always the root."""
     scale: Scale
     """The scale of the likelihoods."""
+    among: str | None = None
+    """Which answers the promise is about: "answered", or those at a rank or depth and below; None for all."""
     at_most: bool = False
     """Whether the target must not be exceeded, because lower values of the metric are better."""
     root_is_safe: bool = True
@@ -88,6 +91,8 @@ class OperatingPoint:
     """The number of examples that the point was chosen with."""
     clusters: Count | None = None
     """The number of their clusters, if they had any."""
+    largest_cluster: Annotated[int, msgspec.Meta(ge=1, le=1 << 40)] | None = None
+    """If every example counts once, and not every cluster: the size that no cluster exceeds."""
     notes: tuple[str, ...] = ()
     """Warnings about this point, as sentences."""
     created: str = ""
@@ -107,7 +112,10 @@ class OperatingPoint:
         """What is promised, in a few words: "correct >= 0.95"."""
         parts = [f"{name} {'<=' if self.at_most else '>='} {level:g}" for name, level in self.target.items()]
         parts += [f"{rank} given to unknown taxa <= {level:g}" for rank, level in self.overclassification.items()]
-        return ", ".join(parts)
+        among = {None: "", ANSWERED: " among those answered"}.get(
+            self.among, f" among answers at {self.among} or below"
+        )
+        return ", ".join(parts) + among
 
     # Answering ---------------------------------------------------------------------------------------------
 
@@ -346,6 +354,11 @@ def _point(content: Any, shown: str) -> OperatingPoint:
             raise ValueError(str(error).rstrip(".")) from None
         if file.guarantee not in GUARANTEES or file.rule not in (*FAMILIES, "ranks"):
             raise ValueError(f"it has the guarantee {file.guarantee!r} and the rule {file.rule!r}")
+        if file.among is not None:
+            try:
+                among_nodes(hierarchy, file.among)
+            except HedgerowError as error:
+                raise ValueError(str(error).rstrip(".")) from None
         if not file.target and not file.overclassification:
             raise ValueError("it has no target")
         if not file.thresholds or not _thresholds_fit(hierarchy, file):

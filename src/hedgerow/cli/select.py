@@ -23,6 +23,7 @@ from hedgerow.files import is_remote, stem, write_json
     epilog="Examples:\n\nhedgerow select held.npz --tree tree.csv --target correct=0.95 -o point.json\n\n"
     "hedgerow select held.csv --tree tree.json --per-rank family=0.9 -o point.json\n\n"
     "hedgerow select 'held/*.csv' --tree tree.csv --target recall=0.6 -o p.json\n\n"
+    "hedgerow select s.npz --tree t.csv --target correct=0.9 --among answered -o p.json\n\n"
     "hedgerow select runs/quick --target correct=0.95 --guarantee pac -o point.json"
 )
 @grouped_options(without=("workers", "scheduler"))
@@ -39,17 +40,31 @@ def select(
             "exact or f1 they are as conservative as that allows.",
         ),
     ] = None,
+    among: Annotated[
+        str | None,
+        option(
+            "answered|RANK|DEPTH",
+            "Promise it among the answers below the root, or at a rank or depth or below it, instead of all.",
+        ),
+    ] = None,
     guarantee: Annotated[
-        str,
+        str | None,
         option(
             "|".join(GUARANTEES),
-            "; ".join(f"{name}: {each.help}" for name, each in GUARANTEES.items()) + ".",
-            shown=True,
+            "; ".join(f"{name}: {each.help}" for name, each in GUARANTEES.items())
+            + ". The default is conformal; with --among, pac.",
         ),
-    ] = "conformal",
+    ] = None,
     delta: Annotated[
         str, option("X", "With pac, the probability that the promise is broken.", shown=True)
     ] = "0.05",
+    unit: Annotated[
+        str,
+        option("cluster|example", "With --clusters, what counts once in the promise.", shown=True),
+    ] = "cluster",
+    largest_cluster: Annotated[
+        int | None, option("M", "With --unit example, the size that no cluster, old or new, exceeds.")
+    ] = None,
     clades: Annotated[
         str | None,
         option("RANK|DEPTH", "A threshold for each clade at this rank or depth, by the most likely tip."),
@@ -104,6 +119,9 @@ def select(
         overclassification=_levels("--overclassification", overclassification),
         guarantee=guarantee,
         delta=delta,
+        among=among,
+        unit=unit,
+        largest_cluster=largest_cluster,
         clades=clades,
         rule=rule,
         bounds=_bounds(bounds),

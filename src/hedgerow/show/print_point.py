@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.text import Text
 
-from hedgerow.choose import GUARANTEES, Explanation, OperatingPoint
+from hedgerow.choose import ANSWERED, GUARANTEES, Explanation, OperatingPoint
 from hedgerow.errors import counted
 from hedgerow.likelihood import to_probability
 from hedgerow.show.print_evaluation import percent
@@ -31,6 +31,13 @@ _WORDS = {
     "recall": "At least {0} of the labels' information is found",
     "exact": "The label itself at least {0} of the time",
     "f1": "An F1 of at least {0}",
+}
+
+
+_AMONG = {
+    "correct": "are right",
+    "exact": "are the label itself",
+    "strictly_exact": "are the label itself, and not below it",
 }
 
 
@@ -60,7 +67,7 @@ def print_point(explanation: Explanation, console: Console, *, then: str) -> Non
 def promises(point: OperatingPoint) -> list[str]:
     """Return what a point promises, one sentence per target."""
     each = "" if point.by in ("all", "rank") else f", in every {point.by}"
-    each += "" if point.clusters is None else _EACH_CLUSTER
+    each += "" if point.clusters is None or point.largest_cluster is not None else _EACH_CLUSTER
     if point.rule == "ranks":
         lines = [
             f"At most {_with_sign(1 - level)} of answers reach {rank} and are wrong there{each}."
@@ -71,14 +78,23 @@ def promises(point: OperatingPoint) -> list[str]:
             for rank, share in point.overclassification.items()
         ]
     (name, level), *_ = point.target.items()
+    if point.among is not None:
+        those = "below the root" if point.among == ANSWERED else f"at {_level(point, point.among)} or below it"
+        return [f"At least {_with_sign(level)} of the answers {those} {_AMONG[name]}{each}."]
     if name not in _WORDS:
         return [f"A mean {name} of at {'most' if point.at_most else 'least'} {level:g}{each}."]
     return [_WORDS[name].format(_with_sign(level)) + f"{each}."]
 
 
+def _level(point: OperatingPoint, name: str) -> str:
+    return f"depth {name}" if name.isdecimal() and name not in point.hierarchy.rank_names else name
+
+
 def meaning(point: OperatingPoint) -> str:
     """Return what the guarantee means, in a sentence."""
     unit = "a new example" if point.clusters is None else "an example of a new cluster"
+    if point.largest_cluster is not None:
+        unit = f"the examples of new clusters of at most {point.largest_cluster:,}"
     number = counted(point.examples, "example", "examples")
     if point.clusters is not None:
         number += f" in {counted(point.clusters, 'cluster', 'clusters')}"
