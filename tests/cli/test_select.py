@@ -192,6 +192,28 @@ def test_the_metric_of_the_target_is_shown(folder: Path) -> None:
     assert "on average." not in run(*words, "--target", "correct=0.9")
 
 
+def test_a_promise_among_the_answers(folder: Path) -> None:
+    asked = ("select", "scores.csv", "--tree", "tree.csv", "--target", "correct=0.8", "-o", "p.json")
+    said = run(*asked, "--among", "answered", "--json", "j")
+    assert said.startswith("At least 80 % of the answers below the root are right. This holds for a new example")
+    found = json.loads((folder / "j").read_text())
+    point = hr.OperatingPoint.load("p.json")
+    answers = point.predict(PEOPLE.q)
+    right = hr.metrics.correct(TREE, PEOPLE.labels, answers)
+    assert found["answered"] == (answers > 0).sum()
+    assert found["right_of_answered"] == pytest.approx(right[answers > 0].mean())
+    of_all, of_answered = (f"{round(100 * share, 1):g} %" for share in (right.mean(), right[answers > 0].mean()))
+    assert f"Right of all examples: {of_all}, where the root is always right." in said
+    assert f"Right of the {found['answered']} answered below the root: {of_answered}." in said
+    assert "% right of answered" in said
+    said = run("predict", "scores.csv", "--tree", "tree.csv", "--point", "p.json", "-o", "a.csv")
+    assert said.startswith("At least 80 % of the answers below the root are right. This holds for a new example")
+    more = ("--clusters", "burst", "--groups", "camera", "--unit", "example", "--largest-cluster", "4")
+    said = run("select", "more.parquet", *asked[2:], *more, "--guarantee", "pac")
+    assert "This holds for the examples of new clusters of at most 4 like these" in said
+    assert "each cluster counts once" not in said
+
+
 def test_unused_clusters_are_a_warning(folder: Path) -> None:
     said = run("select", "usual.csv", "--tree", "tree.csv", "--target", "correct=0.8", "-o", "p.json")
     assert "Warning: The examples are in clusters, which are not used" in said

@@ -12,7 +12,16 @@ import numpy as np
 from hedgerow.choose.select import CalibrationSet, choose, gather
 from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import CannotPromiseError
-from hedgerow.measure import STANDARD_METRICS, Clusters, Comparison, Measures, Ranks, example_blocks, metrics
+from hedgerow.measure import (
+    STANDARD_METRICS,
+    Clusters,
+    Comparison,
+    Measures,
+    Ranks,
+    example_blocks,
+    metrics,
+    right_of_answered,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,6 +73,11 @@ class Alternative:
     root: float = 1.0
     """The share of answers that are the root."""
 
+    @property
+    def right_of_answered(self) -> float | None:
+        """The share of the other answers that are right; None if there are none."""
+        return right_of_answered(self.metrics["correct"], 1 - self.root) if self.metrics else None
+
 
 @final
 @dataclass(frozen=True)
@@ -80,6 +94,10 @@ class Explanation:
     """What the levels are: "rank" or "depth"."""
     shortened: tuple[Shortened, ...]
     """The classes that most often end higher up; at most ten."""
+    answered: int
+    """How many answers are below the root."""
+    right_of_answered: float | None
+    """The share of these that are right; None if there are none."""
     stricter: Alternative | None
     looser: Alternative | None
     cluster_metrics: dict[str, float] | None = None
@@ -166,6 +184,8 @@ def describe(
         levels,
         ranks.kind,
         _shortened(hierarchy, labels, answers),
+        int((answers > 0).sum()),
+        float(right[answers > 0].mean()) if answers.any() else None,
         *_alternatives(spec, examples),
         None
         if examples.clusters is None or spec.largest_cluster

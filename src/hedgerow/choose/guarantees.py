@@ -34,10 +34,14 @@ from hedgerow.errors import ParameterError, argument
 from hedgerow.registry import Registry
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hedgerow.choose.among import Answered
     from hedgerow.choose.thresholds import Steps
+    from hedgerow.tree import Indices
 
 _EXACT = 2_000  # up to this many examples, ties with δ are decided in whole numbers
+_MARGIN = 16
 _NONE = 1e-9  # sums of shares of clusters are rounded
 _MOST = 1 << 50  # the largest number of examples considered
 
@@ -126,9 +130,10 @@ class _Pac(Guarantee):
         return binary  # the bounds for other losses are tested one after the other
 
     def threshold(self, steps: Steps, promise: Promise) -> float:
+        number = steps.clusters.number
         bets = steps.clusters.unit == "cluster" and not promise.binary
-        # Which bound is used must not depend on the losses.
-        if bets and can_refute(steps.clusters.number, promise.alpha, promise.delta):
+        # Which bound is used must not depend on the losses. Near the fewest clusters, the inequalities are as good.
+        if bets and can_refute(number - number // _MARGIN, promise.alpha, promise.delta):
             return steps.walk(promise.alpha, promise.delta)
         return super().threshold(steps, promise)
 
@@ -139,18 +144,15 @@ class _Pac(Guarantee):
         alpha, delta, units = promise.alpha, promise.delta / len(STARTS), answers.clusters.number
         if not (_is_unlikely(units, 0, alpha, delta) if promise.binary else can_refute(units, alpha, delta)):
             raise TooFew
-        walk = None if promise.binary else answers.walk(alpha)
-        total, wrong = (np.rint(each).astype(np.int64).tolist() for each in answers.totals)
-        best = -1
-        for first in answers.starts(alpha).tolist():
-            if walk is not None:
-                last = walk.last_refuted(first, alpha, delta)
-            else:
-                last = first
-                while last < len(total) and _is_unlikely(total[last], wrong[last], alpha, delta):
-                    last += 1
-                last -= 1
-            best = max(best, last if last >= first else -1)
+        starts = answers.starts(alpha).tolist()
+        if promise.binary:
+            total, wrong = (np.rint(each).astype(np.int64) for each in answers.totals)
+            passed = np.append(_are_unlikely(total, wrong, alpha, delta), False)
+            last = [first + int(np.argmin(passed[first:])) - 1 for first in starts]
+        else:
+            walk = answers.walk(alpha)
+            last = [walk.last_refuted(first, alpha, delta) for first in starts]
+        best = max((end for first, end in zip(starts, last, strict=True) if end >= first), default=-1)
         return math.inf if best < 0 else float(answers.grid[best])
 
     def meaning(self, unit: str, sample: str, delta: float | None) -> str:
@@ -245,12 +247,18 @@ def _binomial(n: int, alpha: Fraction, delta: Fraction) -> int:
 
 def _is_unlikely(n: int, count: int, alpha: Fraction, delta: Fraction) -> bool:
     """Return whether at most `count` errors among n are no more likely than δ."""
-    if count >= n:
-        return False
-    probability = float(scipy.special.betainc(n - count, count + 1, float(1 - alpha)))
-    if not math.isclose(probability, float(delta), rel_tol=1e-9):
-        return probability < float(delta)
-    return n <= _EXACT and _binomial_exactly(n, count, alpha) <= delta
+    return bool(_are_unlikely(np.array([n]), np.array([count]), alpha, delta)[0])
+
+
+def _are_unlikely(n: Indices, count: Indices, alpha: Fraction, delta: Fraction) -> NDArray[np.bool_]:
+    """Return the same for each of several numbers."""
+    few = np.flatnonzero(count < n)
+    probability = np.ones(len(n))
+    probability[few] = scipy.special.betainc(n[few] - count[few], count[few] + 1, float(1 - alpha))
+    unlikely = np.asarray(probability < float(delta))
+    for i in np.flatnonzero(np.isclose(probability, float(delta), rtol=1e-9, atol=0)):
+        unlikely[i] = n[i] <= _EXACT and _binomial_exactly(int(n[i]), int(count[i]), alpha) <= delta
+    return unlikely
 
 
 def _binomial_exactly(n: int, count: int, alpha: Fraction) -> Fraction:

@@ -47,7 +47,7 @@ def thresholds_of(spec: SelectionSpec, examples: CalibrationSet) -> tuple[dict[s
     """Return the threshold of each group, clade or rank ("" for all), and notes about missing examples."""
     if spec.target is None:
         return _by_rank(spec, examples)
-    threshold = _threshold_of(spec, examples)
+    threshold = threshold_of(spec, examples)
     names = {"clade": examples.clades, "group": examples.groups}.get(spec.by)
     if names is None:
         everyone = slice(None)
@@ -72,7 +72,7 @@ def thresholds_of(spec: SelectionSpec, examples: CalibrationSet) -> tuple[dict[s
     return thresholds, [note]
 
 
-def _threshold_of(
+def threshold_of(
     spec: SelectionSpec, examples: CalibrationSet
 ) -> Callable[[Indices | slice, Clusters, str], tuple[float, list[str]]]:
     """Return a function from some of the examples to their threshold, and a note if there are too few."""

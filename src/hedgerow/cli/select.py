@@ -23,7 +23,7 @@ from hedgerow.files import is_remote, stem, write_json
     epilog="Examples:\n\nhedgerow select held.npz --tree tree.csv --target correct=0.95 -o point.json\n\n"
     "hedgerow select held.csv --tree tree.json --per-rank family=0.9 -o point.json\n\n"
     "hedgerow select 'held/*.csv' --tree tree.csv --target recall=0.6 -o p.json\n\n"
-    "hedgerow select s.npz --tree t.csv --target correct=0.9 --among answered -o p.json\n\n"
+    "hedgerow select a.npz --tree tree.csv --target correct=0.9 --among 1 -o p.json\n\n"
     "hedgerow select runs/quick --target correct=0.95 --guarantee pac -o point.json"
 )
 @grouped_options(without=("workers", "scheduler"))

@@ -10,7 +10,8 @@ import numpy as np
 from rich.text import Text
 
 from hedgerow.errors import counted
-from hedgerow.likelihood import threshold_probability
+from hedgerow.likelihood import from_probability, threshold_probability
+from hedgerow.measure import right_of_answered
 from hedgerow.show.terminal import print_levels, print_table, print_text
 
 if TYPE_CHECKING:
@@ -39,11 +40,11 @@ MEANINGS = {
 """The meaning of each summary figure."""
 
 _COMPARED = ("AP", "AC", "R@90C", "R@95C", "majority_F1", "leaf_F1", "leaf_exact")
-_RULE_COLUMNS = ("correct", "exact", "precision", "recall", "f1")
+_RULE_COLUMNS = ("exact", "precision", "recall", "f1")
 _RULE_WORDS = (
-    "Correct: the answer is the label, or above it. Exact: it is the label. Precision: the share of the answer's "
-    "information that is right. Recall: the share of the label's information that is found. The more specific a "
-    "class, the more information it has."
+    "Correct: the answer is the label, or above it; the root always is. Answered: it is below the root. Exact: it "
+    "is the label. Precision: the share of the answer's information that is right. Recall: the share of the "
+    "label's information that is found. The more specific a class, the more information it has."
 )
 _DIFFERENCES = ("AP", "R@95C", "majority_F1", "leaf_exact")
 _NO_LEAF_SCORES = "no leaf scores"
@@ -94,10 +95,13 @@ def print_evaluation(
         step = f"compare with another model:\n  hedgerow compare {compare}"
     else:
         there = evaluation.at_probability(float(tau))
+        share = float(evaluation.answered_at(from_probability([float(tau)], evaluation.scale))[0])
+        right = percent(right_of_answered(there["correct"], share))
         said = (
-            f"At threshold {tau}, close to R@95C, {100 * there['correct']:.1f} % of these answers are right, and "
-            f"they contain {100 * there['recall']:.1f} % of the labels' information (recall). On new examples, "
-            f"both will differ somewhat: `select` chooses a threshold that keeps its promise there.\n"
+            f"At threshold {tau}, close to R@95C, {100 * there['correct']:.1f} % of these answers are right: the "
+            f"root, and {right} % of the {percent(share)} % below the root. They contain "
+            f"{100 * there['recall']:.1f} % of the labels' information (recall). On new examples, both will "
+            f"differ somewhat: `select` chooses a threshold that keeps its promise there.\n"
         )
         print_text(console, said)
         step = (
@@ -176,10 +180,12 @@ def summary_table(
 
 
 def _print_rules(evaluation: Evaluation, console: Console) -> None:
-    rows = [
-        [rule, *(percent(values[column]) for column in _RULE_COLUMNS)] for rule, values in evaluation.rules.items()
-    ]
-    print_table(console, ["single rule (%)", *_RULE_COLUMNS], rows)
+    rows = []
+    for rule, values in evaluation.rules.items():
+        answered = evaluation.answered[rule]
+        cells = [values["correct"], *answered.values(), *(values[name] for name in _RULE_COLUMNS)]
+        rows.append([rule, *map(percent, cells)])
+    print_table(console, ["single rule (%)", "correct", "answered", "right of these", *_RULE_COLUMNS], rows)
     print_text(console, f"{_RULE_WORDS}\n")
 
 

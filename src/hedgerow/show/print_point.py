@@ -104,6 +104,16 @@ def meaning(point: OperatingPoint) -> str:
 def _print_answers(explanation: Explanation, console: Console) -> None:
     examples = counted(explanation.examples, "example", "examples")
     print_text(console, f"On these {examples}: {_figures(explanation, explanation.metrics)}.\n")
+    right = _with_sign(explanation.metrics["correct"])
+    said = f"Right of all examples: {right}, where the root is always right. "
+    if explanation.right_of_answered is None:
+        said += "None is answered below the root."
+    else:
+        said += (
+            f"Right of the {explanation.answered:,} answered below the root: "
+            f"{_with_sign(explanation.right_of_answered)}."
+        )
+    print_text(console, f"{said}\n")
     if explanation.cluster_metrics is not None:
         found = _figures(explanation, explanation.cluster_metrics)
         print_text(console, f"{_EACH_CLUSTER[2:].capitalize()}: {found}.\n")
@@ -166,14 +176,23 @@ def _print_alternatives(explanation: Explanation, console: Console) -> None:
         means = explanation.metrics if other is None else other.metrics
         if means is None:
             rows.append(
-                [f"{asked:g} ({what})", "cannot be promised with these examples", "", "", *[""] * len(own)]
+                [f"{asked:g} ({what})", "cannot be promised with these examples", "", "", "", *[""] * len(own)]
             )
             continue
-        root = explanation.levels[0].share if other is None else other.root
+        root = 1 - explanation.answered / explanation.examples if other is None else other.root
+        of_answered = explanation.right_of_answered if other is None else other.right_of_answered
         said = f"{asked:g} ({what})" if what else f"{asked:g}"
         found = [f"{means[metric]:z.4g}" for metric in own]
-        rows.append([said, percent(means["correct"]), percent(means["recall"]), percent(root), *found])
-    head = [f"target: {name}", "% right", "% recall", "% at the root", *(f"mean {metric}" for metric in own)]
+        shares = means["correct"], of_answered, means["recall"], root
+        rows.append([said, *map(percent, shares), *found])
+    head = [
+        f"target: {name}",
+        "% right",
+        "% right of answered",
+        "% recall",
+        "% at the root",
+        *(f"mean {metric}" for metric in own),
+    ]
     print_table(console, head, rows)
     console.print()
 

@@ -15,7 +15,7 @@ from PIL import Image
 
 from hedgerow.errors import ParameterError
 from hedgerow.likelihood import Scale, threshold_probability
-from hedgerow.measure import Evaluation, Interval, OperatingCurve, side_by_side
+from hedgerow.measure import Evaluation, Interval, OperatingCurve, right_of_answered, side_by_side
 from hedgerow.show.curve_lines import KINDS, System
 from hedgerow.show.page.clades import Clades
 from hedgerow.show.page.event_counts import Track
@@ -192,7 +192,7 @@ class PageData:
                 "line": _line(model),
                 "at": {mode: found.tolist() for mode, found in positions.at.items()},
                 "tau": positions.tau.tolist(),
-                "figures": {name: positions.values[name].tolist() for name in _METRICS},
+                "figures": _figures(model, positions),
             }
             for model, positions in zip(self.models, self.positions, strict=True)
         ]
@@ -212,6 +212,15 @@ class PageData:
             return lambda row: encoded(Image.fromarray(draw(row)))
         names = None if model.evaluation is None else model.evaluation.answers.images
         return lambda row: self.picture(names[row]) if names is not None and names[row] else None
+
+
+def _figures(model: PageModel, positions: Positions) -> dict[str, list[Any]]:
+    """Return the figures at each position; what is answered is not known of a curve alone."""
+    figures: dict[str, list[Any]] = {name: positions.values[name].tolist() for name in _METRICS}
+    if model.evaluation is not None:
+        share = figures["answered"] = model.evaluation.answered_at(positions.threshold).tolist()
+        figures["right_of_answered"] = [*map(right_of_answered, figures["correct"], share)]
+    return figures
 
 
 def _same_examples(a: Evaluation, b: Evaluation) -> bool:

@@ -1,6 +1,6 @@
 // The figures at the chosen point, and the levels at which answers stop.
 
-const FIGURES = ["correct", "exact", "precision", "recall", "f1"];
+const FIGURES = ["correct", "answered", "right_of_answered", "exact", "precision", "recall", "f1"];
 
 function startFigures() {
   const rows = data.models.map((model, i) => {
@@ -19,8 +19,9 @@ function startFigures() {
       const position = positionOf(model);
       FIGURES.forEach((figure, j) => {
         const cell = rows[i].cells[j + 1];
-        cell.textContent = (100 * model.figures[figure][position]).toFixed(1);
-        cell.dataset.value = model.figures[figure][position];
+        const value = model.figures[figure]?.[position] ?? null;
+        cell.textContent = value === null ? "–" : (100 * value).toFixed(1);
+        cell.dataset.value = value ?? "";
       });
       const last = rows[i].cells[FIGURES.length + 1];
       last.textContent = threshold(model.tau[position]);
