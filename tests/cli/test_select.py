@@ -214,6 +214,38 @@ def test_a_promise_among_the_answers(folder: Path) -> None:
     assert "each cluster counts once" not in said
 
 
+def test_answers_that_are_all_the_root_are_explained(folder: Path) -> None:
+    """Of 300 reads of close species, all have a support of 1 for some species, which is wrong for 60 of them."""
+    tree = hr.Hierarchy.from_lineages([(f"g{i // 3}", f"s{i}") for i in range(30)], ranks=["genus", "species"])
+    tree.write("close.json")
+    species = [f"s{i}" for i in range(30)]
+    label = np.arange(300) % 30
+    found = np.where(np.arange(300) < 60, label // 3 * 3 + (label + 1) % 3, label)
+    save = pd.DataFrame(np.eye(30)[found], columns=species).assign(label=np.array(species)[label])
+    save.to_csv("reads.csv", index=False)
+    asked = ("select", "reads.csv", "--tree", "close.json", "-o", "p.json")
+    said = run(*asked, "--target", "correct=0.95", "--json", "j")
+    assert (
+        "100 % of the answers are the root. The reason: 60 examples get wrong answers with a likelihood of 1"
+        in said
+    )
+    (proposal,) = (
+        each
+        for each in json.loads((folder / "j").read_text())["silence"]["proposals"]
+        if "--per-rank" in each["options"]
+    )
+    assert proposal["options"] == ["--per-rank", "genus=0.95,species=0.95"]
+    assert proposal["answered"] == proposal["correct"] == 1
+    command = "hedgerow select reads.csv --tree close.json --per-rank genus=0.95,species=0.95 -o point.json"
+    assert command in said
+    assert "promises nothing. Choose the point with other examples, or add --guarantee pac --delta 0.0" in said
+    run(*command.split()[1:])
+    run("predict", "reads.csv", "--tree", "close.json", "--point", "point.json", "-o", "a.csv")
+    assert (pd.read_csv("a.csv")["prediction"].str[0] == "g").all()
+    assert json.loads((folder / "j").read_text())["silence"]["wrong"] == 60
+    assert "The reason" not in run(*asked, "--target", "correct=0.7")
+
+
 def test_unused_clusters_are_a_warning(folder: Path) -> None:
     said = run("select", "usual.csv", "--tree", "tree.csv", "--target", "correct=0.8", "-o", "p.json")
     assert "Warning: The examples are in clusters, which are not used" in said

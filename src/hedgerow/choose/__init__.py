@@ -10,6 +10,7 @@ from hedgerow.choose.explain import Explanation, describe, explain
 from hedgerow.choose.families import FAMILIES, Family
 from hedgerow.choose.guarantees import GUARANTEES, Guarantee
 from hedgerow.choose.point import OperatingPoint
+from hedgerow.choose.proposals import Silence
 from hedgerow.choose.select import choose, gather, select
 from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import CannotPromiseError
@@ -24,6 +25,7 @@ __all__ = [
     "Guarantee",
     "OperatingPoint",
     "SelectionSpec",
+    "Silence",
     "choose",
     "describe",
     "explain",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 import msgspec
 import numpy as np
 
+from hedgerow.choose.proposals import MOSTLY_ROOT, Silence, answers_of, silence
 from hedgerow.choose.select import CalibrationSet, choose, gather
 from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import CannotPromiseError
@@ -24,7 +25,7 @@ from hedgerow.measure import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -100,6 +101,8 @@ class Explanation:
     """The share of these that are right; None if there are none."""
     stricter: Alternative | None
     looser: Alternative | None
+    silence: Silence | None
+    """If nearly every answer is the root: why, and what would answer."""
     cluster_metrics: dict[str, float] | None = None
     """Means over the clusters of the means in each, which is what is promised; None if there are no clusters."""
 
@@ -153,21 +156,23 @@ def explain(
     scale = scale or getattr(scores, "scale", point.scale)
     examples = gather(spec, scores, labels, classes=classes, groups=groups, clusters=clusters, scale=scale)
     point.check_scale(examples.scale)
-    blocks = example_blocks(hierarchy, scores, labels, classes, None, scale)
-    found = describe(spec, examples, point, blocks)
+    found = describe(
+        spec, examples, point, lambda: example_blocks(hierarchy, scores, labels, classes, None, scale)
+    )
     if spec.target is not None and spec.target.name not in point.target:
-        return replace(found, stricter=None, looser=None)  # these would be of another metric
+        return replace(found, stricter=None, looser=None, silence=None)  # these would be of another metric
     return found
 
 
 def describe(
-    spec: SelectionSpec, examples: CalibrationSet, point: OperatingPoint, blocks: Iterable[Block]
+    spec: SelectionSpec, examples: CalibrationSet, point: OperatingPoint, blocks: Callable[[], Iterable[Block]]
 ) -> Explanation:
-    """Explain a point by its answers to some examples; blocks are read only if their events are unknown."""
+    """Explain a point by its answers to some examples; blocks are read only if their events do not suffice."""
     hierarchy, labels = examples.hierarchy, examples.labels
-    answers = _answers(point, examples)
-    if answers is None:
-        answers = np.concatenate([point.answer(block) for block in blocks])
+    if examples.events is None:
+        answers = np.concatenate([point.answer(block) for block in blocks()])
+    else:
+        answers = answers_of(point, examples)
     right = metrics.correct.of(Comparison.of(hierarchy, labels, answers, spec.settings)) > 0
     ranks = Ranks.of(hierarchy)
     place = 1 + ranks.reached[answers]  # a node without a rank counts with the rank above it
@@ -187,18 +192,11 @@ def describe(
         int((answers > 0).sum()),
         float(right[answers > 0].mean()) if answers.any() else None,
         *_alternatives(spec, examples),
+        silence(spec, examples, blocks) if (answers == 0).mean() > MOSTLY_ROOT else None,
         None
         if examples.clusters is None or spec.largest_cluster
         else _means(spec, labels, answers, examples.clusters),
     )
-
-
-def _answers(point: OperatingPoint, examples: CalibrationSet) -> NDArray[np.int64] | None:
-    """Return the answers of a point to examples whose events are known; None if they are not."""
-    if examples.events is None:
-        return None
-    names = examples.groups if point.by == "group" else examples.clades
-    return examples.events.answers_above(point.thresholds_of(names, len(examples))).astype(np.int64)
 
 
 def _means(
@@ -241,9 +239,7 @@ def _alternative(spec: SelectionSpec, examples: CalibrationSet) -> Alternative |
         point = choose(spec, examples)
     except CannotPromiseError:
         return Alternative(level, None)
-    answers = _answers(point, examples)
-    if answers is None:
-        return None
+    answers = answers_of(point, examples)
     return Alternative(level, _means(spec, examples.labels, answers), float((answers == 0).mean()))
 
 

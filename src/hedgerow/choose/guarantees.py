@@ -132,7 +132,7 @@ class _Pac(Guarantee):
     def threshold(self, steps: Steps, promise: Promise) -> float:
         number = steps.clusters.number
         bets = steps.clusters.unit == "cluster" and not promise.binary
-        # Which bound is used must not depend on the losses. Near the fewest clusters, the inequalities are as good.
+        # Which bound is used must not depend on losses. Near the fewest clusters, the inequalities are as good.
         if bets and can_refute(number - number // _MARGIN, promise.alpha, promise.delta):
             return steps.walk(promise.alpha, promise.delta)
         return super().threshold(steps, promise)

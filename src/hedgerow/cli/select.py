@@ -136,7 +136,7 @@ def select(
         groups_file = f"NEW-GROUPS{_endings(Path(reading.labels_file))}"
         later = replace(later, labels_file=groups_file, id_column=reading.id_column)
     again = [*given.tree_arguments, *later.arguments]
-    explanation = choose.describe(spec, examples, point, opened)
+    explanation = choose.describe(spec, examples, point, lambda: opened)
     point.save(output)
     new = (
         [given.scores[0], "--data", "NEW"]
@@ -144,7 +144,13 @@ def select(
         else [f"{'NEW/*' if many else 'NEW'}{_endings(files[0])}"]
     )
     answered = ["--point", str(output), "-o", "answers/*.csv" if many else "answers.csv"]
-    print_point(explanation, Console(), then=shlex.join(["hedgerow", "predict", *new, *again, *answered]))
+    other = [*given.arguments, *given.tree_arguments, *reading.arguments, *settings.arguments]
+    print_point(
+        explanation,
+        Console(),
+        then=shlex.join(["hedgerow", "predict", *new, *again, *answered]),
+        select=shlex.join(["hedgerow", "select", *other]),
+    )
     for warning in opened.warnings:
         print_text(Console(stderr=True), f"Warning: {warning}", "yellow")
     typer.echo(f"The point is in {output}.", err=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import shlex
 from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.text import Text
 
-from hedgerow.choose import ANSWERED, GUARANTEES, Explanation, OperatingPoint
+from hedgerow.choose import ANSWERED, GUARANTEES, Explanation, OperatingPoint, Silence
 from hedgerow.errors import counted
 from hedgerow.likelihood import to_probability
 from hedgerow.show.print_evaluation import percent
@@ -41,7 +42,7 @@ _AMONG = {
 }
 
 
-def print_point(explanation: Explanation, console: Console, *, then: str) -> None:
+def print_point(explanation: Explanation, console: Console, *, then: str, select: str) -> None:
     """Print what a point promises, what it gives on the examples it was chosen with, and what to do next.
 
     Parameters
@@ -50,6 +51,8 @@ def print_point(explanation: Explanation, console: Console, *, then: str) -> Non
         What to print, and where.
     then
         The command that answers new examples with this point.
+    select
+        The command that chose it, without its target.
     """
     point = explanation.point
     for note in point.notes:
@@ -58,6 +61,8 @@ def print_point(explanation: Explanation, console: Console, *, then: str) -> Non
         print_text(console, line, "bold")
     print_text(console, f"{meaning(point)}\n")
     _print_answers(explanation, console)
+    if explanation.silence is not None:
+        _print_silence(explanation, explanation.silence, console, select)
     _print_thresholds(point, console)
     _print_alternatives(explanation, console)
     _print_shortened(explanation, console)
@@ -126,6 +131,39 @@ def _print_answers(explanation: Explanation, console: Console) -> None:
     head = [f"answers at {explanation.kind}", "% of answers", "% right"]
     print_levels(console, head, rows, [not level.share for level in explanation.levels])
     console.print()
+
+
+def _print_silence(explanation: Explanation, silence: Silence, console: Console, select: str) -> None:
+    """Say why nearly every answer is the root, and what would answer."""
+    point, root = explanation.point, 1 - explanation.answered / explanation.examples
+    print_text(console, f"{_with_sign(root)} of the answers are the root.", "yellow")
+    if silence.obstacles:
+        tau = _threshold(point, silence.likelihood)
+        wrong = counted(silence.wrong, "example gets a wrong answer", "examples get wrong answers")
+        print_text(console, f"The reason: {wrong} with a likelihood of {tau} or more, which is too many:")
+        rows = [
+            [each.answer, f"{each.examples:,}", _threshold(point, each.likelihood), each.label]
+            for each in silence.obstacles
+        ]
+        print_table(console, ["wrong answer", "examples", "likelihood up to", "label, most often"], rows)
+    if not silence.proposals:
+        print_text(console, f"None of {silence.tried - 1} other requests would answer much more.\n")
+        return
+    print_text(console, "\nOther requests that would answer more, as tried with these examples:")
+    for each in silence.proposals:
+        said = (
+            f"{_with_sign(each.answered)} answered, {_with_sign(each.right_of_answered)} of these right "
+            f"({_with_sign(each.correct)} of all):"
+        )
+        print_text(console, said)
+        console.print(Text(f"  {select} {shlex.join(each.options)} -o point.json"), soft_wrap=True)
+    delta = float(f"{(point.delta or 0.05) / silence.tried:.3g}")
+    print_text(
+        console,
+        f"A request that was chosen because it did well on these examples promises nothing. Choose the point with "
+        f"other examples, or add --guarantee pac --delta {delta:g}: δ is then divided by the {silence.tried} "
+        f"requests that were tried.\n",
+    )
 
 
 def _figures(explanation: Explanation, means: Mapping[str, float]) -> str:
