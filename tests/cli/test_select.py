@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -244,6 +245,38 @@ def test_answers_that_are_all_the_root_are_explained(folder: Path) -> None:
     assert (pd.read_csv("a.csv")["prediction"].str[0] == "g").all()
     assert json.loads((folder / "j").read_text())["silence"]["wrong"] == 60
     assert "The reason" not in run(*asked, "--target", "correct=0.7")
+
+
+def test_small_groups_are_pooled(folder: Path) -> None:
+    table = pd.read_parquet("more.parquet")
+    table["camera"] = [
+        "east" if i < 6 else "west" if i < 13 else "north" if i % 2 else "south" for i in range(400)
+    ]
+    table.to_csv("four.csv", index=False)
+    asked = (
+        "select",
+        "four.csv",
+        "--tree",
+        "tree.csv",
+        "--groups",
+        "camera",
+        "--clusters",
+        "burst",
+        "-o",
+        "p.json",
+    )
+    said = run(*asked, "--target", "correct=0.9", "--pool-small")
+    assert "every group or pool of them" in said
+    assert re.search("Pooled, with one promise and one threshold: 'east', '(north|south)', 'west'.", said)
+    assert "the promise for a pool is approximate" in said
+    (folder / "sizes.csv").write_text("name,size\neast,5\nwest,6\nnorth,50\nsouth,60\n")
+    said = run(*asked, "--target", "correct=0.9", "--pool-sizes", "sizes.csv", "--json", "j")
+    assert json.loads((folder / "j").read_text())["point"]["pools"] == [["east", "west"]]
+    assert "approximate" not in said
+    (folder / "sizes.csv").write_text("name,size\neast,few\n")
+    assert "sizes.csv: sizes must be numbers" in run(
+        *asked, "--target", "correct=0.9", "--pool-sizes", "sizes.csv", fails=True
+    )
 
 
 def test_unused_clusters_are_a_warning(folder: Path) -> None:

@@ -262,6 +262,7 @@ def _spec(point: OperatingPoint, hierarchy: Hierarchy) -> SelectionSpec:
         hierarchy,
         target=(name, level) if known else ("correct", 0.5),
         clades=point.clade_depth,
+        pool_small=bool(point.pools),
         rule=point.rule,
         by_group=point.by == "group",
         among=point.among,

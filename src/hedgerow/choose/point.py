@@ -83,6 +83,8 @@ class OperatingPoint:
     """Whether the root always keeps the promise; otherwise the most specific answers keep it best."""
     clade_depth: Annotated[int, msgspec.Meta(ge=1, le=1 << 40)] | None = None
     """The depth of the clades."""
+    pools: tuple[tuple[str, ...], ...] = ()
+    """The groups or clades that share a threshold, and a promise, because some of them had few examples."""
     settings: Settings = field(default_factory=Settings)
     """What counts as specific and as right."""
     temperature: Annotated[float, msgspec.Meta(gt=0)] = 1.0
@@ -249,6 +251,7 @@ class OperatingPoint:
             "overclassification": dict(self.overclassification),
             "thresholds": {name: tau if math.isfinite(tau) else str(tau) for name, tau in self.thresholds.items()},
             "settings": self.settings.to_dict(),
+            "pools": [list(pool) for pool in self.pools],
             "notes": list(self.notes),
             "tree": self.hierarchy.to_dict(),
         }
@@ -375,5 +378,8 @@ def _thresholds_fit(hierarchy: Hierarchy, file: Any) -> bool:
         "all": {""},
     }
     by_rank, by_clade = file.rule == "ranks", file.clade_depth is not None
+    pooled = [name for pool in file.pools for name in pool]
+    if len(pooled) > len(set(pooled)) or not set(pooled) <= set(file.thresholds):
+        return False
     agree = (file.by == "rank", file.by == "clade") == (by_rank, by_clade)
     return agree and set(file.thresholds) <= known[file.by]

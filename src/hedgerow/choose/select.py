@@ -14,7 +14,7 @@ from hedgerow.choose.families import FAMILIES, largest_wrong
 from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.choose.point import OperatingPoint, clades_of
 from hedgerow.choose.spec import SelectionSpec
-from hedgerow.choose.thresholds import thresholds_of
+from hedgerow.choose.thresholds import pools_of, thresholds_of
 from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.infer import Candidates
 from hedgerow.measure import Events, Ranks, check_filled, example_blocks, repeated_ids
@@ -48,6 +48,7 @@ def select(
     unit: str = "cluster",
     largest_cluster: int | None = None,
     clades: int | str | None = None,
+    pool_small: bool | Mapping[str, float] = False,
     rule: str = "threshold",
     bounds: tuple[float, float] | None = None,
     classes: ArrayLike | None = None,
@@ -101,6 +102,10 @@ def select(
         A depth or rank: each clade there gets its own threshold and promise, for the examples whose most likely
         tip lies in it: the most likely leaf, or where no leaf is listed, the deepest node that is. A tip above
         that depth is a clade of its own.
+    pool_small
+        True: groups or clades with too few examples for a promise share a threshold, and a promise, with others:
+        clades with those near them in the tree. The promise is then approximate, since the same examples say which
+        are small; a mapping from names to sizes that come from elsewhere keeps it exact.
     rule
         The family of rules: "threshold", "climbing" or "expected-information".
     bounds
@@ -135,6 +140,7 @@ def select(
         among=among,
         unit=unit,
         largest_cluster=largest_cluster,
+        pool_small=pool_small,
         clades=clades,
         rule=rule,
         bounds=bounds,
@@ -170,6 +176,7 @@ def choose(spec: SelectionSpec, examples: CalibrationSet) -> OperatingPoint:
         at_most=target is not None and not target.higher_is_better,
         root_is_safe=spec.from_root,
         clade_depth=spec.clade_depth,
+        pools=_pools(spec, examples),
         settings=spec.settings,
         temperature=examples.temperature,
         examples=len(examples),
@@ -205,6 +212,12 @@ def _doubts(spec: SelectionSpec, examples: CalibrationSet) -> list[str]:
         doubts.append(
             f"All labels are {spec.hierarchy.names[distinct[0]]!r}: nothing is known about other classes."
         )
+    if spec.pool_small == {}:
+        doubts.append(
+            f"Which {spec.by}s are pooled follows from how many of these examples they have, so the promise for a "
+            f"pool is approximate. To keep it exact, give their sizes from elsewhere: "
+            f"{argument('pool_sizes', 'FILE', python='pool_small={...}')}."
+        )
     if examples.clusters is not None and len(set(examples.clusters.tolist())) == 1:
         raise ScoreError(
             f"All {len(examples):,} examples are in one cluster, {examples.clusters[0]!r}. A promise for new "
@@ -228,6 +241,14 @@ def _check_largest(spec: SelectionSpec, examples: CalibrationSet) -> None:
             f"The cluster {str(names[np.argmax(size)])!r} has {largest:,} examples, more than the largest "
             f"may have, {spec.largest_cluster:,}: give {argument('largest_cluster', str(largest))} or more."
         )
+
+
+def _pools(spec: SelectionSpec, examples: CalibrationSet) -> tuple[tuple[str, ...], ...]:
+    """Return the groups or clades that share a threshold with others."""
+    names = {"clade": examples.clades, "group": examples.groups}.get(spec.by)
+    if names is None or spec.pool_small is None:
+        return ()
+    return tuple(pool for pool in pools_of(spec, examples, names) if len(pool) > 1)
 
 
 def _floats(shares: Mapping[str, Fraction]) -> dict[str, float]:

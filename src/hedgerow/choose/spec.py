@@ -131,6 +131,8 @@ class SelectionSpec:
     """Which answers the promise is about: "answered", a rank or a depth; None for all."""
     largest_cluster: int | None = None
     """If every example counts once, the size that no cluster exceeds; None if every cluster counts once."""
+    pool_small: Mapping[str, float] | None = None
+    """The sizes by which small groups are pooled; empty to count the examples; None if none are pooled."""
 
     @classmethod
     def of(
@@ -145,6 +147,7 @@ class SelectionSpec:
         among: str | int | None = None,
         unit: str = "cluster",
         largest_cluster: int | None = None,
+        pool_small: bool | Mapping[str, float] = False,
         clades: int | str | None = None,
         rule: str = "threshold",
         bounds: tuple[float, float] | None = None,
@@ -174,6 +177,11 @@ class SelectionSpec:
             )
         if largest_cluster is not None and largest_cluster < 1:
             raise ParameterError(f"The largest cluster has 1 example or more, not {largest_cluster}.")
+        if pool_small is not False and clades is None and not by_group:
+            raise ParameterError(
+                f"{argument('pool_small', '', python='pool_small=True')} is for groups or clades: give "
+                f"{argument('groups', 'COLUMN')} or {argument('clades', 'RANK')} too, or leave it out."
+            )
         exact_delta = _exactly("delta", delta)
         Promise(guarantee, Fraction(1, 2), exact_delta)  # refuses what is not a guarantee
         wanted = None if target is None else Target.of(target, bounds, guarantee)
@@ -192,6 +200,7 @@ class SelectionSpec:
             by_group,
             None if among is None else str(among),
             largest_cluster,
+            None if pool_small is False else {} if pool_small is True else _sizes(pool_small),
         )
 
     @property
@@ -287,6 +296,16 @@ def _shares(
         Ranks.of(hierarchy).nodes(str(rank))
         shares[str(rank)] = share
     return shares
+
+
+def _sizes(given: Mapping[str, float]) -> dict[str, float]:
+    sizes = {str(name): float(size) for name, size in given.items()}
+    wrong = [name for name, size in sizes.items() if not 0 <= size < math.inf]
+    if wrong or not sizes:
+        raise ParameterError(
+            f"pool_small: sizes of groups are numbers from 0 on; see {some(wrong) or 'an empty list'}."
+        )
+    return sizes
 
 
 def _check_among(hierarchy: Hierarchy, among: str, target: Target | None, guarantee: str, rule: str) -> None:

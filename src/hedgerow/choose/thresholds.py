@@ -21,6 +21,7 @@ from hedgerow.choose.among import answered_of
 from hedgerow.choose.betting import refuted
 from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES, Promise, TooFew
+from hedgerow.choose.pooling import Pool, pooled_clades, pooled_groups
 from hedgerow.choose.walk import Walk, passed_from
 from hedgerow.errors import HedgerowError, ScoreError, counted, some
 from hedgerow.likelihood import BOTTOM
@@ -54,13 +55,19 @@ def thresholds_of(spec: SelectionSpec, examples: CalibrationSet) -> tuple[dict[s
         clusters = _clusters(spec, examples, everyone)
         tau, notes = threshold(everyone, clusters, "")
         return {"": tau}, notes
-    thresholds, small = {}, []
-    for name in sorted(set(names.tolist())):
-        rows = np.flatnonzero(names == name)
+    thresholds: dict[str, float] = {}
+    small: list[str] = []
+    pools = pools_of(spec, examples, names)
+    pool_of = {name: i for i, pool in enumerate(pools) for name in pool}
+    found, place = np.unique(names.astype(str), return_inverse=True)
+    number = np.array([pool_of[name] for name in found.tolist()])[place]
+    ends = np.cumsum(np.bincount(number, minlength=len(pools)))
+    for pool, rows in zip(pools, np.split(np.argsort(number, kind="stable"), ends[:-1]), strict=True):
         clusters = _clusters(spec, examples, rows)
-        there = f" in the {spec.by} {name!r}"
-        thresholds[name], notes = threshold(rows, clusters, there)
-        small += [name] if notes else []
+        tau, notes = threshold(rows, clusters, f" in the {spec.by} {some(pool)}")
+        thresholds |= dict.fromkeys(pool, tau)
+        small += pool if notes else ()
+    thresholds = dict(sorted(thresholds.items()))
     if not small:
         return thresholds, []
     clusters = _clusters(spec, examples, slice(None))
@@ -70,6 +77,27 @@ def thresholds_of(spec: SelectionSpec, examples: CalibrationSet) -> tuple[dict[s
         f"{needed(_promise(spec, spec.target, clusters), clusters, spec.walks)} {clusters.unit}s."
     )
     return thresholds, [note]
+
+
+def pools_of(spec: SelectionSpec, examples: CalibrationSet, names: NDArray[np.object_]) -> list[Pool]:
+    """Return the groups or clades that share a threshold: each alone, unless small ones are to be pooled."""
+    found, place = np.unique(names.astype(str), return_inverse=True)
+    if spec.pool_small is None:
+        return [(name,) for name in found.tolist()]
+    assert spec.target is not None  # noqa: S101
+    everyone = _clusters(spec, examples, slice(None))
+    least = replace(_promise(spec, spec.target, everyone), delta=spec.delta / spec.walks).needed
+    sizes = dict(spec.pool_small)
+    if not sizes:
+        units = np.unique(np.stack([place, everyone.member]), axis=1)[0] if everyone.largest is None else place
+        sizes = dict(zip(found.tolist(), np.bincount(units, minlength=len(found)).tolist(), strict=True))
+    sizes = dict.fromkeys(found.tolist(), 0) | sizes
+    if spec.clade_depth is None:
+        return pooled_groups(sizes, least * (everyone.largest or 1))
+    tree = spec.hierarchy
+    ends = (tree.depth == spec.clade_depth) | (tree.is_leaf & (tree.depth < spec.clade_depth))
+    sizes = dict.fromkeys(tree.names[ends].tolist(), 0) | sizes
+    return pooled_clades(tree, sizes, least * (everyone.largest or 1))
 
 
 def threshold_of(

@@ -15,8 +15,8 @@ from hedgerow.cli.app import app
 from hedgerow.cli.options import GivenSettings, JsonOption, TemperatureOption, grouped_options, option
 from hedgerow.cli.outputs import bar, check_outputs
 from hedgerow.cli.score_input import ScoreInput, is_run
-from hedgerow.errors import ParameterError
-from hedgerow.files import is_remote, stem, write_json
+from hedgerow.errors import FileError, ParameterError, options
+from hedgerow.files import column_texts, is_remote, open_table, stem, write_json
 
 
 @app.command(
@@ -69,6 +69,14 @@ def select(
         str | None,
         option("RANK|DEPTH", "A threshold for each clade at this rank or depth, by the most likely tip."),
     ] = None,
+    pool_small: Annotated[
+        bool,
+        option(None, "Pool groups or clades that have too few examples for a promise.", "--pool-small"),
+    ] = False,
+    pool_sizes: Annotated[
+        Path | None,
+        option("FILE", "With --pool-small, a table of sizes from elsewhere: columns name, size."),
+    ] = None,
     per_rank: Annotated[
         str | None,
         option(
@@ -109,7 +117,7 @@ def select(
             f"{remote} is not on this machine, and select reads its examples twice: copy it first."
         )
     reading, files, many = given.reading, given.files, given.is_many
-    check_outputs(output, json_file, inputs=given.inputs(temperature))
+    check_outputs(output, json_file, inputs=given.inputs(temperature, pool_sizes))
     clusters, groups = reading.cluster_column is not None, reading.group_column is not None
     opened, _ = given.tempered(given.open_parts(), temperature)
     spec = choose.SelectionSpec.of(
@@ -122,6 +130,7 @@ def select(
         among=among,
         unit=unit,
         largest_cluster=largest_cluster,
+        pool_small=_sizes(pool_sizes) if pool_sizes is not None else pool_small,
         clades=clades,
         rule=rule,
         bounds=_bounds(bounds),
@@ -145,6 +154,14 @@ def select(
     )
     answered = ["--point", str(output), "-o", "answers/*.csv" if many else "answers.csv"]
     other = [*given.arguments, *given.tree_arguments, *reading.arguments, *settings.arguments]
+    size = None if largest_cluster is None else str(largest_cluster)
+    other += options(clades=clades, rule=None if rule == "threshold" else rule, largest_cluster=size)
+    other += ["--unit", unit] * (unit != "cluster") + ["--pool-small"] * pool_small
+    other += options(
+        pool_sizes=None if pool_sizes is None else str(pool_sizes),
+        guarantee=None if spec.guarantee == "conformal" else guarantee,
+        temperature=temperature,
+    )
     print_point(
         explanation,
         Console(),
@@ -183,6 +200,16 @@ def _levels(option: str, given: str | None) -> dict[str, str] | None:
             raise ParameterError(f"{option} has two levels of {rank!r}: {given!r}. Leave out one.")
         levels[rank] = level
     return levels
+
+
+def _sizes(path: Path) -> dict[str, float]:
+    table = open_table(str(path), None)
+    places = [table.column(name, "of sizes") for name in ("name", "size")]
+    names, sizes = (column_texts(table.texts(places)[place]) for place in places)
+    try:
+        return {name: float(size) for name, size in zip(names, sizes, strict=True)}
+    except ValueError as error:
+        raise FileError(f"{path}: sizes must be numbers: {error}.") from None
 
 
 def _bounds(given: str | None) -> tuple[float, float] | None:

@@ -10,7 +10,7 @@ import numpy as np
 from rich.text import Text
 
 from hedgerow.choose import ANSWERED, GUARANTEES, Explanation, OperatingPoint, Silence
-from hedgerow.errors import counted
+from hedgerow.errors import counted, some
 from hedgerow.likelihood import to_probability
 from hedgerow.show.print_evaluation import percent
 from hedgerow.show.terminal import print_levels, print_table, print_text
@@ -72,6 +72,7 @@ def print_point(explanation: Explanation, console: Console, *, then: str, select
 def promises(point: OperatingPoint) -> list[str]:
     """Return what a point promises, one sentence per target."""
     each = "" if point.by in ("all", "rank") else f", in every {point.by}"
+    each += " or pool of them" if point.pools else ""
     each += "" if point.clusters is None or point.largest_cluster is not None else _EACH_CLUSTER
     if point.rule == "ranks":
         lines = [
@@ -189,6 +190,8 @@ def _print_thresholds(point: OperatingPoint, console: Console) -> None:
     if point.by == "all":
         print_text(console, f"The threshold is {_threshold(point, point.threshold)}.\n")
         return
+    for pool in point.pools:
+        print_text(console, f"Pooled, with one promise and one threshold: {some(pool, 20)}.")
     rows = [[name, _threshold(point, tau)] for name, tau in point.thresholds.items()]
     print_table(console, [point.by, "threshold"], rows)
     console.print()
