@@ -31,6 +31,7 @@ __all__ = [
     "itemised",
     "nearest",
     "no_such",
+    "of_per_cent",
     "option_name",
     "options",
     "some",

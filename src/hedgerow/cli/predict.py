@@ -75,8 +75,7 @@ def predict(
     """Write an answer for every example: name, rank or depth, confidence, lineage."""
     from hedgerow.choose import OperatingPoint
     from hedgerow.score_files import check_layout, write_predictions
-    from hedgerow.show import print_text, print_written
-    from hedgerow.show.print_point import meaning, promises
+    from hedgerow.show import meaning, print_text, print_written, promises
 
     if not given.is_many:
         output = output.parent / output.name.replace("*", given.name)  # as for parts

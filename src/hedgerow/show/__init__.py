@@ -21,7 +21,7 @@ from hedgerow.show.attached_methods import (
 )
 from hedgerow.show.curve_lines import DEFAULT_RULES, CurveKind, System
 from hedgerow.show.print_evaluation import print_comparison, print_evaluation, print_reliability, print_written
-from hedgerow.show.print_point import print_point
+from hedgerow.show.print_point import meaning, print_point, promises
 from hedgerow.show.terminal import live_bar, print_table, print_text, wrapped
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "CurveKind",
     "System",
     "live_bar",
+    "meaning",
     "preformatted",
     "print_comparison",
     "print_evaluation",
@@ -37,6 +38,7 @@ __all__ = [
     "print_table",
     "print_text",
     "print_written",
+    "promises",
     "require_report",
     "wrapped",
     "write_report",
