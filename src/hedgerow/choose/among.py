@@ -111,12 +111,13 @@ def answered_of(spec: SelectionSpec, examples: CalibrationSet) -> Callable[[Indi
     answered, wrong = change(meant), change(meant & (losses > 0))
     kept = np.flatnonzero((answered != 0) | (wrong != 0))
     count = np.bincount(events.example[kept], minlength=len(events.label))
+    starts = np.append(0, np.cumsum(count))
     grid = FAMILIES[spec.rule].grid(examples.scale)
     place = passed_from(grid, events.score[kept], from_root=True)
     answered, wrong = answered[kept], wrong[kept]
 
     def part(rows: Indices | slice, clusters: Clusters) -> Answered:
-        _, inside = take_rows(np.append(0, np.cumsum(count)), rows)
+        _, inside = take_rows(starts, rows)
         example = np.repeat(np.arange(len(clusters.member)), count[rows])
         return Answered(grid, examples.scale, place[inside], example, answered[inside], wrong[inside], clusters)
 

@@ -154,10 +154,11 @@ def losses_of(spec: SelectionSpec, examples: CalibrationSet) -> Callable[[Indice
     kept = np.flatnonzero(amount)
     score, amount = events.score[kept], amount[kept]
     count = np.bincount(events.example[kept], minlength=len(base))
+    starts = np.append(0, np.cumsum(count))
     grid = FAMILIES[spec.rule].grid(examples.scale)
 
     def steps(rows: Indices | slice, clusters: Clusters) -> Steps:
-        _, inside = take_rows(np.append(0, np.cumsum(count)), rows)
+        _, inside = take_rows(starts, rows)
         example = np.repeat(np.arange(len(base[rows])), count[rows])
         given = score[inside], amount[inside], example, base[rows]
         return Steps.of(*given, clusters, parts, grid, from_root=from_root)
