@@ -9,7 +9,6 @@ each guarantee the true share of right answers is recorded.
 from __future__ import annotations
 
 import argparse
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,81 +16,154 @@ from matplotlib.figure import Figure
 from scipy import stats
 from tests.choose.populations import Draws, population
 
-from hedgerow.choose.guarantees import Promise
-from hedgerow.choose.thresholds import losses_of
-from hedgerow.measure import Clusters
+from hedgerow.choose import FAMILIES
+from hedgerow.choose.guarantees import Promise, exactly
+from hedgerow.choose.thresholds import losses_of, threshold_of
+from hedgerow.measure import Clusters, Measures, metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tests.choose.populations import Population
 
 LEVEL, DELTA = 0.9, 0.1
-CASES: dict[str, tuple[dict[str, Any], dict[str, Any], int, bool, bool]] = {
+Case = tuple[dict[str, Any], dict[str, Any], int, bool, bool]
+PAC, AMONG = {"guarantee": "pac"}, {"among": "answered", "target": ("correct", 0.8)}
+EXAMPLE = {"guarantee": "pac", "unit": "example", "largest_cluster": 39}
+CASES: dict[str, Case] = {
     # name: population, what is asked, calibration examples (or clusters), drawn by cluster, clusters used
     "conformal, 50 examples": ({}, {}, 50, False, False),
     "conformal, 500 examples": ({}, {}, 500, False, False),
     "conformal, ties": ({"ties": True}, {}, 100, False, False),
-    "pac, 500 examples": ({}, {"guarantee": "pac"}, 500, False, False),
-    "pac, not hierarchical": ({"hierarchical": False}, {"guarantee": "pac"}, 200, False, False),
+    "pac, 500 examples": ({}, PAC, 500, False, False),
+    "pac, not hierarchical": ({"hierarchical": False}, PAC, 200, False, False),
     "conformal, 15 clusters": ({"cluster": 20}, {}, 15, True, True),
     "the same, clusters ignored": ({"cluster": 20}, {}, 15, True, False),
-    "pac, 60 clusters": ({"cluster": 20}, {"guarantee": "pac"}, 60, True, True),
-    "the same, clusters ignored ": ({"cluster": 20}, {"guarantee": "pac"}, 60, True, False),
+    "pac, 60 clusters": ({"cluster": 20}, PAC, 60, True, True),
+    "the same, clusters ignored ": ({"cluster": 20}, PAC, 60, True, False),
+    "pac, 60 clusters, by example": ({"cluster": 20}, EXAMPLE, 60, True, True),
+    "among answers, 500 examples": ({}, AMONG, 500, False, False),
+    "among answers, ties": ({"ties": True}, AMONG, 500, False, False),
+    "among answers, not hierarchical": ({"hierarchical": False}, AMONG, 500, False, False),
+    "among answers, 9/10 blank": ({"blank": 0.9, "size": 20_000}, AMONG, 2_000, False, False),
+    "among answers, 3/5 blank": ({"blank": 0.6, "size": 20_000}, AMONG, 2_000, False, False),
+    "among answers, 60 clusters": ({"cluster": 20}, AMONG, 60, True, True),
 }
 
 
-def simulate(case: tuple[dict[str, Any], dict[str, Any], int, bool, bool], draws: int) -> Any:
-    """Return the true share of right answers for each calibration set."""
+class Truth:
+    """What thresholds give in the whole population, or in a random cluster."""
+
+    def __init__(self, people: Population, world: Draws, by_cluster: bool) -> None:
+        spec, events = world.order, world.pool.events
+        assert events is not None
+        self.grid = FAMILIES["threshold"].grid("probability")
+        scores = np.unique(np.append(events.score, self.grid))[::-1]
+        cluster = Clusters.of(people.clusters if by_cluster else None, len(people.labels))
+        moves = events.moves.astype(np.int64)
+        comparison = Measures.of(people.hierarchy, [metrics.correct, metrics.recall], spec.settings)
+        before, after = (comparison.values(moves[:, 0], moves[:, i]) for i in (1, 2))
+        shares = list(zip(before, after, strict=True))
+        meant = (
+            [np.ones(len(moves))] * 2 if spec.among is None else [(moves[:, i] > 0).astype(float) for i in (1, 2)]
+        )
+        place = np.searchsorted(-scores, -events.score, side="right")
+        weight = 1 / cluster.size[events.example] / cluster.number
+
+        def summed(before: Any, after: Any, start: float) -> Any:
+            return start + np.cumsum(np.bincount(place, weight * (after - before), minlength=len(scores) + 1))[:-1]
+
+        every = spec.among is None
+        right = summed(meant[0] * shares[0][0], meant[1] * shares[0][1], float(every))
+        answered = summed(meant[0], meant[1], float(every))
+        self.share = np.divide(right, answered, out=np.ones_like(right), where=answered > 1e-12)
+        self.gained = answered if spec.among else summed(*shares[1], 0.0)
+        self.scores = scores
+
+    def at(self, tau: float) -> tuple[float, float]:
+        """Return the share of answers that are right, and the recall, or the share of examples answered."""
+        if tau == np.inf:
+            return 1.0, 0.0
+        place = min(int(np.searchsorted(-self.scores, -tau)), len(self.scores) - 1)
+        return float(self.share[place]), float(self.gained[place])
+
+    def best(self, level: float) -> float:
+        """Return what the best threshold in hindsight gains."""
+        return float(self.gained[self.share >= level].max(initial=0))
+
+
+def simulate(case: Case, draws: int) -> Any:
+    """Return the true share of right answers for each calibration set, and what is gained; then the best gain."""
     made, asked, number, by_cluster, used = case
-    people = population(size=5_000, **made)
-    world = Draws(people, target=("correct", LEVEL), delta=DELTA, **asked)
-    truth = true_shares(people, by_cluster)
-    random = np.random.default_rng(0)
-    # What `select` does, without making a point each time.
-    steps = losses_of(world.order, world.pool)
-    order, target = world.order, world.order.target
-    assert target is not None
-    alpha = target.alpha
-
-    @cache
-    def budget(units: int, binary: bool) -> Any:
-        return Promise(order.guarantee, alpha, order.delta, binary).budget(units)
-
-    found = np.empty(draws)
+    blank = made.get("blank", 0)
+    people = population(**({"size": 5_000} | {key: value for key, value in made.items() if key != "blank"}))
+    if blank:
+        random = np.random.default_rng(5)
+        dull = random.random(len(people.q)) < blank
+        people.q[dull, 1:] *= random.uniform(0.02, 0.6, size=(int(dull.sum()), 1))
+    world = Draws(people, **({"target": ("correct", LEVEL), "delta": DELTA} | asked))
+    truth = Truth(people, world, by_cluster and "unit" not in asked)
+    random, threshold = np.random.default_rng(0), threshold_of(world.order, world.pool)
+    found = np.empty((draws, 2))
     for i in range(draws):
         rows = np.flatnonzero(world.random_mask(random, number, by_cluster))
-        clusters = Clusters.of(people.clusters[rows] if used else None, len(rows))
-        affordable = budget(clusters.number, bool((clusters.size == 1).all()))
-        found[i] = truth(steps(rows, clusters).within(affordable) if affordable >= 0 else np.inf)
-    return found
+        clusters = Clusters.of(people.clusters[rows] if used else None, len(rows), world.order.largest_cluster)
+        found[i] = truth.at(threshold(rows, clusters, "")[0])
+    assert world.order.target is not None
+    level = float(world.order.target.level)
+    return found[:, 0], found[:, 1].mean(), truth.best(level), level
 
 
-def true_shares(people: Population, by_cluster: bool) -> Callable[[float], float]:
-    """Return the share of right answers in the whole population, or in a random cluster, at a threshold."""
-    world = Draws(people, target=("correct", LEVEL), guarantee="empirical")
-    clusters = Clusters.of(people.clusters if by_cluster else None, len(people.labels))
-    steps = losses_of(world.order, world.pool)(slice(None), clusters)
-    score = -steps.score  # ascending
-    loss = np.append(0, np.cumsum(steps.amount / steps.size)) / clusters.number
-    return lambda tau: float(1 - loss[np.searchsorted(score, -tau, side="left")])
-
-
-def verdict(name: str, asked: dict[str, Any], true: Any) -> str:
-    """Say whether the promise was kept."""
-    if asked.get("guarantee") == "pac":
-        broken, most = int((true < LEVEL).sum()), int(stats.binom.ppf(0.999, len(true), DELTA))
+def verdict(name: str, asked: dict[str, Any], result: Any) -> str:
+    """Say whether the promise was kept, and what it costs."""
+    true, gained, best, level = result
+    what = "answered" if "among" in asked else "recall"
+    cost = f"{what} {gained:.1%}, in hindsight {best:.1%}"
+    if asked.get("guarantee") == "pac" or "among" in asked:
+        broken, most = int((true < level - 1e-9).sum()), int(stats.binom.ppf(0.999, len(true), DELTA))
         chance = f"promised: {DELTA:.0%}, chance allows {most / len(true):.2%}"
-        return f"{name:30} broken in {broken / len(true):6.2%} of sets ({chance})"
+        return f"{name:32} broken in {broken / len(true):6.2%} of sets ({chance}); {cost}"
     error = true.std(ddof=1) / np.sqrt(len(true))
-    return f"{name:30} right {true.mean():7.3%} of the time, ± {2 * error:.3%} (promised: {LEVEL:.0%})"
+    return f"{name:32} right {true.mean():7.3%} of the time, ± {2 * error:.3%} (promised: {level:.0%}); {cost}"
+
+
+def by_inequalities(number: int, draws: int) -> float:
+    """Return the mean recall with clusters if the inequalities of Hoeffding and Bentkus are used throughout."""
+    people = population(size=5_000, cluster=20)
+    world = Draws(people, target=("correct", LEVEL), delta=DELTA, **PAC)
+    truth, random, steps = Truth(people, world, True), np.random.default_rng(0), losses_of(world.order, world.pool)
+    budget = Promise("pac", exactly(1) - exactly(LEVEL), exactly(DELTA), binary=False).budget(number)
+    gained = []
+    for _ in range(draws):
+        rows = np.flatnonzero(world.random_mask(random, number, True))
+        here = steps(rows, Clusters.of(people.clusters[rows], len(rows)))
+        gained.append(truth.at(here.first_above(budget) if budget >= 0 else np.inf)[1])
+    return float(np.mean(gained))
+
+
+def over_a_grid(draws: int) -> None:
+    """Validity and tightness of PAC over numbers of examples and levels."""
+    people = population(size=5_000)
+    for level in (0.8, 0.9, 0.95):
+        world = Draws(people, target=("correct", level), delta=DELTA, **PAC)
+        truth, threshold = Truth(people, world, False), threshold_of(world.order, world.pool)
+        for number in (50, 200, 1_000, 4_000):
+            random, found = np.random.default_rng(0), []
+            for _ in range(draws):
+                rows = random.integers(len(people.labels), size=number)
+                found.append(truth.at(threshold(rows, Clusters.of(None, number), "")[0]))
+            share, gained = np.array(found).T
+            broken = (share < level - 1e-9).mean()
+            print(
+                f"pac, correct={level:g}, {number:5,} examples: broken in {broken:6.2%} of sets, "
+                f"right {share.mean():.1%}, recall {gained.mean():.1%}, in hindsight {truth.best(level):.1%}",
+                flush=True,
+            )
 
 
 def draw(results: dict[str, Any], path: str) -> None:
     """Draw the distribution of the true share of right answers for each case."""
     figure = Figure(figsize=(8, 0.55 * len(results) + 1), layout="constrained")
     ax = figure.subplots()
-    for row, (name, true) in enumerate(results.items()):
+    for row, (name, (true, *_)) in enumerate(results.items()):
         failing = "ignored" in name
         colour = "#bd1f01" if failing else "#3f90da"
         low, first, third, high = np.quantile(true, [0.1, 0.25, 0.75, 0.9])
@@ -117,8 +189,14 @@ def main() -> None:
     for name, case in CASES.items():
         results[name] = simulate(case, given.draws)
         print(verdict(name, case[1], results[name]), flush=True)
-    if given.figure:
-        draw(results, given.figure)
+    if given.figure:  # of those with one level
+        draw({name: found for name, found in results.items() if found[-1] == LEVEL}, given.figure)
+    for number in (22, 30, 60, 120):
+        betting = simulate(({"cluster": 20}, PAC, number, True, True), given.draws // 5)
+        before = by_inequalities(number, given.draws // 5)
+        said = f"pac, {number} clusters: recall {betting[1]:.2%} by betting, {before:.2%} by inequalities alone"
+        print(f"{said}, {betting[2]:.2%} in hindsight", flush=True)
+    over_a_grid(given.draws // 5)
 
 
 if __name__ == "__main__":

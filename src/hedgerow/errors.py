@@ -35,6 +35,7 @@ __all__ = [
     "itemised",
     "nearest",
     "no_such",
+    "of_per_cent",
     "option_name",
     "options",
     "refuse_keywords",

@@ -92,5 +92,5 @@ def test_other_scales(scale: Scale) -> None:
         assert plain.node.tolist() == mapped.node.tolist()
         if family.is_lambda:
             np.testing.assert_allclose(plain.score, mapped.score, rtol=1e-9)
-    assert FAMILIES["threshold"].bottom(scale) == -np.inf
-    assert FAMILIES["expected-information"].bottom(scale) == 0
+    assert FAMILIES["threshold"].grid(scale)[-1] == -np.inf
+    assert FAMILIES["expected-information"].grid(scale)[-1] == 0

@@ -455,7 +455,7 @@ def test_for_a_metric_of_which_less_is_better_the_stricter_level_is_the_lower_on
     order = SelectionSpec.of(people.hierarchy, target=("edge_distance", 3), bounds=(0, 6), guarantee="empirical")
     examples = gather(order, people.q, people.hierarchy.names[people.labels])
     point = choose(order, examples)
-    found = describe(order, examples, point, [])
+    found = describe(order, examples, point, list)
     assert found.stricter is not None
     assert found.looser is not None
     assert found.stricter.level < 3 < found.looser.level

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,92 @@ def test_the_metric_of_the_target_is_shown(folder: Path) -> None:
     assert "% at the root mean edge_distance" in said
     assert f"{found['looser']['metrics']['edge_distance']:.4g} labels most often" in said
     assert "on average." not in run(*words, "--target", "correct=0.9")
+
+
+def test_a_promise_among_the_answers(folder: Path) -> None:
+    asked = ("select", "scores.csv", "--tree", "tree.csv", "--target", "correct=0.8", "-o", "p.json")
+    said = run(*asked, "--among", "answered", "--json", "j")
+    assert said.startswith("At least 80 % of the answers below the root are right. This is the average over")
+    found = json.loads((folder / "j").read_text())
+    point = hr.OperatingPoint.load("p.json")
+    answers = point.predict(PEOPLE.q)
+    right = hr.metrics.correct(TREE, PEOPLE.labels, answers)
+    assert found["answered"] == (answers > 0).sum()
+    assert found["right_of_answered"] == pytest.approx(right[answers > 0].mean())
+    of_all, of_answered = (f"{round(100 * share, 1):g} %" for share in (right.mean(), right[answers > 0].mean()))
+    assert f"Right of all examples: {of_all}, where the root is always right." in said
+    assert f"Right of the {found['answered']} answered below the root: {of_answered}." in said
+    assert "% right of answered" in said
+    said = run("predict", "scores.csv", "--tree", "tree.csv", "--point", "p.json", "-o", "a.csv")
+    assert said.startswith("At least 80 % of the answers below the root are right. This is the average over")
+    more = ("--clusters", "burst", "--groups", "camera", "--unit", "example", "--largest-cluster", "4")
+    said = run("select", "more.parquet", *asked[2:], *more, "--guarantee", "pac")
+    assert "many cases of the examples of new clusters of at most 4 like these" in said
+    assert "each cluster counts once" not in said
+
+
+def test_answers_that_are_all_the_root_are_explained(folder: Path) -> None:
+    """Of 300 reads of close species, all have a support of 1 for some species, which is wrong for 60 of them."""
+    tree = hr.Hierarchy.from_lineages([(f"g{i // 3}", f"s{i}") for i in range(30)], ranks=["genus", "species"])
+    tree.write("close.json")
+    species = [f"s{i}" for i in range(30)]
+    label = np.arange(300) % 30
+    found = np.where(np.arange(300) < 60, label // 3 * 3 + (label + 1) % 3, label)
+    save = pd.DataFrame(np.eye(30)[found], columns=species).assign(label=np.array(species)[label])
+    save.to_csv("reads.csv", index=False)
+    asked = ("select", "reads.csv", "--tree", "close.json", "-o", "p.json")
+    said = run(*asked, "--target", "correct=0.95", "--json", "j")
+    assert (
+        "100 % of the answers are the root. The reason: 60 examples get wrong answers with a likelihood of 1"
+        in said
+    )
+    (proposal,) = (
+        each
+        for each in json.loads((folder / "j").read_text())["silence"]["proposals"]
+        if "--per-rank" in each["options"]
+    )
+    assert proposal["options"] == ["--per-rank", "genus=0.95,species=0.95"]
+    assert proposal["answered"] == proposal["correct"] == 1
+    command = "hedgerow select reads.csv --tree close.json --per-rank genus=0.95,species=0.95 -o point.json"
+    assert command in said
+    assert "promises nothing. Choose the point with other examples, or add --guarantee pac --delta 0.0" in said
+    run(*command.split()[1:])
+    run("predict", "reads.csv", "--tree", "close.json", "--point", "point.json", "-o", "a.csv")
+    assert (pd.read_csv("a.csv")["prediction"].str[0] == "g").all()
+    assert json.loads((folder / "j").read_text())["silence"]["wrong"] == 60
+    assert "The reason" not in run(*asked, "--target", "correct=0.7")
+
+
+def test_small_groups_are_pooled(folder: Path) -> None:
+    table = pd.read_parquet("more.parquet")
+    table["camera"] = [
+        "east" if i < 6 else "west" if i < 13 else "north" if i % 2 else "south" for i in range(400)
+    ]
+    table.to_csv("four.csv", index=False)
+    asked = (
+        "select",
+        "four.csv",
+        "--tree",
+        "tree.csv",
+        "--groups",
+        "camera",
+        "--clusters",
+        "burst",
+        "-o",
+        "p.json",
+    )
+    said = run(*asked, "--target", "correct=0.9", "--pool-small")
+    assert "every group or pool of them" in said
+    assert re.search("Pooled, with one promise and one threshold: 'east', '(north|south)', 'west'.", said)
+    assert "the promise for a pool is approximate" in said
+    (folder / "sizes.csv").write_text("name,size\neast,5\nwest,6\nnorth,50\nsouth,60\n")
+    said = run(*asked, "--target", "correct=0.9", "--pool-sizes", "sizes.csv", "--json", "j")
+    assert json.loads((folder / "j").read_text())["point"]["pools"] == [["east", "west"]]
+    assert "approximate" not in said
+    (folder / "sizes.csv").write_text("name,size\neast,few\n")
+    assert "sizes.csv: sizes must be numbers" in run(
+        *asked, "--target", "correct=0.9", "--pool-sizes", "sizes.csv", fails=True
+    )
 
 
 def test_unused_clusters_are_a_warning(folder: Path) -> None:

@@ -108,7 +108,7 @@ def test_very_deep_trees_are_counted_at_once_and_shown_in_few_rows() -> None:
     point = hr.select(h, q, h.names[labels], target=("correct", 0.3))
     out = Console(file=io.StringIO(), width=200)
     print_evaluation(found, out)
-    print_point(explain(h, point, q, h.names[labels]), out, then="")
+    print_point(explain(h, point, q, h.names[labels]), out, then="", select="")
     said = out.file.getvalue()  # type: ignore[attr-defined]
     assert "These are 20 of 20,000 rows; --json FILE writes all of them." in said
     assert len(said.splitlines()) < 120

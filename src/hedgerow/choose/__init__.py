@@ -5,15 +5,18 @@ In come likelihoods and labels of examples that were not used in training, and a
 (`measure.Events`), so it is the same for dense and sparse likelihoods.
 """
 
+from hedgerow.choose.among import ANSWERED
 from hedgerow.choose.explain import Explanation, describe, explain
 from hedgerow.choose.families import FAMILIES, Family
 from hedgerow.choose.guarantees import GUARANTEES, Guarantee
 from hedgerow.choose.point import OperatingPoint
+from hedgerow.choose.proposals import Silence
 from hedgerow.choose.select import choose, gather, select
 from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import CannotPromiseError
 
 __all__ = [
+    "ANSWERED",
     "FAMILIES",
     "GUARANTEES",
     "CannotPromiseError",
@@ -22,6 +25,7 @@ __all__ = [
     "Guarantee",
     "OperatingPoint",
     "SelectionSpec",
+    "Silence",
     "choose",
     "describe",
     "explain",

@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING, Any, final
 import msgspec
 import numpy as np
 
+from hedgerow.choose.proposals import MOSTLY_ROOT, Silence, answers_of, silence
 from hedgerow.choose.select import CalibrationSet, choose, gather
 from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import CannotPromiseError
-from hedgerow.measure import STANDARD_METRICS, Clusters, Comparison, Measures, Ranks, example_blocks, metrics
+from hedgerow.measure import (
+    STANDARD_METRICS,
+    Clusters,
+    Comparison,
+    Measures,
+    Ranks,
+    example_blocks,
+    metrics,
+    right_of_answered,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -64,6 +74,11 @@ class Alternative:
     root: float = 1.0
     """The share of answers that are the root."""
 
+    @property
+    def right_of_answered(self) -> float | None:
+        """The share of the other answers that are right; None if there are none."""
+        return right_of_answered(self.metrics["correct"], 1 - self.root) if self.metrics else None
+
 
 @final
 @dataclass(frozen=True)
@@ -80,8 +95,14 @@ class Explanation:
     """What the levels are: "rank" or "depth"."""
     shortened: tuple[Shortened, ...]
     """The classes that most often end higher up; at most ten."""
+    answered: int
+    """How many answers are below the root."""
+    right_of_answered: float | None
+    """The share of these that are right; None if there are none."""
     stricter: Alternative | None
     looser: Alternative | None
+    silence: Silence | None
+    """If nearly every answer is the root: why, and what would answer."""
     cluster_metrics: dict[str, float] | None = None
     """Means over the clusters of the means in each, which is what is promised; None if there are no clusters."""
 
@@ -135,21 +156,23 @@ def explain(
     scale = scale or getattr(scores, "scale", point.scale)
     examples = gather(spec, scores, labels, classes=classes, groups=groups, clusters=clusters, scale=scale)
     point.check_scale(examples.scale)
-    blocks = example_blocks(hierarchy, scores, labels, classes, None, scale)
-    found = describe(spec, examples, point, blocks)
+    found = describe(
+        spec, examples, point, lambda: example_blocks(hierarchy, scores, labels, classes, None, scale)
+    )
     if spec.target is not None and spec.target.name not in point.target:
-        return replace(found, stricter=None, looser=None)  # these would be of another metric
+        return replace(found, stricter=None, looser=None, silence=None)  # these would be of another metric
     return found
 
 
 def describe(
-    spec: SelectionSpec, examples: CalibrationSet, point: OperatingPoint, blocks: Iterable[Block]
+    spec: SelectionSpec, examples: CalibrationSet, point: OperatingPoint, blocks: Callable[[], Iterable[Block]]
 ) -> Explanation:
-    """Explain a point by its answers to some examples; blocks are read only if their events are unknown."""
+    """Explain a point by its answers to some examples; blocks are read only if their events do not suffice."""
     hierarchy, labels = examples.hierarchy, examples.labels
-    answers = _answers(point, examples)
-    if answers is None:
-        answers = np.concatenate([point.answer(block) for block in blocks])
+    if examples.events is None:
+        answers = np.concatenate([point.answer(block) for block in blocks()])
+    else:
+        answers = answers_of(point, examples)
     right = metrics.correct.of(Comparison.of(hierarchy, labels, answers, spec.settings)) > 0
     ranks = Ranks.of(hierarchy)
     place = 1 + ranks.reached[answers]  # a node without a rank counts with the rank above it
@@ -166,17 +189,14 @@ def describe(
         levels,
         ranks.kind,
         _shortened(hierarchy, labels, answers),
+        int((answers > 0).sum()),
+        float(right[answers > 0].mean()) if answers.any() else None,
         *_alternatives(spec, examples),
-        None if examples.clusters is None else _means(spec, labels, answers, examples.clusters),
+        silence(spec, examples, blocks) if (answers == 0).mean() > MOSTLY_ROOT else None,
+        None
+        if examples.clusters is None or spec.largest_cluster
+        else _means(spec, labels, answers, examples.clusters),
     )
-
-
-def _answers(point: OperatingPoint, examples: CalibrationSet) -> NDArray[np.int64] | None:
-    """Return the answers of a point to examples whose events are known; None if they are not."""
-    if examples.events is None:
-        return None
-    names = examples.groups if point.by == "group" else examples.clades
-    return examples.events.answers_above(point.thresholds_of(names, len(examples))).astype(np.int64)
 
 
 def _means(
@@ -219,9 +239,7 @@ def _alternative(spec: SelectionSpec, examples: CalibrationSet) -> Alternative |
         point = choose(spec, examples)
     except CannotPromiseError:
         return Alternative(level, None)
-    answers = _answers(point, examples)
-    if answers is None:
-        return None
+    answers = answers_of(point, examples)
     return Alternative(level, _means(spec, examples.labels, answers), float((answers == 0).mean()))
 
 
@@ -231,6 +249,8 @@ def _spec(point: OperatingPoint, hierarchy: Hierarchy) -> SelectionSpec:
         "guarantee": point.guarantee,
         "delta": 0.05 if point.delta is None else point.delta,
         "settings": point.settings,
+        "unit": "cluster" if point.largest_cluster is None else "example",
+        "largest_cluster": point.largest_cluster,
     }
     if point.rule == "ranks":
         return SelectionSpec.of(
@@ -242,7 +262,9 @@ def _spec(point: OperatingPoint, hierarchy: Hierarchy) -> SelectionSpec:
         hierarchy,
         target=(name, level) if known else ("correct", 0.5),
         clades=point.clade_depth,
+        pool_small=bool(point.pools),
         rule=point.rule,
         by_group=point.by == "group",
+        among=point.among,
         **common,
     )

@@ -25,7 +25,7 @@ import numpy as np
 
 from hedgerow.arrays import as_numpy, sum_ancestors
 from hedgerow.infer import Candidates, climbing_sets, map_dense_rows, most_likely_tip
-from hedgerow.likelihood import BOTTOM, AnyLikelihoods, Scale, to_probability
+from hedgerow.likelihood import BOTTOM, AnyLikelihoods, Scale, from_logit, to_probability
 from hedgerow.measure import Events
 from hedgerow.registry import Registry
 
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.tree import Indices, Settings
+
+
+_STEP = 0.05
 
 
 @final
@@ -47,9 +50,14 @@ class Family:
     is_lambda: bool = False
     """Whether the number is a λ from 0 on; else it is a threshold on the scale of the likelihoods."""
 
-    def bottom(self, scale: Scale) -> float:
-        """Return the lowest threshold."""
-        return 0.0 if self.is_lambda else BOTTOM[scale]
+    def grid(self, scale: Scale) -> NDArray[np.float64]:
+        """Return thresholds from the highest down that do not depend on any example; the last one is the lowest.
+
+        They are evenly spaced in the logit of the likelihood, or in the logarithm of λ.
+        """
+        if self.is_lambda:
+            return np.append(np.exp2(np.arange(20, -20, -_STEP)), 0.0)
+        return np.append(from_logit(np.arange(20, -10, -_STEP), scale), BOTTOM[scale])
 
 
 def _climbing(q: AnyLikelihoods, labels: Indices, candidates: Candidates) -> Events:

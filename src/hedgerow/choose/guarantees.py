@@ -9,7 +9,8 @@ then the boldest one within the budget.
 - **pac**: with probability 1 - δ over calibration sets, the loss of new examples is at most α on average. The
   budget is the largest sum that is less likely than δ if the loss were larger than α: by the binomial
   distribution for losses of 0 and 1 (Clopper and Pearson), by the inequalities of Hoeffding and Bentkus for
-  losses between 0 and 1.
+  losses between 0 and 1. With clusters there is no budget: thresholds are tested one after the other by betting,
+  unless there are too few clusters for any bet to be won.
 - **empirical**: the loss of the calibration examples themselves is at most α; nothing is promised for new ones.
 
 Levels are the decimals that the user wrote, and sums of ranks are exact: in floating-point numbers,
@@ -24,15 +25,24 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, final
 
+import numpy as np
 import scipy
 
+from hedgerow.choose.among import STARTS
+from hedgerow.choose.betting import can_refute
 from hedgerow.errors import ParameterError, argument
 from hedgerow.registry import Registry
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hedgerow.choose.among import Answered
     from hedgerow.choose.thresholds import Steps
+    from hedgerow.tree import Indices
 
 _EXACT = 2_000  # up to this many examples, ties with δ are decided in whole numbers
+_MARGIN = 16
+_NONE = 1e-9  # sums of shares of clusters are rounded
 _MOST = 1 << 50  # the largest number of examples considered
 
 
@@ -45,6 +55,10 @@ def exactly(number: object) -> Fraction:
     return number if isinstance(number, Fraction) else Fraction(str(number))
 
 
+class TooFew(Exception):  # noqa: N818  (it never leaves this package)
+    """There are too few examples or clusters to promise anything."""
+
+
 class Guarantee(ABC):
     """How surely a level is reached: the loss budget, the search for a threshold, and what it means in words."""
 
@@ -55,16 +69,33 @@ class Guarantee(ABC):
     uses_delta: ClassVar[bool] = False
 
     @abstractmethod
-    def budget(self, units: int, promise: Promise) -> Fraction:
-        """Return the loss budget for `units` examples or clusters; below 0, nothing can be promised."""
+    def budget(self, units: int, mass: Fraction, promise: Promise) -> Fraction:
+        """Return the loss budget for `units` examples or clusters; below 0, nothing can be promised.
+
+        `mass` is what their losses would add up to if all were 1: see `measure.Clusters`.
+        """
 
     def needs_growing_losses(self, binary: bool) -> bool:  # noqa: ARG002
         """Whether losses must never fall along the family, so that each example counts with its worst so far."""
         return True
 
-    def threshold(self, steps: Steps, budget: Fraction, binary: bool) -> float:  # noqa: ARG002
+    def threshold(self, steps: Steps, promise: Promise) -> float:
+        """Return the boldest threshold that keeps the promise."""
+        return self._boldest(steps, self._budget(steps, promise))
+
+    def _budget(self, steps: Steps, promise: Promise) -> Fraction:
+        budget = self.budget(steps.clusters.number, steps.clusters.mass, promise)
+        if budget < 0:
+            raise TooFew
+        return budget
+
+    def _boldest(self, steps: Steps, budget: Fraction) -> float:
         """Return the boldest threshold within the budget."""
         return steps.within(budget)
+
+    def among(self, answers: Answered, promise: Promise) -> float:
+        """Return the boldest threshold that keeps the promise among the answers given; infinite if none does."""
+        raise NotImplementedError
 
     @abstractmethod
     def meaning(self, unit: str, sample: str, delta: float | None) -> str:
@@ -75,8 +106,8 @@ class Guarantee(ABC):
 class _Conformal(Guarantee):
     help = "the level holds on average"
 
-    def budget(self, units: int, promise: Promise) -> Fraction:
-        return promise.alpha * (units + 1) - 1
+    def budget(self, units: int, mass: Fraction, promise: Promise) -> Fraction:  # noqa: ARG002
+        return promise.alpha * (mass + 1) - 1
 
     def meaning(self, unit: str, sample: str, delta: float | None) -> str:  # noqa: ARG002
         return (
@@ -90,21 +121,45 @@ class _Pac(Guarantee):
     help = "with probability 1 - delta"
     uses_delta = True
 
-    def budget(self, units: int, promise: Promise) -> Fraction:
+    def budget(self, units: int, mass: Fraction, promise: Promise) -> Fraction:
         limit = _binomial if promise.binary else _bounded
-        return Fraction(limit(units, promise.alpha, promise.delta))
+        # A cluster that is smaller than the largest counts as if it had a loss of α for what it lacks.
+        return Fraction(limit(units, promise.alpha, promise.delta)) - promise.alpha * (units - mass)
 
     def needs_growing_losses(self, binary: bool) -> bool:
         return binary  # the bounds for other losses are tested one after the other
 
-    def threshold(self, steps: Steps, budget: Fraction, binary: bool) -> float:
-        return steps.within(budget) if binary else steps.first_above(budget)
+    def threshold(self, steps: Steps, promise: Promise) -> float:
+        number = steps.clusters.number
+        bets = steps.clusters.unit == "cluster" and not promise.binary
+        # Which bound is used must not depend on losses. Near the fewest clusters, the inequalities are as good.
+        if bets and can_refute(number - number // _MARGIN, promise.alpha, promise.delta):
+            return steps.walk(promise.alpha, promise.delta)
+        return super().threshold(steps, promise)
+
+    def _boldest(self, steps: Steps, budget: Fraction) -> float:
+        return steps.first_above(budget)
+
+    def among(self, answers: Answered, promise: Promise) -> float:
+        alpha, delta, units = promise.alpha, promise.delta / len(STARTS), answers.clusters.number
+        if not (_is_unlikely(units, 0, alpha, delta) if promise.binary else can_refute(units, alpha, delta)):
+            raise TooFew
+        starts = answers.starts(alpha).tolist()
+        if promise.binary:
+            total, wrong = (np.rint(each).astype(np.int64) for each in answers.totals)
+            passed = np.append(_are_unlikely(total, wrong, alpha, delta), False)
+            last = [first + int(np.argmin(passed[first:])) - 1 for first in starts]
+        else:
+            walk = answers.walk(alpha)
+            last = [walk.last_refuted(first, alpha, delta) for first in starts]
+        best = max((end for first, end in zip(starts, last, strict=True) if end >= first), default=-1)
+        return math.inf if best < 0 else float(answers.grid[best])
 
     def meaning(self, unit: str, sample: str, delta: float | None) -> str:
-        probability = f"{round(100 * (1 - (delta or 0)), 1):g} %"
+        broken = f"{round(100 * (delta or 0), 3):g} %"
         return (
-            f"This is the average over many cases of {unit} like these, not a chance for each. Of all sets of "
-            f"{sample} that could have been collected, at least {probability} give a point that keeps it (pac)."
+            f"This is the average over many cases of {unit} like these, not a chance for each. It is kept in all "
+            f"but {broken} of the sets of {sample} that could have been collected (pac)."
         )
 
 
@@ -113,14 +168,19 @@ class _Empirical(Guarantee):
     help = "on these examples, nothing is promised for new ones"
     promises = False
 
-    def budget(self, units: int, promise: Promise) -> Fraction:
-        return promise.alpha * units
+    def budget(self, units: int, mass: Fraction, promise: Promise) -> Fraction:  # noqa: ARG002
+        return promise.alpha * mass
 
     def needs_growing_losses(self, binary: bool) -> bool:  # noqa: ARG002
         return False
 
-    def threshold(self, steps: Steps, budget: Fraction, binary: bool) -> float:  # noqa: ARG002
+    def _boldest(self, steps: Steps, budget: Fraction) -> float:
         return steps.last_within(budget)
+
+    def among(self, answers: Answered, promise: Promise) -> float:
+        total, wrong = answers.totals
+        kept = np.flatnonzero((total > _NONE) & (wrong <= float(promise.alpha) * total + _NONE))
+        return float(answers.grid[kept[-1]]) if len(kept) else math.inf
 
     def meaning(self, unit: str, sample: str, delta: float | None) -> str:  # noqa: ARG002
         return f"This holds for these {sample}. Nothing is promised for new ones (empirical)."
@@ -161,7 +221,7 @@ class Promise:
 
     def budget(self, units: int) -> Fraction:
         """Return the loss budget for `units` examples or clusters; below 0, nothing can be promised."""
-        return GUARANTEES[self.guarantee].budget(units, self)
+        return GUARANTEES[self.guarantee].budget(units, Fraction(units), self)
 
     @property
     def needed(self) -> int:
@@ -187,10 +247,18 @@ def _binomial(n: int, alpha: Fraction, delta: Fraction) -> int:
 
 def _is_unlikely(n: int, count: int, alpha: Fraction, delta: Fraction) -> bool:
     """Return whether at most `count` errors among n are no more likely than δ."""
-    probability = float(scipy.special.betainc(n - count, count + 1, float(1 - alpha)))
-    if not math.isclose(probability, float(delta), rel_tol=1e-9):
-        return probability < float(delta)
-    return n <= _EXACT and _binomial_exactly(n, count, alpha) <= delta
+    return bool(_are_unlikely(np.array([n]), np.array([count]), alpha, delta)[0])
+
+
+def _are_unlikely(n: Indices, count: Indices, alpha: Fraction, delta: Fraction) -> NDArray[np.bool_]:
+    """Return the same for each of several numbers."""
+    few = np.flatnonzero(count < n)
+    probability = np.ones(len(n))
+    probability[few] = scipy.special.betainc(n[few] - count[few], count[few] + 1, float(1 - alpha))
+    unlikely = np.asarray(probability < float(delta))
+    for i in np.flatnonzero(np.isclose(probability, float(delta), rtol=1e-9, atol=0)):
+        unlikely[i] = n[i] <= _EXACT and _binomial_exactly(int(n[i]), int(count[i]), alpha) <= delta
+    return unlikely
 
 
 def _binomial_exactly(n: int, count: int, alpha: Fraction) -> Fraction:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, final, get_
 import msgspec
 import numpy as np
 
+from hedgerow.choose.among import ANSWERED, among_nodes
 from hedgerow.choose.families import FAMILIES, answers_by_rank
 from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.errors import FileError, HedgerowError, ParameterError, argument, some
@@ -75,12 +76,16 @@ class OperatingPoint:
     """On the scale of the likelihoods, or λ; by group, clade or rank, or "" for all; infinite: always the root."""
     scale: Scale
     """The scale of the likelihoods."""
+    among: str | None = None
+    """Which answers the promise is about: "answered", or those at a rank or depth and below; None for all."""
     at_most: bool = False
     """Whether the target must not be exceeded, because lower values of the metric are better."""
     root_is_safe: bool = True
     """Whether the root always keeps the promise; otherwise the most specific answers keep it best."""
     clade_depth: Annotated[int, msgspec.Meta(ge=1, le=1 << 40)] | None = None
     """The depth of the clades."""
+    pools: tuple[tuple[str, ...], ...] = ()
+    """The groups or clades that share a threshold, and a promise, because some of them had few examples."""
     settings: Settings = field(default_factory=Settings)
     """What counts as specific and as right."""
     temperature: Annotated[float, msgspec.Meta(gt=0)] = 1.0
@@ -89,6 +94,8 @@ class OperatingPoint:
     """The number of examples that the point was chosen with."""
     clusters: Count | None = None
     """The number of their clusters, if they had any."""
+    largest_cluster: Annotated[int, msgspec.Meta(ge=1, le=1 << 40)] | None = None
+    """If every example counts once, and not every cluster: the size that no cluster exceeds."""
     notes: tuple[str, ...] = ()
     """Warnings about this point, as sentences."""
     created: str = ""
@@ -108,7 +115,10 @@ class OperatingPoint:
         """What is promised, in a few words: "correct >= 0.95"."""
         parts = [f"{name} {'<=' if self.at_most else '>='} {level:g}" for name, level in self.target.items()]
         parts += [f"{rank} given to unknown taxa <= {level:g}" for rank, level in self.overclassification.items()]
-        return ", ".join(parts)
+        among = {None: "", ANSWERED: " among those answered"}.get(
+            self.among, f" among answers at {self.among} or below"
+        )
+        return ", ".join(parts) + among
 
     # Answering ---------------------------------------------------------------------------------------------
 
@@ -244,6 +254,7 @@ class OperatingPoint:
             "overclassification": dict(self.overclassification),
             "thresholds": {name: tau if math.isfinite(tau) else str(tau) for name, tau in self.thresholds.items()},
             "settings": self.settings.to_dict(),
+            "pools": [list(pool) for pool in self.pools],
             "notes": list(self.notes),
             "tree": self.hierarchy.to_dict(),
         }
@@ -349,6 +360,11 @@ def _point(content: Any, shown: str) -> OperatingPoint:
             raise ValueError(str(error).rstrip(".")) from None
         if file.guarantee not in GUARANTEES or file.rule not in (*FAMILIES, "ranks"):
             raise ValueError(f"it has the guarantee {file.guarantee!r} and the rule {file.rule!r}")
+        if file.among is not None:
+            try:
+                among_nodes(hierarchy, file.among)
+            except HedgerowError as error:
+                raise ValueError(str(error).rstrip(".")) from None
         promised = {*file.target, *file.overclassification}
         if not promised:
             raise ValueError("it has no target")
@@ -368,6 +384,9 @@ def _thresholds_fit(hierarchy: Hierarchy, file: Any) -> bool:
         "all": {""},
     }
     by_rank, by_clade = file.rule == "ranks", file.clade_depth is not None
+    pooled = [name for pool in file.pools for name in pool]
+    if len(pooled) > len(set(pooled)) or not set(pooled) <= set(file.thresholds):
+        return False
     agree = (file.by == "rank", file.by == "clade") == (by_rank, by_clade)
     named = set(file.thresholds)
     return agree and named <= known[file.by] and (not by_rank or named == {*file.target, *file.overclassification})

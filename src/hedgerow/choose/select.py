@@ -14,7 +14,7 @@ from hedgerow.choose.families import FAMILIES, largest_wrong
 from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.choose.point import OperatingPoint, clades_of
 from hedgerow.choose.spec import SelectionSpec
-from hedgerow.choose.thresholds import thresholds_of
+from hedgerow.choose.thresholds import pools_of, thresholds_of
 from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.infer import Candidates
 from hedgerow.measure import Events, Ranks, check_filled, example_blocks, repeated_ids
@@ -42,9 +42,13 @@ def select(
     overclassification: Mapping[str, Any] | None = None,
     guarantee: str | None = None,
     delta: float = 0.05,
+    among: str | int | None = None,
     groups: ArrayLike | bool | None = None,
     clusters: ArrayLike | bool | None = None,
+    unit: str = "cluster",
+    largest_cluster: int | None = None,
     clades: int | str | None = None,
+    pool_small: bool | Mapping[str, float] = False,
     rule: str = "threshold",
     bounds: tuple[float, float] | None = None,
     classes: ArrayLike | None = None,
@@ -77,20 +81,31 @@ def select(
         ``{"genus": 0.05}``. It is chosen with the examples whose label has nodes of that rank below it,
         which must be the examples of unknown taxa; `clusters` says which taxon each of them is.
     guarantee
-        "conformal" (the default): the level is reached on average over calibration sets. "pac": it is reached with
-        probability 1 - delta. "empirical": it is reached on these examples, and nothing is promised.
+        "conformal" (the default, unless `among` is given): the level is reached on average over calibration sets.
+        "pac": it is reached with probability 1 - delta. "empirical": it is reached on these examples, and nothing
+        is promised.
     delta
         The probability, over calibration sets, that the promise of "pac" is broken.
+    among
+        Which answers the promise is about: "answered", those below the root; or a rank or depth, those at it or
+        below it. Without it, the promise is about all examples, and the root counts as right.
     groups
         A group for each example, which must be known for new examples too; True: those of the score file. Each
         group gets its own threshold and promise.
     clusters
         Which examples belong together (``groups`` in scikit-learn): photographs of one burst, reads of one sample;
         True: those of the score file. The promise is then for an example of a new cluster.
+    unit, largest_cluster
+        With clusters, what counts once: each "cluster", or each "example"; then `largest_cluster` is the size that
+        no cluster, old or new, exceeds.
     clades
         A depth or rank: each clade there gets its own threshold and promise, for the examples whose most likely
         tip lies in it: the most likely leaf, or where no leaf is listed, the deepest node that is. A tip above
         that depth is a clade of its own.
+    pool_small
+        True: groups or clades with too few examples for a promise share a threshold, and a promise, with others:
+        clades with those near them in the tree. The promise is then approximate, since the same examples say which
+        are small; a mapping from names to sizes that come from elsewhere keeps it exact.
     rule
         The family of rules: "threshold", "climbing" or "expected-information".
     bounds
@@ -120,8 +135,12 @@ def select(
         target=target,
         per_rank=per_rank,
         overclassification=overclassification,
-        guarantee=guarantee or "conformal",
+        guarantee=guarantee,
         delta=delta,
+        among=among,
+        unit=unit,
+        largest_cluster=largest_cluster,
+        pool_small=pool_small,
         clades=clades,
         rule=rule,
         bounds=bounds,
@@ -152,9 +171,12 @@ def choose(spec: SelectionSpec, examples: CalibrationSet) -> OperatingPoint:
         by=spec.by,
         thresholds=thresholds,
         scale=examples.scale,
+        among=spec.among,
+        largest_cluster=spec.largest_cluster,
         at_most=target is not None and not target.higher_is_better,
         root_is_safe=spec.from_root,
         clade_depth=spec.clade_depth,
+        pools=_pools(spec, examples),
         settings=spec.settings,
         temperature=examples.temperature,
         examples=len(examples),
@@ -168,6 +190,7 @@ def choose(spec: SelectionSpec, examples: CalibrationSet) -> OperatingPoint:
 def _doubts(spec: SelectionSpec, examples: CalibrationSet) -> list[str]:
     """Return reasons to doubt the promise, as sentences; a single cluster is an error."""
     doubts = []
+    _check_largest(spec, examples)
     if examples.unused_clusters:
         doubts.append(
             "The examples are in clusters, which are not used: the promise holds only if all examples are "
@@ -189,12 +212,43 @@ def _doubts(spec: SelectionSpec, examples: CalibrationSet) -> list[str]:
         doubts.append(
             f"All labels are {spec.hierarchy.names[distinct[0]]!r}: nothing is known about other classes."
         )
+    if spec.pool_small == {}:
+        doubts.append(
+            f"Which {spec.by}s are pooled follows from how many of these examples they have, so the promise for a "
+            f"pool is approximate. To keep it exact, give their sizes from elsewhere: "
+            f"{argument('pool_sizes', 'FILE', python='pool_small={...}')}."
+        )
     if examples.clusters is not None and len(set(examples.clusters.tolist())) == 1:
         raise ScoreError(
             f"All {len(examples):,} examples are in one cluster, {examples.clusters[0]!r}. A promise for new "
             f"clusters needs several: is this the right column?"
         )
     return doubts
+
+
+def _check_largest(spec: SelectionSpec, examples: CalibrationSet) -> None:
+    """Refuse a size of the largest cluster that the clusters do not have."""
+    if spec.largest_cluster is None:
+        return
+    if examples.clusters is None:
+        raise ParameterError(
+            f"{argument('unit', 'example')} is for examples in clusters: give "
+            f"{argument('clusters', 'COLUMN', python='clusters=')} too, or leave it out."
+        )
+    names, size = np.unique(examples.clusters.astype(str), return_counts=True)
+    if (largest := size.max()) > spec.largest_cluster:
+        raise ParameterError(
+            f"The cluster {str(names[np.argmax(size)])!r} has {largest:,} examples, more than the largest "
+            f"may have, {spec.largest_cluster:,}: give {argument('largest_cluster', str(largest))} or more."
+        )
+
+
+def _pools(spec: SelectionSpec, examples: CalibrationSet) -> tuple[tuple[str, ...], ...]:
+    """Return the groups or clades that share a threshold with others."""
+    names = {"clade": examples.clades, "group": examples.groups}.get(spec.by)
+    if names is None or spec.pool_small is None:
+        return ()
+    return tuple(pool for pool in pools_of(spec, examples, names) if len(pool) > 1)
 
 
 def _floats(shares: Mapping[str, Fraction]) -> dict[str, float]:

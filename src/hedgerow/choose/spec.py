@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from hedgerow.choose.among import STARTS, among_nodes
 from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES, Promise, exactly
 from hedgerow.errors import ParameterError, argument, of_per_cent, some
@@ -126,6 +127,12 @@ class SelectionSpec:
     settings: Settings
     clade_depth: int | None
     by_group: bool
+    among: str | None = None
+    """Which answers the promise is about: "answered", a rank or a depth; None for all."""
+    largest_cluster: int | None = None
+    """If every example counts once, the size that no cluster exceeds; None if every cluster counts once."""
+    pool_small: Mapping[str, float] | None = None
+    """The sizes by which small groups are pooled; empty to count the examples; None if none are pooled."""
 
     @classmethod
     def of(
@@ -135,8 +142,12 @@ class SelectionSpec:
         target: tuple[Any, Any] | None,
         per_rank: Mapping[str, Any] | None = None,
         overclassification: Mapping[str, Any] | None = None,
-        guarantee: str = "conformal",
+        guarantee: str | None = None,
         delta: Any = 0.05,
+        among: str | int | None = None,
+        unit: str = "cluster",
+        largest_cluster: int | None = None,
+        pool_small: bool | Mapping[str, float] = False,
         clades: int | str | None = None,
         rule: str = "threshold",
         bounds: tuple[float, float] | None = None,
@@ -145,6 +156,7 @@ class SelectionSpec:
     ) -> SelectionSpec:
         """Check a request; the parameters are those of `select`."""
         FAMILIES.find(rule)
+        guarantee = guarantee or ("conformal" if among is None else "pac")
         by_rank = bool(per_rank or overclassification)
         if (target is None) == (not by_rank):
             example = argument("target", "correct=0.95", python="target=('correct', 0.95)")
@@ -158,11 +170,26 @@ class SelectionSpec:
             raise ParameterError("Levels per rank are for the rule 'threshold': leave out the other rule.")
         if clades is not None and by_group:
             raise ParameterError("Thresholds are either by group or by clade: choose one of them.")
+        if (unit == "example") != (largest_cluster is not None) or unit not in ("cluster", "example"):
+            raise ParameterError(
+                f"{argument('unit', 'example')} counts examples instead of clusters, and needs the size that no "
+                f"cluster will ever exceed: give {argument('largest_cluster', 'M')} with it, or neither."
+            )
+        if largest_cluster is not None and largest_cluster < 1:
+            raise ParameterError(f"The largest cluster has 1 example or more, not {largest_cluster}.")
+        if pool_small is not False and clades is None and not by_group:
+            raise ParameterError(
+                f"{argument('pool_small', '', python='pool_small=True')} is for groups or clades: give "
+                f"{argument('groups', 'COLUMN')} or {argument('clades', 'RANK')} too, or leave it out."
+            )
         exact_delta = _exactly("delta", delta)
         Promise(guarantee, Fraction(1, 2), exact_delta)  # refuses what is not a guarantee
+        wanted = None if target is None else Target.of(target, bounds, guarantee)
+        if among is not None:
+            _check_among(hierarchy, str(among), wanted, guarantee, rule)
         return cls(
             hierarchy,
-            None if target is None else Target.of(target, bounds, guarantee),
+            wanted,
             _shares(hierarchy, per_rank, guarantee, "per_rank"),
             _shares(hierarchy, overclassification, guarantee, "overclassification"),
             guarantee,
@@ -171,6 +198,9 @@ class SelectionSpec:
             settings,
             _clade_depth(hierarchy, clades),
             by_group,
+            None if among is None else str(among),
+            largest_cluster,
+            None if pool_small is False else {} if pool_small is True else _sizes(pool_small),
         )
 
     @property
@@ -187,10 +217,15 @@ class SelectionSpec:
         ranks += [(rank, self.settings.strict) for rank in self.overclassification]
         return tuple(dict.fromkeys(ranks))
 
+    @property
+    def walks(self) -> int:
+        """Among how many walks δ is divided."""
+        return 1 if self.among is None else len(STARTS)
+
     @cached_property
     def from_root(self) -> bool:
-        """Whether the root is a perfect answer to every label."""
-        if self.target is None:
+        """Whether the promise is kept if every answer is the root."""
+        if self.target is None or self.among is not None:
             return True
         labels = np.arange(len(self.hierarchy))
         return not self.losses(labels, np.zeros_like(labels))[0].any()
@@ -261,6 +296,33 @@ def _shares(
         Ranks.of(hierarchy).nodes(str(rank))
         shares[str(rank)] = share
     return shares
+
+
+def _sizes(given: Mapping[str, float]) -> dict[str, float]:
+    sizes = {str(name): float(size) for name, size in given.items()}
+    wrong = [name for name, size in sizes.items() if not 0 <= size < math.inf]
+    if wrong or not sizes:
+        raise ParameterError(
+            f"pool_small: sizes of groups are numbers from 0 on; see {some(wrong) or 'an empty list'}."
+        )
+    return sizes
+
+
+def _check_among(hierarchy: Hierarchy, among: str, target: Target | None, guarantee: str, rule: str) -> None:
+    """Refuse a promise among the answers given that cannot be made."""
+    among_nodes(hierarchy, among)
+    if target is None or not target.is_binary or target.metric is metrics.non_root:
+        example = argument("target", "correct=0.95", python="target=('correct', 0.95)")
+        raise ParameterError(f"A promise among the answers given is about correct or exact: give {example}.")
+    if FAMILIES[rule].is_lambda:
+        raise ParameterError(
+            f"A promise among the answers given is for rules with a threshold, not for {rule!r}: leave it out."
+        )
+    if guarantee == "conformal":
+        raise ParameterError(
+            "'conformal' cannot promise a share of the answers given: which answers these are changes with the "
+            f"threshold, and it averages over all examples. Give {argument('guarantee', 'pac')}."
+        )
 
 
 def _clade_depth(hierarchy: Hierarchy, clades: int | str | None) -> int | None:

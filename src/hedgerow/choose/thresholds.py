@@ -7,15 +7,22 @@ chosen by moving away from that end until the losses exceed a budget: see `hedge
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from hedgerow.arrays import take_rows
+from hedgerow.choose.among import answered_of
+from hedgerow.choose.betting import refuted
 from hedgerow.choose.families import FAMILIES
-from hedgerow.choose.guarantees import GUARANTEES, Promise
+from hedgerow.choose.guarantees import GUARANTEES, Promise, TooFew
+from hedgerow.choose.pooling import Pool, pooled_clades, pooled_groups
+from hedgerow.choose.walk import Walk, passed_from
 from hedgerow.errors import HedgerowError, ScoreError, counted, some
 from hedgerow.likelihood import BOTTOM
 from hedgerow.measure import Clusters, Events, Ranks
@@ -41,29 +48,95 @@ def thresholds_of(spec: SelectionSpec, examples: CalibrationSet) -> tuple[dict[s
     """Return the threshold of each group, clade or rank ("" for all), and notes about missing examples."""
     if spec.target is None:
         return _by_rank(spec, examples)
-    steps = losses_of(spec, examples)
+    threshold = threshold_of(spec, examples)
     names = {"clade": examples.clades, "group": examples.groups}.get(spec.by)
     if names is None:
         everyone = slice(None)
-        clusters = _clusters(examples, everyone)
-        tau, notes = _threshold(spec, spec.target, steps(everyone, clusters), clusters, "")
+        clusters = _clusters(spec, examples, everyone)
+        tau, notes = threshold(everyone, clusters, "")
         return {"": tau}, notes
-    thresholds, small = {}, []
-    for name in sorted(set(names.tolist())):
-        rows = np.flatnonzero(names == name)
-        clusters = _clusters(examples, rows)
-        there = f" in the {spec.by} {name!r}"
-        thresholds[name], notes = _threshold(spec, spec.target, steps(rows, clusters), clusters, there)
-        small += [name] if notes else []
+    thresholds: dict[str, float] = {}
+    small: list[str] = []
+    pools = pools_of(spec, examples, names)
+    pool_of = {name: i for i, pool in enumerate(pools) for name in pool}
+    found, place = np.unique(names.astype(str), return_inverse=True)
+    number = np.array([pool_of[name] for name in found.tolist()])[place]
+    ends = np.cumsum(np.bincount(number, minlength=len(pools)))
+    for pool, rows in zip(pools, np.split(np.argsort(number, kind="stable"), ends[:-1]), strict=True):
+        clusters = _clusters(spec, examples, rows)
+        tau, notes = threshold(rows, clusters, f" in the {spec.by} {some(pool)}")
+        thresholds |= dict.fromkeys(pool, tau)
+        small += pool if notes else ()
+    thresholds = dict(sorted(thresholds.items()))
     if not small:
         return thresholds, []
-    needed = _promise(spec, spec.target, _clusters(examples, slice(None))).needed
-    unit = "clusters" if examples.clusters is not None else "examples"
+    clusters = _clusters(spec, examples, slice(None))
     note = (
         f"{counted(len(small), f'{spec.by} is', f'{spec.by}s are')} too small for the promise, so the answer "
-        f"there is always the root: {some(small)}. Each needs at least {needed:,} {unit}."
+        f"there is always the root: {some(small)}. Each needs at least "
+        f"{needed(_promise(spec, spec.target, clusters), clusters, spec.walks)} {clusters.unit}s."
     )
     return thresholds, [note]
+
+
+def pools_of(spec: SelectionSpec, examples: CalibrationSet, names: NDArray[np.object_]) -> list[Pool]:
+    """Return the groups or clades that share a threshold: each alone, unless small ones are to be pooled."""
+    found, place = np.unique(names.astype(str), return_inverse=True)
+    if spec.pool_small is None:
+        return [(name,) for name in found.tolist()]
+    assert spec.target is not None  # noqa: S101
+    everyone = _clusters(spec, examples, slice(None))
+    least = replace(_promise(spec, spec.target, everyone), delta=spec.delta / spec.walks).needed
+    sizes = dict(spec.pool_small)
+    if not sizes:
+        units = np.unique(np.stack([place, everyone.member]), axis=1)[0] if everyone.largest is None else place
+        sizes = dict(zip(found.tolist(), np.bincount(units, minlength=len(found)).tolist(), strict=True))
+    sizes = dict.fromkeys(found.tolist(), 0) | sizes
+    if spec.clade_depth is None:
+        return pooled_groups(sizes, least * (everyone.largest or 1))
+    tree = spec.hierarchy
+    ends = (tree.depth == spec.clade_depth) | (tree.is_leaf & (tree.depth < spec.clade_depth))
+    sizes = dict.fromkeys(tree.names[ends].tolist(), 0) | sizes
+    return pooled_clades(tree, sizes, least * (everyone.largest or 1))
+
+
+def threshold_of(
+    spec: SelectionSpec, examples: CalibrationSet
+) -> Callable[[Indices | slice, Clusters, str], tuple[float, list[str]]]:
+    """Return a function from some of the examples to their threshold, and a note if there are too few."""
+    target, guarantee = spec.target, GUARANTEES[spec.guarantee]
+    assert target is not None  # noqa: S101
+    if spec.among is None:
+        steps = losses_of(spec, examples)
+    else:
+        answers = answered_of(spec, examples)
+
+    def threshold(rows: Indices | slice, clusters: Clusters, there: str) -> tuple[float, list[str]]:
+        promise = _promise(spec, target, clusters)
+        try:
+            if spec.among is not None:
+                return guarantee.among(answers(rows, clusters), promise), []
+            return guarantee.threshold(steps(rows, clusters), promise), []
+        except TooFew:
+            problem = (
+                f"{target} cannot be promised with {counted(clusters.number, clusters.unit, f'{clusters.unit}s')}"
+                f"{there}: at least {needed(promise, clusters, spec.walks)} are needed"
+            )
+            if spec.from_root:
+                return np.inf, [f"{problem}. Until then, the answer is always the root."]
+            raise CannotPromiseError(
+                f"{problem}, and the root does not keep this promise either. Collect more, or promise less."
+            ) from None
+        except AffordsNothing as nothing:
+            reached = target.at_loss(nothing.loss / clusters.mass).level
+            short = (reached < target.level) == target.higher_is_better
+            why = "" if short else ", which leaves too little room for chance"
+            raise CannotPromiseError(
+                f"{target} cannot be promised{there}: the most specific answers reach {float(reached):.4g} on "
+                f"these {clusters.unit}s{why}. Promise less, or collect more examples."
+            ) from None
+
+    return threshold
 
 
 def losses_of(spec: SelectionSpec, examples: CalibrationSet) -> Callable[[Indices | slice, Clusters], Steps]:
@@ -79,55 +152,42 @@ def losses_of(spec: SelectionSpec, examples: CalibrationSet) -> Callable[[Indice
     growing = GUARANTEES[spec.guarantee].needs_growing_losses(spec.target.is_binary)
     base, amount = loss_changes(events, at_root, after, from_root=from_root, growing=growing)
     kept = np.flatnonzero(amount)
-    score, amount, example = events.score[kept], amount[kept], events.example[kept]
-    bottom = FAMILIES[spec.rule].bottom(examples.scale)
+    score, amount = events.score[kept], amount[kept]
+    count = np.bincount(events.example[kept], minlength=len(base))
+    starts = np.append(0, np.cumsum(count))
+    grid = FAMILIES[spec.rule].grid(examples.scale)
 
     def steps(rows: Indices | slice, clusters: Clusters) -> Steps:
-        place = np.full(len(base), -1)
-        place[rows] = np.arange(len(base[rows]))
-        member = place[example]
-        inside = member >= 0
-        given = score[inside], amount[inside], member[inside], base[rows]
-        return Steps.of(*given, clusters, parts, from_root=from_root, bottom=bottom)
+        _, inside = take_rows(starts, rows)
+        example = np.repeat(np.arange(len(base[rows])), count[rows])
+        given = score[inside], amount[inside], example, base[rows]
+        return Steps.of(*given, clusters, parts, grid, from_root=from_root)
 
     return steps
 
 
-def _clusters(examples: CalibrationSet, rows: Indices | slice) -> Clusters:
-    given = None if examples.clusters is None else examples.clusters[rows]
-    return Clusters.of(given, len(examples.labels[rows]))
+def _clusters(spec: SelectionSpec, examples: CalibrationSet, rows: Indices | slice) -> Clusters:
+    given = None if examples.clusters is None else _shuffled(examples.clusters[rows])
+    return Clusters.of(given, len(examples.labels[rows]), spec.largest_cluster)
+
+
+def _shuffled(clusters: NDArray[np.object_]) -> Indices:
+    """Return a number for each cluster, in an order that depends only on a hash of the names, and not on rows."""
+    names, place = np.unique(clusters, return_inverse=True)
+    order = sorted(range(len(names)), key=lambda i: hashlib.sha256(str(names[i]).encode()).digest())
+    number = np.empty(len(names), dtype=np.int64)
+    number[order] = np.arange(len(names))
+    return np.asarray(number[place])
 
 
 def _promise(spec: SelectionSpec, target: Target, clusters: Clusters) -> Promise:
-    return Promise(spec.guarantee, target.alpha, spec.delta, target.is_binary and clusters.are_single)
+    return Promise(spec.guarantee, target.alpha, spec.delta, target.is_binary and clusters.are_units)
 
 
-def _threshold(
-    spec: SelectionSpec, target: Target, steps: Steps, clusters: Clusters, there: str
-) -> tuple[float, list[str]]:
-    """Return a threshold, and a note if it is that of the root because there are too few examples."""
-    promise = _promise(spec, target, clusters)
-    budget = promise.budget(clusters.number)
-    if budget < 0:
-        problem = (
-            f"{target} cannot be promised with {counted(clusters.number, clusters.unit, f'{clusters.unit}s')}"
-            f"{there}: at least {promise.needed:,} are needed"
-        )
-        if spec.from_root:
-            return np.inf, [f"{problem}. Until then, the answer is always the root."]
-        raise CannotPromiseError(
-            f"{problem}, and the root does not keep this promise either. Collect more, or promise less."
-        )
-    try:
-        return GUARANTEES[spec.guarantee].threshold(steps, budget, target.is_binary), []
-    except AffordsNothing as nothing:
-        reached = target.at_loss(nothing.loss / clusters.number).level
-        short = (reached < target.level) == target.higher_is_better
-        why = "" if short else ", which leaves too little room for chance"
-        raise CannotPromiseError(
-            f"{target} cannot be promised{there}: the most specific answers reach {float(reached):.4g} on "
-            f"these {clusters.unit}s{why}. Promise less, or collect more examples."
-        ) from None
+def needed(promise: Promise, clusters: Clusters, walks: int = 1) -> str:
+    """Return how many clusters or examples a promise needs, with δ divided among walks."""
+    promise = replace(promise, delta=promise.delta / walks)
+    return f"{promise.needed:,}" + ("" if clusters.largest is None else f" times {clusters.largest:,}")
 
 
 # A threshold for each rank -------------------------------------------------------------------------------------
@@ -139,7 +199,7 @@ def _by_rank(spec: SelectionSpec, examples: CalibrationSet) -> tuple[dict[str, f
     delta = spec.delta / len(spec.ranks)  # all ranks together keep their promises with probability 1 - δ
     for rank, level in spec.per_rank.items():
         promise = Promise(spec.guarantee, 1 - level, delta)
-        thresholds[rank], found = _rank_threshold(promise, examples, (rank, spec.settings), slice(None))
+        thresholds[rank], found = _rank_threshold(spec, promise, examples, (rank, spec.settings), slice(None))
         notes += found
     ranks = Ranks.of(spec.hierarchy)
     for rank, share in spec.overclassification.items():
@@ -152,31 +212,35 @@ def _by_rank(spec: SelectionSpec, examples: CalibrationSet) -> tuple[dict[str, f
                 f"belong to."
             )
         promise = Promise(spec.guarantee, share, delta)
-        tau, found = _rank_threshold(promise, examples, (rank, spec.settings.strict), unknown)
+        tau, found = _rank_threshold(spec, promise, examples, (rank, spec.settings.strict), unknown)
         thresholds[rank] = max(tau, thresholds.get(rank, BOTTOM[examples.scale]))
         notes += found
     return {rank: thresholds[rank] for rank in ranks.names if rank in thresholds}, notes
 
 
 def _rank_threshold(
-    promise: Promise, examples: CalibrationSet, rank: tuple[str, Settings], rows: Indices | slice
+    spec: SelectionSpec,
+    promise: Promise,
+    examples: CalibrationSet,
+    rank: tuple[str, Settings],
+    rows: Indices | slice,
 ) -> tuple[float, list[str]]:
     """Return the threshold of a rank, and a note if too few examples keep all answers above it."""
     score = examples.wrong_at[rank][rows]
-    clusters = _clusters(examples, rows)
-    promise = replace(promise, binary=clusters.are_single)
-    budget = promise.budget(clusters.number)
-    if budget < 0:
+    clusters = _clusters(spec, examples, rows)
+    promise = replace(promise, binary=clusters.are_units)
+    grid = FAMILIES["threshold"].grid(examples.scale)
+    wrong = np.flatnonzero(score > grid[-1])
+    losses = np.ones(len(wrong), dtype=np.int64), wrong, np.zeros(len(score), dtype=np.int64)
+    steps = Steps.of(score[wrong], *losses, clusters, 1, grid, from_root=True)
+    try:
+        return GUARANTEES[promise.guarantee].threshold(steps, promise), []
+    except TooFew:
         note = (
-            f"The promise for {rank[0]} needs at least {promise.needed:,} {clusters.unit}s; found "
+            f"The promise for {rank[0]} needs at least {needed(promise, clusters)} {clusters.unit}s; found "
             f"{clusters.number:,}. Until then, no answer reaches this rank."
         )
         return np.inf, [note]
-    bottom = BOTTOM[examples.scale]
-    wrong = np.flatnonzero(score > bottom)
-    losses = np.ones(len(wrong), dtype=np.int64), wrong, np.zeros(len(score), dtype=np.int64)
-    steps = Steps.of(score[wrong], *losses, clusters, 1, from_root=True, bottom=bottom)
-    return steps.within(budget), []
 
 
 # What answers cost, as functions of the threshold --------------------------------------------------------------
@@ -196,13 +260,17 @@ class Steps:
     """By how much the loss of an example changes there: whole numbers of parts."""
     parts: int
     """How many parts make a loss of 1."""
+    member: Indices
+    """The cluster of that example."""
     size: Indices
-    """The size of the cluster of that example."""
-    start: Fraction
+    """What its loss is divided by."""
+    base: NDArray[Any]
+    """The loss of each example at the safe end, in parts."""
+    clusters: Clusters
     from_root: bool
     """Whether the safe end is the root: then thresholds fall, and a step is passed below its score."""
-    bottom: float
-    """The lowest threshold."""
+    grid: NDArray[np.float64]
+    """Thresholds that depend on nothing, from the highest down to the lowest that there is."""
 
     @classmethod
     def of(
@@ -213,9 +281,9 @@ class Steps:
         base: NDArray[Any],
         clusters: Clusters,
         parts: int,
+        grid: NDArray[np.float64],
         *,
         from_root: bool,
-        bottom: float,
     ) -> Steps:
         """Put steps in order.
 
@@ -227,12 +295,32 @@ class Steps:
             The loss of each example at the safe end.
         clusters
             The clusters of the examples.
-        parts, from_root, bottom
+        parts, grid, from_root
             See the fields.
         """
         order = np.argsort(-score if from_root else score, kind="stable")
-        start = _total(base, clusters.size, parts)
-        return cls(score[order], amount[order], parts, clusters.size[example[order]], start, from_root, bottom)
+        member, size = clusters.member[example[order]], clusters.divisor[example[order]]
+        return cls(score[order], amount[order], parts, member, size, base, clusters, from_root, grid)
+
+    @cached_property
+    def start(self) -> Fraction:
+        """The losses at the safe end."""
+        return _total(self.base, self.clusters.divisor, self.parts)
+
+    def walk(self, alpha: Fraction, delta: Fraction) -> float:
+        """Return the boldest threshold of the grid up to which betting refutes that the mean loss is above α."""
+        grid = self.grid if self.from_root else self.grid[::-1]
+        clusters, divisor = self.clusters, self.clusters.divisor
+        share = (self.base / self.parts).astype(np.float64) - float(alpha)
+        start = np.bincount(clusters.member, share / divisor).astype(np.float64)
+        if not refuted(start[:, None], alpha, delta)[0]:
+            if (self.base == 0).all():  # the clusters are smaller than the largest that there may be
+                raise TooFew
+            raise AffordsNothing(self.start)
+        amount = (self.amount / self.parts).astype(np.float64) / self.size
+        place = passed_from(grid, self.score, from_root=self.from_root)
+        last = Walk.of(start, place, self.member, amount, len(grid)).last_refuted(0, alpha, delta)
+        return float(grid[last]) if last >= 0 else np.inf if self.from_root else float(self.grid[-1])
 
     def within(self, budget: Fraction) -> float:
         """Return the boldest threshold up to which the losses, which only grow, are within a budget; exactly."""
@@ -290,7 +378,7 @@ class Steps:
         """Return the boldest threshold that does not pass a group of steps; for the last one, the end."""
         starts = np.append(0, self._ends)
         if group >= len(starts) - 1:
-            return self.bottom if self.from_root else np.inf
+            return float(self.grid[-1]) if self.from_root else np.inf
         score = float(self.score[starts[group]])
         return score if self.from_root else float(np.nextafter(score, -np.inf))
 

@@ -75,7 +75,7 @@ def predict(
     """Write an answer for every example: name, rank or depth, confidence, lineage."""
     from hedgerow.choose import OperatingPoint
     from hedgerow.score_files import check_layout, write_predictions
-    from hedgerow.show import print_written
+    from hedgerow.show import meaning, print_text, print_written, promises
 
     threshold = as_number("tau", tau)
     if not given.is_many:
@@ -111,6 +111,9 @@ def predict(
             opened = chosen.prepared(opened)
         answers = chosen.answer if chosen else answering_rule(threshold, rule, used)
         written = write_predictions(output, opened, answers, progress=bar, **written_as)
+    if chosen is not None:
+        for line in (*promises(chosen), meaning(chosen)):
+            print_text(Console(), line)
     print_written(written, str(output), Console(), used)
     if json_file is not None:
         write_json(

@@ -15,14 +15,15 @@ from hedgerow.cli.app import app
 from hedgerow.cli.options import GivenSettings, JsonOption, TemperatureOption, as_number, grouped_options, option
 from hedgerow.cli.outputs import bar, check_outputs
 from hedgerow.cli.score_input import ScoreInput, is_run
-from hedgerow.errors import ParameterError
-from hedgerow.files import is_number, is_remote, stem, write_json
+from hedgerow.errors import FileError, ParameterError, options
+from hedgerow.files import column_texts, is_number, is_remote, open_table, stem, write_json
 
 
 @app.command(
     epilog="Examples:\n\nhedgerow select held.npz --tree tree.csv --target correct=0.95 -o point.json\n\n"
     "hedgerow select held.csv --tree tree.json --per-rank family=0.9 -o point.json\n\n"
     "hedgerow select 'held/*.csv' --tree tree.csv --target recall=0.6 -o p.json\n\n"
+    "hedgerow select a.npz --tree tree.csv --target correct=0.9 --among 1 -o p.json\n\n"
     "hedgerow select runs/quick --target correct=0.95 --guarantee pac -o point.json"
 )
 @grouped_options(without=("workers", "scheduler"))
@@ -39,21 +40,43 @@ def select(
         ),
     ] = None,
     output: Annotated[Path, option("FILE", "Where to write the point: .json.", "-o", "--output")],
+    among: Annotated[
+        str | None,
+        option(
+            "answered|RANK|DEPTH",
+            "Promise it among the answers below the root, or at a rank or depth or below it, instead of all.",
+        ),
+    ] = None,
     json_file: JsonOption = None,
     guarantee: Annotated[
-        str,
+        str | None,
         option(
             "NAME",
-            "; ".join(f"{name}: {each.help}" for name, each in GUARANTEES.items()) + ".",
-            shown=True,
+            "; ".join(f"{name}: {each.help}" for name, each in GUARANTEES.items())
+            + ". The default is conformal; with --among, pac.",
         ),
-    ] = "conformal",
+    ] = None,
     delta: Annotated[
         str, option("X", "With pac, the probability that the promise is broken.", shown=True)
     ] = "0.05",
+    unit: Annotated[
+        str,
+        option("cluster|example", "With --clusters, what counts once in the promise.", shown=True),
+    ] = "cluster",
+    largest_cluster: Annotated[
+        int | None, option("M", "With --unit example, the size that no cluster, old or new, exceeds.")
+    ] = None,
     clades: Annotated[
         str | None,
         option("RANK|DEPTH", "A threshold for each clade at this rank or depth, by the most likely tip."),
+    ] = None,
+    pool_small: Annotated[
+        bool,
+        option(None, "Pool groups or clades that have too few examples for a promise.", "--pool-small"),
+    ] = False,
+    pool_sizes: Annotated[
+        Path | None,
+        option("FILE", "With --pool-small, a table of sizes from elsewhere: columns name, size."),
     ] = None,
     per_rank: Annotated[
         str | None,
@@ -95,7 +118,7 @@ def select(
             f"{remote} is not on this machine, and select reads its examples twice: copy it first."
         )
     reading, files, many = given.reading, given.files, given.is_many
-    check_outputs(output, json_file, inputs=given.inputs(temperature))
+    check_outputs(output, json_file, inputs=given.inputs(temperature, pool_sizes))
     clusters, groups = reading.cluster_column is not None, reading.group_column is not None
     opened, _ = given.tempered(given.open_parts(), temperature)
     spec = choose.SelectionSpec.of(
@@ -105,6 +128,10 @@ def select(
         overclassification=_levels("--overclassification", overclassification),
         guarantee=guarantee,
         delta=delta,
+        among=among,
+        unit=unit,
+        largest_cluster=largest_cluster,
+        pool_small=_sizes(pool_sizes) if pool_sizes is not None else pool_small,
         clades=clades,
         rule=rule,
         bounds=_bounds(bounds),
@@ -119,7 +146,7 @@ def select(
         groups_file = f"NEW-GROUPS{_endings(Path(reading.labels_file))}"
         later = replace(later, labels_file=groups_file, id_column=reading.id_column)
     again = [*given.tree_arguments, *later.arguments]
-    explanation = choose.describe(spec, examples, point, opened)
+    explanation = choose.describe(spec, examples, point, lambda: opened)
     point.save(output)
     new = (
         [given.scores[0], "--data", "NEW"]
@@ -127,9 +154,23 @@ def select(
         else [f"{'NEW/*' if many else 'NEW'}{_endings(files[0])}"]
     )
     answered = ["--point", str(output), "-o", "answers/*.csv" if many else "answers.csv"]
+    other = [*given.arguments, *given.tree_arguments, *reading.arguments, *settings.arguments]
+    size = None if largest_cluster is None else str(largest_cluster)
+    other += options(clades=clades, rule=None if rule == "threshold" else rule, largest_cluster=size)
+    other += ["--unit", unit] * (unit != "cluster") + ["--pool-small"] * pool_small
+    other += options(
+        pool_sizes=None if pool_sizes is None else str(pool_sizes),
+        guarantee=None if spec.guarantee == "conformal" else guarantee,
+        temperature=temperature,
+    )
     for warning in opened.warnings:
         print_text(Console(stderr=True), f"Warning: {warning}\n", "yellow")
-    print_point(explanation, Console(), then=shlex.join(["hedgerow", "predict", *new, *again, *answered]))
+    print_point(
+        explanation,
+        Console(),
+        then=shlex.join(["hedgerow", "predict", *new, *again, *answered]),
+        select=shlex.join(["hedgerow", "select", *other]),
+    )
     typer.echo(f"The point is in {output}.", err=True)
     if json_file is not None:
         content = {key: value for key, value in point.to_dict().items() if key != "tree"}
@@ -162,6 +203,16 @@ def _levels(option: str, given: str | None) -> dict[str, str] | None:
             raise ParameterError(f"{option} has two levels of {rank!r}: {given!r}. Leave out one.")
         levels[rank] = level
     return levels
+
+
+def _sizes(path: Path) -> dict[str, float]:
+    table = open_table(str(path), None)
+    places = [table.column(name, "of sizes") for name in ("name", "size")]
+    names, sizes = (column_texts(table.texts(places)[place]) for place in places)
+    try:
+        return {name: float(size) for name, size in zip(names, sizes, strict=True)}
+    except ValueError as error:
+        raise FileError(f"{path}: sizes must be numbers: {error}.") from None
 
 
 def _bounds(given: str | None) -> tuple[float, float] | None:

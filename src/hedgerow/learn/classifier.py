@@ -62,9 +62,9 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Widths of hidden layers; without any, the model is linear.
     C
         Inverse strength of the L2 penalty, as in scikit-learn's LogisticRegression on features whose mean squared
-        norm is 1. "auto" tries values on held-out examples, and takes the strongest penalty, but none stronger than
-        16 unless it is better, whose AP and leaf accuracy are within half a standard error of the best. If fewer
-        than 20 examples can be held out, and in `partial_fit`, it is 30.
+        norm is 1. "auto" tries values on held-out examples, and takes the smallest, 16 or more, whose AP and leaf
+        accuracy are within half a standard error of the best; below 16 only if that is better. If fewer than 20
+        examples can be held out, and in `partial_fit`, it is 30.
     class_weight
         "balanced", or a weight for each label in `y` (1 for labels not listed).
     operating_point
@@ -80,8 +80,8 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     calibration_fraction
         The share to hold out for `target`.
     epochs
-        Passes over the data; an epoch goes through small data several times. A linear model goes on for up to three
-        rounds of half as many, until the loss no longer falls; if it still does, a warning says so.
+        Passes over the data; an epoch goes through small data several times. A linear model goes on for up to
+        three rounds of half as many, until the loss no longer falls; if it still does, a warning says so.
     batch_size
         Mini-batch size.
     learning_rate
@@ -114,8 +114,8 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What `predict` uses: `operating_point`, or the `hedgerow.OperatingPoint` chosen for `target`, until
         `set_operating_point` changes it.
     temperature_ : float
-        The number that divides all scores, so that likelihoods mean what they say. ``C="auto"`` fits it to held-out
-        examples; otherwise it is 1.
+        The number that divides all scores, so that likelihoods mean what they say. ``C="auto"`` fits it to
+        held-out examples; otherwise it is 1.
     path_ : dict of lists
         What ``C="auto"`` tried ("C") and how it scored on held-out examples ("AP" and the accuracy of leaves,
         "leaf"); empty if nothing was tried.

@@ -23,7 +23,7 @@ from hedgerow.measure.evaluation_builder import (
     with_intervals,
 )
 from hedgerow.measure.events import Events
-from hedgerow.measure.metrics import Comparison, Metric, name_of_metric
+from hedgerow.measure.metrics import Comparison, Metric, name_of_metric, right_of_answered
 from hedgerow.measure.ranks import Ranks, mistakes
 from hedgerow.measure.saved import MEMBERS, read_or_evaluate, try_evaluation_folder
 
@@ -60,6 +60,7 @@ __all__ = [
     "operating_curve",
     "read_or_evaluate",
     "repeated_ids",
+    "right_of_answered",
     "side_by_side",
     "try_evaluation_folder",
     "with_intervals",

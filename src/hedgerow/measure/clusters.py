@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -31,14 +32,31 @@ class Clusters:
     """The number of clusters."""
     unit: str = "cluster"
     """What one of them is called in messages: "example" if no clusters were given."""
+    largest: int | None = None
+    """If every example counts once, the size that no cluster exceeds; None if every cluster counts once."""
 
     @classmethod
-    def of(cls, clusters: ArrayLike | None, examples: int) -> Clusters:
+    def of(cls, clusters: ArrayLike | None, examples: int, largest: int | None = None) -> Clusters:
         """Count the members of each cluster."""
         if clusters is None:
             return cls(np.arange(examples), np.ones(examples, dtype=np.int64), examples, "example")
         _, member, size = np.unique(np.asarray(clusters), return_inverse=True, return_counts=True)
-        return cls(member, size[member], len(size))
+        return cls(member, size[member], len(size), largest=largest)
+
+    @property
+    def divisor(self) -> Indices:
+        """What the loss of each example is divided by, so that a cluster's losses add up to 1 at most."""
+        return self.size if self.largest is None else np.full_like(self.size, self.largest)
+
+    @property
+    def are_units(self) -> bool:
+        """Whether the loss of every cluster is that of a single example."""
+        return bool((self.divisor == 1).all())
+
+    @property
+    def mass(self) -> Fraction:
+        """What all losses would then add up to if all were 1."""
+        return Fraction(self.number) if self.largest is None else Fraction(len(self.member), self.largest)
 
     @property
     def are_single(self) -> bool:

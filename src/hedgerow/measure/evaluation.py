@@ -239,6 +239,28 @@ class Evaluation:
         """Return every metric of the curve at a threshold given as a probability, whatever the curve's scale."""
         return self.curve.at(float(from_probability(tau, self.scale)))
 
+    def answered_at(self, thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the share of answers below the root at each threshold, on the scale of the curve."""
+        moved = self.events.count > 0
+        first = np.sort(self.events.score[(np.cumsum(self.events.count) - self.events.count)[moved]])
+        at_root = np.searchsorted(first, thresholds, side="right") + (~moved).sum()
+        return np.asarray(1 - at_root / len(self))
+
+    @cached_property
+    def answered(self) -> dict[str, dict[str, float | None]]:
+        """The share of answers below the root, and of those the share that is right: each rule, R@90C, R@95C."""
+        shares = {
+            rule: (values["correct"], float((self.answers.predictions[rule] != 0).mean()))
+            for rule, values in self.rules.items()
+        }
+        for name, point in self.points.items():
+            if point is not None:
+                shares[name] = point["correct"], float(self.answered_at(np.array([point["threshold"]]))[0])
+        return {
+            name: {"share": share, "correct": metrics.right_of_answered(correct, share)}
+            for name, (correct, share) in shares.items()
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """Return the results, ready for JSON: `examples`, `summary`, intervals, rules and settings."""
         hierarchy = self.hierarchy
@@ -254,6 +276,7 @@ class Evaluation:
                 name: None if point is None else self._for_json(point) for name, point in self.points.items()
             },
             "rules": self.rules,
+            "answered": self.answered,
             "macro": self.macro,
             "ranks": self.ranks,
             "scale": self.scale,

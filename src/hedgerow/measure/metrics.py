@@ -317,6 +317,17 @@ true_negative_leaves = _fraction("true_negative_leaves", _ruled_out)
 """Share of the leaves that a correct answer rules out; 0 for a wrong one (Wu et al.)."""
 
 
+def right_of_answered(correct: float, answered: float) -> float | None:
+    """Return the share of the answers below the root that are right, from the shares of all; None without answers.
+
+    The root is right for every label.
+
+    >>> right_of_answered(correct=0.95, answered=0.1)
+    0.5
+    """
+    return min(max(round((correct - 1 + answered) / answered, 12), 0.0), 1.0) if answered > 0 else None
+
+
 def micro_hierarchical(hierarchy: Hierarchy, label: ArrayLike, prediction: ArrayLike) -> dict[str, float]:
     """Return hierarchical precision, recall and F1, micro-averaged: set sizes are summed before dividing.
 

@@ -22,7 +22,7 @@ from hedgerow.show.attached_methods import (
 from hedgerow.show.curve_lines import DEFAULT_RULES, CurveKind, System
 from hedgerow.show.paper_tables import write_comparison_tables, write_evaluation_tables
 from hedgerow.show.print_evaluation import print_comparison, print_evaluation, print_reliability, print_written
-from hedgerow.show.print_point import print_point
+from hedgerow.show.print_point import meaning, print_point, promises
 from hedgerow.show.tables import Column, Entry, Row, Table, check_tables, entries
 from hedgerow.show.terminal import live_bar, print_table, print_text, wrapped
 
@@ -37,6 +37,7 @@ __all__ = [
     "check_tables",
     "entries",
     "live_bar",
+    "meaning",
     "preformatted",
     "print_comparison",
     "print_evaluation",
@@ -45,6 +46,7 @@ __all__ = [
     "print_table",
     "print_text",
     "print_written",
+    "promises",
     "require_report",
     "wrapped",
     "write_report",

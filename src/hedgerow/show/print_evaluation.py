@@ -10,7 +10,8 @@ import numpy as np
 from rich.text import Text
 
 from hedgerow.errors import counted, some
-from hedgerow.likelihood import threshold_probability
+from hedgerow.likelihood import from_probability, threshold_probability
+from hedgerow.measure import right_of_answered
 from hedgerow.show.terminal import print_levels, print_table, print_text
 
 if TYPE_CHECKING:
@@ -43,11 +44,12 @@ _WHEN = {
     "leaf": "if the answer is always the most likely leaf",
 }
 _COMPARED = ("AP", "AC", "R@90C", "R@95C", "majority_F1", "leaf_F1", "leaf_exact")
-_RULE_COLUMNS = ("correct", "exact", "precision", "recall", "f1")
+_RULE_COLUMNS = ("exact", "precision", "recall", "f1")
 _RULE_WORDS = (
-    "Correct: the answer is the label, or above it. Exact: it is the label. Precision: the share of the answer's "
-    "information that is right. Recall: the share of the label's information that is found. The more specific a "
-    "class, the more information it has. Averaged over classes, a rare one counts as much as a common one."
+    "Correct: the answer is the label, or above it; the root always is. Answered: it is below the root. Exact: it "
+    "is the label. Precision: the share of the answer's information that is right. Recall: the share of the "
+    "label's information that is found. The more specific a class, the more information it has. Averaged over "
+    "classes, a rare one counts as much as a common one."
 )
 _DIFFERENCES = ("AP", "R@95C", "majority_F1", "leaf_exact")
 _NO_LEAF_SCORES = "no leaf scores"
@@ -98,10 +100,13 @@ def print_evaluation(
         step = f"compare with another model:\n  hedgerow compare {compare}"
     else:
         there = evaluation.at_probability(float(tau))
+        share = float(evaluation.answered_at(from_probability([float(tau)], evaluation.scale))[0])
+        right = percent(right_of_answered(there["correct"], share))
         said = (
-            f"At threshold {tau}, close to R@95C, {100 * there['correct']:.1f} % of these answers are right, and "
-            f"they contain {100 * there['recall']:.1f} % of the labels' information (recall). On new examples, "
-            f"both will differ somewhat: `select` chooses a threshold that keeps its promise there.\n"
+            f"At threshold {tau}, close to R@95C, {100 * there['correct']:.1f} % of these answers are right: the "
+            f"root, and {right} % of the {percent(share)} % below the root. They contain "
+            f"{100 * there['recall']:.1f} % of the labels' information (recall). On new examples, both will "
+            f"differ somewhat: `select` chooses a threshold that keeps its promise there.\n"
         )
         print_text(console, said)
         step = (
@@ -189,17 +194,23 @@ def summary_table(
 
 def _print_rules(evaluation: Evaluation, console: Console) -> None:
     own = evaluation.metrics
-    for title, found in (("single rule (%)", evaluation.rules), ("averaged over classes (%)", evaluation.macro)):
-        rows = [
-            [
-                rule,
-                *(percent(values[column]) for column in _RULE_COLUMNS),
-                *(shown(values[metric.name], metric) for metric in own),
-            ]
-            for rule, values in found.items()
+
+    def cells(values: Mapping[str, float]) -> list[str]:
+        return [
+            *(percent(values[column]) for column in _RULE_COLUMNS),
+            *(shown(values[metric.name], metric) for metric in own),
         ]
-        print_table(console, [title, *_RULE_COLUMNS, *map(heading, own)], rows)
-        console.print()
+
+    columns = [*_RULE_COLUMNS, *map(heading, own)]
+    rows = [
+        [rule, percent(values["correct"]), *map(percent, evaluation.answered[rule].values()), *cells(values)]
+        for rule, values in evaluation.rules.items()
+    ]
+    print_table(console, ["single rule (%)", "correct", "answered", "right of these", *columns], rows)
+    console.print()
+    rows = [[rule, percent(values["correct"]), *cells(values)] for rule, values in evaluation.macro.items()]
+    print_table(console, ["averaged over classes (%)", "correct", *columns], rows)
+    console.print()
     print_text(console, f"{_RULE_WORDS}\n")
 
 

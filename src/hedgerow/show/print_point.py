@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import shlex
 from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.text import Text
 
-from hedgerow.choose import GUARANTEES, Explanation, OperatingPoint
-from hedgerow.errors import counted
+from hedgerow.choose import ANSWERED, GUARANTEES, Explanation, OperatingPoint, Silence
+from hedgerow.errors import counted, some
 from hedgerow.likelihood import to_probability
 from hedgerow.show.print_evaluation import percent
 from hedgerow.show.terminal import print_levels, print_table, print_text
@@ -34,7 +35,14 @@ _WORDS = {
 }
 
 
-def print_point(explanation: Explanation, console: Console, *, then: str) -> None:
+_AMONG = {
+    "correct": "are right",
+    "exact": "are the label itself",
+    "strictly_exact": "are the label itself, and not below it",
+}
+
+
+def print_point(explanation: Explanation, console: Console, *, then: str, select: str) -> None:
     """Print what a point promises, what it gives on the examples it was chosen with, and what to do next.
 
     Parameters
@@ -43,6 +51,8 @@ def print_point(explanation: Explanation, console: Console, *, then: str) -> Non
         What to print, and where.
     then
         The command that answers new examples with this point.
+    select
+        The command that chose it, without its target.
     """
     point = explanation.point
     for note in point.notes:
@@ -51,6 +61,8 @@ def print_point(explanation: Explanation, console: Console, *, then: str) -> Non
         print_text(console, line, "bold")
     print_text(console, f"{meaning(point)}\n" if meaning(point) else "")
     _print_answers(explanation, console)
+    if explanation.silence is not None:
+        _print_silence(explanation, explanation.silence, console, select)
     _print_thresholds(point, console)
     _print_alternatives(explanation, console)
     _print_shortened(explanation, console)
@@ -62,7 +74,8 @@ def promises(point: OperatingPoint) -> list[str]:
     if always_root(point):
         return [f"Every answer is the root: nothing else keeps {point.promise}."]
     each = "" if point.by in ("all", "rank") else f", in every {point.by}"
-    each += "" if point.clusters is None else _EACH_CLUSTER
+    each += " or pool of them" if point.pools else ""
+    each += "" if point.clusters is None or point.largest_cluster is not None else _EACH_CLUSTER
     if point.rule == "ranks":
         lines = [
             f"At most {_with_sign(1 - level)} of answers reach {rank} and are wrong there{each}."
@@ -73,6 +86,9 @@ def promises(point: OperatingPoint) -> list[str]:
             for rank, share in point.overclassification.items()
         ]
     (name, level), *_ = point.target.items()
+    if point.among is not None:
+        those = "below the root" if point.among == ANSWERED else f"at {_level(point, point.among)} or below it"
+        return [f"At least {_with_sign(level)} of the answers {those} {_AMONG[name]}{each}."]
     if name not in _WORDS:
         return [f"A mean {name} of at {'most' if point.at_most else 'least'} {level:g}{each}."]
     return [_WORDS[name].format(_with_sign(level)) + f"{each}."]
@@ -83,11 +99,17 @@ def always_root(point: OperatingPoint) -> bool:
     return point.root_is_safe and all(tau == math.inf for tau in point.thresholds.values())
 
 
+def _level(point: OperatingPoint, name: str) -> str:
+    return f"depth {name}" if name.isdecimal() and name not in point.hierarchy.rank_names else name
+
+
 def meaning(point: OperatingPoint) -> str:
     """Return what the guarantee means; nothing for a point that never answers."""
     if always_root(point):
         return ""
     unit = "a new example" if point.clusters is None else "an example of a new cluster"
+    if point.largest_cluster is not None:
+        unit = f"the examples of new clusters of at most {point.largest_cluster:,}"
     number = counted(point.examples, "example", "examples")
     if point.clusters is not None:
         number += f" in {counted(point.clusters, 'cluster', 'clusters')}"
@@ -97,6 +119,16 @@ def meaning(point: OperatingPoint) -> str:
 def _print_answers(explanation: Explanation, console: Console) -> None:
     examples = counted(explanation.examples, "example", "examples")
     print_text(console, f"On these {examples}: {_figures(explanation, explanation.metrics)}.\n")
+    right = _with_sign(explanation.metrics["correct"])
+    said = f"Right of all examples: {right}, where the root is always right. "
+    if explanation.right_of_answered is None:
+        said += "None is answered below the root."
+    else:
+        said += (
+            f"Right of the {explanation.answered:,} answered below the root: "
+            f"{_with_sign(explanation.right_of_answered)}."
+        )
+    print_text(console, f"{said}\n")
     if explanation.cluster_metrics is not None:
         found = _figures(explanation, explanation.cluster_metrics)
         print_text(console, f"{_EACH_CLUSTER[2:].capitalize()}: {found}.\n")
@@ -109,6 +141,39 @@ def _print_answers(explanation: Explanation, console: Console) -> None:
     head = [f"answers at {explanation.kind}", "% of answers", "% right"]
     print_levels(console, head, rows, [not level.share for level in explanation.levels])
     console.print()
+
+
+def _print_silence(explanation: Explanation, silence: Silence, console: Console, select: str) -> None:
+    """Say why nearly every answer is the root, and what would answer."""
+    point, root = explanation.point, 1 - explanation.answered / explanation.examples
+    print_text(console, f"{_with_sign(root)} of the answers are the root.", "yellow")
+    if silence.obstacles:
+        tau = _threshold(point, silence.likelihood)
+        wrong = counted(silence.wrong, "example gets a wrong answer", "examples get wrong answers")
+        print_text(console, f"The reason: {wrong} with a likelihood of {tau} or more, which is too many:")
+        rows = [
+            [each.answer, f"{each.examples:,}", _threshold(point, each.likelihood), each.label]
+            for each in silence.obstacles
+        ]
+        print_table(console, ["wrong answer", "examples", "likelihood up to", "label, most often"], rows)
+    if not silence.proposals:
+        print_text(console, f"None of {silence.tried - 1} other requests would answer much more.\n")
+        return
+    print_text(console, "\nOther requests that would answer more, as tried with these examples:")
+    for each in silence.proposals:
+        said = (
+            f"{_with_sign(each.answered)} answered, {_with_sign(each.right_of_answered)} of these right "
+            f"({_with_sign(each.correct)} of all):"
+        )
+        print_text(console, said)
+        console.print(Text(f"  {select} {shlex.join(each.options)} -o point.json"), soft_wrap=True)
+    delta = float(f"{(point.delta or 0.05) / silence.tried:.3g}")
+    print_text(
+        console,
+        f"A request that was chosen because it did well on these examples promises nothing. Choose the point with "
+        f"other examples, or add --guarantee pac --delta {delta:g}: δ is then divided by the {silence.tried} "
+        f"requests that were tried.\n",
+    )
 
 
 def _figures(explanation: Explanation, means: Mapping[str, float]) -> str:
@@ -134,6 +199,8 @@ def _print_thresholds(point: OperatingPoint, console: Console) -> None:
     if point.by == "all":
         print_text(console, f"The threshold is {_threshold(point, point.threshold)}.\n")
         return
+    for pool in point.pools:
+        print_text(console, f"Pooled, with one promise and one threshold: {some(pool, 20)}.")
     rows = [[name, _threshold(point, tau)] for name, tau in point.thresholds.items()]
     print_table(console, [point.by, "threshold"], rows)
     console.print()
@@ -159,14 +226,23 @@ def _print_alternatives(explanation: Explanation, console: Console) -> None:
         means = explanation.metrics if other is None else other.metrics
         if means is None:
             rows.append(
-                [f"{asked:g} ({what})", "cannot be promised with these examples", "", "", *[""] * len(own)]
+                [f"{asked:g} ({what})", "cannot be promised with these examples", "", "", "", *[""] * len(own)]
             )
             continue
-        root = explanation.levels[0].share if other is None else other.root
+        root = 1 - explanation.answered / explanation.examples if other is None else other.root
+        of_answered = explanation.right_of_answered if other is None else other.right_of_answered
         said = f"{asked:g} ({what})" if what else f"{asked:g}"
         found = [f"{means[metric]:z.4g}" for metric in own]
-        rows.append([said, percent(means["correct"]), percent(means["recall"]), percent(root), *found])
-    head = [f"target: {name}", "% right", "% recall", "% at the root", *(f"mean {metric}" for metric in own)]
+        shares = means["correct"], of_answered, means["recall"], root
+        rows.append([said, *map(percent, shares), *found])
+    head = [
+        f"target: {name}",
+        "% right",
+        "% right of answered",
+        "% recall",
+        "% at the root",
+        *(f"mean {metric}" for metric in own),
+    ]
     print_table(console, head, rows)
     console.print()
 

@@ -143,12 +143,12 @@ def test_the_slider_moves_figures_and_markers_to_what_python_computes(open_page:
             move_slider(page, step)
             shown = figures(page)
             for model, positions, row in zip(models, data.positions, shown, strict=True):
-                if mode == "threshold":
-                    wanted = model.at_probability(steps[step])
-                else:
-                    wanted = model.curve.at(float(positions.threshold[positions.at[mode][step]]))
+                threshold = float(positions.threshold[positions.at[mode][step]])
+                wanted = model.at_probability(steps[step]) if mode == "threshold" else model.curve.at(threshold)
+                below = (model.events.answers_above(threshold) > 0).mean()
+                answered = {"answered": below, "right_of_answered": (wanted["correct"] - 1 + below) / (below or 1)}
                 del row["tau"]
-                assert row == {name: wanted[name] for name in row}
+                assert row == {name: pytest.approx((wanted | answered)[name], abs=1e-9) for name in row}
             at = page.locator("#markers .dot").evaluate_all(
                 "dots => dots.map(({dataset}) => [dataset.model, dataset.x, dataset.y].map(Number))"
             )

@@ -10,8 +10,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import ParameterError
-from hedgerow.likelihood import BOTTOM, Likelihoods
-from hedgerow.measure import Evaluation, metrics
+from hedgerow.likelihood import BOTTOM, Likelihoods, from_probability
+from hedgerow.measure import Comparison, Evaluation, metrics
 from hedgerow.show.page.clades import SHOWN, chosen_examples
 from hedgerow.show.page.event_counts import Changes, KeptNodes, Levels, Track, child_towards
 from hedgerow.show.page.page_data import PageData, PageModel, PagePoint, aligned
@@ -84,7 +84,13 @@ def test_every_threshold_step_shows_what_python_computes(name: str) -> None:
     page, content = case(name)
     found, model = page.tracks[0].evaluation, content["models"][0]
     for step, position in zip(content["steps"]["threshold"], model["at"]["threshold"], strict=True):
-        wanted = found.at_probability(step)
+        wanted: dict[str, Any] = dict(found.at_probability(step))
+        answers = found.events.answers_above(float(from_probability(step, found.scale)))
+        below = answers > 0
+        wanted["answered"] = pytest.approx(below.mean())
+        comparison = Comparison.of(found.hierarchy, found.labels[below], answers[below], found.settings)
+        right = metrics.correct.of(comparison).mean() if below.any() else None
+        wanted["right_of_answered"] = pytest.approx(right)
         assert {figure: model["figures"][figure][position] for figure in model["figures"]} == {
             figure: wanted[figure] for figure in model["figures"]
         }

@@ -15,7 +15,7 @@ from PIL import Image
 
 from hedgerow.errors import ParameterError, argument
 from hedgerow.likelihood import Scale, threshold_probability
-from hedgerow.measure import Evaluation, Interval, Metric, OperatingCurve, side_by_side
+from hedgerow.measure import Evaluation, Interval, Metric, OperatingCurve, right_of_answered, side_by_side
 from hedgerow.show.curve_lines import KINDS, System
 from hedgerow.show.page.clades import Clades
 from hedgerow.show.page.event_counts import Track
@@ -24,7 +24,7 @@ from hedgerow.show.page.thumbnails import encoded
 from hedgerow.show.print_point import meaning, promises
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,6 +34,7 @@ LEVEL, HEADLINE = 0.95, "R@95C"
 """The share of right answers that the headline is about, and the figure that it gives."""
 _GRID = 600  # cells per unit of either axis of a drawn curve
 _METRICS = ("correct", "exact", "precision", "recall", "f1")
+_COLUMNS = ("correct", "answered", "right_of_answered", *_METRICS[1:])
 
 
 @final
@@ -210,7 +211,7 @@ class PageData:
                 "line": _line(model),
                 "at": {mode: found.tolist() for mode, found in positions.at.items()},
                 "tau": positions.tau.tolist(),
-                "figures": {name: positions.values[name].tolist() for name in (*_METRICS, *own)},
+                "figures": _figures(model, positions, own),
             }
             for model, positions in zip(self.models, self.positions, strict=True)
         ]
@@ -218,7 +219,7 @@ class PageData:
         opened["focus"] = int(np.argmax([model.summary[HEADLINE] for model in self.models]))
         data = {
             "steps": self.steps,
-            "metrics": dict.fromkeys(_METRICS, True) | own,
+            "metrics": dict.fromkeys(_COLUMNS, True) | own,
             "start": opened,
             "point": point,
             "kinds": kinds,
@@ -237,6 +238,15 @@ class PageData:
             return lambda row: encoded(Image.fromarray(draw(row)))
         names = None if model.evaluation is None else model.evaluation.answers.images
         return lambda row: self.picture(names[row]) if names is not None and names[row] else None
+
+
+def _figures(model: PageModel, positions: Positions, own: Iterable[str]) -> dict[str, list[Any]]:
+    """Return the figures at each position; what is answered is not known of a curve alone."""
+    figures: dict[str, list[Any]] = {name: positions.values[name].tolist() for name in (*_METRICS, *own)}
+    if model.evaluation is not None:
+        share = figures["answered"] = model.evaluation.answered_at(positions.threshold).tolist()
+        figures["right_of_answered"] = [*map(right_of_answered, figures["correct"], share)]
+    return figures
 
 
 def _same_examples(a: Evaluation, b: Evaluation) -> bool:

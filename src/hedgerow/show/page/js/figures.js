@@ -19,9 +19,10 @@ function startFigures() {
       const position = positionOf(model);
       FIGURES.forEach((figure, j) => {
         const cell = rows[i].cells[j + 1];
-        const value = model.figures[figure][position];
-        cell.textContent = data.metrics[figure] ? (100 * value).toFixed(1) : String(Number(value.toPrecision(3)));
-        cell.dataset.value = model.figures[figure][position];
+        const value = model.figures[figure]?.[position] ?? null;
+        const shown = data.metrics[figure] ? (100 * value).toFixed(1) : String(Number((value ?? 0).toPrecision(3)));
+        cell.textContent = value === null ? "–" : shown;
+        cell.dataset.value = value ?? "";
       });
       const last = rows[i].cells[FIGURES.length + 1];
       last.textContent = threshold(model.tau[position]);

@@ -1,0 +1,124 @@
+"""Promises about the answers given: of those below the root, or at a rank or below it, few are wrong.
+
+Which answers these are depends on the threshold, and so does the share of them that is wrong, which may rise and
+fall.
+For a threshold that is fixed in advance, of n answers of which e are wrong, ``P(Bin(n, α) <= e)`` is a valid
+p-value of "more than α of them are wrong". So thresholds are taken from a grid, in an order that is fixed in
+advance, and tested one after the other until the first failure (learn then test). Near the root there may be too
+few answers to show anything: four walks begin at different thresholds, each with a quarter of δ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from hedgerow.arrays import take_rows
+from hedgerow.choose.families import FAMILIES
+from hedgerow.choose.walk import Walk, passed_from
+from hedgerow.errors import ParameterError, some
+from hedgerow.likelihood import from_probability
+from hedgerow.measure import Ranks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+    from hedgerow.choose.select import CalibrationSet
+    from hedgerow.choose.spec import SelectionSpec
+    from hedgerow.likelihood import Scale
+    from hedgerow.measure import Clusters
+    from hedgerow.tree import Hierarchy, Indices
+
+ANSWERED = "answered"
+STARTS = (0.1, 0.5, 1, 2)
+"""The walks begin at the likelihoods 1 - these times α."""
+
+
+def among_nodes(hierarchy: Hierarchy, among: str) -> NDArray[np.bool_]:
+    """Return which answers a promise is about: all below the root, or those at a rank or depth, or below it."""
+    if among == ANSWERED:
+        return np.arange(len(hierarchy)) > 0
+    ranks = Ranks.of(hierarchy)
+    if among in ranks.names:
+        return ranks.reached >= ranks.names.index(among)
+    if among.isdecimal() and 1 <= int(among) <= hierarchy.depth.max():
+        return np.asarray(hierarchy.depth >= int(among))
+    raise ParameterError(
+        f"A promise is among the answers that are 'answered', or at a {ranks.kind} ({some(ranks.names, 8)}) or a "
+        f"depth from 1 to {int(hierarchy.depth.max())}, not {among!r}."
+    )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """The answers that a promise is about, and those of them that are wrong, at each threshold of a grid."""
+
+    grid: NDArray[np.float64]
+    """Thresholds, from the highest down."""
+    scale: Scale
+    place: Indices
+    """The place in the grid from which on each change counts."""
+    example: Indices
+    answered: NDArray[np.int8]
+    """By how much the number of answers changes: -1, 0 or 1."""
+    wrong: NDArray[np.int8]
+    """By how much the number of wrong ones changes."""
+    clusters: Clusters
+
+    @cached_property
+    def totals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The number of answers, and of wrong ones, at each threshold; or of their shares of clusters."""
+        divisor, length = self.clusters.divisor[self.example], len(self.grid) + 1
+        sums = (np.bincount(self.place, of / divisor, minlength=length) for of in (self.answered, self.wrong))
+        answered, wrong = (np.cumsum(each, dtype=np.float64)[:-1] for each in sums)
+        return answered, wrong
+
+    def starts(self, alpha: Fraction) -> Indices:
+        """Return the places where the walks begin."""
+        likelihood = 1 - np.array(STARTS) * float(alpha)
+        return np.searchsorted(-self.grid, -from_probability(likelihood, self.scale))
+
+    def walk(self, alpha: Fraction) -> Walk:
+        """Return what betting is about: the mean over each cluster's examples of [answered] ([wrong] - α)."""
+        amount = (self.wrong - float(alpha) * self.answered) / self.clusters.divisor[self.example]
+        start = np.zeros(self.clusters.number)
+        return Walk.of(start, self.place, self.clusters.member[self.example], amount, len(self.grid))
+
+
+def answered_of(spec: SelectionSpec, examples: CalibrationSet) -> Callable[[Indices | slice, Clusters], Answered]:
+    """Return a function from some of the examples, with their clusters, to the answers of the promise."""
+    events = examples.events
+    assert events is not None  # noqa: S101  (a target needs them)
+    assert spec.among is not None  # noqa: S101
+    node = events.node.astype(np.int64)
+    meant = among_nodes(spec.hierarchy, spec.among)[node]
+    losses, _ = spec.losses(np.repeat(events.label, events.count).astype(np.int64), node)
+    first = (np.cumsum(events.count) - events.count)[events.count > 0]
+
+    def change(there: NDArray[np.bool_]) -> NDArray[np.int8]:
+        after = there.astype(np.int8)
+        before = np.append(0, after[:-1]).astype(np.int8)[: len(after)]
+        before[first] = 0
+        return after - before
+
+    answered, wrong = change(meant), change(meant & (losses > 0))
+    kept = np.flatnonzero((answered != 0) | (wrong != 0))
+    count = np.bincount(events.example[kept], minlength=len(events.label))
+    starts = np.append(0, np.cumsum(count))
+    grid = FAMILIES[spec.rule].grid(examples.scale)
+    place = passed_from(grid, events.score[kept], from_root=True)
+    answered, wrong = answered[kept], wrong[kept]
+
+    def part(rows: Indices | slice, clusters: Clusters) -> Answered:
+        _, inside = take_rows(starts, rows)
+        example = np.repeat(np.arange(len(clusters.member)), count[rows])
+        return Answered(grid, examples.scale, place[inside], example, answered[inside], wrong[inside], clusters)
+
+    return part

@@ -1,0 +1,197 @@
+"""What to do if nearly every answer is the root: why that is so, and what would answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from hedgerow.choose.among import ANSWERED
+from hedgerow.choose.families import largest_wrong
+from hedgerow.choose.select import CalibrationSet, choose
+from hedgerow.choose.thresholds import CannotPromiseError
+from hedgerow.errors import HedgerowError
+from hedgerow.infer import Candidates
+from hedgerow.measure import Comparison, Ranks, metrics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from hedgerow.choose.point import OperatingPoint
+    from hedgerow.choose.spec import SelectionSpec
+    from hedgerow.score_files import Block
+    from hedgerow.tree import Indices
+
+MOSTLY_ROOT = 0.9
+"""Above this share of answers at the root, select says why."""
+_LISTED = 5
+_LOOSER = (2, 4, 8)
+
+
+@final
+@dataclass(frozen=True)
+class Obstacle:
+    """A class that is a wrong answer at high likelihoods."""
+
+    answer: str
+    likelihood: float
+    """The largest likelihood of it where it is wrong, on the scale of the point."""
+    label: str
+    """The label that it most often has there."""
+    examples: int
+    """How many examples it is wrong for, among those that are wrong first."""
+
+
+@final
+@dataclass(frozen=True)
+class Proposal:
+    """Another request, and what it gives on the same examples, which is no promise."""
+
+    options: tuple[str, ...]
+    answered: float
+    """The share of answers below the root."""
+    correct: float
+    """The share of all answers that are right."""
+    right_of_answered: float
+    """The share of those below the root that are right."""
+
+
+@final
+@dataclass(frozen=True)
+class Silence:
+    """Why nearly every answer is the root, and what would answer."""
+
+    wrong: int
+    """The number of examples that are wrong first, as the threshold falls: more than the promise allows."""
+    likelihood: float
+    """The likelihood that their wrong answers have at least, on the scale of the point."""
+    obstacles: tuple[Obstacle, ...]
+    """The classes of these answers, the most frequent ones first."""
+    proposals: tuple[Proposal, ...]
+    tried: int
+    """How many requests were tried with these examples, the original one included."""
+
+
+def silence(
+    spec: SelectionSpec, examples: CalibrationSet, blocks: Callable[[], Iterable[Block]]
+) -> Silence | None:
+    """Return why nearly every answer is the root, if the target is one that the root always meets."""
+    if spec.target is None or not spec.from_root or examples.events is None:
+        return None
+    found, tried = [], 1
+    for requests in _requests(spec):
+        for options, asked in requests:
+            tried += 1
+            proposal = _tried(options, asked, examples, blocks)
+            if proposal is not None:
+                found.append(proposal)
+                break
+    wrong, likelihood, obstacles = _obstacles(spec, examples)
+    return Silence(wrong, likelihood, obstacles, tuple(found), tried)
+
+
+def _obstacles(spec: SelectionSpec, examples: CalibrationSet) -> tuple[int, float, tuple[Obstacle, ...]]:
+    """Return how many examples are wrong first, at which likelihood or more, and with which answers."""
+    events, hierarchy, target = examples.events, spec.hierarchy, spec.target
+    assert events is not None  # noqa: S101
+    assert target is not None  # noqa: S101
+    losses, _ = spec.losses(np.repeat(events.label, events.count).astype(np.int64), events.node.astype(np.int64))
+    wrong = np.flatnonzero(losses)
+    _, first = np.unique(events.example[wrong], return_index=True)  # events of an example have decreasing scores
+    wrong = wrong[first]
+    if not len(wrong):
+        return 0, 0.0, ()
+    allowed = min(int(target.alpha * len(examples)), len(wrong) - 1)
+    lowest = -np.partition(-events.score[wrong], allowed)[allowed]
+    wrong = wrong[events.score[wrong] >= lowest]
+    answer, label = events.node[wrong], events.label[events.example[wrong]]
+    named, count = np.unique(answer, return_counts=True)
+    obstacles = []
+    for i in np.argsort(-count, kind="stable")[:_LISTED]:
+        here = answer == named[i]
+        most = int(np.bincount(label[here]).argmax())
+        highest = float(events.score[wrong[here]].max())
+        names = str(hierarchy.names[named[i]]), str(hierarchy.names[most])
+        obstacles.append(Obstacle(names[0], highest, names[1], int(count[i])))
+    return len(wrong), float(lowest), tuple(obstacles)
+
+
+def _requests(spec: SelectionSpec) -> Iterator[Iterator[tuple[tuple[str, ...], SelectionSpec]]]:
+    """Yield requests that might give answers; of each kind, the first that does is proposed."""
+    target = spec.target
+    assert target is not None  # noqa: S101
+    asked = f"{target.name}={float(target.level):g}"
+    if spec.among is None and target.is_binary and spec.rule != "expected-information":
+        options = ("--target", asked, "--among", ANSWERED)
+        yield iter([(options, replace(spec, among=ANSWERED, guarantee=_pac(spec)))])
+    if spec.by == "all" and spec.rule == "threshold" and target.metric is metrics.correct:
+        ranks = Ranks.of(spec.hierarchy).names
+        yield (
+            (
+                ("--per-rank", ",".join(f"{rank}={float(target.level):g}" for rank in ranks[start:])),
+                replace(spec, target=None, among=None, per_rank=dict.fromkeys(ranks[start:], target.level)),
+            )
+            for start in (0, len(ranks) - 1)[: len(ranks)]
+        )
+
+    def looser() -> Iterator[tuple[tuple[str, ...], SelectionSpec]]:
+        for times in _LOOSER:
+            if target.alpha * times <= 0.5:
+                wider = target.at_loss(target.alpha * times)
+                among = () if spec.among is None else ("--among", spec.among)
+                yield ("--target", f"{wider.name}={float(wider.level):g}", *among), replace(spec, target=wider)
+
+    yield looser()
+
+
+def _pac(spec: SelectionSpec) -> str:
+    return "pac" if spec.guarantee == "conformal" else spec.guarantee
+
+
+def _tried(
+    options: tuple[str, ...],
+    spec: SelectionSpec,
+    examples: CalibrationSet,
+    blocks: Callable[[], Iterable[Block]],
+) -> Proposal | None:
+    """Return what a request gives; None if that is hardly better."""
+    try:
+        if spec.target is None:
+            point = choose(spec, _with_ranks(spec, examples, blocks()))
+            answers = np.concatenate([point.answer(block) for block in blocks()])
+        else:
+            point = choose(spec, examples)
+            answers = answers_of(point, examples)
+    except (CannotPromiseError, HedgerowError):
+        return None
+    below = answers > 0
+    if below.mean() <= 1 - MOSTLY_ROOT:
+        return None
+    comparison = Comparison.of(spec.hierarchy, examples.labels, answers, spec.settings)
+    right = metrics.correct.of(comparison) > 0
+    return Proposal(options, float(below.mean()), float(right.mean()), float(right[below].mean()))
+
+
+def _with_ranks(spec: SelectionSpec, examples: CalibrationSet, blocks: Iterable[Block]) -> CalibrationSet:
+    """Return the examples with the largest likelihood of a wrong node of each rank."""
+    ranks = Ranks.of(spec.hierarchy)
+    parts = [
+        {
+            (rank, settings): largest_wrong(
+                block.likelihoods, block.labels, ranks.nodes(rank), settings,
+                Candidates.of(block.likelihoods.hierarchy, spec.settings),
+            )
+            for rank, settings in spec.ranks
+        }
+        for block in blocks
+        if block.labels is not None
+    ]  # fmt: skip
+    return replace(examples, wrong_at={key: np.concatenate([part[key] for part in parts]) for key in spec.ranks})
+
+
+def answers_of(point: OperatingPoint, examples: CalibrationSet) -> Indices:
+    """Return the answers of a point to examples whose events are known."""
+    assert examples.events is not None  # noqa: S101
+    names = examples.groups if point.by == "group" else examples.clades
+    return examples.events.answers_above(point.thresholds_of(names, len(examples))).astype(np.int64)

@@ -1,0 +1,114 @@
+"""Pooling groups and clades that are too small for a promise."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow.choose.point import clades_of
+from hedgerow.choose.pooling import pooled_clades, pooled_groups
+from hedgerow.infer import Candidates
+from hedgerow.tree import Settings
+from tests.choose.populations import population
+from tests.choose.test_select import quiet
+from tests.tree_strategies import parent_lists, plain_names
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PEOPLE = population(size=600)
+H, LABELS = PEOPLE.hierarchy, PEOPLE.hierarchy.names[PEOPLE.labels]
+GROUPS = np.array(["a", "b"] * 300, dtype=object)
+GROUPS[:5], GROUPS[5:12] = "c", "d"
+
+
+@given(parents=parent_lists(15), data=st.data(), needed=st.integers(1, 20))
+def test_pools_are_a_partition_and_large_enough_if_possible(parents: Any, data: Any, needed: int) -> None:
+    h = hr.Hierarchy.from_parents(plain_names(len(parents)), parents)
+    depth = data.draw(st.integers(1, max(1, int(h.depth.max()))))
+    ends = h.names[(h.depth == depth) | (h.is_leaf & (h.depth < depth))].tolist()
+    sizes = {name: data.draw(st.integers(0, 12)) for name in ends}
+    for pools in (pooled_clades(h, sizes, needed), pooled_groups(sizes, needed)):
+        assert sorted(name for pool in pools for name in pool) == sorted(sizes)
+        totals = [sum(sizes[name] for name in pool) for pool in pools]
+        assert min(totals) >= needed or len(pools) == 1
+
+
+def test_a_pool_is_calibrated_on_what_it_answers() -> None:
+    options: dict[str, Any] = {"target": ("correct", 0.95), "groups": GROUPS}
+    alone = quiet(H, PEOPLE.q, LABELS, **options)
+    assert math.isinf(alone.thresholds["c"])
+    assert math.isinf(alone.thresholds["d"])
+    point = quiet(H, PEOPLE.q, LABELS, pool_small=True, **options)
+    assert point.pools == (("a", "c", "d"),) or point.pools == (("b", "c", "d"),)
+    (pool,) = point.pools
+    inside = np.isin(GROUPS, pool)
+    together = quiet(H, PEOPLE.q[inside], LABELS[inside], target=("correct", 0.95))
+    assert {point.thresholds[name] for name in pool} == {together.threshold}
+    (rest,) = {"a", "b"} - set(pool)
+    assert point.thresholds[rest] == alone.thresholds[rest]
+    assert any("approximate" in note for note in point.notes)
+
+
+def test_sizes_from_elsewhere_are_exact(tmp_path: Path) -> None:
+    sizes = {"a": 500, "b": 400, "c": 20, "d": 18, "e": 1}
+    point = quiet(H, PEOPLE.q, LABELS, target=("correct", 0.9), groups=GROUPS, pool_small=sizes | {"e": 9})
+    assert point.pools == ()
+    sizes["d"] = 4
+    point = quiet(H, PEOPLE.q, LABELS, target=("correct", 0.9), groups=GROUPS, pool_small=sizes)
+    assert point.pools == (("c", "d", "e"),)
+    assert not any("approximate" in note for note in point.notes)
+    point.save(tmp_path / "p.json")
+    assert hr.OperatingPoint.load(tmp_path / "p.json") == point
+    answers = point.predict(PEOPLE.q, np.full(600, "e"))  # of which there was no example
+    assert answers.tolist() == point.predict(PEOPLE.q, np.full(600, "c")).tolist()
+
+
+def test_clades_are_pooled_with_their_relatives() -> None:
+    clades = clades_of(hr.likelihood.Likelihoods.of(H, PEOPLE.q), 2, Candidates.of(H, Settings()))
+    few = np.flatnonzero((clades != clades[0]) | (np.cumsum(clades == clades[0]) <= 4))
+    options: dict[str, Any] = {"target": ("correct", 0.95), "clades": 2}
+    alone = quiet(H, PEOPLE.q[few], LABELS[few], **options)
+    assert math.isinf(alone.thresholds[clades[0]])
+    point = quiet(H, PEOPLE.q[few], LABELS[few], pool_small=True, **options)
+    (pool,) = (pool for pool in point.pools if clades[0] in pool)
+    (parent,) = {str(H.names[H.parent[H.index(name)]]) for name in pool}
+    assert parent == H.names[H.parent[H.index(clades[0])]]
+    inside = few[np.isin(clades[few], pool)]
+    together = quiet(H, PEOPLE.q[inside], LABELS[inside], target=("correct", 0.95))
+    assert point.thresholds[clades[0]] == together.threshold
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(hr.HedgerowError, match="is for groups or clades"):
+        quiet(H, PEOPLE.q, LABELS, target=("correct", 0.9), pool_small=True)
+    with pytest.raises(hr.HedgerowError, match="numbers from 0 on; see 'a'"):
+        quiet(H, PEOPLE.q, LABELS, target=("correct", 0.9), groups=GROUPS, pool_small={"a": -1})
+
+
+def test_pools_keep_their_promise() -> None:
+    """Groups of different difficulty; which are pooled is fixed, how many examples each has is not."""
+    random = np.random.default_rng(0)
+    people = population(size=6_000)
+    labels = people.hierarchy.names[people.labels]
+    easy = people.q.max(axis=1, initial=0, where=np.arange(len(people.hierarchy)) > 0) > 0.9
+    group = np.where(easy, "a", np.where(random.random(6_000) < 0.2, "b", "c"))
+    right = []
+    for _ in range(100):
+        rows = random.choice(6_000, 60, replace=False)
+        sizes = {"a": 40, "b": 4, "c": 15}
+        options: dict[str, Any] = {"target": ("correct", 0.9), "groups": group[rows], "pool_small": sizes}
+        point = quiet(people.hierarchy, people.q[rows], labels[rows], **options)
+        if "a" not in point.thresholds:
+            continue
+        pool = np.isin(group, [*point.pools[0]]) if point.pools else group == "c"
+        answers = point.predict(people.q[pool], group[pool])
+        right.append(hr.metrics.correct(people.hierarchy, people.labels[pool], answers).mean())
+    assert len(right) > 90
+    assert np.mean(right) >= 0.9 - 4 * np.std(right) / 10
