@@ -28,7 +28,7 @@ X, y = draw(1500)
 X_new, y_new = draw(3000)
 classifiers = {
     "default": hr.HedgedClassifier(h, random_state=0, C=20),
-    '`method="ps-softmax"`': hr.HedgedClassifier(h, method="ps-softmax", random_state=0, C=20),
+    '`method="softmax-margin"`': hr.HedgedClassifier(h, method="softmax-margin", random_state=0, C=20),
     '`class_weight="balanced"`': hr.HedgedClassifier(h, class_weight="balanced", random_state=0, C=20),
     '`method="logit-adjusted-conditional-softmax"`': hr.HedgedClassifier(
         h, method="logit-adjusted-conditional-softmax", random_state=0, C=20

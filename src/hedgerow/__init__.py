@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _IS_COMMAND = os.path.basename((sys.argv or [""])[0]) in ("hedgerow", "hedgerow.exe", "-m")  # noqa: PTH119
-if _IS_COMMAND and "multiprocessing.spawn" not in sys.modules:
+_IS_DEFAULT = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # a background job ignores Ctrl-C
+if _IS_COMMAND and _IS_DEFAULT and "multiprocessing.spawn" not in sys.modules:
     with suppress(ValueError):  # in another thread
         # Ctrl-C ends the command without a traceback, until its `main` takes over.
         signal.signal(signal.SIGINT, signal.SIG_DFL)

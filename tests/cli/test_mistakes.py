@@ -161,7 +161,11 @@ def test_an_interrupted_start_is_no_traceback(seconds: float) -> None:
         "--bootstrap",
         "500000",
     ]
-    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background ignore it
+    try:
+        started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
     try:
         started.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:

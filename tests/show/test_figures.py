@@ -205,7 +205,7 @@ def test_from_a_classifier_with_labels_of_its_own() -> None:
     random = np.random.default_rng(0)
     X, y = random.normal(size=(60, 3)), np.tile([3, 7, 1], 20)  # numbers that must not be taken for nodes
     X[:, 0] += y
-    classifier = hr.HedgedClassifier(epochs=2, random_state=0).fit(X, y)
+    classifier = hr.HedgedClassifier(C=1, random_state=0).fit(X, y)
     for labels in (y, y.astype(np.float64)):
         (system,) = OperatingCurveDisplay.from_estimator(classifier, X, labels, name="flat").systems
         assert system.name == "flat"

@@ -10,7 +10,9 @@ function startFigures() {
     return element("tr", {}, element("th", { scope: "row" }, element("span", { class: "named" }, chip, name)), ...cells, element("td", { "data-figure": "tau" }));
   });
   document.getElementById("figures").append(...rows);
-  document.querySelector("table.figures").classList.toggle("single", data.models.length === 1);
+  const table = document.querySelector("table.figures");
+  table.classList.toggle("single", data.models.length === 1);
+  table.classList.toggle("curves", data.models.every((model) => !model.figures.answered)); // then it is not known
   for (const chip of document.querySelectorAll(".summary .chip")) {
     chip.style.setProperty("--colour", `var(--model-${chip.dataset.model % MODEL_COLOURS})`);
   }
