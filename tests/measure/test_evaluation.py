@@ -541,3 +541,17 @@ def test_a_kill_at_any_operation_leaves_one_of_two_evaluations(tmp_path: Path) -
         step += 1
     assert step > 10
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(saved.MEMBERS)
+
+
+def test_labels_at_the_root_are_pointed_out_unless_answers_below_them_are_wrong() -> None:
+    q = np.tile([1.0, 0.6, 0.4], (3, 1))
+    tree = hr.Hierarchy.from_edges([("root", "a"), ("root", "b")])
+    found = hr.evaluate(tree, q, ["root", "a", "root"])
+    (said,) = (warning for warning in found.warnings if "root as label" in warning)
+    assert said == (
+        "2 examples have the root as label, and any answer is right there. "
+        "To count answers below it as wrong, use below_label='wrong'."
+    )
+    assert not any("root as label" in w for w in hr.evaluate(tree, q, ["a", "a", "b"]).warnings)
+    wrong = hr.evaluate(tree, q, ["root", "a", "root"], below_label="wrong")
+    assert not any("root as label" in w for w in wrong.warnings)

@@ -306,10 +306,7 @@ def test_labels_outside_the_tree(tmp_path: Path) -> None:
     scores = written(tmp_path / "long.csv", "id,class,score\na,blank,0.5\nb,eel,0.5\n")
     found, (*_, warning) = joined(scores, labels, outside=["blank"])
     assert found == {"a": "animal", "b": "eel"}
-    assert warning == (
-        "1 label is outside the tree and counts as the root; unless below_label='wrong' is given, any answer to "
-        "such an example is right."
-    )
+    assert warning == "1 label is outside the tree and counts as the root."
     with pytest.raises(UnknownNameError, match=r"1 label cannot be found in the tree: 'blank'.*outside=\[...\]"):
         joined(scores, labels, outside=["*"])  # whatever is outside among the scores; labels need their names
 

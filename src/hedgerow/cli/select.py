@@ -40,6 +40,7 @@ def select(
         ),
     ] = None,
     output: Annotated[Path, option("FILE", "Where to write the point: .json.", "-o", "--output")],
+    json_file: JsonOption = None,
     among: Annotated[
         str | None,
         option(
@@ -47,7 +48,6 @@ def select(
             "Promise it among the answers below the root, or at a rank or depth or below it, instead of all.",
         ),
     ] = None,
-    json_file: JsonOption = None,
     guarantee: Annotated[
         str | None,
         option(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack, final
 import numpy as np
 
 from hedgerow.arrays import as_numpy
-from hedgerow.errors import ParameterError, ScoreError, counted
+from hedgerow.errors import ParameterError, ScoreError, argument, counted
 from hedgerow.infer import RULES, Rule
 from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Scale, check_scale, to_probability
 from hedgerow.measure import bootstrap
@@ -180,7 +180,7 @@ class EvaluationBuilder:
     @classmethod
     def of(cls, evaluation: Evaluation) -> EvaluationBuilder:
         """Return a builder that holds the examples of an evaluation, to merge it with others."""
-        doubts = _doubts(evaluation.hierarchy, evaluation.events, evaluation.answers)
+        doubts = _doubts(evaluation.hierarchy, evaluation.events, evaluation.answers, evaluation.settings)
         few = evaluation.clusters.too_few(evaluation.level)
         return cls.holding(
             evaluation.hierarchy,
@@ -249,7 +249,7 @@ class EvaluationBuilder:
         found = (
             *given,
             *sorted(self.warnings.difference(given)),
-            *_doubts(self.hierarchy, whole.events, whole.answers),
+            *_doubts(self.hierarchy, whole.events, whole.answers, self.settings),
         )
         return Evaluation(
             self.hierarchy,
@@ -264,9 +264,21 @@ class EvaluationBuilder:
         )
 
 
-def _doubts(hierarchy: Hierarchy, events: Events, answers: Answers) -> list[str]:
+def _doubts(hierarchy: Hierarchy, events: Events, answers: Answers, settings: Settings) -> list[str]:
     """Return signs that the examples are not what they seem, as sentences."""
-    return [*repeated_ids(answers.ids), *signs_of_wrong_order(hierarchy, events.label, answers)]
+    return [
+        *repeated_ids(answers.ids),
+        *signs_of_wrong_order(hierarchy, events.label, answers),
+        *_any_answer_is_right(int(np.sum(events.label == 0)), settings),
+    ]
+
+
+def _any_answer_is_right(labelled_root: int, settings: Settings) -> list[str]:
+    if not labelled_root or settings.below_label == "wrong":
+        return []
+    has = counted(labelled_root, "example has", "examples have")
+    remedy = f"To count answers below it as wrong, use {argument('below_label', 'wrong')}."
+    return [f"{has} the root as label, and any answer is right there. {remedy}"]
 
 
 def _unknown_rule(*_: Any, **__: Any) -> Any:

@@ -358,8 +358,7 @@ class LabelFile:
         if self.nodes is not None and (number := int((used & self._outside).sum())):
             remarks.append(
                 f"{counted(number, 'label is', 'labels are')} outside the tree and "
-                f"{'counts' if number == 1 else 'count'} as the root; unless "
-                f"{argument('below_label', 'wrong')} is given, any answer to such an example is right."
+                f"{'counts' if number == 1 else 'count'} as the root."
             )
         self._used |= used
         if not self._part and self.nodes is not None:
