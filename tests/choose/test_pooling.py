@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.choose.point import clades_of
 from hedgerow.choose.pooling import pooled_clades, pooled_groups
+from hedgerow.errors import ParameterError
 from hedgerow.infer import Candidates
 from hedgerow.tree import Settings
 from tests.choose.populations import population
@@ -112,3 +114,44 @@ def test_pools_keep_their_promise() -> None:
         right.append(hr.metrics.correct(people.hierarchy, people.labels[pool], answers).mean())
     assert len(right) > 90
     assert np.mean(right) >= 0.9 - 4 * np.std(right) / 10
+
+
+@pytest.mark.parametrize("guarantee", ["empirical", "conformal", "pac"])
+def test_a_group_without_examples_is_answered_with_the_root(guarantee: str) -> None:
+    h = hr.Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+    q = [[1, 0.9, 0.1]] * 40 + [[1, 0.4, 0.6]] * 40
+    for metric in ("correct", "precision"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            point = hr.select(
+                h,
+                q,
+                ["cat"] * 80,
+                target=(metric, 0.5),
+                guarantee=guarantee,
+                groups=["a"] * 80,
+                pool_small={"a": 80, "z": 1000},
+            )
+        assert point.thresholds["z"] == np.inf
+        assert point.predict([[1, 0.49, 0.51]], groups=["z"]).tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"pool_small": {"a": "x"}}, "sizes of groups must be numbers"),
+        (
+            {"unit": "example", "largest_cluster": "10"},
+            "must be a whole number, 1 or more, not '10'",
+        ),
+        (
+            {"unit": "example", "largest_cluster": 12.5},
+            "must be a whole number, 1 or more, not 12.5",
+        ),
+        ({"unit": "photograph"}, "unit must be 'cluster' or 'example', not 'photograph'"),
+    ],
+)
+def test_wrong_kinds_of_arguments_are_named(wrong: dict[str, Any], message: str) -> None:
+    h = hr.Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+    with pytest.raises(ParameterError, match=message):
+        hr.select(h, [[1, 0.9, 0.1]], ["cat"], target=("correct", 0.9), groups=["a"], clusters=["b"], **wrong)

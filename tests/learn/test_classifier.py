@@ -287,6 +287,13 @@ def test_kinds_of_features() -> None:
         np.testing.assert_allclose(thin.predict_proba(X), thin.predict_proba(sparse.coo_array(X)), atol=1e-12)
 
 
+def test_partial_fit_keeps_what_fit_chose() -> None:
+    X, y = sample(noise=0.6)
+    clf = HedgedClassifier(H, random_state=0).fit(X, y)
+    before = clf.C_, clf.temperature_
+    assert (clf.partial_fit(X, y).C_, clf.temperature_) == before
+
+
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e6, (1e-3, 1.0, 1e4)])
 def test_units_of_features_do_not_matter(scale: Any) -> None:
     X, y = sample()

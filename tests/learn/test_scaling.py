@@ -118,3 +118,13 @@ def test_a_feature_that_is_the_label_does_not_drown_the_others() -> None:
     scaled = Scaling.of(np.column_stack([features, label]), label, np.ones(len(label)))
     assert np.isfinite(scaled.scale).all()
     assert (scaled.scale > 0).all()
+
+
+@pytest.mark.parametrize("constant", [0.1, 1 / 3, 7.7])
+def test_constants_do_not_count_whatever_they_are(constant: float) -> None:
+    features, label = drawn(3_000)
+    scaling = Scaling.of(np.column_stack([features, np.full(3_000, constant)]), label, np.ones(3_000))
+    assert scaling.scale[-1] > 0.5, "rounding is no variance"
+    assert (
+        HedgedClassifier(C=1).fit(np.ones((50, 3)), np.repeat(["a", "b"], 25)).predict_proba([[1, 1, 1]]).size == 2
+    )

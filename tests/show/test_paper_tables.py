@@ -76,3 +76,14 @@ def test_other_formats_and_a_missing_library_are_named(tmp_path: Path, monkeypat
         found.to_table(tmp_path / "t.md")
     found.to_table(tmp_path / "t.csv")
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_without_leaf_scores_there_are_no_numbers_of_leaves(tmp_path: Path) -> None:
+    h = hr.Hierarchy.from_edges([("root", "a"), ("root", "b"), ("a", "a1"), ("b", "b1"), ("b", "b2")])
+    q = np.zeros((2, len(h)))
+    q[:, [0, h.index("a")]] = 1, 0.8
+    found = hr.evaluate(h, q, ["a", "b1"])
+    assert not found.has_leaf_scores
+    found.to_table(tmp_path / "t.csv")
+    assert "nan" not in (tmp_path / "t.csv").read_text()
+    found.to_table(tmp_path / "t.md")

@@ -82,7 +82,7 @@ class Answered:
 
     def starts(self, alpha: Fraction) -> Indices:
         """Return the places where the walks begin."""
-        likelihood = 1 - np.array(STARTS) * float(alpha)
+        likelihood = np.maximum(1 - np.array(STARTS) * float(alpha), 0)
         return np.searchsorted(-self.grid, -from_probability(likelihood, self.scale))
 
     def walk(self, alpha: Fraction) -> Walk:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from hedgerow.choose.among import ANSWERED
 from hedgerow.choose.families import largest_wrong
+from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.choose.select import CalibrationSet, choose
 from hedgerow.choose.thresholds import CannotPromiseError
 from hedgerow.errors import HedgerowError
@@ -27,6 +29,7 @@ MOSTLY_ROOT = 0.9
 """Above this share of answers at the root, select says why."""
 _LISTED = 5
 _LOOSER = (2, 4, 8)
+_USUAL_DELTA = Fraction(1, 20)
 
 
 @final
@@ -83,8 +86,9 @@ def silence(
     for requests in _requests(spec):
         for options, asked in requests:
             tried += 1
-            proposal = _tried(options, asked, examples, blocks)
-            if proposal is not None:
+            proposal = _tried((*options, *_guarantee(asked)), asked, examples, blocks)
+            # Levels by rank promise nothing of the ranks that they leave out.
+            if proposal is not None and (asked.target or proposal.right_of_answered >= 1 - 2 * spec.target.alpha):
                 found.append(proposal)
                 break
     wrong, likelihood, obstacles = _obstacles(spec, examples)
@@ -143,6 +147,16 @@ def _requests(spec: SelectionSpec) -> Iterator[Iterator[tuple[tuple[str, ...], S
                 yield ("--target", f"{wider.name}={float(wider.level):g}", *among), replace(spec, target=wider)
 
     yield looser()
+
+
+def _guarantee(spec: SelectionSpec) -> tuple[str, ...]:
+    """Return the options for a guarantee that is not the default one."""
+    options: list[str] = []
+    if spec.guarantee != ("conformal" if spec.among is None else "pac"):
+        options += ["--guarantee", spec.guarantee]
+    if GUARANTEES[spec.guarantee].uses_delta and spec.delta != _USUAL_DELTA:
+        options += ["--delta", f"{float(spec.delta):g}"]
+    return tuple(options)
 
 
 def _pac(spec: SelectionSpec) -> str:

@@ -146,7 +146,7 @@ class SelectionSpec:
         delta: Any = 0.05,
         among: str | int | None = None,
         unit: str = "cluster",
-        largest_cluster: int | None = None,
+        largest_cluster: Any = None,
         pool_small: bool | Mapping[str, float] = False,
         clades: int | str | None = None,
         rule: str = "threshold",
@@ -170,13 +170,17 @@ class SelectionSpec:
             raise ParameterError("Levels per rank are for the rule 'threshold': leave out the other rule.")
         if clades is not None and by_group:
             raise ParameterError("Thresholds are either by group or by clade: choose one of them.")
-        if (unit == "example") != (largest_cluster is not None) or unit not in ("cluster", "example"):
+        if unit not in ("cluster", "example"):
+            raise ParameterError(f"unit must be 'cluster' or 'example', not {unit!r}.")
+        if (unit == "example") != (largest_cluster is not None):
             raise ParameterError(
                 f"{argument('unit', 'example')} counts examples instead of clusters, and needs the size that no "
                 f"cluster will ever exceed: give {argument('largest_cluster', 'M')} with it, or neither."
             )
-        if largest_cluster is not None and largest_cluster < 1:
-            raise ParameterError(f"The largest cluster has 1 example or more, not {largest_cluster}.")
+        if largest_cluster is not None and not (
+            isinstance(largest_cluster, int | np.integer) and largest_cluster >= 1
+        ):
+            raise ParameterError(f"largest_cluster must be a whole number, 1 or more, not {largest_cluster!r}.")
         if pool_small is not False and clades is None and not by_group:
             raise ParameterError(
                 f"{argument('pool_small', '', python='pool_small=True')} is for groups or clades: give "
@@ -199,7 +203,7 @@ class SelectionSpec:
             _clade_depth(hierarchy, clades),
             by_group,
             None if among is None else str(among),
-            largest_cluster,
+            None if largest_cluster is None else int(largest_cluster),
             None if pool_small is False else {} if pool_small is True else _sizes(pool_small),
         )
 
@@ -299,7 +303,10 @@ def _shares(
 
 
 def _sizes(given: Mapping[str, float]) -> dict[str, float]:
-    sizes = {str(name): float(size) for name, size in given.items()}
+    try:
+        sizes = {str(name): float(size) for name, size in given.items()}
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"pool_small: sizes of groups must be numbers: {error}.") from None
     wrong = [name for name, size in sizes.items() if not 0 <= size < math.inf]
     if wrong or not sizes:
         raise ParameterError(

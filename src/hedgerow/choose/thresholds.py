@@ -114,6 +114,8 @@ def threshold_of(
     def threshold(rows: Indices | slice, clusters: Clusters, there: str) -> tuple[float, list[str]]:
         promise = _promise(spec, target, clusters)
         try:
+            if not clusters.number:
+                raise TooFew
             if spec.among is not None:
                 return guarantee.among(answers(rows, clusters), promise), []
             return guarantee.threshold(steps(rows, clusters), promise), []
@@ -187,7 +189,7 @@ def _promise(spec: SelectionSpec, target: Target, clusters: Clusters) -> Promise
 def needed(promise: Promise, clusters: Clusters, walks: int = 1) -> str:
     """Return how many clusters or examples a promise needs, with δ divided among walks."""
     promise = replace(promise, delta=promise.delta / walks)
-    return f"{promise.needed:,}" + ("" if clusters.largest is None else f" times {clusters.largest:,}")
+    return f"{promise.needed:,}" + ("" if clusters.largest is None else f" times {clusters.largest:,} examples")
 
 
 # A threshold for each rank -------------------------------------------------------------------------------------

@@ -160,7 +160,7 @@ def select(
     other += ["--unit", unit] * (unit != "cluster") + ["--pool-small"] * pool_small
     other += options(
         pool_sizes=None if pool_sizes is None else str(pool_sizes),
-        guarantee=None if spec.guarantee == "conformal" else guarantee,
+        bounds=bounds,
         temperature=temperature,
     )
     for warning in opened.warnings:
@@ -207,12 +207,16 @@ def _levels(option: str, given: str | None) -> dict[str, str] | None:
 
 def _sizes(path: Path) -> dict[str, float]:
     table = open_table(str(path), None)
-    places = [table.column(name, "of sizes") for name in ("name", "size")]
+    places = [table.column(name, f"the {name} of a group") for name in ("name", "size")]
     names, sizes = (column_texts(table.texts(places)[place]) for place in places)
     try:
-        return {name: float(size) for name, size in zip(names, sizes, strict=True)}
+        found = {name: float(size) for name, size in zip(names, sizes, strict=True)}
     except ValueError as error:
         raise FileError(f"{path}: sizes must be numbers: {error}.") from None
+    if len(found) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise FileError(f"{path}: {twice!r} has two sizes. Remove one of them.")
+    return found
 
 
 def _bounds(given: str | None) -> tuple[float, float] | None:

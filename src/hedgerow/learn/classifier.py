@@ -47,7 +47,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A linear model, or a small network, over a tree of classes, trained with one of the methods of the paper.
 
     Labels may be nodes at any depth, and so may answers: the most specific node that is likely enough. Made for
-    embeddings; takes any numeric features, dense or sparse, on any scale.
+    embeddings; takes any numeric features: dense ones on any scale, sparse ones if they are on one scale.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X, y, sample_weight
             See `fit`. The first call also fixes the scale of the features: pass a typical piece of the data.
-            ``C="auto"`` cannot be chosen from pieces: it is 30.
+            ``C="auto"`` cannot be chosen from pieces: it is 30, or what `fit` chose before.
         classes
             All labels (or lineages) that will occur; required in the first call unless a hierarchy is given.
         """
@@ -277,8 +277,9 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if first:
             self._start(*examples, check_random_state(self.random_state))
         self._seen = self._seen + np.bincount(node, weight, minlength=len(self._seen))
-        choice = self._given_penalty()
-        self.C_, self.path_ = choice.C, choice.path
+        if first or self.C != "auto":
+            choice = self._given_penalty()
+            self.C_, self.path_ = choice.C, choice.path
         size = min(self.batch_size, _STREAM_BATCH)
         fitting = self._fitting(np.float32, epochs=1, rounds=1, batch_size=size, anneal=False, least_steps=1)
         self._train(fitting, fitting.examples(*examples))

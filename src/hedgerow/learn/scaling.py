@@ -58,11 +58,12 @@ class Scaling:
             square = np.asarray(X.multiply(X).T @ share).ravel()
             return Scaling(None, np.full(X.shape[1], math.sqrt(square.mean()) or 1.0))
         blocks = [slice(i, i + _BLOCK) for i in range(0, len(X), _BLOCK)]
-        mean = sum((share[rows] @ X[rows] for rows in blocks), start=np.zeros(X.shape[1]))
+        shift = X[0].astype(np.float64)  # so that constants have exactly the variance 0
+        mean = sum((share[rows] @ (X[rows] - shift) for rows in blocks), start=np.zeros(X.shape[1])) + shift
         distinct, member = np.unique(label, return_inverse=True)
         variance, sums = np.zeros(X.shape[1]), np.zeros((len(distinct), X.shape[1]))
         for rows in blocks:
-            centred = X[rows] - mean
+            centred = (X[rows] - shift) - (mean - shift)
             variance += share[rows] @ centred**2
             sums += _indicator(member[rows], weight[rows], len(distinct)) @ centred
         spread = np.sqrt(variance)
@@ -70,7 +71,8 @@ class Scaling:
         typical = math.sqrt(np.mean(variance, where=varies)) if varies.any() else 1.0
         counts = np.bincount(member, weight).astype(np.float64)
         wanted = np.ones(X.shape[1])
-        wanted[varies] = _importance(sums[counts > 0][:, varies] / spread[varies], counts[counts > 0])
+        if varies.any():
+            wanted[varies] = _importance(sums[counts > 0][:, varies] / spread[varies], counts[counts > 0])
         return Scaling(mean, np.where(varies, spread / wanted, np.maximum(typical, np.abs(mean))))
 
     def apply(self, X: Any) -> Any:

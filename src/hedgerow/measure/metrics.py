@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
@@ -206,10 +207,17 @@ class _OfNodes:
     function: CustomMetric
 
     def __call__(self, pairs: Comparison) -> Values:
+        name = name_of_metric(self.function)
+        try:
+            signature(self.function).bind(pairs.hierarchy, pairs.label, pairs.prediction)
+        except TypeError as error:
+            raise ParameterError(
+                f"The metric {name!r} must be a function (tree, labels, predictions): {error}."
+            ) from None
         value = np.asarray(self.function(pairs.hierarchy, pairs.label, pairs.prediction), dtype=np.float64)
         if value.shape != pairs.label.shape:
             raise ParameterError(
-                f"The metric {name_of_metric(self.function)!r} must return one value per pair, in shape "
+                f"The metric {name!r} must return one value per pair, in shape "
                 f"{pairs.label.shape}; got shape {value.shape}."
             )
         return value

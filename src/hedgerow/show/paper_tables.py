@@ -116,11 +116,16 @@ def _by_rank(evaluations: Sequence[Evaluation]) -> Table:
     return Table(f"By {kind}, rule {_RULE}", [_COUNT, *map(Column, shown)], rows)
 
 
+def _exact_leaves(evaluation: Evaluation, name: str) -> dict[str, float]:
+    leaf = evaluation.classes.get("leaf")  # without leaf scores, there are no such answers
+    return {} if leaf is None else {"leaf exact": leaf[name]["exact"]}
+
+
 def _by_class(evaluations: Sequence[Evaluation]) -> Table:
     rows = [
         _row(
             _named(evaluations, each.name, name),
-            values | {"leaf exact": each.classes["leaf"][name]["exact"]},
+            values | _exact_leaves(each, name),
             each.name,
         )
         for each in evaluations
