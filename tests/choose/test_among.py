@@ -22,7 +22,7 @@ from tests.choose.populations import Draws, population
 from tests.choose.test_guarantees import binomial_tail
 from tests.choose.test_select import cases, quiet
 
-GRID = [*special.expit(20 - 0.05 * np.arange(600)).tolist(), 0.0]
+GRID = [*special.expit(0.05 * np.arange(400, -200, -1)).tolist(), 0.0]
 
 
 def slow_threshold(h: Any, q: Any, labels: Any, alpha: Fraction, delta: Fraction, depth: int) -> float:

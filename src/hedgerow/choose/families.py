@@ -57,7 +57,7 @@ class Family:
         """
         if self.is_lambda:
             return np.append(np.exp2(np.arange(20, -20, -_STEP)), 0.0)
-        return np.append(from_logit(np.arange(20, -10, -_STEP), scale), BOTTOM[scale])
+        return np.append(from_logit(_STEP * np.arange(400, -200, -1), scale), BOTTOM[scale])
 
 
 def _climbing(q: AnyLikelihoods, labels: Indices, candidates: Candidates) -> Events:

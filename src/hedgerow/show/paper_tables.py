@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from hedgerow.measure import STANDARD_METRICS, Evaluation, Metric, SystemComparison
@@ -54,7 +55,8 @@ def _columns(metrics: Iterable[Metric]) -> list[Column]:
 
 
 def _row(name: str, values: Mapping[str, float | None], group: str = "") -> Row:
-    return Row(name, {key: Entry((value,)) for key, value in values.items() if value is not None}, group)
+    known = {key: value for key, value in values.items() if value is not None and not math.isnan(value)}
+    return Row(name, {key: Entry((value,)) for key, value in known.items()}, group)
 
 
 def _figures(evaluations: Sequence[Evaluation]) -> Table:
