@@ -378,6 +378,7 @@ def test_the_penalty_is_chosen_on_held_out_examples() -> None:
     assert given.C_ == chosen.C_
     assert given.path_ == {"C": [], "AP": [], "leaf": []}
     assert given.temperature_ == 1
+    np.testing.assert_array_equal(given.coefs_[0], chosen.coefs_[0])
 
 
 def test_the_usual_penalty_where_none_can_be_chosen() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -232,9 +231,6 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 choice = penalty.choose(fitting, self._layers(), *examples, random, done)
                 done(f"{choice.C:.3g} chosen")
         self.C_, self.path_, self.temperature_ = choice.C, choice.path, choice.temperature
-        if choice.layers is not None:  # they are close
-            self._keep(choice.layers)
-            fitting = replace(fitting, schedule=fitting.schedule.next())
         validation = fitting.examples(X[stopping], node[stopping], weight[stopping]) if len(stopping) else None
         self._train(fitting, fitting.examples(*examples), validation)
         self._momentum = None  # the schedule has ended

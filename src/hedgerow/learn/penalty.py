@@ -55,8 +55,6 @@ class Choice:
     C: float = USUAL
     path: PenaltyPath = field(default_factory=lambda: {"C": [], "AP": [], "leaf": []})
     temperature: float = 1.0
-    layers: list[Layer] | None = None
-    """Weights to continue from."""
 
 
 def choose(
@@ -117,7 +115,7 @@ def choose(
         lambda scaled: method.link(hierarchy, scaled, scale="log"),
         judge="nodes" if method.scale == "logit" else "label",
     )
-    return Choice(C, path, fitted.value, networks[0].layers())
+    return Choice(C, path, fitted.value)
 
 
 def relax(score: Callable[[float], float], examples: int) -> float:
