@@ -80,7 +80,8 @@ if not TYPE_CHECKING:
         except ModuleNotFoundError as error:
             if error.name not in ("torch", "sklearn"):
                 raise
-            raise ImportError(
-                f"{name} needs {error.name}, which is not installed: pip install 'hedgerow[torch]'"
+            raise ModuleNotFoundError(
+                f"{name} needs {error.name}, which is not installed: pip install 'hedgerow[torch]'",
+                name=error.name,
             ) from error
         return module.HedgedClassifier if name == "HedgedClassifier" else module
