@@ -100,7 +100,7 @@ def test_attributes() -> None:
     assert clf.classes_.tolist() == ["cod", "pike", "robin", "wren"]
     assert clf.hierarchy_ is H
     assert clf.n_features_in_ == 3
-    assert len(clf.loss_curve_) in (3, 6, 9, 12)
+    assert len(clf.loss_curve_) in (5, 8, 11, 14), "rounds of 5, 3, 3 and 3 epochs"
     assert clf.loss_curve_[-1] < clf.loss_curve_[0]
     assert clf.coefs_[0].shape == (3, len(clf.method_.outputs))
 
