@@ -81,10 +81,10 @@ def choose(
     weights: dict[float, list[dict[str, Any]]] = {}
     path = Choice().path
 
-    def held_out(rows: int) -> Iterator[tuple[NDArray[np.float64], Indices]]:
+    def held_out() -> Iterator[tuple[NDArray[np.float64], Indices]]:
         """Yield scores and labels of blocks of held-out examples."""
         for network, (_, others) in zip(networks, splits, strict=True):
-            for block in (others[i : i + rows] for i in range(0, len(others), rows)):
+            for block in (others[i : i + _BLOCK] for i in range(0, len(others), _BLOCK)):
                 yield scores(fitting.scaling, network.layers(), X[block]), label[block]
 
     def score(C: float) -> float:
@@ -93,7 +93,7 @@ def choose(
             fitting.train(network, examples, 1 / (C * weight[rows].sum()), **changed)
         weights[C] = [{name: value.clone() for name, value in net.state_dict().items()} for net in networks]
         curve, right = CurveBuilder(hierarchy, scale=method.scale), 0.0
-        for theta, answer in held_out(_BLOCK):
+        for theta, answer in held_out():
             q = method.link(hierarchy, theta, scale=method.scale)
             curve.update(q, answer)
             right += metrics.correct(hierarchy, answer, infer.leaf(hierarchy, q, scale=method.scale)).sum()
@@ -106,7 +106,7 @@ def choose(
     C = relax(score, count)
     for network, state in zip(networks, weights[C], strict=True):
         network.load_state_dict(state)
-    theta, answer = map(np.concatenate, zip(*held_out(_BLOCK), strict=True))
+    theta, answer = map(np.concatenate, zip(*held_out(), strict=True))
     judged = random.permutation(count)[:_JUDGED]
     fitted = fit_temperature(
         hierarchy,

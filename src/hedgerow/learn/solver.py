@@ -231,14 +231,6 @@ class Schedule:
     """Of each further round, in which steps begin smaller."""
     least_steps: int = STEPS
     seed: int = 0
-    first: bool = True
-    """Whether weights are new."""
-
-    def next(self) -> Schedule:
-        """Return the schedule of the next round: large steps would undo what was learnt."""
-        if not self.first:
-            return self
-        return replace(self, epochs=self.more_epochs, learning_rate=NEXT_RATE * self.learning_rate, first=False)
 
 
 class Solver:
@@ -273,13 +265,14 @@ class Solver:
                 self._round(examples, held_out, done, every)
                 return
             start, after = self._start(examples), self._objective(examples)
+            rate = NEXT_RATE * self.schedule.learning_rate  # large steps would undo what was learnt
             for _ in range(self.schedule.rounds):
                 before = after
                 self._round(examples, held_out, done, every)
                 after = self._objective(examples)
                 if before - after <= _CONVERGED * start:
                     return
-                self.schedule = self.schedule.next()
+                self.schedule = replace(self.schedule, epochs=self.schedule.more_epochs, learning_rate=rate)
         warnings.warn(
             f"The loss was still falling after {len(self.losses)} epochs, from {before:.3g} to {after:.3g} in the "
             f"last {self.schedule.epochs}. Raise epochs.",
