@@ -47,6 +47,8 @@ class ListedBlock:
     step: Indices | None
     """The step of the lineage that each entry is about; None: the last."""
     value: NDArray[np.float64]
+    call: Indices | None = None
+    """The lineage of the class that the tool itself answered each example with, if it says so."""
 
     def __len__(self) -> int:
         return len(self.place)

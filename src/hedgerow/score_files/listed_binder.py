@@ -87,7 +87,8 @@ class ListedBinder:
             self._check(raw, 0, _MOST, f"A score is a probability, between 0 and 1; {votes}")
             self._check_sums(raw)
         row, node, value = _added_up(raw.row, node, raw.value, len(self._hierarchy))
-        return likelihood.from_top(self._hierarchy, row, node, value, rows=len(raw), renormalise=self._votes)
+        q = likelihood.from_top(self._hierarchy, row, node, value, rows=len(raw), renormalise=self._votes)
+        return q if raw.call is None else q.called(self._bound.last(raw.call))
 
     def _check(self, raw: ListedBlock, lowest: float, highest: float, rule: str) -> None:
         value = raw.value
@@ -203,10 +204,14 @@ class _BoundLineages:
     def nodes(self, raw: ListedBlock) -> Indices:
         """Return the node of each entry; `NO_NODE` if it has none."""
         if raw.step is None:
-            ends: Indices = self._last[raw.lineage]
-            return ends
+            return self.last(raw.lineage)
         nodes: Indices = self._nodes[self._start[raw.lineage] + raw.step]
         return nodes
+
+    def last(self, lineage: Indices) -> Indices:
+        """Return the deepest node of each lineage."""
+        ends: Indices = self._last[lineage]
+        return ends
 
     def refuse(self, rest: Iterable[ListedBlock], examples: int) -> NoReturn:
         """Read the rest of the file, and raise an error that names all lineages that cannot be bound."""

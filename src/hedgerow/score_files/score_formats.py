@@ -11,7 +11,7 @@ from hedgerow.errors import HedgerowError, ParameterError, ScoreError, UnknownNa
 from hedgerow.files import TABLES, Archive, extension, open_text, refuse_spreadsheet, require_file
 from hedgerow.likelihood import restrict
 from hedgerow.registry import Registry
-from hedgerow.score_files import listed_tables, qiime2, rdp, sintax, speciesnet
+from hedgerow.score_files import kraken2, listed_tables, qiime2, rdp, sintax, speciesnet
 from hedgerow.score_files.blocks import Block, Scores
 from hedgerow.score_files.labels import LabelFile, labelled
 from hedgerow.score_files.listed_binder import ListedBinder
@@ -90,6 +90,9 @@ FORMATS: Registry[ScoreFormat] = Registry(
         "qiime2": ScoreFormat(
             lambda path, how, _: qiime2.Qiime2Reader(path, how.delimiter),
             lambda glance: bool(glance.lines) and glance.lines[0].startswith("\t".join(qiime2.COLUMNS)),
+        ),
+        "kraken2": ScoreFormat(
+            lambda path, *_: kraken2.Kraken2Reader(path), lambda glance: kraken2.looks_like_kraken2(glance.lines)
         ),
         "speciesnet": ScoreFormat(lambda path, *_: speciesnet.SpeciesnetReader(path), _is_speciesnet),
         "pybioclip": ScoreFormat(
