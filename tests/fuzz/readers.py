@@ -127,7 +127,8 @@ def lines_of(text: str) -> SearchStrategy[str]:
 
 def of_tool(name: str, excerpt: str, tree: str, labels: str) -> Reader:
     """A reader of what a tool writes, with a tree and labels that belong to the excerpt."""
-    known = hr.Hierarchy.read(EXCERPTS / tree, "lineages" if tree.endswith(".csv") else "prefixed")
+    formats = {".csv": "lineages", ".txt": "prefixed"}
+    known = hr.Hierarchy.read(EXCERPTS / tree, formats.get(Path(tree).suffix))
 
     def read(path: Path) -> None:
         plain = hr.ScoreReading(scores_format=name)
@@ -430,6 +431,12 @@ READERS = [
     of_tool("qiime2", "taxonomy.tsv", "bacteria.txt", "labels.csv"),
     of_tool("speciesnet", "speciesnet.json", "mammals.csv", "labels.csv"),
     of_tool("pybioclip", "pybioclip.csv", "mammals.csv", "labels.csv"),
+    of_tool("kraken2", "kraken2.txt", "taxdump", "kraken2-labels.csv"),
+    of_tool("dada2", "dada2.tsv", "lineages.csv", "labels.csv"),
+    of_tool("dada2", "dada2-single.tsv", "lineages.csv", "labels.csv"),
+    of_tool("dada2", "dada2-boot.csv", "lineages.csv", "labels.csv"),
+    of_tool("idtaxa", "idtaxa.txt", "lineages.csv", "labels.csv"),
+    of_tool("blca", "blca.txt", "lineages.csv", "labels.csv"),
     taxdumps(),
     tree("Darwin Core", lines_of(DARWIN_CORE), "Taxon.tsv", format="darwin-core"),
     tree("prefixed", lines_of((EXCERPTS / "bacteria.txt").read_text()), "t.txt", format="prefixed"),

@@ -296,12 +296,17 @@ def test_a_line_that_is_not_utf8_is_named(size: int, tmp_path: Path, monkeypatch
         ("taxonomy.tsv", "qiime2"),
         ("speciesnet.json", "speciesnet"),
         ("pybioclip.csv", "pybioclip"),
+        ("dada2.tsv", "dada2"),
+        ("dada2-single.tsv", "dada2"),
+        ("dada2-boot.csv", "dada2"),
+        ("idtaxa.txt", "idtaxa"),
+        ("blca.txt", "blca"),
     ],
 )
 def test_formats_are_recognised(name: str, format: str, tmp_path: Path) -> None:  # noqa: A002
     assert find_format(str(DATA / name)) == format
     assert FORMATS[format].settings.single_child == "answer"
-    if format in ("sintax", "rdp"):
+    if format in ("sintax", "rdp", "idtaxa", "blca"):
         renamed = tmp_path / "results.tsv"
         renamed.write_bytes((DATA / name).read_bytes())
         assert find_format(str(renamed)) == format
@@ -316,7 +321,7 @@ def test_wide_tables_stay_wide(tmp_path: Path) -> None:
 
 def test_a_format_that_is_not_clear_is_asked_for(tmp_path: Path) -> None:
     path = written(tmp_path / "results.txt", "a b c\n")
-    choices = "wide, long, lineage, sintax, rdp, qiime2, speciesnet, pybioclip"
+    choices = "wide, long, lineage, sintax, rdp, qiime2, speciesnet, pybioclip, kraken2, dada2, idtaxa, blca"
     refused(ParameterError, path, H, "cannot be told", choices, "scores_format='sintax'")
     refused(ParameterError, written(tmp_path / "x.json", "{}"), H, "cannot be told")
     with pytest.raises(ParameterError, match=r"no score format 'syntax'.*Did you mean 'sintax'"):

@@ -50,8 +50,8 @@ def predict(
         str | None,
         option(
             "NAME",
-            "Use another rule: climbing, with --tau, which goes up from the most likely class or a tool's own answer; "
-            f"or one that needs no threshold: {', '.join(RULES)}.",
+            "Use another rule: climbing, with --tau, which goes up from the most likely class or a tool's own "
+            f"answer; or one that needs no threshold: {', '.join(RULES)}.",
         ),
     ] = None,
     point: Annotated[

@@ -15,6 +15,7 @@ from hedgerow.score_files.lineage_binding import Lineage, Step, as_lineage
 from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReader, ScoreReading, about_columns
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
@@ -271,6 +272,33 @@ def split_cells(text: str, ranks: Sequence[str]) -> Lineage:
     if len(cells) != len(ranks):
         raise ScoreError(f"A name contains the control character {_BETWEEN!r}: {text!r}. Remove it.")
     return as_lineage(Step.of(cell, rank) for rank, cell in zip(ranks, cells, strict=True))
+
+
+def steps_block(
+    lineages: Lineages, place: Indices, ids: Any, row: Indices, ranks: Any, names: Any, value: NDArray[np.float64]
+) -> ListedBlock:
+    """Return the block of lineages that are given step by step: the row, rank, name and value of each step."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    count = np.bincount(row, minlength=len(place))
+    start = np.append(0, np.cumsum(count))
+    steps = pc.binary_join_element_wise(ranks, names, ":")
+    texts = pc.binary_join(pa.ListArray.from_arrays(pa.array(start, pa.int32()), steps), _BETWEEN)
+    classified = np.flatnonzero(count)
+    number = np.zeros(len(place), dtype=np.int64)
+    number[classified] = lineages.numbers(texts.take(classified))
+    return ListedBlock(place, {"ids": ids}, row, number[row], np.arange(len(row)) - start[row], value)
+
+
+def lineage_of_steps(text: str, nothing: re.Pattern[str] | None = None) -> Lineage:
+    """Return a lineage of a `steps_block`; names that match `nothing` are blank."""
+    pairs = (step.split(":", 1) for step in text.split(_BETWEEN))
+    # The root of a tool's classes is the root of the tree, whatever either is called.
+    return as_lineage(
+        Step("", ("",)) if rank == "rootrank" or (nothing and nothing.fullmatch(name)) else Step.of(name, rank)
+        for rank, name in pairs
+    )
 
 
 def line_blocks(path: str, rows: int) -> Iterator[tuple[Indices, Any]]:

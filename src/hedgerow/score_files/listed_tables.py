@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -12,6 +13,7 @@ from hedgerow.score_files.lineage_binding import Step
 from hedgerow.score_files.listed import (
     Lineages,
     ListedBlock,
+    Listing,
     ListReader,
     check_one_label,
     joined_cells,
@@ -94,51 +96,106 @@ def rank_columns(columns: Sequence[str]) -> list[str]:
     return [name for name in columns if f"{name}{_CONFIDENCE}" in columns]
 
 
-@final
 class LineageReader(ListReader):
     """A table with one lineage per row: an id, then each rank as a column with `RANK_confidence` beside it."""
 
-    listing = "lineages"
+    listing: Listing = "lineages"
+    whole = 1.0
+    """What a confidence is divided by."""
+    blank = ""
+    """What a cell without a name may hold."""
 
     def __init__(self, path: str, how: ScoreReading, elsewhere: frozenset[str] = frozenset()) -> None:
         self.path = path
         self._table = table = open_table(path, how.delimiter, how.decimal)
+        self._find_columns(how, elsewhere)
+        self.has = frozenset(self._about)
+        self.rows = table.rows
+        self.lineages = Lineages(lambda text: split_cells(text, list(self._names)))
+
+    def _find_columns(self, how: ScoreReading, elsewhere: frozenset[str]) -> None:
+        """Find the columns about the examples, and those of names and confidences, by rank."""
+        table = self._table
         self._about = listed_columns(table, how, elsewhere)
         about = {table.columns[place] for place in self._about.values()}
-        self._ranks = [rank for rank in rank_columns(table.columns) if rank not in about]
-        if not self._ranks:
+        ranks = [rank for rank in rank_columns(table.columns) if rank not in about]
+        if not ranks:
             raise FileError(
-                f"{path} has no column of a rank with its confidence beside it, such as 'genus' and "
+                f"{self.path} has no column of a rank with its confidence beside it, such as 'genus' and "
                 f"'genus_confidence'. Its columns: {some(table.columns)}."
             )
-        used = about | {name for rank in self._ranks for name in (rank, f"{rank}{_CONFIDENCE}")}
+        used = about | {name for rank in ranks for name in (rank, f"{rank}{_CONFIDENCE}")}
         extra = [name for name in table.columns if name not in used]
         if extra:
             raise FileError(
-                f"{path} has columns that are neither about the examples nor a rank with its confidence: "
+                f"{self.path} has columns that are neither about the examples nor a rank with its confidence: "
                 f"{some(extra)}. Remove them, or add a column {extra[0] + _CONFIDENCE!r}."
             )
-        self.has = frozenset(self._about)
-        self.rows = table.rows
-        self.lineages = Lineages(lambda text: split_cells(text, self._ranks))
+        self._names = {rank: table.column(rank, "names") for rank in ranks}
+        self._values = {rank: table.columns.index(f"{rank}{_CONFIDENCE}") for rank in ranks}
 
     def read(self, rows: int, keys: frozenset[str]) -> Iterator[ListedBlock]:
         """Yield the file in blocks of at most `rows` examples."""
         import pyarrow.compute as pc
 
-        names = {f"name:{rank}": self._table.column(rank, "names") for rank in self._ranks}
-        values = {f"value:{rank}": self._table.columns.index(f"{rank}{_CONFIDENCE}") for rank in self._ranks}
+        names = {f"name:{rank}": place for rank, place in self._names.items()}
+        values = {f"value:{rank}": place for rank, place in self._values.items()}
         for block in table_rows(self._table, self._about | names, values, rows):
             cells = [block.columns[name].fill_null("") for name in names]
+            cells = [pc.if_else(pc.equal(cell, self.blank), "", cell) for cell in cells]
             lineage = self.lineages.numbers(joined_cells(cells))
             named = np.stack([pc.not_equal(cell, "").to_numpy(zero_copy_only=False) for cell in cells], axis=1)
-            value = np.stack([block.numbers(name) for name in values], axis=1)
-            row, step = np.nonzero(named)
+            value = np.stack([block.numbers(name) for name in values], axis=1) / self.whole
+            last_only = self.listing == "top"  # one confidence, that of the last name
+            row, step = np.nonzero(named.any(axis=1, keepdims=True) if last_only else named)
             yield ListedBlock(
                 place=block.start + np.arange(len(block)),
                 texts=block.texts(sorted(keys)),
                 row=row,
                 lineage=lineage[row],
-                step=step,
+                step=None if last_only else step,
                 value=value[row, step],
             )
+
+
+_TAX, _BOOT, _ASV_ID, _EXACT = "tax.", "boot.", "ASV_ID", "Species_exact"
+
+
+def looks_like_dada2(columns: Sequence[str]) -> bool:
+    """Return whether a table with these columns comes from DADA2, or from nf-core/ampliseq."""
+    boots = {name.removeprefix(_BOOT) for name in columns if name.startswith(_BOOT)}
+    return any(name.removeprefix(_TAX) in boots for name in columns) or {_ASV_ID, "confidence"} <= set(columns)
+
+
+@final
+class Dada2Reader(LineageReader):
+    """What DADA2 or nf-core/ampliseq writes, with bootstrap values.
+
+    These are `tax.RANK` and `boot.RANK` (0 to 100); or `ASV_ID`, the ranks, and `rank_confidence` of each of them,
+    or else a single `confidence`, which belongs to the last rank that is filled in.
+    """
+
+    blank = "NA"
+
+    def _find_columns(self, how: ScoreReading, elsewhere: frozenset[str]) -> None:
+        columns = self._table.columns
+        usual = next((name for name in (_ASV_ID, "") if name in columns), None)
+        self._about = listed_columns(self._table, replace(how, id_column=how.id_column or usual), elsewhere)
+        place = {name.casefold(): number for number, name in enumerate(columns)}
+        pairs = [(name, name.removeprefix(_TAX), f"{_BOOT}{name.removeprefix(_TAX)}") for name in columns]
+        self.whole = 100.0
+        if not any(boot in columns for *_, boot in pairs):
+            pairs, self.whole = [(name, name, f"{name}{_CONFIDENCE}") for name in columns], 1.0
+        found = [(name, rank, value.casefold()) for name, rank, value in pairs if value.casefold() in place]
+        if not found and "confidence" in place:
+            self.listing = "top"
+            found = [(name, name, "confidence") for name in columns[: place["confidence"]] if name != _EXACT]
+        about = set(self._about.values())
+        found = [(name, rank, value) for name, rank, value in found if columns.index(name) not in about]
+        if not found:
+            raise FileError(
+                f"{self.path} has no bootstrap values. Write them with assignTaxonomy(outputBootstraps=TRUE): the "
+                f"columns {_TAX}Genus and {_BOOT}Genus, and so on. Its columns: {some(columns)}."
+            )
+        self._names = {rank: columns.index(name) for name, rank, _ in found}
+        self._values = {value: place[value.casefold()] for *_, value in found}

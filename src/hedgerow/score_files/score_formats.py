@@ -11,7 +11,7 @@ from hedgerow.errors import HedgerowError, ParameterError, ScoreError, UnknownNa
 from hedgerow.files import TABLES, Archive, extension, open_text, refuse_spreadsheet, require_file
 from hedgerow.likelihood import restrict
 from hedgerow.registry import Registry
-from hedgerow.score_files import kraken2, listed_tables, qiime2, rdp, sintax, speciesnet
+from hedgerow.score_files import kraken2, lineage_lines, listed_tables, qiime2, rdp, sintax, speciesnet
 from hedgerow.score_files.blocks import Block, Scores
 from hedgerow.score_files.labels import LabelFile, labelled
 from hedgerow.score_files.listed_binder import ListedBinder
@@ -65,6 +65,13 @@ def _is_speciesnet(glance: Glance) -> bool:
     return glance.suffix == ".json" and start.startswith('{"predictions":')
 
 
+def _lineage_lines(notation: lineage_lines.Notation) -> ScoreFormat:
+    return ScoreFormat(
+        lambda path, *_: lineage_lines.LineageLineReader(path, notation),
+        lambda glance: notation.recognise(glance.lines),
+    )
+
+
 def _checked(name: str, given: Any) -> ScoreFormat:
     if not isinstance(given, ScoreFormat):
         raise ParameterError(f"The score format {name!r} must be a score_files.ScoreFormat, not {given!r}.")
@@ -91,14 +98,19 @@ FORMATS: Registry[ScoreFormat] = Registry(
             lambda path, how, _: qiime2.Qiime2Reader(path, how.delimiter),
             lambda glance: bool(glance.lines) and glance.lines[0].startswith("\t".join(qiime2.COLUMNS)),
         ),
-        "kraken2": ScoreFormat(
-            lambda path, *_: kraken2.Kraken2Reader(path), lambda glance: kraken2.looks_like_kraken2(glance.lines)
-        ),
         "speciesnet": ScoreFormat(lambda path, *_: speciesnet.SpeciesnetReader(path), _is_speciesnet),
         "pybioclip": ScoreFormat(
             lambda path, how, _: listed_tables.PybioclipReader(path, how.delimiter),
             lambda glance: listed_tables.looks_like_pybioclip(glance.columns),
         ),
+        "kraken2": ScoreFormat(
+            lambda path, *_: kraken2.Kraken2Reader(path), lambda glance: kraken2.looks_like_kraken2(glance.lines)
+        ),
+        "dada2": ScoreFormat(
+            listed_tables.Dada2Reader, lambda glance: listed_tables.looks_like_dada2(glance.columns)
+        ),
+        "idtaxa": _lineage_lines(lineage_lines.IDTAXA),
+        "blca": _lineage_lines(lineage_lines.BLCA),
     },
     group="hedgerow.score_files",
     check=_checked,
