@@ -435,6 +435,8 @@ READERS = [
     of_tool("dada2", "dada2.tsv", "lineages.csv", "labels.csv"),
     of_tool("dada2", "dada2-single.tsv", "lineages.csv", "labels.csv"),
     of_tool("dada2", "dada2-boot.csv", "lineages.csv", "labels.csv"),
+    of_tool("birdnet", "birdnet.csv", "mammals.csv", "labels.csv"),
+    of_tool("jsonl", "answers.jsonl", "mammals.csv", "labels.csv"),
     of_tool("idtaxa", "idtaxa.txt", "lineages.csv", "labels.csv"),
     of_tool("blca", "blca.txt", "lineages.csv", "labels.csv"),
     taxdumps(),

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
     from hedgerow.tree import Indices
 
-Listing = Literal["lineages", "top"]
-"""What is listed: one lineage with a likelihood for each of its steps, or classes with their own mass."""
+Listing = Literal["lineages", "top", "independent"]
+"""What is listed: one lineage with a likelihood for each of its steps; classes with their own mass; or classes
+whose probabilities were estimated one by one."""
 _ROWS = 1 << 17
 _BYTES = 1 << 24  # of text at a time
-_BETWEEN = "\x1f"  # separates the names of a row; no name contains it
+BETWEEN = "\x1f"
+"""Separates the names of a row; no name contains it."""
 
 
 # Readers and what they yield ------------------------------------------------------------------------------------
@@ -63,6 +65,8 @@ class ListReader(ScoreReader):
     """The lineages found so far."""
     line_based: bool = False
     """Whether messages locate examples by line, counted from 1; otherwise by row, counted from 0."""
+    free_text: bool = False
+    """Whether classes may be called anything: those that cannot be found stay at the root, with a warning."""
 
     def rows_at_a_time(self, nodes: int) -> int:  # noqa: ARG002
         """Return how many rows to read at a time."""
@@ -263,14 +267,14 @@ def joined_cells(cells: Sequence[Any]) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    return pc.binary_join_element_wise(*cells, pa.scalar(_BETWEEN, cells[0].type))
+    return pc.binary_join_element_wise(*cells, pa.scalar(BETWEEN, cells[0].type))
 
 
 def split_cells(text: str, ranks: Sequence[str]) -> Lineage:
     """Return the lineage of cells joined by `joined_cells`."""
-    cells = text.split(_BETWEEN)
+    cells = text.split(BETWEEN)
     if len(cells) != len(ranks):
-        raise ScoreError(f"A name contains the control character {_BETWEEN!r}: {text!r}. Remove it.")
+        raise ScoreError(f"A name contains the control character {BETWEEN!r}: {text!r}. Remove it.")
     return as_lineage(Step.of(cell, rank) for rank, cell in zip(ranks, cells, strict=True))
 
 
@@ -284,7 +288,7 @@ def steps_block(
     count = np.bincount(row, minlength=len(place))
     start = np.append(0, np.cumsum(count))
     steps = pc.binary_join_element_wise(ranks, names, ":")
-    texts = pc.binary_join(pa.ListArray.from_arrays(pa.array(start, pa.int32()), steps), _BETWEEN)
+    texts = pc.binary_join(pa.ListArray.from_arrays(pa.array(start, pa.int32()), steps), BETWEEN)
     classified = np.flatnonzero(count)
     number = np.zeros(len(place), dtype=np.int64)
     number[classified] = lineages.numbers(texts.take(classified))
@@ -293,7 +297,7 @@ def steps_block(
 
 def lineage_of_steps(text: str, nothing: re.Pattern[str] | None = None) -> Lineage:
     """Return a lineage of a `steps_block`; names that match `nothing` are blank."""
-    pairs = (step.split(":", 1) for step in text.split(_BETWEEN))
+    pairs = (step.split(":", 1) for step in text.split(BETWEEN))
     # The root of a tool's classes is the root of the tree, whatever either is called.
     return as_lineage(
         Step("", ("",)) if rank == "rootrank" or (nothing and nothing.fullmatch(name)) else Step.of(name, rank)

@@ -11,10 +11,12 @@ from hedgerow.errors import FileError, some
 from hedgerow.files import open_table
 from hedgerow.score_files.lineage_binding import Step
 from hedgerow.score_files.listed import (
+    BETWEEN,
     Lineages,
     ListedBlock,
     Listing,
     ListReader,
+    TableRows,
     check_one_label,
     joined_cells,
     listed_columns,
@@ -22,6 +24,7 @@ from hedgerow.score_files.listed import (
     table_rows,
     whole_examples,
 )
+from hedgerow.score_files.score_reading import about_columns
 from hedgerow.tree import taxon_strings
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ _CUSTOM = "classification"  # pybioclip's column of names if the user supplied t
 class LongReader(ListReader):
     """A table with columns `id`, `class` and `score`; the rows of an example are consecutive."""
 
-    listing = "top"
+    listing: Listing = "top"
 
     def __init__(self, path: str, how: ScoreReading, elsewhere: frozenset[str] = frozenset()) -> None:
         self.path = path
@@ -51,12 +54,10 @@ class LongReader(ListReader):
 
     def read(self, rows: int, keys: frozenset[str]) -> Iterator[ListedBlock]:
         """Yield the file in blocks of about `rows` rows."""
-        names = {f"name:{place}": place for place in self._names}
-        blocks = table_rows(self._table, self._about | names, {"score": self._score}, rows)
-        for block, first in whole_examples(blocks):
+        for block, first in whole_examples(self._rows(rows)):
             if "labels" in self._about:
                 check_one_label(self.path, block, first)
-            cells = [block.columns[name].fill_null("") for name in names]
+            cells = [block.columns[f"name:{place}"].fill_null("") for place in self._names]
             yield ListedBlock(
                 place=block.start + first,
                 texts=block.texts(sorted(keys), first),
@@ -65,6 +66,11 @@ class LongReader(ListReader):
                 step=None,
                 value=block.numbers("score"),
             )
+
+    def _rows(self, rows: int) -> Iterator[TableRows]:
+        """Yield the rows of the table."""
+        names = {f"name:{place}": place for place in self._names}
+        return table_rows(self._table, self._about | names, {"score": self._score}, rows)
 
 
 def looks_like_pybioclip(columns: Sequence[str]) -> bool:
@@ -89,6 +95,45 @@ class PybioclipReader(LongReader):
             )
         self._names = [table.columns.index(rank) for rank in ranks]
         self.lineages = Lineages(lambda text: split_cells(text, ranks))
+
+
+WINDOW = ("File", "Start (s)", "End (s)")
+BIRDNET_NAMES = ("Scientific name", "Common name")
+
+
+@final
+class BirdnetReader(LongReader):
+    """The CSV of BirdNET-Analyzer: windows of recordings with the species that were detected in each.
+
+    The id of a window is its file, start and end; columns that the reading names, such as `File` for clusters, are
+    those of its first row. A window in which nothing was detected is not in the file.
+    """
+
+    listing = "independent"
+
+    def __init__(self, path: str, how: ScoreReading, elsewhere: frozenset[str] = frozenset()) -> None:
+        self.path = path
+        self._table = table = open_table(path, how.delimiter)
+        named = about_columns(path, table.columns, replace(how, id_column=None), {}, elsewhere)
+        self._about = {key: table.columns.index(name) for key, name in named.items()}
+        self._window = [
+            table.column(name, "the windows") for name in WINDOW if name != "File" or name in table.columns
+        ]
+        self._names = [table.column(name, "the species") for name in BIRDNET_NAMES]
+        self._score = table.column("Confidence", "the scores")
+        self.has = frozenset({"ids", *self._about})
+        self.lineages = Lineages(lambda text: (Step("", tuple(text.split(BETWEEN))),))
+
+    def _rows(self, rows: int) -> Iterator[TableRows]:
+        import pyarrow.compute as pc
+
+        window = {f"window:{place}": place for place in self._window}
+        names = {f"name:{place}": place for place in self._names}
+        for block in table_rows(self._table, self._about | window | names, {"score": self._score}, rows):
+            *file, start, end = (block.columns[name].fill_null("") for name in window)
+            ids = pc.binary_join_element_wise(start, end, "-")
+            ids = pc.binary_join_element_wise(*file, ids, " ") if file else ids
+            yield TableRows(block.start, {**block.columns, "ids": ids})
 
 
 def rank_columns(columns: Sequence[str]) -> list[str]:
