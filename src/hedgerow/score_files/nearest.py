@@ -37,7 +37,7 @@ def nearest_lines(lines: Sequence[str], examples: Mapping[str, str], is_line: Ca
 
     >>> nearest_lines(["C q1 562", "C q2 no"], {"kraken2": "C q1 1"}, lambda name, line: line.endswith("2"))
     " It is most like kraken2, but not in the line 'C q2 no'."
-    >>> nearest_lines(["q1\tBacteria(1.00)"], {"sintax": "q1\td:Bacteria(1.00)"}, lambda name, line: False)
+    >>> nearest_lines(["q1\tBacteria(1.00)\t+"], {"sintax": "q1\td:Bacteria(1.00)\t+"}, lambda name, line: False)
     " It is most like sintax, but in the first line, 'Bacteria(1.00)' stands where 'd:Bacteria(1.00)' would."
     """
     best, said = _ALIKE, ""
