@@ -88,8 +88,8 @@ def examine(
     path, tree_reading
         A tree file, and how to read it.
     scores
-        A score file. Of a wide one, the classes are read, some of the scores, and the labels if there is no file of
-        labels.
+        A score file. Of a wide one, the classes are read, some of the scores, and the labels if no file has
+        them.
     reading
         How to read the scores. Its `labels_file` may be a `.txt` file with one label on each line, a `.csv`,
         `.tsv` or `.parquet` table with a column `label`, or an `.npz` file with a member `labels`.
