@@ -127,6 +127,16 @@ def test_an_unclassified_read_is_at_the_root(tmp_path: Path) -> None:
     assert answers(path, TREE, "0") == {"a": 0, "b": 0}
 
 
+def test_borders_of_reading_frames_count_as_kraken2_counts_them(tmp_path: Path) -> None:
+    """With a protein database, Kraken 2 takes three of the five borders in each mate for k-mers."""
+    taxon = next(name for name, node in TREE.aliases.items() if name.isdigit() and TREE.names[node] == "Domain0")
+    frames = "-:- ".join(["0:1 "] * 5) + f"-:- {taxon}:5"
+    text = f"C\ta\t{taxon}\t90\t{frames}\nC\tb\t{taxon}\t90|24\t{frames} |:| -:-\n"
+    path = written(tmp_path / "k.txt", text)
+    assert find_format(str(path)) == "kraken2"
+    assert listed(path, TREE) == {"a": {"Domain0": 5 / 13}, "b": {"Domain0": 5 / 16}}
+
+
 def test_calls_stay_with_their_examples() -> None:
     (block,) = hr.open_scores(DATA / "kraken2.txt", TREE, labels=False)
     q = block.likelihoods

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 _CALL = r"([0-9]+|.*\(taxid [0-9]+\))"
 _COUNT = "([0-9]+|A):[0-9]+"
-_BORDER = r"\|:\||-:-"  # between mates, and between reading frames
+_BORDERS = ("|:|", "-:-")
+"""What stands between mates, and between the reading frames of a protein database."""
+_BORDER = "|".join(map(re.escape, _BORDERS))
+_FRAMES = 3
+"""Borders between the reading frames of a mate that Kraken 2 counts as k-mers, of five."""
 _LINE = re.compile(rf"[CU]\t[^\t]*\t{_CALL}\t[0-9|]*\t({_COUNT}|{_BORDER}| )*")
 _NOTHING, _AMBIGUOUS = "0", "A"
 _EXPECTED = (
@@ -80,11 +84,15 @@ class Kraken2Reader(ListReader):
         counted = pc.match_substring_regex(pieces, f"^{_COUNT}$")
         good = pc.or_(counted, pc.match_substring_regex(pieces, f"^({_BORDER})?$"))
         self._check(place, lines, good, row)
+        mates, frames = (
+            np.bincount(row[pc.equal(pieces, sign).to_numpy(zero_copy_only=False)], minlength=len(lines))
+            for sign in _BORDERS
+        )
         row = row[counted.to_numpy(zero_copy_only=False)]
         pieces = pc.split_pattern(pieces.filter(counted), ":")
         taxon, number = pc.list_element(pieces, 0), pc.list_element(pieces, 1)
         kmers = pc.cast(number, pa.float64()).to_numpy(zero_copy_only=False)
-        total = np.bincount(row, weights=kmers, minlength=len(lines))
+        total = np.bincount(row, weights=kmers, minlength=len(lines)) + _FRAMES * (1 + mates) * (frames > 0)
         hit = pc.invert(pc.is_in(taxon, value_set=_texts([_NOTHING, _AMBIGUOUS])))
         kept = hit.to_numpy(zero_copy_only=False) & (kmers > 0)
         lineage = self.lineages.numbers(taxon.filter(pa.array(kept)))
