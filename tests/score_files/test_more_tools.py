@@ -45,6 +45,12 @@ def test_a_bootstrap_value_for_every_rank(name: str) -> None:
     assert listed(DATA / name, SPECIES) == expected
 
 
+def test_a_blank_rank_needs_no_bootstrap_value(tmp_path: Path) -> None:
+    """R writes NA for both."""
+    text = (DATA / "dada2-boot.csv").read_text().replace("7,7,7,7,7,7,7", "NA,NA,NA,NA,NA,NA,NA")
+    assert listed(written(tmp_path / "d.csv", text), SPECIES) == listed(DATA / "dada2-boot.csv", SPECIES)
+
+
 def test_a_single_confidence_is_that_of_the_last_rank() -> None:
     found = listed(DATA / "dada2-single.tsv", SPECIES)
     for read, lineage in lineages().items():

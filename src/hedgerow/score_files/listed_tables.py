@@ -224,6 +224,7 @@ class Dada2Reader(LineageReader):
 
     def _find_columns(self, how: ScoreReading, elsewhere: frozenset[str]) -> None:
         columns = self._table.columns
+        self._table.blank = ("", self.blank)
         usual = next((name for name in (_ASV_ID, "") if name in columns), None)
         self._about = listed_columns(self._table, replace(how, id_column=how.id_column or usual), elsewhere)
         place = {name.casefold(): number for number, name in enumerate(columns)}
