@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from playwright.sync_api import sync_playwright
 import hedgerow as hr
 from hedgerow.measure import EvaluationBuilder, metrics
 from hedgerow.show import write_report
+from hedgerow.show.curve_lines import System
 from hedgerow.show.page import PageModel, PagePoint
 from hedgerow.show.page.document import SCRIPTS
 from hedgerow.show.page.page_data import PageData
@@ -199,6 +201,23 @@ def test_a_marker_is_where_the_axes_and_its_curve_say(open_page: Callable[..., P
                     assert left == pytest.approx(np.polyval(np.polyfit(across, below[:, 0], 1), x), abs=1)
                     assert top == pytest.approx(np.polyval(np.polyfit(up, beside[:, 1], 1), y), abs=1.5)
                 assert max(dots.evaluate_all(AWAY_FROM_CURVES)) < 2
+
+
+def test_a_curve_has_the_steps_of_the_figures(open_page: Callable[..., Page]) -> None:
+    found = two_models()[0]
+    page = open_page(found)
+    line = System(found.name, (found.curve,)).line("recall", "precision", grid=600)
+    corners: list[tuple[float, float]] = []
+    for path in page.locator("#curves path").all():
+        for kind, value, rest in re.findall(r"([MVH])([-\d.]+)(?: ([-\d.]+))?", path.get_attribute("d") or ""):
+            x, y = corners[-1] if corners else (0.0, 0.0)
+            moved = {"M": (value, rest), "H": (value, y), "V": (x, value)}[kind]
+            corners.append((float(moved[0]), float(moved[1])))
+    first, second = np.split(line.path(), [2 * line.half + 1])
+    wanted = np.concatenate([first, first[-1:], second])
+    for drawn, value in zip(np.array(corners).T, (wanted.real, wanted.imag), strict=True):
+        slope, start = np.polyfit(value, drawn, 1)
+        assert drawn == pytest.approx(slope * value + start, abs=0.02)
 
 
 def test_the_curves_follow_the_colours_of_the_screen(open_page: Callable[..., Page]) -> None:
