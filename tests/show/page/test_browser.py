@@ -230,6 +230,15 @@ def test_the_curves_follow_the_colours_of_the_screen(open_page: Callable[..., Pa
     assert len(set(light + dark)) == 4
 
 
+def test_curves_and_markers_are_printed(open_page: Callable[..., Page]) -> None:
+    page = open_page(*two_models(), dark=True)
+    page.emulate_media(media="print")
+    drawn = page.locator("#curves path, #markers .dot, #icicle .sector").all()
+    assert len(drawn) > 20
+    assert all(each.is_visible() for each in drawn)
+    assert not page.locator("#slider").is_visible()
+
+
 def test_cards_levels_and_mistakes_follow_the_slider(open_page: Callable[..., Page]) -> None:
     found = two_models()[0]
     page = open_page(found)
