@@ -20,7 +20,7 @@ LOSS = "tests.own:TwiceTheLoss"
 
 
 def test_they_are_in_tables_and_pages(tmp_path: Path) -> None:
-    pytest.importorskip("plotly")
+    pytest.importorskip("jinja2")
     measured = ["tests.own:leaf_answers", "tests.own:wasted"]
     report = run(tmp_path, "main", chosen=("flat-softmax", LOSS), measured=measured, draw=True)
     assert not report.failures

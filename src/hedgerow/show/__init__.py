@@ -2,7 +2,7 @@
 
 In come evaluations, comparisons and operating points; out go text on a console, HTML in a notebook and, from
 `show.figures`, matplotlib figures; `show.page` writes reports. Importing this package gives evaluations and the
-rest the methods `plot`, `to_html` and `_repr_html_`; matplotlib and Plotly are imported when these are called.
+rest the methods `plot`, `to_html` and `_repr_html_`; matplotlib and Jinja2 are imported when these are called.
 """
 
 from hedgerow.choose import OperatingPoint
