@@ -302,10 +302,12 @@ class RunFolder:
         """The score file of the test data."""
         return self.path / "scores.npz"
 
-    def save_scores(self, classifier: Classifier, examples: LabelledInputs, device: torch.device) -> None:
+    def save_scores(
+        self, classifier: Classifier, examples: LabelledInputs, device: torch.device, workers: int = 0
+    ) -> None:
         """Write the likelihoods, labels and ids of examples as a score file, on the scale of the method."""
         names = classifier.method.hierarchy.names
-        blocks = [block.q for block in likelihood_blocks(classifier, examples, device)]
+        blocks = [block.q for block in likelihood_blocks(classifier, examples, device, workers)]
         with atomic_write(self.scores, "wb") as file:
             np.savez_compressed(
                 file,
@@ -373,19 +375,23 @@ def _check_shapes(recipe: Recipe, input_shape: tuple[int, ...], weights: dict[st
 
 
 @torch.inference_mode()
-def score_blocks(classifier: Classifier, examples: LabelledInputs, device: torch.device) -> Iterator[Tensor]:
+def score_blocks(
+    classifier: Classifier, examples: LabelledInputs, device: torch.device, workers: int = 0
+) -> Iterator[Tensor]:
     """Yield the scores θ of examples, block by block, in order, in single precision."""
     classifier = classifier.to(device).eval()
     # Blocks of a fixed size: it may change the last digits of a score.
-    for inputs, _, _ in batches(examples, BatchSampler(len(examples), EVALUATION_BATCH), device):
-        yield classifier(inputs.to(device)).float()
+    for inputs, _, _ in batches(examples, BatchSampler(len(examples), EVALUATION_BATCH), device, workers=workers):
+        yield classifier(inputs.to(device, non_blocking=True)).float()
 
 
 @torch.inference_mode()
-def likelihood_blocks(classifier: Classifier, examples: LabelledInputs, device: torch.device) -> Iterator[Block]:
+def likelihood_blocks(
+    classifier: Classifier, examples: LabelledInputs, device: torch.device, workers: int = 0
+) -> Iterator[Block]:
     """Yield the likelihoods, on the scale of the method, and labels of examples, in order, in main memory."""
     method, start = classifier.method, 0
-    for theta in score_blocks(classifier, examples, device):
+    for theta in score_blocks(classifier, examples, device, workers):
         values = method.likelihood(theta, method.scale).cpu().numpy()
         likelihoods = Likelihoods.of(method.hierarchy, values, method.scale)
         yield Block(start, likelihoods, examples.labels[start : start + len(values)])
