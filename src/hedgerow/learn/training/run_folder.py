@@ -42,6 +42,7 @@ from hedgerow.files import (
     read_toml,
     reading,
     require_file,
+    write_blocks,
 )
 from hedgerow.learn import data, models
 from hedgerow.learn.training.batches import EVALUATION_BATCH, BatchSampler, batches
@@ -307,17 +308,14 @@ class RunFolder:
     ) -> None:
         """Write the likelihoods, labels and ids of examples as a score file, on the scale of the method."""
         names = classifier.method.hierarchy.names
-        blocks = [block.q for block in likelihood_blocks(classifier, examples, device, workers)]
-        with atomic_write(self.scores, "wb") as file:
-            np.savez_compressed(
-                file,
-                allow_pickle=False,
-                classes=names.astype(np.str_),
-                labels=names[examples.labels].astype(np.str_),
-                ids=examples.ids,
-                likelihoods=np.concatenate(blocks),
-                scale=np.array(classifier.method.scale),
-            )
+        about = {
+            "classes": names.astype(np.str_),
+            "labels": names[examples.labels].astype(np.str_),
+            "ids": examples.ids,
+            "scale": np.array(classifier.method.scale),
+        }
+        blocks = (block.q for block in likelihood_blocks(classifier, examples, device, workers))
+        write_blocks(self.scores, about, "likelihoods", len(examples), blocks)
 
 
 def _read(path: Path, kind: type[_Content], what: str, remedy: str) -> _Content:
