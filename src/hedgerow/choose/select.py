@@ -17,7 +17,7 @@ from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import pools_of, thresholds_of
 from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.infer import Candidates
-from hedgerow.measure import Events, Ranks, check_filled, example_blocks, repeated_ids
+from hedgerow.measure import Events, Ranks, any_answer_is_right, check_filled, example_blocks, repeated_ids
 from hedgerow.score_files import Block, Progress, silent
 from hedgerow.tree import Hierarchy, Indices, SettingKeywords, Settings
 
@@ -207,6 +207,8 @@ def _doubts(spec: SelectionSpec, examples: CalibrationSet) -> list[str]:
             "Nothing is promised about answers to examples of known classes, which may be wrong at any rank. To "
             f"promise something for them too, give {argument('per_rank', 'RANK=LEVEL', python='per_rank={...}')}."
         )
+    if spec.target is not None or spec.per_rank:
+        doubts += any_answer_is_right(examples.labels, spec.settings)
     distinct = np.unique(examples.labels)
     if len(distinct) == 1:
         doubts.append(
