@@ -136,6 +136,9 @@ def test_the_share_of_examples_stands_beside_that_of_clusters(folder: Path) -> N
     assert "Over all these examples, the target is missed: large clusters are harder" in said
     said = run("select", "s.csv", *options)
     assert "each cluster counts once" not in said
+    same = ("more.parquet", "--tree", "tree.csv", "--groups", "camera", "--clusters", "burst")
+    assert "1 extra ('burst')" in run("predict", *same[:-2], "--point", "p.json", "-o", "a.csv", fails=True)
+    run("predict", *same, "--point", "p.json", "-o", "a.csv")
 
 
 def test_columns_of_clusters_and_groups(folder: Path) -> None:
@@ -213,6 +216,9 @@ def test_a_promise_among_the_answers(folder: Path) -> None:
     said = run("select", "more.parquet", *asked[2:], *more, "--guarantee", "pac")
     assert "many cases of the examples of new clusters of at most 4 like these" in said
     assert "each cluster counts once" not in said
+    same = ("more.parquet", "--tree", "tree.csv", "--groups", "camera", "--clusters", "burst")
+    assert "1 extra ('burst')" in run("predict", *same[:-2], "--point", "p.json", "-o", "a.csv", fails=True)
+    run("predict", *same, "--point", "p.json", "-o", "a.csv")
 
 
 def test_answers_that_are_all_the_root_are_explained(folder: Path) -> None:
