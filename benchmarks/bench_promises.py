@@ -144,8 +144,8 @@ def at_most(number: int, draws: int) -> float:
     """Return a recall with clusters that hardly any valid test exceeds, even one that knows the population.
 
     At each threshold, no test refutes "the mean loss is above α" more often than the most powerful one against a
-    distribution of which that is just true (Neyman and Pearson): here the nearest one to the population's, 1 / (1 +
-    λ (α - loss)) times as likely, with what is missing at a loss of 1. Sets with a broken promise are left out.
+    distribution of which that is just true (Neyman and Pearson): here the one nearest to the population's, where a
+    loss is 1 / (1 + λ (α - loss)) times as likely, with the rest at 1. Sets with a broken promise are left out.
     """
     people, alpha, random = population(size=5_000, cluster=20), 1 - LEVEL, np.random.default_rng(0)
     world = Draws(people, target=("correct", LEVEL), delta=DELTA, **PAC)
