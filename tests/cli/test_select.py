@@ -136,9 +136,6 @@ def test_the_share_of_examples_stands_beside_that_of_clusters(folder: Path) -> N
     assert "Over all these examples, the target is missed: large clusters are harder" in said
     said = run("select", "s.csv", *options)
     assert "each cluster counts once" not in said
-    same = ("more.parquet", "--tree", "tree.csv", "--groups", "camera", "--clusters", "burst")
-    assert "1 extra ('burst')" in run("predict", *same[:-2], "--point", "p.json", "-o", "a.csv", fails=True)
-    run("predict", *same, "--point", "p.json", "-o", "a.csv")
 
 
 def test_columns_of_clusters_and_groups(folder: Path) -> None:
