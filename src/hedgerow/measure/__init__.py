@@ -15,6 +15,7 @@ from hedgerow.measure.curve import OperatingCurve, intercept
 from hedgerow.measure.evaluation import Answers, Evaluation, Part
 from hedgerow.measure.evaluation_builder import (
     EvaluationBuilder,
+    any_answer_is_right,
     evaluate,
     example_blocks,
     merge,
@@ -46,6 +47,7 @@ __all__ = [
     "Ranks",
     "Reliability",
     "SystemComparison",
+    "any_answer_is_right",
     "calibration_error",
     "check_filled",
     "compare",

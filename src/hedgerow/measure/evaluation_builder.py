@@ -269,11 +269,13 @@ def _doubts(hierarchy: Hierarchy, events: Events, answers: Answers, settings: Se
     return [
         *repeated_ids(answers.ids),
         *signs_of_wrong_order(hierarchy, events.label, answers),
-        *_any_answer_is_right(int(np.sum(events.label == 0)), settings),
+        *any_answer_is_right(events.label, settings),
     ]
 
 
-def _any_answer_is_right(labelled_root: int, settings: Settings) -> list[str]:
+def any_answer_is_right(labels: NDArray[np.integer[Any]], settings: Settings) -> list[str]:
+    """Return a doubt if labels are the root, and answers below it are right."""
+    labelled_root = int(np.sum(labels == 0))
     if not labelled_root or settings.below_label == "wrong":
         return []
     has = counted(labelled_root, "example has", "examples have")

@@ -248,7 +248,8 @@ def _advice(fit: ColumnFit, *, table: bool) -> str:
     if table and fit.extra and not near:
         return (
             f" If columns are about the examples, name them: {argument('label_column', 'NAME')}, "
-            f"{argument('id_column', 'NAME')}; or name the classes: {class_columns_argument()}."
+            f"{argument('id_column', 'NAME')}, {argument('clusters', 'NAME', python='cluster_column=')}; or "
+            f"name the classes: {class_columns_argument()}."
         )
     return near
 
