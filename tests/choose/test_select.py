@@ -364,6 +364,14 @@ def test_one_class_is_doubted() -> None:
         hr.select(H, Q, ["robin"] * 40, target=("correct", 0.9))
 
 
+def test_labels_at_the_root_are_pointed_out_unless_answers_below_them_are_wrong() -> None:
+    labels = [H.names[0], *NAMES[1:]]
+    with pytest.warns(UserWarning, match="1 example has the root as label, and any answer is right there"):
+        hr.select(H, Q, labels, target=("correct", 0.5))
+    wrong = quiet(H, Q, labels, target=("correct", 0.5), below_label="wrong")
+    assert not any("root as label" in note for note in wrong.notes)
+
+
 def test_too_few_examples_for_correctness_give_the_root_and_say_how_many_are_needed() -> None:
     with pytest.warns(UserWarning, match="with 10 examples: at least 19 are needed.* always the root"):
         point = hr.select(H, Q[:10], NAMES[:10], target=("correct", 0.95))

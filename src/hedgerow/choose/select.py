@@ -17,7 +17,7 @@ from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import pools_of, thresholds_of
 from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.infer import Candidates
-from hedgerow.measure import Events, Ranks, check_filled, example_blocks, repeated_ids
+from hedgerow.measure import Events, Ranks, check_filled, example_blocks, labels_at_the_root, repeated_ids
 from hedgerow.score_files import Block, Progress, silent
 from hedgerow.tree import Hierarchy, Indices, SettingKeywords, Settings
 
@@ -212,6 +212,8 @@ def _doubts(spec: SelectionSpec, examples: CalibrationSet) -> list[str]:
         doubts.append(
             f"All labels are {spec.hierarchy.names[distinct[0]]!r}: nothing is known about other classes."
         )
+    if not spec.overclassification:  # which is about such labels
+        doubts += labels_at_the_root(examples.labels, spec.settings)
     if spec.pool_small == {}:
         doubts.append(
             f"Which {spec.by}s are pooled follows from how many of these examples they have, so the promise for a "

@@ -269,16 +269,17 @@ def _doubts(hierarchy: Hierarchy, events: Events, answers: Answers, settings: Se
     return [
         *repeated_ids(answers.ids),
         *signs_of_wrong_order(hierarchy, events.label, answers),
-        *_any_answer_is_right(int(np.sum(events.label == 0)), settings),
+        *labels_at_the_root(events.label, settings),
     ]
 
 
-def _any_answer_is_right(labelled_root: int, settings: Settings) -> list[str]:
-    if not labelled_root or settings.below_label == "wrong":
-        return []
-    has = counted(labelled_root, "example has", "examples have")
-    remedy = f"To count answers below it as wrong, use {argument('below_label', 'wrong')}."
-    return [f"{has} the root as label, and any answer is right there. {remedy}"]
+def labels_at_the_root(labels: Indices, settings: Settings) -> Iterator[str]:
+    """Yield a warning if some labels are the root, so that no answer is wrong."""
+    number = int(np.sum(labels == 0))
+    if number and settings.below_label != "wrong":
+        has = counted(number, "example has", "examples have")
+        remedy = f"To count answers below it as wrong, use {argument('below_label', 'wrong')}."
+        yield f"{has} the root as label, and any answer is right there. {remedy}"
 
 
 def _unknown_rule(*_: Any, **__: Any) -> Any:

@@ -267,7 +267,7 @@ class LabelFile:
                 node[place] = hierarchy.index(label)
                 continue
             bound = binder.bind(lineage)
-            node[place], outside[place] = bound.last, bound.last == 0
+            node[place], outside[place] = bound.last, bound.last == 0 and 0 not in bound.nodes
             if bound.unbound is not None:
                 problems[bound.unbound] += count
         if problems:
