@@ -273,7 +273,7 @@ def _doubts(hierarchy: Hierarchy, events: Events, answers: Answers, settings: Se
     ]
 
 
-def labels_at_the_root(labels: Indices, settings: Settings) -> Iterator[str]:
+def labels_at_the_root(labels: NDArray[np.integer[Any]], settings: Settings) -> Iterator[str]:
     """Yield a warning if some labels are the root, so that no answer is wrong."""
     number = int(np.sum(labels == 0))
     if number and settings.below_label != "wrong":

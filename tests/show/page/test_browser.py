@@ -546,7 +546,9 @@ def test_every_column_has_a_heading(width: int, open_page: Callable[..., Page]) 
 def test_no_column_is_hidden(width: int, open_page: Callable[..., Page]) -> None:
     deep = hr.Hierarchy.from_json(
         {
-            "animal": {"mammalia": {"carnivora": {"felidae": ["lynx", "puma"]}, "cetartiodactyla": ["roe", "elk"]}},
+            "animal": {
+                "mammalia": {"carnivora": {"felidae": ["lynx", "puma"]}, "cetartiodactyla": ["roe", "elk"]}
+            },
             "blank": {},
             "vehicle": {},
         }
