@@ -54,6 +54,12 @@ def _columns(metrics: Iterable[Metric]) -> list[Column]:
     ]
 
 
+def _table(title: str, columns: Sequence[Column], rows: Sequence[Row]) -> Table:
+    """Return a table that says which of its columns are not in per cent."""
+    others = ", ".join(column.name for column in columns if not column.percent and not column.whole)
+    return Table(title, columns, rows, notes=[f"Not in per cent: {others}."] if others else [])
+
+
 def _row(name: str, values: Mapping[str, float | None], group: str = "") -> Row:
     known = {key: value for key, value in values.items() if value is not None and not math.isnan(value)}
     return Row(name, {key: Entry((value,)) for key, value in known.items()}, group)
@@ -70,7 +76,7 @@ def _figures(evaluations: Sequence[Evaluation]) -> Table:
     for each in evaluations:
         rows.append(_row(each.name, each.summary()))
         rows += _range(each.name, each.intervals, each.level)
-    return Table("Summary", columns, rows)
+    return _table("Summary", columns, rows)
 
 
 def _range(name: str, found: Mapping[str, Interval] | Mapping[str, Difference], level: float) -> Iterator[Row]:
@@ -88,7 +94,7 @@ def _differences(comparison: SystemComparison) -> Iterator[Table]:
             rows.append(_row(each.name, {key: difference.value for key, difference in found.items()}))
             rows += _range(each.name, found, comparison.level)
     if rows:
-        yield Table(f"Difference from {base.name}", _figures([base]).columns, rows)
+        yield _table(f"Difference from {base.name}", _figures([base]).columns, rows)
 
 
 def _of_rules(
@@ -100,7 +106,7 @@ def _of_rules(
         for name, by_rule in found.items()
         for rule, values in by_rule.items()
     ]
-    return Table(title, _columns((*STANDARD_METRICS, *evaluations[0].metrics)), rows)
+    return _table(title, _columns((*STANDARD_METRICS, *evaluations[0].metrics)), rows)
 
 
 def _by_rank(evaluations: Sequence[Evaluation]) -> Table:
@@ -134,7 +140,7 @@ def _by_class(evaluations: Sequence[Evaluation]) -> Table:
         for name, values in each.classes[_RULE].items()
     ]
     columns = [_COUNT, *_columns((*STANDARD_METRICS, *evaluations[0].metrics)), Column("leaf exact")]
-    return Table(f"By class, rule {_RULE}", columns, rows)
+    return _table(f"By class, rule {_RULE}", columns, rows)
 
 
 def _named(evaluations: Sequence[Evaluation], system: str, row: str) -> str:

@@ -157,7 +157,8 @@ class Table:
         # tabulate's own booktabs format would escape the marks.
         rules = iter((r"\toprule", r"\midrule", r"\bottomrule"))
         text = re.sub(r"\\hline", lambda _: next(rules), self._tabulated(self._shown(show), "latex_raw", _latex))
-        return f"% {self.title}\n{text}\n"
+        notes = "".join(f"% {note}\n" for note in self.notes)
+        return f"% {self.title}\n{text}\n{notes}"
 
     def _tabulated(self, shown: list[list[str]], form: str, name: Callable[[str], str]) -> str:
         head = [name(heading) for heading in self._head]
