@@ -73,9 +73,10 @@ def refuse_keywords(given: Iterable[str], known: Iterable[str]) -> None:
     if unknown is not None:
         code = _outermost()[1].f_code
         own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        near = closest([unknown], [*listed, *own])
+        all_known = [*own[code.co_argcount :], *listed]
+        near = closest([unknown], [*own, *listed])
         raise TypeError(
-            f"{code.co_qualname}() has no keyword {unknown!r}.{near} Its keywords: {', '.join(listed)}."
+            f"{code.co_qualname}() has no keyword {unknown!r}.{near} Its keywords: {', '.join(all_known)}."
         )
 
 

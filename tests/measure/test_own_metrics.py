@@ -95,7 +95,11 @@ def test_over_classes_each_label_counts_once() -> None:
     ("definition", "fraction", "said"),
     [
         (lambda pairs: np.full(pairs.label.shape, np.nan), False, "must be a finite number, not nan"),
-        (lambda pairs: np.full(pairs.label.shape, 7.0), True, r"must be between 0 and 1 \(is_fraction=True\), not 7"),
+        (
+            lambda pairs: np.full(pairs.label.shape, 7.0),
+            True,
+            r"must be between 0 and 1 \(is_fraction=True\), not 7",
+        ),
         (lambda _: np.zeros(3), False, r"must give one value for each answer, \(\d+,\), not \(3,\)"),
     ],
 )

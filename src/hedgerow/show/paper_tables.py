@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from hedgerow.measure import STANDARD_METRICS, Evaluation, Metric, SystemComparison
-from hedgerow.show.tables import Column, Entry, Row, Table, write_tables
+from hedgerow.show.tables import Column, Entry, Row, Table, not_in_per_cent, write_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -56,8 +56,7 @@ def _columns(metrics: Iterable[Metric]) -> list[Column]:
 
 def _table(title: str, columns: Sequence[Column], rows: Sequence[Row]) -> Table:
     """Return a table that says which of its columns are not in per cent."""
-    others = ", ".join(column.name for column in columns if not column.percent and not column.whole)
-    return Table(title, columns, rows, notes=[f"Not in per cent: {others}."] if others else [])
+    return Table(title, columns, rows, notes=not_in_per_cent(columns))
 
 
 def _row(name: str, values: Mapping[str, float | None], group: str = "") -> Row:

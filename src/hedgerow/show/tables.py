@@ -54,6 +54,12 @@ class Column:
     """Whether the numbers are whole."""
 
 
+def not_in_per_cent(columns: Iterable[Column]) -> tuple[str, ...]:
+    """Return a note on the columns whose numbers are no fractions, if there are any."""
+    others = ", ".join(column.name for column in columns if not column.percent and not column.whole)
+    return (f"Not in per cent: {others}.",) if others else ()
+
+
 @final
 @dataclass(frozen=True)
 class Entry:
