@@ -205,7 +205,8 @@ def test_misspelt_keywords_name_the_function() -> None:
     h = hr.Hierarchy.read("tree.csv")
     q, labels = np.asarray(hr.likelihood.from_leaves(h, [[0.5, 0.3, 0.2]])), ["cat"]
     with pytest.raises(
-        TypeError, match=r"^evaluate\(\) has no keyword 'bellow_label'\. Did you mean 'below_label'\?"
+        TypeError,
+        match=r"^evaluate\(\) has no keyword 'bellow_label'\. Did you mean 'below_label'\?.* metrics, scale,",
     ):
         hr.evaluate(h, q, labels, bellow_label="wrong")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"^evaluate\(\) has no keyword 'replicate'\. Did you mean 'replicates'\?"):

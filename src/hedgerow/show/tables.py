@@ -11,6 +11,7 @@ import io
 import re
 import statistics
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, final
 
@@ -123,7 +124,7 @@ class Table:
                 found.update({i: mark for i, each in shown.items() if each == value})
         return found
 
-    @property
+    @cached_property
     def _several_seeds(self) -> bool:
         return any(len(entry.values) > 1 for row in self.rows for entry in row.entries.values())
 
