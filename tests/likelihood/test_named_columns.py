@@ -273,6 +273,12 @@ def test_columns_that_are_some_of_the_groups() -> None:
             use(frame(["wolf", "pet"], P[:, :2]))
 
 
+def test_the_path_of_a_score_file_is_no_table() -> None:
+    for use in (hr.infer.leaf, partial(hr.evaluate, labels=LABELS)):
+        with pytest.raises(ParameterError, match=r"must be opened first: hedgerow\.open_scores"):
+            use(H, "scores.csv")
+
+
 def test_columns_that_are_not_numbers() -> None:
     for table in (frame(LEAVES, P).astype(str), arrow(LEAVES, P.astype(str)), frame(LEAVES, P).astype(object)):
         with pytest.raises(ScoreError, match="must be numbers"):

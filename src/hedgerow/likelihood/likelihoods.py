@@ -6,6 +6,7 @@ logits distinguish values that round to the same probability: in single precisio
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, TypeVar, final, overload
 
 import numpy as np
@@ -89,6 +90,8 @@ class Likelihoods(Derives):
         """
         if scale is not None:
             check_scale(scale)
+        if isinstance(q, str | os.PathLike):
+            raise ParameterError("A score file must be opened first: hedgerow.open_scores(path, hierarchy).")
         if not isinstance(q, AnyLikelihoods):
             scale = scale or "probability"
             return Likelihoods(hierarchy, as_rows(_in_node_order(hierarchy, q, scale, classes), hierarchy), scale)
