@@ -134,6 +134,7 @@ def test_the_share_of_examples_stands_beside_that_of_clusters(folder: Path) -> N
     assert f"On these 360 examples: correct {100 * of_examples:.1f} %" in said
     assert f"Where each cluster counts once: correct {100 * of_clusters:.1f} %" in said
     assert "Over all these examples, the target is missed: large clusters are harder" in said
+    assert "use --unit example with --largest-cluster M" in said
     said = run("select", "s.csv", *options)
     assert "each cluster counts once" not in said
 

@@ -17,7 +17,7 @@ from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import pools_of, thresholds_of
 from hedgerow.errors import ParameterError, ScoreError, argument, some
 from hedgerow.infer import Candidates
-from hedgerow.measure import Events, Ranks, any_answer_is_right, check_filled, example_blocks, repeated_ids
+from hedgerow.measure import Events, Ranks, check_filled, example_blocks, labels_at_the_root, repeated_ids
 from hedgerow.score_files import Block, Progress, silent
 from hedgerow.tree import Hierarchy, Indices, SettingKeywords, Settings
 
@@ -208,7 +208,7 @@ def _doubts(spec: SelectionSpec, examples: CalibrationSet) -> list[str]:
             f"promise something for them too, give {argument('per_rank', 'RANK=LEVEL', python='per_rank={...}')}."
         )
     if spec.target is not None or spec.per_rank:
-        doubts += any_answer_is_right(examples.labels, spec.settings)
+        doubts += labels_at_the_root(examples.labels, spec.settings)
     distinct = np.unique(examples.labels)
     if len(distinct) == 1:
         doubts.append(

@@ -217,10 +217,14 @@ class _BoundLineages:
         for bound, count in zip(self._bound, self._examples.tolist(), strict=True):
             if bound.unbound is not None and count:
                 counts[bound.unbound] += count
-        first = counts.most_common(1)[0][0].name
+        unknown = self._binder.unknown(counts)
+        remedy = (
+            f" {beside(unknown[0])} If it shall be no answer, use {argument('outside', (unknown[0],))}; "
+            f"{argument('outside', (ANYTHING,))} means whatever cannot be found."
+            if unknown
+            else ""
+        )
         raise UnknownNameError(
             f"{self._reader.path}: {counted(len(counts), 'class', 'classes')} of its {examples:,} examples cannot "
-            f"be found in the tree: {self._binder.explained(counts)} Correct the names or the tree. "
-            f"{beside(first)} If it shall be no answer, use {argument('outside', (first,))}; "
-            f"{argument('outside', (ANYTHING,))} means whatever cannot be found."
+            f"be found in the tree: {self._binder.explained(counts)} Correct the names or the tree.{remedy}"
         )

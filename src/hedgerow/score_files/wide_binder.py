@@ -223,8 +223,14 @@ def misfit(hierarchy: Hierarchy, reader: WideReader, fit: ColumnFit) -> str:
     return (
         f"The {columns} of {reader.path} {'is' if fit.columns == 1 else 'are'} neither the "
         f"{len(hierarchy.leaves):,} leaves nor all {len(hierarchy):,} nodes of the tree. Taken as {expected}: "
-        f"{fit.problems}.{_advice(fit, table=reader.is_table)}"
+        f"{fit.problems}.{_own(fit, reader) or _advice(fit, table=reader.is_table)}"
     )
+
+
+def _own(fit: ColumnFit, reader: WideReader) -> str:
+    if fit.extra or fit.repeated or reader.content == "likelihoods":
+        return ""
+    return f" If each column is the probability of its class itself, use {argument('columns', 'own')}."
 
 
 def _advice(fit: ColumnFit, *, table: bool) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from rich.text import Text
 
 from hedgerow.choose import ANSWERED, GUARANTEES, Explanation, OperatingPoint, Silence
-from hedgerow.errors import counted, some
+from hedgerow.errors import argument, counted, some
 from hedgerow.likelihood import to_probability
 from hedgerow.show.print_evaluation import percent
 from hedgerow.show.terminal import print_levels, print_table, print_text
@@ -136,7 +136,8 @@ def _print_answers(explanation: Explanation, console: Console) -> None:
         found = _figures(explanation, explanation.cluster_metrics)
         print_text(console, f"{_EACH_CLUSTER[2:].capitalize()}: {found}.\n")
         if _falls_short(explanation):
-            print_text(console, f"{_HARDER}\n", "yellow")
+            remedy = f"use {argument('unit', 'example')} with {argument('largest_cluster', 'M')}"
+            print_text(console, f"{_HARDER} To count every example once, {remedy}.\n", "yellow")
     rows = [
         [level.name or "the root: no answer", percent(level.share), percent(level.correct)]
         for level in explanation.levels

@@ -631,3 +631,20 @@ def test_every_column_has_a_heading(width: int, open_page: Callable[..., Page]) 
         assert all(box is not None and box["width"] > 4 and box["height"] > 4 for box in boxes)
         cells = table.locator("tbody tr").first.locator("> *").all()
         assert len(headings) == sum(each.is_visible() for each in cells)
+
+
+@pytest.mark.parametrize("width", [390, 960, 1060, 1280])
+def test_no_column_is_hidden(width: int, open_page: Callable[..., Page]) -> None:
+    deep = hr.Hierarchy.from_json(
+        {
+            "animal": {
+                "mammalia": {"carnivora": {"felidae": ["lynx", "puma"]}, "cetartiodactyla": ["roe", "elk"]}
+            },
+            "blank": {},
+            "vehicle": {},
+        }
+    )
+    page = open_page(evaluation(deep), width=width)
+    for table in page.locator(".figures, .inside table").all():
+        hidden = table.evaluate("table => table.scrollWidth - table.parentElement.clientWidth")
+        assert hidden <= 0, f"{hidden} pixels of the table {table.get_attribute('class')!r} are hidden"
