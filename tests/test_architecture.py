@@ -29,7 +29,7 @@ PACKAGES: list[str] = DRAWING["packages"]()
 OPEN_PACKAGES = {"learn", "study", "cli"}
 """Packages whose files are imported by name: their parts need different extras, or load slowly."""
 OPEN_FILES = {"show.figures", "show.page"}
-"""Parts of other packages that are imported by name: these need matplotlib, or Jinja2 and Plotly."""
+"""Parts of other packages that are imported by name: these need matplotlib, or Jinja2."""
 LONGEST_JOB = 85
 """Characters that fit on a card of the picture."""
 MOST_CALLED = 46

@@ -73,9 +73,10 @@ def refuse_keywords(given: Iterable[str], known: Iterable[str]) -> None:
     if unknown is not None:
         code = _outermost()[1].f_code
         own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        near = closest([unknown], [*listed, *own])
+        known_here = [*(name for name in own if name not in ("self", "cls")), *listed]
+        near = closest([unknown], known_here)
         raise TypeError(
-            f"{code.co_qualname}() has no keyword {unknown!r}.{near} Its keywords: {', '.join(listed)}."
+            f"{code.co_qualname}() has no keyword {unknown!r}.{near} Its keywords: {', '.join(known_here)}."
         )
 
 

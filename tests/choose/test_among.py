@@ -201,6 +201,32 @@ def test_the_bound_depends_on_numbers_alone() -> None:
         assert can_refute(math.ceil(1.05 * least) + 1, Fraction(alpha), Fraction(1, 10))
 
 
+def test_clusters_that_happen_to_be_single_are_clusters() -> None:
+    """The bound does not follow from the sizes of these clusters, which may go with their losses."""
+    people = population(size=300)
+    h, labels = people.hierarchy, people.hierarchy.names[people.labels]
+    options: dict[str, Any] = {"target": ("correct", 0.8), "guarantee": "pac"}
+    point = quiet(h, people.q, labels, clusters=np.arange(300), **options)
+    one = Clusters.of(np.arange(300), 300)
+    assert not one.are_units
+    assert Clusters.of(np.arange(300), 300, 1).are_units
+    alone = quiet(h, people.q, labels, **options)
+    assert point.threshold in GRID
+    assert alone.threshold not in GRID
+
+
+@pytest.mark.parametrize("clusters", [False, True])
+@pytest.mark.parametrize("alpha", ["0.05", "0.5"])
+def test_too_few_are_those_below_the_number_that_is_named(alpha: str, clusters: bool) -> None:
+    least = Promise("pac", Fraction(alpha), Fraction(1, 80), not clusters).needed
+    h = hr.Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+    for number in (least - 1, least):
+        options = {"clusters": np.arange(number)} if clusters else {}
+        target = "correct", 1 - Fraction(alpha)
+        point = quiet(h, [[1, 1, 0]] * number, ["cat"] * number, target=target, among="answered", **options)
+        assert any(f"at least {least} are needed" in note for note in point.notes) == (number < least)
+
+
 @pytest.mark.parametrize("number", [22, 30, 60])
 def test_betting_finds_more_than_the_inequalities(number: int) -> None:
     people = population(size=5_000, cluster=20)

@@ -66,6 +66,11 @@ def test_sizes_from_elsewhere_are_exact(tmp_path: Path) -> None:
     point = quiet(H, PEOPLE.q, LABELS, target=("correct", 0.9), groups=GROUPS, pool_small=sizes)
     assert point.pools == (("c", "d", "e"),)
     assert not any("approximate" in note for note in point.notes)
+    without = quiet(
+        H, PEOPLE.q, LABELS, target=("correct", 0.9), groups=GROUPS, pool_small={"a": 500, "b": 400, "c": 20}
+    )
+    assert without.pools == (("c", "d"),)  # the examples say that there is a group d
+    assert any("do not have 'd'" in note and "approximate" in note for note in without.notes)
     point.save(tmp_path / "p.json")
     assert hr.OperatingPoint.load(tmp_path / "p.json") == point
     answers = point.predict(PEOPLE.q, np.full(600, "e"))  # of which there was no example

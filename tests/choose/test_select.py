@@ -91,6 +91,15 @@ def test_the_weighted_rank_of_clusters(case: Any, seed: int, level: str) -> None
     assert point.threshold == (kept[0] if kept else math.inf)
 
 
+def test_labels_at_the_root_are_pointed_out() -> None:
+    h = hr.Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+    q, labels = [[1, 0.9, 0.1]] * 40, ["root"] * 30 + ["cat"] * 10
+    for asked in ({"target": ("correct", 0.9)}, {"per_rank": {"1": 0.9}}):
+        (note,) = quiet(h, q, labels, **asked).notes
+        assert note.startswith("30 examples have the root as label, and any answer is right there.")
+        assert not quiet(h, q, labels, **asked, below_label="wrong").notes
+
+
 def test_no_guarantee_is_conformal_and_names_must_be_known() -> None:
     asked: dict[str, Any] = {"target": ("correct", 0.5)}
     assert hr.select(H, Q, NAMES, guarantee=None, **asked).guarantee == "conformal"

@@ -11,7 +11,7 @@ import pytest
 import hedgerow
 from hedgerow import cli
 
-HEAVY = ("torch", "matplotlib", "pandas", "sklearn", "pyarrow", "plotly")
+HEAVY = ("torch", "matplotlib", "pandas", "sklearn", "pyarrow", "jinja2")
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -26,6 +26,7 @@ def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("tree.csv").write_text(TREE)
     Path("scores.csv").write_text(SCORES)
+    Path("eu.csv").write_text(SCORES.replace(",", ";").replace("0.", "0,"))
 
 
 @pytest.mark.parametrize(
@@ -33,6 +34,11 @@ def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (
             ("evaluate", "tree.csv", "--tree", "scores.csv"),
+            "scores.csv looks like a table of scores, not like a tree",
+        ),
+        (("evaluate", "tree.csv", "--tree", "eu.csv"), "eu.csv looks like a table of scores, not like a tree"),
+        (
+            ("evaluate", "tree.csv", "--tree", "scores.csv", "--tree-format", "lineages"),
             "scores.csv looks like a table of scores, not like a tree",
         ),
         (("evaluate", "tree.csv", "--tree", "tree.csv"), "looks like a tree: the scores come first"),
@@ -199,7 +205,8 @@ def test_misspelt_keywords_name_the_function() -> None:
     h = hr.Hierarchy.read("tree.csv")
     q, labels = np.asarray(hr.likelihood.from_leaves(h, [[0.5, 0.3, 0.2]])), ["cat"]
     with pytest.raises(
-        TypeError, match=r"^evaluate\(\) has no keyword 'bellow_label'\. Did you mean 'below_label'\?"
+        TypeError,
+        match=r"^evaluate\(\) has no keyword 'bellow_label'\. Did you mean 'below_label'\?.* metrics, scale,",
     ):
         hr.evaluate(h, q, labels, bellow_label="wrong")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"^evaluate\(\) has no keyword 'replicate'\. Did you mean 'replicates'\?"):

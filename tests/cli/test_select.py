@@ -134,6 +134,7 @@ def test_the_share_of_examples_stands_beside_that_of_clusters(folder: Path) -> N
     assert f"On these 360 examples: correct {100 * of_examples:.1f} %" in said
     assert f"Where each cluster counts once: correct {100 * of_clusters:.1f} %" in said
     assert "Over all these examples, the target is missed: large clusters are harder" in said
+    assert "use --unit example with --largest-cluster M" in said
     said = run("select", "s.csv", *options)
     assert "each cluster counts once" not in said
 
@@ -213,6 +214,9 @@ def test_a_promise_among_the_answers(folder: Path) -> None:
     said = run("select", "more.parquet", *asked[2:], *more, "--guarantee", "pac")
     assert "many cases of the examples of new clusters of at most 4 like these" in said
     assert "each cluster counts once" not in said
+    same = ("more.parquet", "--tree", "tree.csv", "--groups", "camera", "--clusters", "burst")
+    assert "1 extra ('burst')" in run("predict", *same[:-2], "--point", "p.json", "-o", "a.csv", fails=True)
+    run("predict", *same, "--point", "p.json", "-o", "a.csv")
 
 
 def test_answers_that_are_all_the_root_are_explained(folder: Path) -> None:
@@ -226,10 +230,8 @@ def test_answers_that_are_all_the_root_are_explained(folder: Path) -> None:
     save.to_csv("reads.csv", index=False)
     asked = ("select", "reads.csv", "--tree", "close.json", "-o", "p.json")
     said = run(*asked, "--target", "correct=0.95", "--json", "j")
-    assert (
-        "100 % of the answers are the root. The reason: 60 examples get wrong answers with a likelihood of 1"
-        in said
-    )
+    assert "100 % of the answers are the root." in said
+    assert "The reason: 60 of 300 examples get wrong answers with a likelihood of 1" in said
     (proposal,) = (
         each
         for each in json.loads((folder / "j").read_text())["silence"]["proposals"]
@@ -245,6 +247,24 @@ def test_answers_that_are_all_the_root_are_explained(folder: Path) -> None:
     assert (pd.read_csv("a.csv")["prediction"].str[0] == "g").all()
     assert json.loads((folder / "j").read_text())["silence"]["wrong"] == 60
     assert "The reason" not in run(*asked, "--target", "correct=0.7")
+
+
+def test_too_few_answers_where_the_search_begins(folder: Path) -> None:
+    """Few are wrong, but of the answers that are sure enough, there are too few to promise anything."""
+    tree = hr.Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+    tree.write("two.json")
+    sure = np.where(np.arange(300) < 40, 0.97, 0.6)
+    table = pd.DataFrame({"cat": sure, "dog": 1 - sure, "label": ["dog"] * 3 + ["cat"] * 297})
+    table.to_csv("cats.csv", index=False)
+    table.assign(film=np.arange(300) // 2).to_csv("films.csv", index=False)
+    asked = ("--tree", "two.json", "-o", "p.json", "--target", "correct=0.95")
+    said = run("select", "cats.csv", *asked, "--among", "1")
+    assert "The reason: only 40 examples have an answer at depth 1 or below it with a likelihood above 0.9" in said
+    assert (
+        "; at least 86 are needed. Wrong there: 3 of 300 examples get wrong answers with a likelihood of" in said
+    )
+    said = run("select", "films.csv", *asked, "--among", "answered", "--clusters", "film")
+    assert "The reason: only 20 clusters have an answer below the root with a likelihood above 0.9" in said
 
 
 def test_small_groups_are_pooled(folder: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError
-from hedgerow.files import Archive, open_parquet
+from hedgerow.files import Archive, open_parquet, read_arrays, write_blocks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,6 +68,15 @@ def test_arrays_are_read_as_numpy_reads_them(tmp_path: Path) -> None:
                 assert found.dtype == expected.dtype.newbyteorder("=")
             assert archive.texts("names") == ["é", "", "x" * 50]
             assert archive.texts("bytes") == ["a", "bc"]
+
+
+def test_blocks_of_rows_are_written_as_one_array(tmp_path: Path) -> None:
+    whole = np.arange(30, dtype=np.float32).reshape(10, 3)
+    blocks = (whole[i : i + 4] for i in range(0, 10, 4))
+    write_blocks(tmp_path / "a.npz", {"names": np.array(["x", "yz"])}, "rows", 10, blocks)
+    for read in (read_arrays(tmp_path / "a.npz"), dict(np.load(tmp_path / "a.npz"))):
+        np.testing.assert_array_equal(read["rows"], whole)
+        assert (read["rows"].dtype, read["names"].tolist()) == (np.float32, ["x", "yz"])
 
 
 @pytest.mark.parametrize(

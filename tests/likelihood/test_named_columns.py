@@ -257,6 +257,26 @@ def test_a_classifier_that_never_saw_some_leaves() -> None:
         hr.likelihood.from_leaves(H, 0.8 * p, known)
     with pytest.raises(ScoreError, match=r"For probabilities of the 4 leaves, use likelihood\.from_leaves"):
         hr.evaluate(H, full, known)
+    with pytest.raises(ScoreError, match=r"some of the leaves, name the columns: classes="):
+        hr.evaluate(H, p, known)
+    with pytest.raises(ScoreError, match=r"If some leaves have no column, name the columns: classes="):
+        hr.likelihood.from_leaves(H, p)
+    with pytest.raises(UnknownNameError, match=r"must be the 4 leaves.* 1 not leaves of the tree \('eel'\)"):
+        hr.evaluate(H, p, known, classes=["grey", "eel"])
+
+
+def test_columns_that_are_some_of_the_groups() -> None:
+    for use in (partial(hr.likelihood.from_leaves, H), lambda table: hr.evaluate(H, table, LABELS)):
+        with pytest.raises(
+            UnknownNameError, match=r"probability of its class itself, use likelihood\.from_columns"
+        ):
+            use(frame(["wolf", "pet"], P[:, :2]))
+
+
+def test_the_path_of_a_score_file_is_no_table() -> None:
+    for use in (hr.infer.leaf, partial(hr.evaluate, labels=LABELS)):
+        with pytest.raises(ParameterError, match=r"must be opened first: hedgerow\.open_scores"):
+            use(H, "scores.csv")
 
 
 def test_columns_that_are_not_numbers() -> None:

@@ -211,6 +211,22 @@ def test_systems_of_the_same_process_seldom_differ() -> None:
     assert found["examples"] >= 40
 
 
+def test_clusters_of_arrays_reach_the_intervals_of_an_evaluation() -> None:
+    random = np.random.default_rng(0)
+    clusters = [f"site {i}" for i in range(10) for _ in range(20)]
+    right = np.repeat(random.random(10) < 0.5, 20)
+    q, labels = np.where(right[:, None], [1, 0.9, 0.1], [1, 0.1, 0.9]), ["heads"] * 200
+    wide, narrow = (
+        hr.evaluate(COIN, q, labels, clusters=given, replicates=100).intervals["leaf_exact"]
+        for given in (clusters, None)
+    )
+    assert wide.high - wide.low > 2 * (narrow.high - narrow.low)
+    with pytest.raises(ScoreError, match=r"clusters needs one entry per example, 200; got 3"):
+        hr.evaluate(COIN, q, labels, clusters=clusters[:3])
+    with pytest.raises(ParameterError, match="clusters are for likelihoods with labels"):
+        hr.evaluate(COIN, [], clusters=clusters)
+
+
 def test_too_few_clusters_and_blank_ones_are_refused() -> None:
     builder = random_builder(1, examples=30)
     with pytest.raises(ScoreError, match=r"the examples are in 5 clusters, too few .* at least 6 are needed"):

@@ -9,7 +9,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import ParameterError
-from hedgerow.measure import Evaluation, merge
+from hedgerow.measure import Evaluation, merge, metrics
 from tests import own
 from tests.show.page.cases import GARDEN, evaluation
 
@@ -89,3 +89,21 @@ def test_over_classes_each_label_counts_once() -> None:
             assert row["correct"] == pytest.approx(share)
             assert row["examples"] == int((labels == label).sum())
     assert found.to_dict()["macro"] == found.macro
+
+
+@pytest.mark.parametrize(
+    ("definition", "fraction", "said"),
+    [
+        (lambda pairs: np.full(pairs.label.shape, np.nan), False, "must be a finite number, not nan"),
+        (
+            lambda pairs: np.full(pairs.label.shape, 7.0),
+            True,
+            r"must be between 0 and 1 \(is_fraction=True\), not 7",
+        ),
+        (lambda _: np.zeros(3), False, r"must give one value for each answer, \(\d+,\), not \(3,\)"),
+    ],
+)
+def test_values_without_a_mean_are_refused(definition: Any, fraction: bool, said: str) -> None:
+    own = metrics.Metric("own", True, definition, is_fraction=fraction)
+    with pytest.raises(ParameterError, match=f"The metric 'own' {said}"):
+        evaluation(rows=20, metrics=[own])

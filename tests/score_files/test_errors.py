@@ -89,6 +89,10 @@ def test_missing_and_extra_classes(suffix: str, tmp_path: Path) -> None:
     path = save(tmp_path / f"s.{suffix}", probabilities(2, columns=3), ["cod"] * 2, columns)
     parts = ("2 missing ('robin' and 'eel')", "1 extra ('robbin')", "Did you mean 'robin'?")
     refused(UnknownNameError, "neither the 4 leaves nor all 7 nodes", *parts, path=path)
+    groups = save(tmp_path / f"g.{suffix}", probabilities(2, columns=2), ["cod"] * 2, ["bird", "fish"])
+    refused(
+        UnknownNameError, "If each column is the probability of its class itself, use columns='own'", path=groups
+    )
 
 
 @pytest.mark.parametrize("score", ["votes", "count", "probability"])

@@ -309,6 +309,10 @@ def test_labels_outside_the_tree(tmp_path: Path) -> None:
     assert warning == "1 label is outside the tree and counts as the root."
     with pytest.raises(UnknownNameError, match=r"1 label cannot be found in the tree: 'blank'.*outside=\[...\]"):
         joined(scores, labels, outside=["*"])  # whatever is outside among the scores; labels need their names
+    ranks = written(tmp_path / "ranks.csv", "id,class,species\na,animal,\nb,fish,eel\n")
+    found, remarks = joined(scores, ranks, outside=["blank"])
+    assert found == {"a": "animal", "b": "eel"}
+    assert not any("counts as the root" in remark for remark in remarks)  # it is named as the label
 
 
 def test_blank_and_dropped_labels(tmp_path: Path) -> None:

@@ -462,6 +462,9 @@ def test_a_lineage_that_contradicts_the_tree(tmp_path: Path) -> None:
         "'Domain0 > Phylum2' (2 examples)",
         f"the tree's own lineage of 'Phylum2' is {own}",
     )
+    with pytest.raises(UnknownNameError) as caught:
+        listed(path, SPECIES)
+    assert str(caught.value).endswith("Correct the names or the tree.")  # it cannot be added, or declared outside
     assert listed(path, SPECIES, outside=["*"]) == {"r1": {"Domain0": 1.0}, "r2": {"Domain0": 1.0}}
 
 

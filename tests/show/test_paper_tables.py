@@ -55,6 +55,15 @@ def test_models_are_side_by_side_with_their_differences(tmp_path: Path) -> None:
     assert text.count(r"\begin{tabular}") == text.count(r"\bottomrule") == 6
     assert r"a \& b: majority" in text
     assert "95 \\% from" in text
+    assert "Not in per cent" not in text
+
+
+@pytest.mark.parametrize("kind", ["md", "tex"])
+def test_what_is_not_in_per_cent_is_named(kind: str, tmp_path: Path) -> None:
+    evaluation(rows=20, metrics=["edge_distance", "non_root"]).to_table(tmp_path / f"t.{kind}")
+    text = (tmp_path / f"t.{kind}").read_text(encoding="utf-8")
+    assert text.count("Not in per cent: edge_distance.") == 3  # rules, averages over classes, classes
+    assert "Not in per cent: majority_edge_distance, leaf_edge_distance." in text
 
 
 def test_names_of_classes_are_no_markup(tmp_path: Path) -> None:

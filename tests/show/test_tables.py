@@ -112,3 +112,11 @@ def test_very_deep_trees_are_counted_at_once_and_shown_in_few_rows() -> None:
     said = out.file.getvalue()  # type: ignore[attr-defined]
     assert "These are 20 of 20,000 rows; --json FILE writes all of them." in said
     assert len(said.splitlines()) < 120
+
+
+def test_a_row_for_each_of_many_classes() -> None:
+    """Time is linear in the rows: with their square, this would take minutes."""
+    rows = [Row(f"class {number}", {"AP": Entry((number / 20_000,))}) for number in range(20_000)]
+    text = Table("By class", [Column("AP")], rows).markdown()
+    assert len(text.splitlines()) == 20_000 + 4
+    assert "| class 19999 | 100.0 |" in text

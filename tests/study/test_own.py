@@ -20,7 +20,7 @@ LOSS = "tests.own:TwiceTheLoss"
 
 
 def test_they_are_in_tables_and_pages(tmp_path: Path) -> None:
-    pytest.importorskip("plotly")
+    pytest.importorskip("jinja2")
     measured = ["tests.own:leaf_answers", "tests.own:wasted"]
     report = run(tmp_path, "main", chosen=("flat-softmax", LOSS), measured=measured, draw=True)
     assert not report.failures
@@ -29,6 +29,7 @@ def test_they_are_in_tables_and_pages(tmp_path: Path) -> None:
     better = {column.name: (column.better, column.percent) for column in table.columns}
     assert better["Majority leaf_answers"] == ("higher", True)
     assert better["Majority wasted"] == ("lower", False)
+    assert "Not in per cent: Majority wasted." in table.notes
     (ours,) = by_method(report.plan, Records(tmp_path / "records"), "main")["Twice the loss"]
     assert table.rows[1].entries["Majority wasted"].values == (ours["summary"]["majority_wasted"],)
     assert ours["summary"]["majority_wasted"] == ours["rules"]["majority"]["wasted"]

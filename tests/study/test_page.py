@@ -10,7 +10,7 @@ import pytest
 from hedgerow.study import experiment
 from tests.study.small import result
 
-pytest.importorskip("plotly", reason="plotly is not installed")
+pytest.importorskip("jinja2", reason="jinja2 is not installed")
 
 if TYPE_CHECKING:
     from hedgerow.show.page import PageModel

@@ -177,10 +177,10 @@ def placed(values: NDArray[Any], like: Array) -> Array:
     return ops.constant(values, ops.device_of(like))
 
 
-def as_scores(x: Any, width: int, what: str) -> Array:
+def as_scores(x: Any, width: int, what: str, advice: str = "") -> Array:
     """Return a float32 or float64 array or tensor with one column per `what`.
 
-    Lists become arrays and half precision becomes single; any other width is an error.
+    Lists become arrays and half precision becomes single; any other width is an error, to which `advice` is added.
     """
     if not array_api_compat.is_array_api_obj(x) or isinstance(x, np.ma.MaskedArray):
         x = as_numpy(x)
@@ -191,7 +191,9 @@ def as_scores(x: Any, width: int, what: str) -> Array:
             raise ScoreError(f"Scores must be numbers, not {x.dtype}.")
         x = xp.astype(x, xp.float32 if half else xp.float64)
     if x.ndim < 1 or x.shape[-1] != width:
-        raise ScoreError(f"Scores need one column per {what}, {width} in all; their shape is {tuple(x.shape)}.")
+        raise ScoreError(
+            f"Scores need one column per {what}, {width} in all; their shape is {tuple(x.shape)}.{advice}"
+        )
     return x
 
 

@@ -55,6 +55,11 @@ def among_nodes(hierarchy: Hierarchy, among: str) -> NDArray[np.bool_]:
     )
 
 
+def starting_thresholds(alpha: Fraction, scale: Scale) -> NDArray[np.float64]:
+    """Return where the walks begin, from the highest down, on the scale of the likelihoods."""
+    return from_probability(np.maximum(1 - np.array(STARTS) * float(alpha), 0), scale)
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Answered:
@@ -82,8 +87,7 @@ class Answered:
 
     def starts(self, alpha: Fraction) -> Indices:
         """Return the places where the walks begin."""
-        likelihood = np.maximum(1 - np.array(STARTS) * float(alpha), 0)
-        return np.searchsorted(-self.grid, -from_probability(likelihood, self.scale))
+        return np.searchsorted(-self.grid, -starting_thresholds(alpha, self.scale))
 
     def walk(self, alpha: Fraction) -> Walk:
         """Return what betting is about: the mean over each cluster's examples of [answered] ([wrong] - α)."""

@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 import scipy
 
-from hedgerow.choose.among import STARTS
 from hedgerow.choose.betting import can_refute
 from hedgerow.errors import ParameterError, argument
 from hedgerow.registry import Registry
@@ -94,7 +93,10 @@ class Guarantee(ABC):
         return steps.within(budget)
 
     def among(self, answers: Answered, promise: Promise) -> float:
-        """Return the boldest threshold that keeps the promise among the answers given; infinite if none does."""
+        """Return the boldest threshold that keeps the promise among the answers given; infinite if none does.
+
+        The δ of the promise is that of each walk.
+        """
         raise NotImplementedError
 
     @abstractmethod
@@ -141,8 +143,8 @@ class _Pac(Guarantee):
         return steps.first_above(budget)
 
     def among(self, answers: Answered, promise: Promise) -> float:
-        alpha, delta, units = promise.alpha, promise.delta / len(STARTS), answers.clusters.number
-        if not (_is_unlikely(units, 0, alpha, delta) if promise.binary else can_refute(units, alpha, delta)):
+        alpha, delta = promise.alpha, promise.delta
+        if promise.budget(answers.clusters.number) < 0:
             raise TooFew
         starts = answers.starts(alpha).tolist()
         if promise.binary:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from hedgerow.choose.among import ANSWERED
+from hedgerow.choose.among import ANSWERED, among_nodes, starting_thresholds
 from hedgerow.choose.families import largest_wrong
 from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.choose.select import CalibrationSet, choose
-from hedgerow.choose.thresholds import CannotPromiseError
+from hedgerow.choose.thresholds import CannotPromiseError, clusters_of, promise_of
 from hedgerow.errors import HedgerowError
 from hedgerow.infer import Candidates
 from hedgerow.measure import Comparison, Ranks, metrics
@@ -66,14 +66,23 @@ class Silence:
     """Why nearly every answer is the root, and what would answer."""
 
     wrong: int
-    """The number of examples that are wrong first, as the threshold falls: more than the promise allows."""
+    """The number of examples that are wrong first, as the threshold falls."""
     likelihood: float
     """The likelihood that their wrong answers have at least, on the scale of the point."""
+    answered: int
+    """Of a promise among the answers given: how many examples or clusters have such an answer there."""
+    needed: int
+    """How many it takes if none of these is wrong; 0 for a promise about all."""
     obstacles: tuple[Obstacle, ...]
     """The classes of these answers, the most frequent ones first."""
     proposals: tuple[Proposal, ...]
     tried: int
     """How many requests were tried with these examples, the original one included."""
+
+    @property
+    def few(self) -> bool:
+        """Whether there are too few answers where the search for a threshold begins."""
+        return self.answered < self.needed
 
 
 def silence(
@@ -91,23 +100,32 @@ def silence(
             if proposal is not None and (asked.target or proposal.right_of_answered >= 1 - 2 * spec.target.alpha):
                 found.append(proposal)
                 break
-    wrong, likelihood, obstacles = _obstacles(spec, examples)
-    return Silence(wrong, likelihood, obstacles, tuple(found), tried)
+    return replace(_reason(spec, examples), proposals=tuple(found), tried=tried)
 
 
-def _obstacles(spec: SelectionSpec, examples: CalibrationSet) -> tuple[int, float, tuple[Obstacle, ...]]:
-    """Return how many examples are wrong first, at which likelihood or more, and with which answers."""
-    events, hierarchy, target = examples.events, spec.hierarchy, spec.target
+def _reason(spec: SelectionSpec, examples: CalibrationSet) -> Silence:
+    """Return which answers are wrong first, without proposals."""
+    events, target = examples.events, spec.target
     assert events is not None  # noqa: S101
     assert target is not None  # noqa: S101
     losses, _ = spec.losses(np.repeat(events.label, events.count).astype(np.int64), events.node.astype(np.int64))
-    wrong = np.flatnonzero(losses)
+    meant = (
+        np.ones(len(spec.hierarchy), dtype=bool) if spec.among is None else among_nodes(spec.hierarchy, spec.among)
+    )
+    wrong = np.flatnonzero((losses > 0) & meant[events.node])
     _, first = np.unique(events.example[wrong], return_index=True)  # events of an example have decreasing scores
     wrong = wrong[first]
-    if not len(wrong):
-        return 0, 0.0, ()
-    allowed = min(int(target.alpha * len(examples)), len(wrong) - 1)
-    lowest = -np.partition(-events.score[wrong], allowed)[allowed]
+    answered = needed = 0
+    if spec.among is not None:  # no walk begins at a lower threshold
+        lowest = float(starting_thresholds(target.alpha, examples.scale)[-1])
+        clusters = clusters_of(spec, examples)
+        answered = len(np.unique(clusters.member[meant[events.answers_above(lowest)]]))
+        needed = promise_of(spec, clusters).needed
+    elif len(wrong):
+        allowed = min(int(target.alpha * len(examples)), len(wrong) - 1)
+        lowest = float(-np.partition(-events.score[wrong], allowed)[allowed])
+    else:
+        lowest = 0.0
     wrong = wrong[events.score[wrong] >= lowest]
     answer, label = events.node[wrong], events.label[events.example[wrong]]
     named, count = np.unique(answer, return_counts=True)
@@ -116,9 +134,9 @@ def _obstacles(spec: SelectionSpec, examples: CalibrationSet) -> tuple[int, floa
         here = answer == named[i]
         most = int(np.bincount(label[here]).argmax())
         highest = float(events.score[wrong[here]].max())
-        names = str(hierarchy.names[named[i]]), str(hierarchy.names[most])
+        names = str(spec.hierarchy.names[named[i]]), str(spec.hierarchy.names[most])
         obstacles.append(Obstacle(names[0], highest, names[1], int(count[i])))
-    return len(wrong), float(lowest), tuple(obstacles)
+    return Silence(len(wrong), lowest, answered, needed, tuple(obstacles), (), 0)
 
 
 def _requests(spec: SelectionSpec) -> Iterator[Iterator[tuple[tuple[str, ...], SelectionSpec]]]:

@@ -15,9 +15,9 @@ from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.choose.point import OperatingPoint, clades_of
 from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import pools_of, thresholds_of
-from hedgerow.errors import ParameterError, ScoreError, argument
+from hedgerow.errors import ParameterError, ScoreError, argument, some
 from hedgerow.infer import Candidates
-from hedgerow.measure import Events, Ranks, check_filled, example_blocks, repeated_ids
+from hedgerow.measure import Events, Ranks, check_filled, example_blocks, labels_at_the_root, repeated_ids
 from hedgerow.score_files import Block, Progress, silent
 from hedgerow.tree import Hierarchy, Indices, SettingKeywords, Settings
 
@@ -207,6 +207,8 @@ def _doubts(spec: SelectionSpec, examples: CalibrationSet) -> list[str]:
             "Nothing is promised about answers to examples of known classes, which may be wrong at any rank. To "
             f"promise something for them too, give {argument('per_rank', 'RANK=LEVEL', python='per_rank={...}')}."
         )
+    if spec.target is not None or spec.per_rank:
+        doubts += labels_at_the_root(examples.labels, spec.settings)
     distinct = np.unique(examples.labels)
     if len(distinct) == 1:
         doubts.append(
@@ -218,6 +220,13 @@ def _doubts(spec: SelectionSpec, examples: CalibrationSet) -> list[str]:
             f"pool is approximate. To keep it exact, give their sizes from elsewhere: "
             f"{argument('pool_sizes', 'FILE', python='pool_small={...}')}."
         )
+    elif spec.pool_small is not None and spec.by == "group" and examples.groups is not None:
+        unnamed = sorted(set(examples.groups.tolist()) - spec.pool_small.keys())
+        if unnamed:
+            doubts.append(
+                f"The sizes from elsewhere do not have {some(unnamed)}: they count as 0, and the promise for "
+                f"the pool that they are in is approximate. Give their sizes too."
+            )
     if examples.clusters is not None and len(set(examples.clusters.tolist())) == 1:
         raise ScoreError(
             f"All {len(examples):,} examples are in one cluster, {examples.clusters[0]!r}. A promise for new "

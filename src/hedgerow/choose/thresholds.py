@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.choose.select import CalibrationSet
-    from hedgerow.choose.spec import SelectionSpec, Target
+    from hedgerow.choose.spec import SelectionSpec
     from hedgerow.tree import Indices, Settings
 
 
@@ -51,9 +51,8 @@ def thresholds_of(spec: SelectionSpec, examples: CalibrationSet) -> tuple[dict[s
     threshold = threshold_of(spec, examples)
     names = {"clade": examples.clades, "group": examples.groups}.get(spec.by)
     if names is None:
-        everyone = slice(None)
-        clusters = _clusters(spec, examples, everyone)
-        tau, notes = threshold(everyone, clusters, "")
+        clusters = clusters_of(spec, examples)
+        tau, notes = threshold(slice(None), clusters, "")
         return {"": tau}, notes
     thresholds: dict[str, float] = {}
     small: list[str] = []
@@ -63,18 +62,18 @@ def thresholds_of(spec: SelectionSpec, examples: CalibrationSet) -> tuple[dict[s
     number = np.array([pool_of[name] for name in found.tolist()])[place]
     ends = np.cumsum(np.bincount(number, minlength=len(pools)))
     for pool, rows in zip(pools, np.split(np.argsort(number, kind="stable"), ends[:-1]), strict=True):
-        clusters = _clusters(spec, examples, rows)
+        clusters = clusters_of(spec, examples, rows)
         tau, notes = threshold(rows, clusters, f" in the {spec.by} {some(pool)}")
         thresholds |= dict.fromkeys(pool, tau)
         small += pool if notes else ()
     thresholds = dict(sorted(thresholds.items()))
     if not small:
         return thresholds, []
-    clusters = _clusters(spec, examples, slice(None))
+    clusters = clusters_of(spec, examples)
     note = (
         f"{counted(len(small), f'{spec.by} is', f'{spec.by}s are')} too small for the promise, so the answer "
         f"there is always the root: {some(small)}. Each needs at least "
-        f"{needed(_promise(spec, spec.target, clusters), clusters, spec.walks)} {clusters.unit}s."
+        f"{needed(promise_of(spec, clusters), clusters)} {clusters.unit}s."
     )
     return thresholds, [note]
 
@@ -84,20 +83,19 @@ def pools_of(spec: SelectionSpec, examples: CalibrationSet, names: NDArray[np.ob
     found, place = np.unique(names.astype(str), return_inverse=True)
     if spec.pool_small is None:
         return [(name,) for name in found.tolist()]
-    assert spec.target is not None  # noqa: S101
-    everyone = _clusters(spec, examples, slice(None))
-    least = replace(_promise(spec, spec.target, everyone), delta=spec.delta / spec.walks).needed
+    everyone = clusters_of(spec, examples)
+    least = promise_of(spec, everyone).needed * (everyone.largest or 1)
     sizes = dict(spec.pool_small)
     if not sizes:
         units = np.unique(np.stack([place, everyone.member]), axis=1)[0] if everyone.largest is None else place
         sizes = dict(zip(found.tolist(), np.bincount(units, minlength=len(found)).tolist(), strict=True))
     sizes = dict.fromkeys(found.tolist(), 0) | sizes
     if spec.clade_depth is None:
-        return pooled_groups(sizes, least * (everyone.largest or 1))
+        return pooled_groups(sizes, least)
     tree = spec.hierarchy
     ends = (tree.depth == spec.clade_depth) | (tree.is_leaf & (tree.depth < spec.clade_depth))
     sizes = dict.fromkeys(tree.names[ends].tolist(), 0) | sizes
-    return pooled_clades(tree, sizes, least * (everyone.largest or 1))
+    return pooled_clades(tree, sizes, least)
 
 
 def threshold_of(
@@ -112,7 +110,7 @@ def threshold_of(
         answers = answered_of(spec, examples)
 
     def threshold(rows: Indices | slice, clusters: Clusters, there: str) -> tuple[float, list[str]]:
-        promise = _promise(spec, target, clusters)
+        promise = promise_of(spec, clusters)
         try:
             if not clusters.number:
                 raise TooFew
@@ -122,7 +120,7 @@ def threshold_of(
         except TooFew:
             problem = (
                 f"{target} cannot be promised with {counted(clusters.number, clusters.unit, f'{clusters.unit}s')}"
-                f"{there}: at least {needed(promise, clusters, spec.walks)} are needed"
+                f"{there}: at least {needed(promise, clusters)} are needed"
             )
             if spec.from_root:
                 return np.inf, [f"{problem}. Until then, the answer is always the root."]
@@ -168,7 +166,8 @@ def losses_of(spec: SelectionSpec, examples: CalibrationSet) -> Callable[[Indice
     return steps
 
 
-def _clusters(spec: SelectionSpec, examples: CalibrationSet, rows: Indices | slice) -> Clusters:
+def clusters_of(spec: SelectionSpec, examples: CalibrationSet, rows: Indices | slice = slice(None)) -> Clusters:
+    """Return the clusters of some of the examples, as the promise counts them."""
     given = None if examples.clusters is None else _shuffled(examples.clusters[rows])
     return Clusters.of(given, len(examples.labels[rows]), spec.largest_cluster)
 
@@ -182,13 +181,15 @@ def _shuffled(clusters: NDArray[np.object_]) -> Indices:
     return np.asarray(number[place])
 
 
-def _promise(spec: SelectionSpec, target: Target, clusters: Clusters) -> Promise:
-    return Promise(spec.guarantee, target.alpha, spec.delta, target.is_binary and clusters.are_units)
+def promise_of(spec: SelectionSpec, clusters: Clusters) -> Promise:
+    """Return what a target promises of some examples, in each walk if there are several."""
+    target = spec.target
+    assert target is not None  # noqa: S101
+    return Promise(spec.guarantee, target.alpha, spec.delta / spec.walks, target.is_binary and clusters.are_units)
 
 
-def needed(promise: Promise, clusters: Clusters, walks: int = 1) -> str:
-    """Return how many clusters or examples a promise needs, with δ divided among walks."""
-    promise = replace(promise, delta=promise.delta / walks)
+def needed(promise: Promise, clusters: Clusters) -> str:
+    """Return how many clusters or examples a promise needs."""
     return f"{promise.needed:,}" + ("" if clusters.largest is None else f" times {clusters.largest:,} examples")
 
 
@@ -229,7 +230,7 @@ def _rank_threshold(
 ) -> tuple[float, list[str]]:
     """Return the threshold of a rank, and a note if too few examples keep all answers above it."""
     score = examples.wrong_at[rank][rows]
-    clusters = _clusters(spec, examples, rows)
+    clusters = clusters_of(spec, examples, rows)
     promise = replace(promise, binary=clusters.are_units)
     grid = FAMILIES["threshold"].grid(examples.scale)
     wrong = np.flatnonzero(score > grid[-1])

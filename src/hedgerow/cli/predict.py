@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     "hedgerow predict 'scores/*.npz' --tree tree.csv --tau 0.8 -o 'answers/*.csv'\n\n"
     "hedgerow predict runs/quick --tau 0.8 -o answers.csv",
 )
-@grouped_options(without=("cluster_column", "below_label"))
+@grouped_options(without=("below_label",))
 def predict(
     given: ScoreInput,
     settings: GivenSettings,

@@ -76,7 +76,10 @@ def select(
     ] = False,
     pool_sizes: Annotated[
         Path | None,
-        option("FILE", "With --pool-small, a table of sizes from elsewhere: columns name, size."),
+        option(
+            "FILE",
+            "Pool by sizes from elsewhere: a table with the columns name, size (with --clusters, in clusters).",
+        ),
     ] = None,
     per_rank: Annotated[
         str | None,

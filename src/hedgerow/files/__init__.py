@@ -4,7 +4,7 @@ In come paths given by a user, and files that anyone may have written; out go te
 and files that are never half-written. Nothing here knows what the files mean.
 """
 
-from hedgerow.files.archive import Archive, Member, Rows, read_arrays, write_arrays
+from hedgerow.files.archive import Archive, Member, Rows, read_arrays, write_arrays, write_blocks
 from hedgerow.files.atomic import (
     atomic_write,
     clear_leftovers,
@@ -97,5 +97,6 @@ __all__ = [
     "try_file",
     "try_folder",
     "write_arrays",
+    "write_blocks",
     "write_json",
 ]

@@ -24,7 +24,7 @@ from hedgerow.files.atomic import atomic_write
 from hedgerow.files.text import most_bytes, most_rows, reading, require_file, require_unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from types import TracebackType
 
     from numpy.typing import NDArray
@@ -49,6 +49,31 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]
     """Write arrays to an `.npz` file with `atomic_write`, compressed; nothing is pickled."""
     with atomic_write(path, "wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
+
+
+def write_blocks(
+    path: str | os.PathLike[str],
+    arrays: Mapping[str, NDArray[Any]],
+    name: str,
+    rows: int,
+    blocks: Iterable[NDArray[Any]],
+) -> None:
+    """Write arrays, and one more that is given in blocks of rows and never held whole, to an `.npz` file.
+
+    Nothing is compressed: scores hardly shrink, and take long.
+    """
+    with atomic_write(path, "wb") as file, zipfile.ZipFile(file, "w") as archive:
+        for key, array in arrays.items():
+            with archive.open(key + _SUFFIX, "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+        with archive.open(name + _SUFFIX, "w", force_zip64=True) as member:
+            for i, block in enumerate(blocks):
+                if i == 0:
+                    described = np.lib.format.header_data_from_array_1_0(block) | {
+                        "shape": (rows, *block.shape[1:])
+                    }
+                    np.lib.format.write_array_header_1_0(member, described)
+                member.write(np.ascontiguousarray(block).data)
 
 
 @final

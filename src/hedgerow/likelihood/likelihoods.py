@@ -6,6 +6,7 @@ logits distinguish values that round to the same probability: in single precisio
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, TypeVar, final, overload
 
 import numpy as np
@@ -89,6 +90,8 @@ class Likelihoods(Derives):
         """
         if scale is not None:
             check_scale(scale)
+        if isinstance(q, str | os.PathLike):
+            raise ParameterError("A score file must be opened first: hedgerow.open_scores(path, hierarchy).")
         if not isinstance(q, AnyLikelihoods):
             scale = scale or "probability"
             return Likelihoods(hierarchy, as_rows(_in_node_order(hierarchy, q, scale, classes), hierarchy), scale)
@@ -189,15 +192,21 @@ def _in_node_order(hierarchy: Hierarchy, q: Any, scale: Scale, classes: ArrayLik
     width = values.shape[-1] if values.ndim else 0
     if names is None and classes is not None and width != len(hierarchy) and width == np.size(classes):
         names = [str(name) for name in np.asarray(classes, dtype=object).ravel().tolist()]
-    if names is None and width == len(hierarchy.leaves) != len(hierarchy) and scale == "probability":
+    leaves = len(hierarchy.leaves)
+    if names is None and 1 < width <= leaves < len(hierarchy) and scale == "probability":
+        remedy = (
+            f"For probabilities of the {width} leaves, use likelihood.from_leaves(hierarchy, probabilities)."
+            if width == leaves
+            else "For probabilities of some of the leaves, name the columns: classes=[...]."
+        )
         raise ScoreError(
             f"Likelihoods need one column per node, {len(hierarchy)} in all; the shape is {tuple(values.shape)}. "
-            f"For probabilities of the {width} leaves, use likelihood.from_leaves(hierarchy, probabilities)."
+            f"{remedy}"
         )
     if names is None:
         return values
     as_nodes = scale != "probability" or ColumnFit.of(hierarchy, names, leaves=False).kind is not None
-    if not as_nodes and ColumnFit.of(hierarchy, names).kind == "leaves":
+    if not as_nodes and ColumnFit.of(hierarchy, names).taken_as == "leaves":
         return from_leaves(hierarchy, values, names)
     nodes = np.arange(len(hierarchy))
     if hierarchy.names[0] in names:

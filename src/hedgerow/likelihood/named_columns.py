@@ -207,7 +207,7 @@ def _repeated(names: Sequence[str]) -> list[str]:
 
 
 def _advice(hierarchy: Hierarchy, names: list[str], nodes: Indices) -> str:
-    """Return advice on columns that are exactly the leaves, or all nodes, where others are expected."""
+    """Return advice on columns that are nodes, but not those that are expected."""
     found = sorted(names)
     if len(nodes) >= len(hierarchy) - 1 and found == sorted(hierarchy.names[hierarchy.leaves]):
         return (
@@ -215,4 +215,6 @@ def _advice(hierarchy: Hierarchy, names: list[str], nodes: Indices) -> str:
         )
     if len(nodes) == len(hierarchy.leaves) and found in (sorted(hierarchy.names), sorted(hierarchy.names[1:])):
         return " These are all nodes: if they are likelihoods, use them directly."
+    if names and not _repeated(names) and all(name in hierarchy for name in names):
+        return " If each column is the probability of its class itself, use likelihood.from_columns."
     return ""

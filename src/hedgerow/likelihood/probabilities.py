@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _AGAIN = "Remove the row, or compute its scores again."
 _OWN = "If each column is the probability of its class itself, use likelihood.from_columns."
+_NAMED = " If some leaves have no column, name the columns: classes=[...]."
 _NEARLY = 0.05  # relative tolerance for sums of rounded numbers
 
 
@@ -91,7 +92,7 @@ def from_leaves(
     values, names = _column_names(probabilities, classes)
     known, notice = _known(source, values), ""
     if names is None:
-        p = as_scores(values, len(hierarchy.leaves), "leaf")
+        p = as_scores(values, len(hierarchy.leaves), "leaf", _NAMED)
     else:
         fit = ColumnFit.of(hierarchy, names)
         if fit.kind != "leaves":

@@ -50,8 +50,8 @@ class Clusters:
 
     @property
     def are_units(self) -> bool:
-        """Whether the loss of every cluster is that of a single example."""
-        return bool((self.divisor == 1).all())
+        """Whether every cluster is a single example, new ones too: that these happen to be is not enough."""
+        return self.unit == "example" or self.largest == 1
 
     @property
     def mass(self) -> Fraction:

@@ -269,16 +269,17 @@ def _doubts(hierarchy: Hierarchy, events: Events, answers: Answers, settings: Se
     return [
         *repeated_ids(answers.ids),
         *signs_of_wrong_order(hierarchy, events.label, answers),
-        *_any_answer_is_right(int(np.sum(events.label == 0)), settings),
+        *labels_at_the_root(events.label, settings),
     ]
 
 
-def _any_answer_is_right(labelled_root: int, settings: Settings) -> list[str]:
-    if not labelled_root or settings.below_label == "wrong":
-        return []
-    has = counted(labelled_root, "example has", "examples have")
-    remedy = f"To count answers below it as wrong, use {argument('below_label', 'wrong')}."
-    return [f"{has} the root as label, and any answer is right there. {remedy}"]
+def labels_at_the_root(labels: NDArray[np.integer[Any]], settings: Settings) -> Iterator[str]:
+    """Yield a warning if some labels are the root, so that no answer is wrong."""
+    number = int(np.sum(labels == 0))
+    if number and settings.below_label != "wrong":
+        has = counted(number, "example has", "examples have")
+        remedy = f"To count answers below it as wrong, use {argument('below_label', 'wrong')}."
+        yield f"{has} the root as label, and any answer is right there. {remedy}"
 
 
 def _unknown_rule(*_: Any, **__: Any) -> Any:
@@ -338,6 +339,7 @@ def evaluate(
     *,
     classes: ArrayLike | None = None,
     ids: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     name: str = "scores",
     rules: Mapping[str, Rule] = RULES,
     metrics: Iterable[str | Metric | CustomMetric] = (),
@@ -365,6 +367,9 @@ def evaluate(
         has one column for each of them, and they are leaves, it holds their probabilities.
     ids
         Ids of the examples, for likelihoods; `compare` matches examples by id.
+    clusters
+        The cluster of related examples to which each belongs, for likelihoods: replicates of the bootstrap, here
+        and in `compare`, draw clusters whole.
     name
         The name of the model.
     rules
@@ -397,7 +402,7 @@ def evaluate(
     used = getattr(scores, "settings", Settings()).updated(**settings)
     builder = EvaluationBuilder(hierarchy, rules=rules, scale=scale, part=name, **vars(used))
     with progress("Reading scores", getattr(scores, "rows", None)) as advance:
-        builder.add(example_blocks(hierarchy, scores, labels, classes, ids, scale), advance=advance)
+        builder.add(example_blocks(hierarchy, scores, labels, classes, ids, scale, clusters), advance=advance)
     with progress("Drawing the curve", None):
         evaluation = builder.compute(name=name, warnings=getattr(scores, "warnings", ())).measuring(metrics)
     return with_intervals(evaluation, replicates, level, seed, progress) if replicates else evaluation
@@ -436,8 +441,12 @@ def example_blocks(
     classes: ArrayLike | None = None,
     ids: ArrayLike | None = None,
     scale: Scale | None = None,
+    clusters: ArrayLike | None = None,
 ) -> Iterator[Block]:
     """Yield the examples of a score file, of other blocks, or of likelihoods with labels; see `evaluate`."""
+    about = {key: values for key, values in (("ids", ids), ("clusters", clusters)) if values is not None}
+    if labels is None and about:
+        raise ParameterError(f"{' and '.join(about)} are for likelihoods with labels; score files have their own.")
     if isinstance(scores, Scores):
         if scores.hierarchy != hierarchy:
             raise ParameterError("The score file was opened with another tree; open it with this one.")
@@ -462,11 +471,13 @@ def example_blocks(
     nodes = hierarchy.nodes(given, classes)
     if classes is None and given.dtype.kind in "iu":
         warn_of_class_numbers(hierarchy, np.bincount(nodes, minlength=len(hierarchy)) > 0)
-    named = None if ids is None else np.array([str(i) for i in np.asarray(ids).tolist()], dtype=object)
-    if len(q) != len(nodes) or (named is not None and len(named) != len(nodes)):
+    if len(q) != len(nodes):
         got = f"{counted(len(q), 'example', 'examples')} and {counted(len(nodes), 'label', 'labels')}"
-        raise ScoreError(f"One label (and id) per example is needed; got {got}.")
-    yield Block(0, q, nodes, named)
+        raise ScoreError(f"One label per example is needed; got {got}.")
+    texts = {
+        key: np.array([str(each) for each in np.asarray(values).tolist()], object) for key, values in about.items()
+    }
+    yield Block(0, q, nodes, texts.get("ids"), clusters=texts.get("clusters"))
 
 
 def signs_of_wrong_order(hierarchy: Hierarchy, labels: NDArray[np.int32], answers: Answers) -> Iterator[str]:

@@ -134,8 +134,19 @@ class Metric:
         return self.of(Comparison.of(hierarchy, label, prediction, settings))
 
     def of(self, pairs: Comparison) -> Values:
-        """Evaluate the metric on prepared pairs."""
-        return np.asarray(self.definition(pairs), dtype=np.float64)
+        """Evaluate the metric on prepared pairs; refuse values that would make means of anything."""
+        values = np.asarray(self.definition(pairs), dtype=np.float64)
+        if values.shape != pairs.label.shape:
+            raise ParameterError(
+                f"The metric {self.name!r} must give one value for each answer, {pairs.label.shape}, "
+                f"not {values.shape}."
+            )
+        low, high = (0.0, 1.0) if self.is_fraction else (-np.finfo(np.float64).max, np.finfo(np.float64).max)
+        wrong = ~((values >= low) & (values <= high))
+        if wrong.any():
+            kind = "between 0 and 1 (is_fraction=True)" if self.is_fraction else "a finite number"
+            raise ParameterError(f"The metric {self.name!r} must be {kind}, not {values[wrong][0]:g}.")
+        return values
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         # The metrics of this module are pickled by name; others by value, if their definitions can be pickled.

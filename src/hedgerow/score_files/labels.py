@@ -267,16 +267,18 @@ class LabelFile:
                 node[place] = hierarchy.index(label)
                 continue
             bound = binder.bind(lineage)
-            node[place], outside[place] = bound.last, bound.last == 0
+            node[place], outside[place] = bound.last, bound.last == 0 and 0 not in bound.nodes
             if bound.unbound is not None:
                 problems[bound.unbound] += count
         if problems:
-            first = next(iter(problems)).name
             single = [problem.name for problem in problems if problem.path == problem.name]
+            remedies = ["Correct them"]
+            if unknown := binder.unknown(problems):
+                declare = argument("outside", unknown[0], python="outside=[...]")
+                remedies = [*remedies, "add these classes to the tree", f"or declare them outside it: {declare}"]
             raise UnknownNameError(
                 f"{self.path}: {counted(len(problems), 'label', 'labels')} cannot be found in the tree: "
-                f"{binder.explained(problems)} Correct them, add these classes to the tree, or declare them "
-                f"outside it: {argument('outside', first, python='outside=[...]')}."
+                f"{binder.explained(problems)} {', '.join(remedies)}."
                 f"{f' {_to_drop(single[0])}' if single else ''}"
             )
         self.nodes, self._outside = node[number], outside[number]

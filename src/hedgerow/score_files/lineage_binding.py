@@ -266,6 +266,10 @@ class Binder:
         more = f" And {len(counts) - _SHOWN:,} more." if len(counts) > _SHOWN else ""
         return " ".join(said) + more
 
+    def unknown(self, counts: Counter[Unbound]) -> list[str]:
+        """Return the names that are nowhere in the tree, most frequent first."""
+        return [unbound.name for unbound, _ in counts.most_common() if not self._alike(unbound.name, "")]
+
     def _find(self, here: int, step: Step, follows: bool) -> int | str | None:
         """Return the node that a step names at or below `here`; None if there is none, a message if several.
 

@@ -250,9 +250,11 @@ class _BoundLineages:
             examples += len(raw)
             self.add(raw)
         counts = self.unbound()
-        first = counts.most_common(1)[0][0].name
-        raise UnknownNameError(
-            f"{self.described(counts, examples)} Correct the names or the tree. "
-            f"{beside(first)} If it shall be no answer, use {argument('outside', (first,))}; "
+        unknown = self._binder.unknown(counts)
+        remedy = (
+            f" {beside(unknown[0])} If it shall be no answer, use {argument('outside', (unknown[0],))}; "
             f"{argument('outside', (ANYTHING,))} means whatever cannot be found."
+            if unknown
+            else ""
         )
+        raise UnknownNameError(f"{self.described(counts, examples)} Correct the names or the tree.{remedy}")

@@ -274,8 +274,14 @@ def misfit(hierarchy: Hierarchy, reader: WideReader, fit: ColumnFit) -> str:
     return (
         f"The {columns} of {reader.path} {'is' if fit.columns == 1 else 'are'} neither the "
         f"{len(hierarchy.leaves):,} leaves nor all {len(hierarchy):,} nodes of the tree. Taken as {expected}: "
-        f"{fit.problems}.{_advice(fit, table=reader.is_table)}"
+        f"{fit.problems}.{_own(fit, reader) or _advice(fit, table=reader.is_table)}"
     )
+
+
+def _own(fit: ColumnFit, reader: WideReader) -> str:
+    if fit.extra or fit.repeated or reader.content == "likelihoods":
+        return ""
+    return f" If each column is the probability of its class itself, use {argument('columns', 'own')}."
 
 
 def _advice(fit: ColumnFit, *, table: bool) -> str:
@@ -299,7 +305,8 @@ def _advice(fit: ColumnFit, *, table: bool) -> str:
     if table and fit.extra and not near:
         return (
             f" If columns are about the examples, name them: {argument('label_column', 'NAME')}, "
-            f"{argument('id_column', 'NAME')}; or name the classes: {class_columns_argument()}."
+            f"{argument('id_column', 'NAME')}, {argument('clusters', 'NAME', python='cluster_column=')}; or "
+            f"name the classes: {class_columns_argument()}."
         )
     return near
 

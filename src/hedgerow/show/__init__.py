@@ -2,7 +2,7 @@
 
 In come evaluations, comparisons and operating points; out go text on a console, HTML in a notebook and, from
 `show.figures`, matplotlib figures; `show.page` writes reports. Importing this package gives evaluations and the
-rest the methods `plot`, `to_html` and `_repr_html_`; matplotlib and Plotly are imported when these are called.
+rest the methods `plot`, `to_html` and `_repr_html_`; matplotlib and Jinja2 are imported when these are called.
 """
 
 from hedgerow.choose import OperatingPoint
@@ -23,7 +23,7 @@ from hedgerow.show.curve_lines import DEFAULT_RULES, CurveKind, System
 from hedgerow.show.paper_tables import write_comparison_tables, write_evaluation_tables
 from hedgerow.show.print_evaluation import print_comparison, print_evaluation, print_reliability, print_written
 from hedgerow.show.print_point import meaning, print_point, promises
-from hedgerow.show.tables import Column, Entry, Row, Table, check_tables, entries
+from hedgerow.show.tables import Column, Entry, Row, Table, check_tables, entries, not_in_per_cent
 from hedgerow.show.terminal import live_bar, print_table, print_text, wrapped
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "entries",
     "live_bar",
     "meaning",
+    "not_in_per_cent",
     "preformatted",
     "print_comparison",
     "print_evaluation",

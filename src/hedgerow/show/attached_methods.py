@@ -1,6 +1,6 @@
 """The methods `plot`, `to_html` and `_repr_html_` that `show` attaches, and reports.
 
-Nothing here imports matplotlib, Jinja2 or Plotly before it is called.
+Nothing here imports matplotlib, Jinja2 or Pillow before it is called.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hedgerow.show.figures import OperatingCurveDisplay
     from hedgerow.show.page import PageModel
 
-_REPORT_EXTRA = ("jinja2", "markupsafe", "plotly", "PIL")
+_REPORT_EXTRA = ("jinja2", "markupsafe", "PIL")
 
 
 # Figures -------------------------------------------------------------------------------------------------

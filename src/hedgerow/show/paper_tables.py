@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from hedgerow.measure import STANDARD_METRICS, Evaluation, Metric, SystemComparison
-from hedgerow.show.tables import Column, Entry, Row, Table, write_tables
+from hedgerow.show.tables import Column, Entry, Row, Table, not_in_per_cent, write_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -54,6 +54,11 @@ def _columns(metrics: Iterable[Metric]) -> list[Column]:
     ]
 
 
+def _table(title: str, columns: Sequence[Column], rows: Sequence[Row]) -> Table:
+    """Return a table that says which of its columns are not in per cent."""
+    return Table(title, columns, rows, notes=not_in_per_cent(columns))
+
+
 def _row(name: str, values: Mapping[str, float | None], group: str = "") -> Row:
     known = {key: value for key, value in values.items() if value is not None and not math.isnan(value)}
     return Row(name, {key: Entry((value,)) for key, value in known.items()}, group)
@@ -70,7 +75,7 @@ def _figures(evaluations: Sequence[Evaluation]) -> Table:
     for each in evaluations:
         rows.append(_row(each.name, each.summary()))
         rows += _range(each.name, each.intervals, each.level)
-    return Table("Summary", columns, rows)
+    return _table("Summary", columns, rows)
 
 
 def _range(name: str, found: Mapping[str, Interval] | Mapping[str, Difference], level: float) -> Iterator[Row]:
@@ -88,7 +93,7 @@ def _differences(comparison: SystemComparison) -> Iterator[Table]:
             rows.append(_row(each.name, {key: difference.value for key, difference in found.items()}))
             rows += _range(each.name, found, comparison.level)
     if rows:
-        yield Table(f"Difference from {base.name}", _figures([base]).columns, rows)
+        yield _table(f"Difference from {base.name}", _figures([base]).columns, rows)
 
 
 def _of_rules(
@@ -100,7 +105,7 @@ def _of_rules(
         for name, by_rule in found.items()
         for rule, values in by_rule.items()
     ]
-    return Table(title, _columns((*STANDARD_METRICS, *evaluations[0].metrics)), rows)
+    return _table(title, _columns((*STANDARD_METRICS, *evaluations[0].metrics)), rows)
 
 
 def _by_rank(evaluations: Sequence[Evaluation]) -> Table:
@@ -134,7 +139,7 @@ def _by_class(evaluations: Sequence[Evaluation]) -> Table:
         for name, values in each.classes[_RULE].items()
     ]
     columns = [_COUNT, *_columns((*STANDARD_METRICS, *evaluations[0].metrics)), Column("leaf exact")]
-    return Table(f"By class, rule {_RULE}", columns, rows)
+    return _table(f"By class, rule {_RULE}", columns, rows)
 
 
 def _named(evaluations: Sequence[Evaluation], system: str, row: str) -> str:

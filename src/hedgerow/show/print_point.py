@@ -10,7 +10,7 @@ import numpy as np
 from rich.text import Text
 
 from hedgerow.choose import ANSWERED, GUARANTEES, Explanation, OperatingPoint, Silence
-from hedgerow.errors import counted, some
+from hedgerow.errors import argument, counted, some
 from hedgerow.likelihood import to_probability
 from hedgerow.show.print_evaluation import percent
 from hedgerow.show.terminal import print_levels, print_table, print_text
@@ -87,8 +87,7 @@ def promises(point: OperatingPoint) -> list[str]:
         ]
     (name, level), *_ = point.target.items()
     if point.among is not None:
-        those = "below the root" if point.among == ANSWERED else f"at {_level(point, point.among)} or below it"
-        return [f"At least {_with_sign(level)} of the answers {those} {_AMONG[name]}{each}."]
+        return [f"At least {_with_sign(level)} of the answers {_those(point, point.among)} {_AMONG[name]}{each}."]
     if name not in _WORDS:
         return [f"A mean {name} of at {'most' if point.at_most else 'least'} {level:g}{each}."]
     return [_WORDS[name].format(_with_sign(level)) + f"{each}."]
@@ -99,8 +98,12 @@ def always_root(point: OperatingPoint) -> bool:
     return point.root_is_safe and all(tau == math.inf for tau in point.thresholds.values())
 
 
-def _level(point: OperatingPoint, name: str) -> str:
-    return f"depth {name}" if name.isdecimal() and name not in point.hierarchy.rank_names else name
+def _those(point: OperatingPoint, among: str) -> str:
+    """Say which answers a promise is about."""
+    if among == ANSWERED:
+        return "below the root"
+    is_depth = among.isdecimal() and among not in point.hierarchy.rank_names
+    return f"at {'depth ' * is_depth}{among} or below it"
 
 
 def meaning(point: OperatingPoint) -> str:
@@ -133,7 +136,8 @@ def _print_answers(explanation: Explanation, console: Console) -> None:
         found = _figures(explanation, explanation.cluster_metrics)
         print_text(console, f"{_EACH_CLUSTER[2:].capitalize()}: {found}.\n")
         if _falls_short(explanation):
-            print_text(console, f"{_HARDER}\n", "yellow")
+            remedy = f"use {argument('unit', 'example')} with {argument('largest_cluster', 'M')}"
+            print_text(console, f"{_HARDER} To count every example once, {remedy}.\n", "yellow")
     rows = [
         [level.name or "the root: no answer", percent(level.share), percent(level.correct)]
         for level in explanation.levels
@@ -147,10 +151,20 @@ def _print_silence(explanation: Explanation, silence: Silence, console: Console,
     """Say why nearly every answer is the root, and what would answer."""
     point, root = explanation.point, 1 - explanation.answered / explanation.examples
     print_text(console, f"{_with_sign(root)} of the answers are the root.", "yellow")
+    tau, why = _threshold(point, silence.likelihood), "The reason"
+    if point.among is not None and silence.few:
+        unit = "example" if point.clusters is None else "cluster"
+        have = counted(silence.answered, f"{unit} has", f"{unit}s have")
+        print_text(
+            console,
+            f"{why}: only {have} an answer {_those(point, point.among)} with a likelihood above {tau}, where the "
+            f"search for a threshold begins; at least {silence.needed:,} are needed.",
+        )
+        why = "Wrong there"
     if silence.obstacles:
-        tau = _threshold(point, silence.likelihood)
-        wrong = counted(silence.wrong, "example gets a wrong answer", "examples get wrong answers")
-        print_text(console, f"The reason: {wrong} with a likelihood of {tau} or more, which is too many:")
+        wrong = "gets a wrong answer" if silence.wrong == 1 else "get wrong answers"
+        of = f"{silence.wrong:,} of {explanation.examples:,} examples {wrong}"
+        print_text(console, f"{why}: {of} with a likelihood of {tau} or more:")
         rows = [
             [each.answer, f"{each.examples:,}", _threshold(point, each.likelihood), each.label]
             for each in silence.obstacles

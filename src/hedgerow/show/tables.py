@@ -11,6 +11,7 @@ import io
 import re
 import statistics
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, final
 
@@ -52,6 +53,12 @@ class Column:
     """Whether fractions are shown as percentages."""
     whole: bool = False
     """Whether the numbers are whole."""
+
+
+def not_in_per_cent(columns: Iterable[Column]) -> tuple[str, ...]:
+    """Return a note on the columns whose numbers are no fractions, if there are any."""
+    others = ", ".join(column.name for column in columns if not column.percent and not column.whole)
+    return (f"Not in per cent: {others}.",) if others else ()
 
 
 @final
@@ -117,7 +124,7 @@ class Table:
                 found.update({i: mark for i, each in shown.items() if each == value})
         return found
 
-    @property
+    @cached_property
     def _several_seeds(self) -> bool:
         return any(len(entry.values) > 1 for row in self.rows for entry in row.entries.values())
 
@@ -157,7 +164,8 @@ class Table:
         # tabulate's own booktabs format would escape the marks.
         rules = iter((r"\toprule", r"\midrule", r"\bottomrule"))
         text = re.sub(r"\\hline", lambda _: next(rules), self._tabulated(self._shown(show), "latex_raw", _latex))
-        return f"% {self.title}\n{text}\n"
+        notes = "".join(f"% {note}\n" for note in self.notes)
+        return f"% {self.title}\n{text}\n{notes}"
 
     def _tabulated(self, shown: list[list[str]], form: str, name: Callable[[str], str]) -> str:
         head = [name(heading) for heading in self._head]

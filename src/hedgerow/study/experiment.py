@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from hedgerow import methods
 from hedgerow.measure import metrics
-from hedgerow.show import Column, CurveKind, Row, System, Table, entries, write_report
+from hedgerow.show import Column, CurveKind, Row, System, Table, entries, not_in_per_cent, write_report
 from hedgerow.study.scoring import FROM_PS, curve_of
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def method_table(plan: StudyPlan, title: str, systems: Mapping[str, Results]) ->
         for name, (_, metric) in own.items()
     ]
     rows = [Row(name, entries(results, shown)) for name, results in systems.items()]
-    return Table(title, columns, rows, notes=notes(systems))
+    return Table(title, columns, rows, notes=(*notes(systems), *not_in_per_cent(columns)))
 
 
 def column_table(title: str, columns: Mapping[str, tuple[Mapping[str, Results], str]]) -> Table:

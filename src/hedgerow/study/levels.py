@@ -49,7 +49,8 @@ def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
     cut = at_level(splits, int(cell.options["level"]))
 
     def measure(classifier: Classifier, device: torch.device) -> dict[str, Any]:
-        values = np.concatenate([block.q for block in likelihood_blocks(classifier, cut.test, device)])
+        blocks = likelihood_blocks(classifier, cut.test, device, cell.recipe.run.loaders)
+        values = np.concatenate([block.q for block in blocks])
         q = Likelihoods.of(cut.hierarchy, values, classifier.method.scale)
         levels = range(1, int(cell.options["level"]) + 1)
         return {"results": [tested_at(cut.hierarchy, q, cut.test.labels, level) for level in levels]}

@@ -123,7 +123,14 @@ def train_and_test(
             ways["tempered"] = [replace(each, temperature=fitted[each.name]["value"]) for each in ways["plain"]]
             content["temperature"] = fitted
         content["results"] = score(
-            classifier, splits.test, device, ways, parts, settings, cell.options.get("metrics", ())
+            classifier,
+            splits.test,
+            device,
+            ways,
+            parts,
+            settings,
+            cell.options.get("metrics", ()),
+            cell.recipe.run.loaders,
         )
         for result in content["results"]:
             if result["way"] == "tempered":
@@ -141,7 +148,7 @@ def _temperature(
     if len(held_out) > _ENOUGH:
         chosen = np.random.default_rng(cell.recipe.run.seed).choice(len(held_out), _ENOUGH, replace=False)
         held_out = held_out.subset(np.sort(chosen))
-    theta = torch.cat(list(score_blocks(classifier, held_out, device)))
+    theta = torch.cat(list(score_blocks(classifier, held_out, device, cell.recipe.run.loaders)))
     tree = classifier.method.hierarchy
     return asdict(fit_temperature(tree, theta, held_out.labels, reading.log_likelihood, judge=reading.judge))
 
@@ -155,6 +162,7 @@ def score(
     parts: Mapping[str, NDArray[np.bool_]] | None = None,
     settings: Settings = _USUAL,
     measured: Iterable[str] = (),
+    workers: int = 0,
 ) -> list[dict[str, Any]]:
     """Measure every part of the examples under every reading; return the results for a record.
 
@@ -170,6 +178,8 @@ def score(
         What counts as specific and as right.
     measured
         Metrics in addition to the standard ones.
+    workers
+        Number of processes that load image files.
     """
     hierarchy = classifier.method.hierarchy
     builders = {
@@ -178,7 +188,7 @@ def score(
         for reading in listed
     }
     start = 0
-    for theta in score_blocks(classifier, examples, device):
+    for theta in score_blocks(classifier, examples, device, workers):
         labels = examples.labels[start : start + len(theta)]
         start += len(theta)
         for (_, reading), builder in builders.items():

@@ -48,7 +48,7 @@ def test_the_folder_that_holds_an_image_is_its_label(tmp_path: Path) -> None:
     assert labels_by_name(splits, "test") == {"test/wren/6.jpg": "wren"}
     assert splits.name == "birds"
     image, label, _ = splits.train.as_torch_dataset(augment=True)[0]
-    assert image.shape == (3, 16, 16)
+    assert image.shape == (16, 16, 3)
     assert splits.hierarchy.names[label] == "bird"
 
 
@@ -94,7 +94,7 @@ def test_inat21_in_its_official_layout(tmp_path: Path, mini: bool) -> None:
     image, label, index = splits.test.as_torch_dataset()[0]
     assert splits.test.ids[index] == "300"
     assert h.display_name(label) == "Oenanthe crocata (Hemlock Water-dropwort)"
-    assert image.shape == (3, 8, 8)
+    assert image.shape == (8, 8, 3)
 
 
 def test_a_genus_that_stands_twice_is_called_by_its_family() -> None:

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import pickle
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 import torch
+from PIL import Image
+from PIL.JpegImagePlugin import JpegImageFile
 
 from hedgerow import Hierarchy
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError
@@ -88,7 +90,8 @@ def test_floats_are_the_same_in_a_batch_and_one_by_one() -> None:
         assert batch.shape[1:] == examples.input_shape
         for i in (4, 0):
             item, label, index = dataset[i]
-            torch.testing.assert_close(item, batch[i], rtol=0, atol=0)
+            assert item.dtype == torch.from_numpy(array).dtype
+            torch.testing.assert_close(to_float(item[None])[0], batch[i], rtol=0, atol=0)
             assert (label, index) == (i, i)
 
 
@@ -106,6 +109,27 @@ def test_the_centre_is_cut_out(tmp_path: Path) -> None:
     assert image[:, :, 0].mean() == pytest.approx(127, abs=2)
     assert image[14, 0, 0] > 70  # the left quarter is cut off
     assert image[0, 14, 1] < 30  # most of the height is kept
+
+
+def test_large_photographs_are_decoded_at_a_fraction_of_their_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gradient_image(1600, 1200).save(tmp_path / "a.jpg", quality=95)
+    files, decoded = ImageFiles.of(["a.jpg"], tmp_path, 32), []
+    resize = Image.Image.resize
+
+    def watched(image: Image.Image, *args: Any, **kwargs: Any) -> Image.Image:
+        decoded.append(image.size)
+        return resize(image, *args, **kwargs)
+
+    monkeypatch.setattr(Image.Image, "resize", watched)
+    small = [files.read(0), files.read(0, np.random.default_rng(1))]
+    assert all(max(size) <= 800 for size in decoded)
+    monkeypatch.setattr(JpegImageFile, "draft", lambda *_: None)
+    whole = [files.read(0), files.read(0, np.random.default_rng(1))]
+    assert (1600, 1200) in decoded
+    for a, b in zip(small, whole, strict=True):
+        np.testing.assert_allclose(a.astype(int), b.astype(int), atol=4)
 
 
 def test_augmentation_is_a_function_of_seed_epoch_and_index(tmp_path: Path) -> None:

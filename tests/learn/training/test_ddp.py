@@ -81,7 +81,7 @@ def test_two_processes_train_and_one_writes(tmp_path: Path) -> None:
         ("run.nodes=0", "run.nodes must be a whole number from 1 to"),
         ("run.nodes=1000000000", "run.nodes must be a whole number from 1 to 100000, not 1000000000"),
         ("run.devices=1000000000", "run.devices must be a whole number from 1 to 1000, not 1000000000"),
-        ("run.workers=1000000000", "run.workers must be a whole number from 0 to 1000, not 1000000000"),
+        ("run.workers=1000000000", "run.workers must be a whole number from -1 to 1000, not 1000000000"),
     ],
 )
 def test_what_cannot_be(change: str, said: str, tmp_path: Path) -> None:

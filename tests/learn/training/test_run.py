@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import torch
+from lightning.pytorch.strategies import SingleDeviceStrategy
 from PIL import Image
 from safetensors.torch import load_file
 
@@ -335,6 +336,20 @@ def test_a_disk_that_fills_up_keeps_the_last_good_checkpoint(
     assert not list(run.path.glob("**/*.tmp"))
     train(recipe(), run.path, resume=True, progress=False, splits=splits())
     assert json.loads((run.path / "metrics.json").read_text())["test"]["AP"] > 0.8
+
+
+def test_scores_are_computed_where_the_model_was_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, asked = torch.device("cpu", 0), []  # Lightning brings the model back to "cpu" after training
+    monkeypatch.setattr(SingleDeviceStrategy, "root_device", place)
+
+    def blocks(classifier: Classifier, examples: LabelledInputs, device: torch.device, workers: int) -> Any:
+        asked.append((device, workers))
+        return likelihood_blocks(classifier, examples, device, workers)
+
+    monkeypatch.setattr("hedgerow.learn.training.run.likelihood_blocks", blocks)
+    monkeypatch.setattr("hedgerow.learn.training.run_folder.likelihood_blocks", blocks)
+    train(recipe("run.workers=3"), tmp_path / "run", progress=False, splits=splits())
+    assert asked == [(place, 3), (place, 3)]
 
 
 def test_a_gpu_that_is_not_there(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from playwright.sync_api import sync_playwright
 import hedgerow as hr
 from hedgerow.measure import EvaluationBuilder, metrics
 from hedgerow.show import write_report
+from hedgerow.show.curve_lines import System
 from hedgerow.show.page import PageModel, PagePoint
 from hedgerow.show.page.document import SCRIPTS
 from hedgerow.show.page.page_data import PageData
@@ -24,6 +26,7 @@ from tests.show.page.cases import GARDEN, HOSTILE, evaluation, hostile_tree
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from numpy.typing import NDArray
     from playwright.sync_api import Browser, Dialog, Page
 
     from hedgerow.measure import Evaluation
@@ -158,28 +161,82 @@ def test_the_slider_moves_figures_and_markers_to_what_python_computes(open_page:
         assert said == page.locator("#setting").inner_text()
 
 
-def test_a_marker_lies_on_its_curve(open_page: Callable[..., Page]) -> None:
+CENTRES = """elements => elements.map(each => {
+    const box = each.getBoundingClientRect();
+    return [box.left + box.width / 2, box.top + box.height / 2];
+})"""
+AWAY_FROM_CURVES = """dots => dots.map(dot => {
+    const box = dot.getBoundingClientRect();
+    const paths = Array.from(document.querySelectorAll(`#curves path[data-model="${dot.dataset.model}"]`));
+    return Math.min(...paths.flatMap(path => {
+        const toScreen = path.getScreenCTM();
+        return Array.from({length: 1501}, (_, i) => {
+            const {x, y} = path.getPointAtLength((i / 1500) * path.getTotalLength()).matrixTransform(toScreen);
+            return Math.hypot(box.left + box.width / 2 - x, box.top + box.height / 2 - y);
+        });
+    }));
+})"""
+
+
+def axis(page: Page, anchor: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the values written at an axis, and the centres of these texts."""
+    texts = page.locator(f"#curves .tick[text-anchor={anchor}]")
+    values = [float(text.removesuffix("\N{NO-BREAK SPACE}%")) / 100 for text in texts.all_text_contents()]
+    return np.array(values), np.array(texts.evaluate_all(CENTRES))
+
+
+def test_a_marker_is_where_the_axes_and_its_curve_say(open_page: Callable[..., Page]) -> None:
     page = open_page(*two_models())
     page.emulate_media(reduced_motion="reduce")
-    for kind in ("precision-recall", "correct-exact"):
-        page.locator(f"[data-kind={kind}]").click()
-        for step in (30, 60, 90):
-            move_slider(page, step)
-            # Plotly knows where it draws a value; the marker is placed by our own arithmetic.
-            away = page.evaluate(
-                """() => {
-                    const plot = document.getElementById("curves");
-                    const {xaxis, yaxis} = plot._fullLayout;
-                    const area = plot.getBoundingClientRect();
-                    return Array.from(document.querySelectorAll("#markers .dot"), dot => {
-                        const box = dot.getBoundingClientRect();
-                        const x = area.left + xaxis._offset + xaxis.l2p(Number(dot.dataset.x));
-                        const y = area.top + yaxis._offset + yaxis.l2p(Number(dot.dataset.y));
-                        return Math.hypot(box.left + box.width / 2 - x, box.top + box.height / 2 - y);
-                    });
-                }"""
-            )
-            assert max(away) < 1.5
+    for width in (1280, 390):  # the curves are not drawn again for another width
+        page.set_viewport_size({"width": width, "height": 900})
+        for kind in ("precision-recall", "correct-exact"):
+            page.locator(f"[data-kind={kind}]").click()
+            (across, below), (up, beside) = axis(page, "middle"), axis(page, "end")
+            for step in (30, 60, 90):
+                move_slider(page, step)
+                dots = page.locator("#markers .dot")
+                values = dots.evaluate_all("dots => dots.map(({dataset}) => [dataset.x, dataset.y].map(Number))")
+                for (x, y), (left, top) in zip(values, dots.evaluate_all(CENTRES), strict=True):
+                    assert left == pytest.approx(np.polyval(np.polyfit(across, below[:, 0], 1), x), abs=1)
+                    assert top == pytest.approx(np.polyval(np.polyfit(up, beside[:, 1], 1), y), abs=1.5)
+                assert max(dots.evaluate_all(AWAY_FROM_CURVES)) < 2
+
+
+def test_a_curve_has_the_steps_of_the_figures(open_page: Callable[..., Page]) -> None:
+    found = two_models()[0]
+    page = open_page(found)
+    line = System(found.name, (found.curve,)).line("recall", "precision", grid=600)
+    corners: list[tuple[float, float]] = []
+    for path in page.locator("#curves path").all():
+        for kind, value, rest in re.findall(r"([MVH])([-\d.]+)(?: ([-\d.]+))?", path.get_attribute("d") or ""):
+            x, y = corners[-1] if corners else (0.0, 0.0)
+            moved = {"M": (value, rest), "H": (value, y), "V": (x, value)}[kind]
+            corners.append((float(moved[0]), float(moved[1])))
+    first, second = np.split(line.path(), [2 * line.half + 1])
+    wanted = np.concatenate([first, first[-1:], second])
+    for drawn, value in zip(np.array(corners).T, (wanted.real, wanted.imag), strict=True):
+        slope, start = np.polyfit(value, drawn, 1)
+        assert drawn == pytest.approx(slope * value + start, abs=0.02)
+
+
+def test_the_curves_follow_the_colours_of_the_screen(open_page: Callable[..., Page]) -> None:
+    page = open_page(*two_models())
+    strokes = "paths => paths.map(path => getComputedStyle(path).stroke)"
+    light = page.locator("#curves path").evaluate_all(strokes)
+    page.emulate_media(color_scheme="dark")
+    dark = page.locator("#curves path").evaluate_all(strokes)
+    assert len(light) == 4  # above and below the threshold 0.5, of each model
+    assert len(set(light + dark)) == 4
+
+
+def test_curves_and_markers_are_printed(open_page: Callable[..., Page]) -> None:
+    page = open_page(*two_models(), dark=True)
+    page.emulate_media(media="print")
+    drawn = page.locator("#curves path, #markers .dot, #icicle .sector").all()
+    assert len(drawn) > 20
+    assert all(each.is_visible() for each in drawn)
+    assert not page.locator("#slider").is_visible()
 
 
 def test_cards_levels_and_mistakes_follow_the_slider(open_page: Callable[..., Page]) -> None:
@@ -228,12 +285,12 @@ def test_zoom_search_and_breadcrumb(open_page: Callable[..., Page]) -> None:
     page = open_page(two_models()[0])
     crumbs = page.locator("#crumbs li")
     assert crumbs.all_inner_texts() == ["root"]
-    page.locator("#icicle g.slice", has_text="Insects").click()
+    page.locator("#icicle .sector", has_text="Insects").click()
     assert crumbs.all_inner_texts() == ["root", "Animals", "Insects"]
     insects = {GARDEN.names[i] for i in range(GARDEN.index("Insects"), GARDEN.end[GARDEN.index("Insects")])}
     assert set(page.locator(".truth b").all_inner_texts()) <= insects
     assert "Insects" in page.locator("#inside-title").inner_text()
-    page.locator("#icicle g.slice", has_text="Insects").click()  # the group itself leads up again
+    page.locator("#icicle .sector", has_text="Insects").click()  # the group itself leads up again
     assert crumbs.all_inner_texts() == ["root", "Animals"]
     page.locator("#search").fill("flycatch")
     assert page.locator("#found button").first.inner_text().strip() == "Spotted flycatcher"
@@ -266,18 +323,53 @@ def test_the_pointer_does_not_bring_back_the_colours_of_an_earlier_position(
     open_page: Callable[..., Page],
 ) -> None:
     page = open_page(evaluation())
-    fills = "shapes => shapes.map(shape => getComputedStyle(shape).fill)"
-    sectors = page.locator("#icicle g.slice path.surface")
+    fills = "sectors => sectors.map(sector => getComputedStyle(sector).backgroundColor)"
+    sectors = page.locator("#icicle .sector")
     first = sectors.evaluate_all(fills)
     move_slider(page, 0)
     moved = sectors.evaluate_all(fills)
     assert moved != first
     for name in ("Animals", "Insects"):
-        page.locator("#icicle g.slice", has_text=name).first.hover()
+        page.locator("#icicle .sector", has_text=name).first.hover()
         assert name in page.locator("#hovered").inner_text()
         assert sectors.evaluate_all(fills) == moved
     page.mouse.move(0, 0)
     assert sectors.evaluate_all(fills) == moved
+
+
+def test_the_words_about_a_group_follow_the_slider(open_page: Callable[..., Page]) -> None:
+    page = open_page(evaluation())
+    page.locator("#icicle .sector", has_text="Insects").hover()
+    before = page.locator("#hovered").inner_text()
+    move_slider(page, 0)
+    ((_, examples, right, stops),) = [row for row in table(page, "#inside") if row[0] == "Insects"]
+    said = page.locator("#hovered").inner_text()
+    assert said == f"Insects: {examples} examples, {right} right, {stops} stop here"
+    assert said != before
+
+
+def test_the_sectors_of_a_group_lie_beside_it_by_size(open_page: Callable[..., Page]) -> None:
+    found = evaluation()
+    page = open_page(found)
+    boxes = page.locator("#icicle .sector").evaluate_all(
+        """sectors => Object.fromEntries(sectors.map(sector => {
+            const {left, right, top, bottom} = sector.getBoundingClientRect();
+            return [sector.textContent, [left, right, top, bottom]];
+        }))"""
+    )
+    assert len(boxes) > 20
+    height = boxes["root"][3] - boxes["root"][2]
+    for name, (left, _, top, bottom) in boxes.items():
+        share = GARDEN.is_ancestor(name, found.labels.astype(np.int64)).mean()
+        assert bottom - top == pytest.approx(share * height, abs=0.1)
+        if name != "root":
+            _, beside, highest, lowest = boxes[GARDEN.names[GARDEN.parent[GARDEN.index(name)]]]
+            assert left == pytest.approx(beside, abs=0.1)
+            assert highest - 0.1 <= top
+            assert bottom <= lowest + 0.1
+    for i, (left, _, top, bottom) in enumerate(boxes.values()):
+        for other_left, _, other_top, other_bottom in list(boxes.values())[:i]:
+            assert other_left != left or top >= other_bottom - 0.1 or other_top >= bottom - 0.1
 
 
 def test_few_sectors_are_drawn_of_a_wide_tree(open_page: Callable[..., Page]) -> None:
@@ -285,10 +377,10 @@ def test_few_sectors_are_drawn_of_a_wide_tree(open_page: Callable[..., Page]) ->
         [("root", f"g{i}") for i in range(500)] + [("g7", f"g7-{j}") for j in range(40)]
     )
     page = open_page(evaluation(wide, rows=3000))
-    assert page.locator("#icicle g.slice").count() == 300
+    assert page.locator("#icicle .sector").count() == 300
     page.locator("#search").fill("g7")
     page.locator("#search").press("Enter")
-    assert page.locator("#icicle g.slice").count() == 41
+    assert page.locator("#icicle .sector").count() == 41
 
 
 # Examples ------------------------------------------------------------------------------------------------
@@ -340,10 +432,10 @@ def test_hostile_names_are_shown_as_text(open_page: Callable[..., Page]) -> None
     ids = [f"{HOSTILE[i % 7]} {i}" for i in range(60)]
     page = open_page(evaluation(h, rows=60, name=HOSTILE[1], ids=ids), title=HOSTILE[3], width=400)
     assert page.locator("h1").inner_text() == HOSTILE[3]
-    drawn = page.locator("#icicle text").evaluate_all("texts => texts.map(text => text.textContent)")
+    drawn = page.locator("#icicle .sector").all_text_contents()
     assert HOSTILE[0] in drawn
     assert any(text.startswith('"><img src=x onerror=alert(1)>') for text in drawn)
-    assert page.locator("#icicle b, #icicle i, #icicle tspan[style*=bold], main img").count() == 0
+    assert page.locator("#icicle b, #icicle i, main img").count() == 0
     assert page.locator("#crumbs").inner_text().strip() == HOSTILE[0]
     page.locator("#search").fill("<b>bold")
     assert page.locator("#found button").inner_text().strip() == HOSTILE[2]
@@ -407,7 +499,7 @@ def test_nothing_in_the_page_points_outside(open_page: Callable[..., Page]) -> N
             each.getAttribute("src") || each.getAttribute("href") || each.getAttribute("action"))"""
     )
     assert [each for each in found if not each.startswith(("#", "data:"))] == []
-    assert page.locator("a, .modebar, .logo").count() == 0
+    assert page.locator("a").count() == 0
 
 
 def test_moving_the_slider_does_not_move_the_page(open_page: Callable[..., Page]) -> None:
@@ -450,8 +542,7 @@ def test_series_sum_their_changes(browser: Browser) -> None:
     assert found == [7, 7, 4, 5, 9, 9]
 
 
-def test_text_is_short_and_safe(browser: Browser) -> None:
-    assert run_script(browser, ("text",), "plotlyLabel('<b>&amp;</b>', 40)") == "&lt;b&gt;&amp;amp;&lt;/b&gt;"
+def test_texts_and_numbers_are_short(browser: Browser) -> None:
     assert run_script(browser, ("text",), "shortened('🦉🦉🦉', 2)") == "🦉…"
     written = run_script(browser, ("text",), "[0, 1, 0.5, 0.999, 0.99995, 0.00012, 0.123456].map(threshold)")
     assert written == ["0", "1", "0.5", "0.999", "0.99995", "0.00012", "0.123"]
@@ -540,3 +631,20 @@ def test_every_column_has_a_heading(width: int, open_page: Callable[..., Page]) 
         assert all(box is not None and box["width"] > 4 and box["height"] > 4 for box in boxes)
         cells = table.locator("tbody tr").first.locator("> *").all()
         assert len(headings) == sum(each.is_visible() for each in cells)
+
+
+@pytest.mark.parametrize("width", [390, 960, 1060, 1280])
+def test_no_column_is_hidden(width: int, open_page: Callable[..., Page]) -> None:
+    deep = hr.Hierarchy.from_json(
+        {
+            "animal": {
+                "mammalia": {"carnivora": {"felidae": ["lynx", "puma"]}, "cetartiodactyla": ["roe", "elk"]}
+            },
+            "blank": {},
+            "vehicle": {},
+        }
+    )
+    page = open_page(evaluation(deep), width=width)
+    for table in page.locator(".figures, .inside table").all():
+        hidden = table.evaluate("table => table.scrollWidth - table.parentElement.clientWidth")
+        assert hidden <= 0, f"{hidden} pixels of the table {table.get_attribute('class')!r} are hidden"

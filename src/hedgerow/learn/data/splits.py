@@ -113,7 +113,9 @@ class LabelledInputs:
         return torch.tensor(self.inputs, device=device), torch.tensor(self.labels, device=device)
 
     def as_torch_dataset(self, *, augment: bool = False, seed: int = 0) -> TorchDataset:
-        """Return a torch `Dataset` of (float input, label, index), with random access.
+        """Return a torch `Dataset` of (input, label, index), with random access; uint8 stays uint8.
+
+        Pass the inputs of a batch through `to_float`, on the device: a byte travels faster than a float.
 
         Parameters
         ----------
@@ -186,12 +188,12 @@ def to_float(batch: torch.Tensor) -> torch.Tensor:
     if batch.ndim == 3:
         return scaled[:, None]
     mean, deviation = torch.tensor(_MEAN, device=batch.device), torch.tensor(_DEVIATION, device=batch.device)
-    return ((scaled - mean) / deviation).permute(0, 3, 1, 2).contiguous()
+    return ((scaled - mean) / deviation).permute(0, 3, 1, 2)  # channels last in memory, which suits convolutions
 
 
 @final
 class TorchDataset(Dataset[tuple[torch.Tensor, int, int]]):
-    """(Float input, label, index) by index; the sampler decides the order.
+    """(Input, label, index) by index; the sampler decides the order.
 
     Parameters
     ----------
@@ -225,7 +227,7 @@ class TorchDataset(Dataset[tuple[torch.Tensor, int, int]]):
             item = inputs.read(index, rng)
         else:
             item = inputs[index]
-        return to_float(torch.tensor(item)[None])[0], int(self.examples.labels[index]), index
+        return torch.tensor(item), int(self.examples.labels[index]), index
 
 
 @final

@@ -155,7 +155,7 @@ class SplitBatches(LightningDataModule):
         passes = max(1, round(self._optimiser.least_steps / once))  # as HedgedClassifier does
         order = BatchSampler(count, size, seed, rank, world, passes)
         device = trainer.strategy.root_device
-        return batches(self._splits.train, order, device, augment=True, seed=seed, workers=self._run.workers)
+        return batches(self._splits.train, order, device, augment=True, seed=seed, workers=self._run.loaders)
 
     def val_dataloader(self) -> Any:
         """Return batches in which every example occurs exactly once over all processes."""
@@ -163,4 +163,4 @@ class SplitBatches(LightningDataModule):
         order = BatchSampler(
             len(self._splits.val), EVALUATION_BATCH, rank=trainer.global_rank, world=trainer.world_size
         )
-        return batches(self._splits.val, order, trainer.strategy.root_device, workers=self._run.workers)
+        return batches(self._splits.val, order, trainer.strategy.root_device, workers=self._run.loaders)

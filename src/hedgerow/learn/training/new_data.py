@@ -55,7 +55,7 @@ def run_scores(run: RunFolder, path: str | PathLike[str], *, labels: bool = True
     def read(_: list[str]) -> Iterator[Block]:
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         ids = examples.ids.astype(object)
-        for block in likelihood_blocks(classifier, examples, device):
+        for block in likelihood_blocks(classifier, examples, device, run.recipe().run.loaders):
             rows = slice(block.start, block.start + len(block.likelihoods))
             yield replace(block, labels=block.labels if labels else None, ids=ids[rows])
 

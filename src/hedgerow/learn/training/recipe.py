@@ -29,6 +29,7 @@ from typing import (
 
 import msgspec
 
+from hedgerow.arrays import available_cores
 from hedgerow.errors import ParameterError, closest, no_such
 from hedgerow.files import read_toml
 
@@ -44,7 +45,7 @@ _Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 _Limit = Annotated[float, msgspec.Meta(ge=0)]
 _Seed = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 1)]
 _Processes = Annotated[int, msgspec.Meta(ge=1, le=1_000)]
-_Workers = Annotated[int, msgspec.Meta(ge=0, le=1_000)]
+_Workers = Annotated[int, msgspec.Meta(ge=-1, le=1_000)]
 _Machines = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
 
 _RECIPES = resources.files("hedgerow.learn.training").joinpath("recipes")
@@ -154,10 +155,15 @@ class Run(Section):
     """"auto" (bf16-mixed on a GPU, 32 otherwise), "32", "bf16-mixed" or "16-mixed"."""
     compile: Literal["auto", "yes", "no"] = "auto"
     """Whether to compile the model and its loss: "auto" (on a GPU), "yes" or "no"."""
-    workers: _Workers = 2
-    """Processes that load image files; not used for data in memory."""
+    workers: _Workers = -1
+    """Processes that load image files, per device; -1 for one per core. Not used for data in memory."""
     monitor: Literal["AP", "AC", "AC_exact", "R@90C", "R@95C", "majority_F1"] = "AP"
     """The summary metric of the validation data by which the best checkpoint is chosen."""
+
+    @property
+    def loaders(self) -> int:
+        """The number of processes that load image files for one device."""
+        return max(available_cores() // self.devices, 1) if self.workers < 0 else self.workers
 
 
 @final

@@ -104,13 +104,14 @@ def train(
             enable_progress_bar=False,  # `EpochReport` replaces it
             default_root_dir=run.path,
         )
+        device = trainer.strategy.root_device  # after training, the module is on the CPU
         resumed = run.last if resume and run.last.exists() else None
         with nullcontext() if resumed is None else _restoring(resumed, module):
             trainer.fit(module, batches, ckpt_path=resumed)
     if trainer.is_global_zero:
         if recipe.run.strategy == "fsdp":  # this process holds only its share of the weights
             classifier = _classifier(recipe, splits)
-        _finish(run, classifier, splits, module.device)
+        _finish(run, classifier, splits, device, recipe.run.loaders)
     trainer.strategy.barrier()
     return run
 
@@ -200,6 +201,8 @@ def _prepared(classifier: Classifier, recipe: Recipe, splits: DataSplits) -> tup
     on_gpu = accelerator(recipe.run) == "gpu"
     whole = recipe.run.strategy != "fsdp"  # distributed weights cannot be compiled as one
     compiled = on_gpu and whole if recipe.run.compile == "auto" else recipe.run.compile == "yes"
+    if on_gpu:
+        classifier.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # as `to_float` makes images
     return (
         TrainingModule(classifier, recipe, splits.train, compiled=compiled),
         SplitBatches(splits, recipe.optimiser, recipe.run),
@@ -272,17 +275,19 @@ def _loggers(folder: Path) -> list[Any]:
     return loggers
 
 
-def _finish(run: RunFolder, classifier: Classifier, splits: DataSplits, device: torch.device) -> None:
+def _finish(
+    run: RunFolder, classifier: Classifier, splits: DataSplits, device: torch.device, workers: int
+) -> None:
     """Write weights, scores and metrics of the best epoch; the metrics last, as they mark the run as finished."""
     best = AtomicCheckpoints().load_checkpoint(run.best)["state_dict"]
     prefix = "classifier."
     with reading(run.best, "the checkpoint of this run"):
         classifier.load_state_dict({k.removeprefix(prefix): v for k, v in best.items() if k.startswith(prefix)})
     run.save_weights(classifier)
-    run.save_scores(classifier, splits.test, device)
+    run.save_scores(classifier, splits.test, device, workers)
     run.save_digests()
     test = evaluate(splits.hierarchy, open_scores(run.scores, splits.hierarchy))
-    val = evaluate(splits.hierarchy, likelihood_blocks(classifier, splits.val, device))
+    val = evaluate(splits.hierarchy, likelihood_blocks(classifier, splits.val, device, workers))
     run.write_text("metrics.json", json.dumps({"val": val.summary(), "test": test.summary()}, indent=2) + "\n")
 
 

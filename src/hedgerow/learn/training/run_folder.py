@@ -42,6 +42,7 @@ from hedgerow.files import (
     read_toml,
     reading,
     require_file,
+    write_blocks,
 )
 from hedgerow.learn import data, models
 from hedgerow.learn.training.batches import EVALUATION_BATCH, BatchSampler, batches
@@ -302,20 +303,19 @@ class RunFolder:
         """The score file of the test data."""
         return self.path / "scores.npz"
 
-    def save_scores(self, classifier: Classifier, examples: LabelledInputs, device: torch.device) -> None:
+    def save_scores(
+        self, classifier: Classifier, examples: LabelledInputs, device: torch.device, workers: int = 0
+    ) -> None:
         """Write the likelihoods, labels and ids of examples as a score file, on the scale of the method."""
         names = classifier.method.hierarchy.names
-        blocks = [block.q for block in likelihood_blocks(classifier, examples, device)]
-        with atomic_write(self.scores, "wb") as file:
-            np.savez_compressed(
-                file,
-                allow_pickle=False,
-                classes=names.astype(np.str_),
-                labels=names[examples.labels].astype(np.str_),
-                ids=examples.ids,
-                likelihoods=np.concatenate(blocks),
-                scale=np.array(classifier.method.scale),
-            )
+        about = {
+            "classes": names.astype(np.str_),
+            "labels": names[examples.labels].astype(np.str_),
+            "ids": examples.ids,
+            "scale": np.array(classifier.method.scale),
+        }
+        blocks = (block.q for block in likelihood_blocks(classifier, examples, device, workers))
+        write_blocks(self.scores, about, "likelihoods", len(examples), blocks)
 
 
 def _read(path: Path, kind: type[_Content], what: str, remedy: str) -> _Content:
@@ -373,19 +373,23 @@ def _check_shapes(recipe: Recipe, input_shape: tuple[int, ...], weights: dict[st
 
 
 @torch.inference_mode()
-def score_blocks(classifier: Classifier, examples: LabelledInputs, device: torch.device) -> Iterator[Tensor]:
+def score_blocks(
+    classifier: Classifier, examples: LabelledInputs, device: torch.device, workers: int = 0
+) -> Iterator[Tensor]:
     """Yield the scores θ of examples, block by block, in order, in single precision."""
     classifier = classifier.to(device).eval()
     # Blocks of a fixed size: it may change the last digits of a score.
-    for inputs, _, _ in batches(examples, BatchSampler(len(examples), EVALUATION_BATCH), device):
-        yield classifier(inputs.to(device)).float()
+    for inputs, _, _ in batches(examples, BatchSampler(len(examples), EVALUATION_BATCH), device, workers=workers):
+        yield classifier(inputs.to(device, non_blocking=True)).float()
 
 
 @torch.inference_mode()
-def likelihood_blocks(classifier: Classifier, examples: LabelledInputs, device: torch.device) -> Iterator[Block]:
+def likelihood_blocks(
+    classifier: Classifier, examples: LabelledInputs, device: torch.device, workers: int = 0
+) -> Iterator[Block]:
     """Yield the likelihoods, on the scale of the method, and labels of examples, in order, in main memory."""
     method, start = classifier.method, 0
-    for theta in score_blocks(classifier, examples, device):
+    for theta in score_blocks(classifier, examples, device, workers):
         values = method.likelihood(theta, method.scale).cpu().numpy()
         likelihoods = Likelihoods.of(method.hierarchy, values, method.scale)
         yield Block(start, likelihoods, examples.labels[start : start + len(values)])

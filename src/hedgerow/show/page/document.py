@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
 from hedgerow.errors import ParameterError, counted
 from hedgerow.measure import Evaluation
@@ -70,13 +69,13 @@ def page_html(
     names = [model.name for model in ordered]
     content = data.to_dict() | {"thing": thing}
     warnings = [f"{evaluation.name}: {warning}" for evaluation in evaluations for warning in evaluation.warnings]
-    own = _own_script()
+    style, script = _file("style.css"), _script()
     figures = {f"{rule}_{metric.name}": metric for rule in ("majority", "leaf") for metric in data.own}
     table = [name for name in (*_TABLE, *figures) if all(name in model.summary for model in ordered)]
     return _template().render(
         title=title or (" and ".join(names) if len(names) <= _NAMED else f"{len(names)} models"),
-        policy=_policy(get_plotlyjs(), own),
-        style=Markup(_file("style.css")),  # noqa: S704  (our own file)
+        policy=_policy(style, script),
+        style=Markup(style),  # noqa: S704  (our own file)
         headline=headline([(model.name, model.summary[HEADLINE]) for model in ordered]),
         facts=_facts(evaluations, len(ordered), thing),
         thing=thing,
@@ -92,8 +91,7 @@ def page_html(
         command=command,
         versions=f"hedgerow {version('hedgerow')}, Python {platform.python_version()}",
         data=Markup(_json(content)),  # noqa: S704  (escaped by _json)
-        plotly=Markup(get_plotlyjs()),  # noqa: S704  (Plotly's own file)
-        script=Markup(own),  # noqa: S704  (our own files)
+        script=Markup(script),  # noqa: S704  (our own files)
     )
 
 
@@ -107,20 +105,21 @@ def _file(name: str) -> str:
     return files("hedgerow.show.page").joinpath(name).read_text(encoding="utf-8")
 
 
-def _own_script() -> str:
+def _script() -> str:
     """Return our own scripts as one, with a scope of its own."""
     return '"use strict";\n(() => {\n' + "\n".join(_file(f"js/{name}.js") for name in SCRIPTS) + "\n})();\n"
 
 
-def _policy(*scripts: str) -> str:
-    """Return a policy under which a browser runs only these scripts and loads nothing."""
-    digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
-    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
-    # Plotly sets styles from its script, and Chromium counts those as inline styles.
+def _policy(style: str, script: str) -> str:
+    """Return a policy under which a browser applies and runs only these, and loads nothing."""
     return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
+        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; img-src data:; "
         f"base-uri 'none'; form-action 'none'"
     )
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _json(content: Any) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from hedgerow.errors import FileError, ParameterError, TreeError, argument, nearest, some
 from hedgerow.files import atomic_write, delimiter_of, is_path, read_bytes
-from hedgerow.tree.formats.tables import arrow, is_missing, open_rows, quoted, read_columns, texts
+from hedgerow.tree.formats.tables import arrow, is_missing, open_rows, quoted, read_columns, scores_instead, texts
 from hedgerow.tree.names import plain_names
 from hedgerow.tree.validation import FlawedTreeError, NodeTable, Origin, Problem, refuse, validated
 
@@ -67,14 +67,6 @@ def _of_columns(columns: Sequence[str], rows: Iterable[tuple[int, Sequence[Any]]
             f"{some(columns)}. To read whole lineages, use Hierarchy.from_lineages."
         )
     return [(line, ["" if is_missing(row[i]) else row[i] for i in pair]) for line, row in rows]
-
-
-def _is_number(cell: Any) -> bool:
-    try:
-        float(str(cell).replace(",", "."))
-    except ValueError:
-        return False
-    return True
 
 
 def _folded(cells: Iterable[str]) -> list[str]:
@@ -209,12 +201,8 @@ def _other_table(rows: Sequence[tuple[int, Sequence[Any]]], origin: Origin) -> P
             "Each line of an edge list is parent,child: exchange the columns.",
         )
     widths = {len(row) for _, row in rows}
-    if origin.name and len(rows) > 1 and len(rows[1][1]) > 2 and sum(map(_is_number, rows[1][1])) > 1:
-        return Problem(
-            "format",
-            f"{origin.subject} looks like a table of scores, not like a tree: it holds numbers.",
-            "Were the two exchanged? In the command, the tree comes after --tree, and the scores come first.",
-        )
+    if len(rows) > 1 and widths != {2} and (found := scores_instead(origin, rows[1][1])):
+        return found
     if len(rows) > 1 and len(widths) == 1 and min(widths) > 2:
         return Problem(
             "columns",

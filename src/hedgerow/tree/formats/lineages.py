@@ -12,9 +12,17 @@ from hedgerow.errors import FileError, ParameterError, argument, counted, some
 from hedgerow.files import atomic_write, delimiter_of, is_path, own_delimiter
 from hedgerow.tree.formats.forest import Forest
 from hedgerow.tree.formats.paths import ADDED_ROOT, leaf_lineages
-from hedgerow.tree.formats.tables import is_missing, open_rows, quoted
+from hedgerow.tree.formats.tables import is_missing, open_rows, quoted, scores_instead
 from hedgerow.tree.names import with_control
-from hedgerow.tree.validation import NodeTable, Origin, Problem, control_character, refuse_empty
+from hedgerow.tree.validation import (
+    FlawedTreeError,
+    NodeTable,
+    Origin,
+    Problem,
+    control_character,
+    refuse,
+    refuse_empty,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -74,6 +82,7 @@ def read_lineages(
     forest = Forest(origin, has_ranks=known is not None)
     forest.problems += _rank_problems(known or [], where)
     blanks = _Blanks(origin, na)
+    row: Sequence[Any] = ()
     for line, row in rows:
         if known is not None and len(row) != len(known):
             forest.add_problem(
@@ -87,7 +96,12 @@ def read_lineages(
         filled = [i for i, cell in enumerate(cells) if not blanks.is_blank(cell, line)]
         forest.add([cells[i] for i in filled], line, None if known is None else [known[i] for i in filled])
     forest.problems += blanks.problems()
-    return forest.table(root, disambiguate)
+    try:
+        return forest.table(root, disambiguate)
+    except FlawedTreeError:
+        if found := scores_instead(origin, row):
+            refuse([found], origin)
+        raise
 
 
 def _given_ranks(ranks: Sequence[str] | None) -> list[str] | None:

@@ -33,7 +33,21 @@ if TYPE_CHECKING:
     from hedgerow.tree.layout import Indices
 
 _MUST_QUOTE = re.compile(r'[",\t\r\n]')
+_SCORE = re.compile(r"\s*([01]|\d*[.,]\d+([eE][-+]?\d+)?)\s*")
 _DIGITS = 18  # of a number that Arrow reads as int64
+
+
+def scores_instead(origin: Origin, row: Sequence[Any]) -> Problem | None:
+    """Return the problem that a file holds scores, if a row of it does, however its columns are separated."""
+    text = ",".join(map(str, row))
+    cells = next((text.split(sign) for sign in ";\t" if sign in text), row)
+    if origin.name is None or sum(_SCORE.fullmatch(str(cell)) is not None for cell in cells) < 2:
+        return None
+    return Problem(
+        "format",
+        f"{origin.subject} looks like a table of scores, not like a tree: it holds numbers.",
+        "Were the two exchanged? In the command, the tree comes after --tree, and the scores come first.",
+    )
 
 
 def open_lines(

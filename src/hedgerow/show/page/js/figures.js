@@ -4,7 +4,7 @@ const FIGURES = Object.keys(data.metrics);
 
 function startFigures() {
   const rows = data.models.map((model, i) => {
-    const chip = element("span", { class: "chip", "data-model": i, style: `--colour: var(--model-${i % MODEL_COLOURS})` });
+    const chip = element("span", { class: "chip", "data-model": i, style: modelColour(i) });
     const name = element("span", { title: model.name }, shortened(model.name, 60));
     const cells = FIGURES.map((figure) => element("td", { "data-figure": figure }));
     return element("tr", {}, element("th", { scope: "row" }, element("span", { class: "named" }, chip, name)), ...cells, element("td", { "data-figure": "tau" }));
@@ -14,7 +14,7 @@ function startFigures() {
   table.classList.toggle("single", data.models.length === 1);
   table.classList.toggle("curves", data.models.every((model) => !model.figures.answered)); // then it is not known
   for (const chip of document.querySelectorAll(".summary .chip")) {
-    chip.style.setProperty("--colour", `var(--model-${chip.dataset.model % MODEL_COLOURS})`);
+    chip.style.cssText = modelColour(chip.dataset.model);
   }
   follow(POINT, "figures", () => {
     data.models.forEach((model, i) => {

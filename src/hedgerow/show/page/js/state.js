@@ -16,6 +16,7 @@ const state = {
   kind: Object.keys(data.kinds)[0],
   colour: "right",
   clade: 0,
+  pointed: null, // the node of the tree that is described below the drawing
   status: "all",
   cards: FIRST_CARDS,
 };

@@ -23,16 +23,30 @@ function shortened(name, length) {
   return signs.length <= length ? name : `${signs.slice(0, length - 1).join("")}…`;
 }
 
-/** Return a name that Plotly shows as it is: its labels are read as a kind of HTML. */
-function plotlyLabel(name, length) {
-  return shortened(name, length).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+/** Write a round share as a percentage without digits. */
+function roundPercent(share) {
+  return `${Math.round(100 * share)}\u00a0%`;
 }
 
-/** Make an element; children are elements or text, never HTML. */
-function element(tag, attributes, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {})) {
+/** Return the colour of a model, as a style of an element. */
+function modelColour(i) {
+  return `--colour: var(--model-${i % MODEL_COLOURS})`;
+}
+
+/** Make an element of the page; children are elements or text, never HTML. */
+function element(tag, attributes = {}, ...children) {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+/** Make an element of a drawing. */
+function shape(tag, attributes = {}, ...children) {
+  return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function filled(made, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
     if (name === "onclick") made.addEventListener("click", value);
+    else if (name === "style") made.style.cssText = value; // the page's policy forbids the attribute
     else if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value);
   }
   made.append(...children.filter((child) => child !== null));

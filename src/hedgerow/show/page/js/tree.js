@@ -45,7 +45,7 @@ function nodeColours(node) {
   return { fill: `rgb(${rgb.join(",")})`, text: bright ? "#14171a" : "#ffffff" };
 }
 
-/** Return the nodes to draw: those with the most examples, some levels deep, with their ancestors. */
+/** Return the nodes to draw, largest first: those with the most examples, some levels deep, with their ancestors. */
 function sectors() {
   const root = state.clade;
   const count = data.tree.sets[data.models[state.focus].set].count;
@@ -60,40 +60,33 @@ function sectors() {
   return inside.slice(0, MOST_SECTORS);
 }
 
-let drawn = []; // [node, shape, text, Plotly's data] of every sector
+const drawn = new Map(); // the sector of each node that is drawn
 
+/** Draw the nodes: a column for each level, in which the children of a node stand beside it, the largest on top. */
 function drawTree() {
   const count = data.tree.sets[data.models[state.focus].set].count;
   const nodes = sectors();
-  const root = state.clade;
-  const colours = nodes.map(nodeColours);
-  const trace = {
-    type: "icicle", branchvalues: "total", sort: true, hoverinfo: "none", textinfo: "label",
-    ids: nodes.map(String),
-    labels: nodes.map((node) => plotlyLabel(tree.name[node], 40)),
-    parents: nodes.map((node) => (node === root ? "" : String(tree.parent[node]))),
-    values: nodes.map((node) => count[node]),
-    marker: { colors: colours.map((each) => each.fill), line: { width: 1, color: colour("card") } },
-    insidetextfont: { color: colours.map((each) => each.text), size: 13, family: "inherit" },
-    tiling: { orientation: "h", pad: 0 }, pathbar: { visible: false }, leaf: { opacity: 1 },
-  };
-  const layout = { margin: { l: 0, r: 0, t: 0, b: 0 }, paper_bgcolor: "rgba(0,0,0,0)", uniformtext: { minsize: 10, mode: "hide" } };
-  Plotly.react("icicle", [trace], layout, CONFIG).then(() => {
-    drawn = Array.from(document.querySelectorAll("#icicle g.slice"), (slice) => {
-      const sector = slice.__data__.data.data;
-      return [Number(sector.id), slice.querySelector("path.surface"), slice.querySelector("text"), sector];
-    });
-    colourTree();
-  });
+  const [root] = nodes;
+  const depth = (node) => tree.depth[node] - tree.depth[root];
+  const width = 100 / (1 + Math.max(...nodes.map(depth)));
+  const next = new Map(); // where the next child of a node begins
+  drawn.clear();
+  for (const node of nodes) {
+    const above = node === root ? 0 : next.get(tree.parent[node]);
+    const height = (100 * count[node]) / count[root];
+    next.set(tree.parent[node], above + height).set(node, above);
+    const style = `left: ${width * depth(node)}%; top: ${above}%; width: ${width}%; height: ${height}%`;
+    drawn.set(node, element("div", { class: "sector", "data-node": node, style }, element("span", {}, shortened(tree.name[node], 40))));
+  }
+  document.getElementById("icicle").replaceChildren(...drawn.values());
+  colourTree();
 }
 
-/** Colour the sectors anew. Plotly would draw all of them again, which takes much longer than a frame. */
 function colourTree() {
-  for (const [node, shape, text, sector] of drawn) {
-    const { fill, text: ink } = nodeColours(node);
-    shape.style.fill = fill;
-    sector.color = fill; // what Plotly paints when the pointer comes and goes
-    if (text) text.style.fill = ink;
+  for (const [node, sector] of drawn) {
+    const { fill, text } = nodeColours(node);
+    sector.style.backgroundColor = fill;
+    sector.style.color = text;
   }
 }
 
@@ -169,8 +162,7 @@ function search() {
     const go = () => {
       document.getElementById("search").value = "";
       search();
-      change({ clade: tree.leaf[node] && node > 0 ? tree.parent[node] : node, cards: FIRST_CARDS });
-      document.getElementById("hovered").textContent = described(node);
+      change({ clade: tree.leaf[node] && node > 0 ? tree.parent[node] : node, pointed: node, cards: FIRST_CARDS });
     };
     return element("li", {}, element("button", { type: "button", onclick: go }, shortened(name, 60), element("small", {}, where)));
   });
@@ -200,14 +192,18 @@ function startTree() {
     }
     drawScale();
   });
-  place.on("plotly_icicleclick", (event) => {
-    const node = Number(event.points[0].id);
+  const nodeOf = (event) => Number(event.target.closest(".sector")?.dataset.node ?? NaN);
+  place.addEventListener("click", (event) => {
+    const node = nodeOf(event);
     const up = node === state.clade && node > 0;
-    if (up || !tree.leaf[node]) change({ clade: up ? tree.parent[node] : node, cards: FIRST_CARDS });
-    return false; // Plotly would zoom by itself
+    if (up || tree.leaf[node] === 0) change({ clade: up ? tree.parent[node] : node, cards: FIRST_CARDS });
   });
-  place.on("plotly_hover", (event) => {
-    document.getElementById("hovered").textContent = described(Number(event.points[0].id));
+  place.addEventListener("pointerover", (event) => {
+    const node = nodeOf(event);
+    if (node >= 0) change({ pointed: node });
+  });
+  follow([...POINT, "focus", "pointed"], "hovered", () => {
+    if (state.pointed !== null) document.getElementById("hovered").textContent = described(state.pointed);
   });
   for (const button of document.querySelectorAll("[data-colour]")) {
     button.addEventListener("click", () => change({ colour: button.dataset.colour }));
@@ -221,5 +217,4 @@ function startTree() {
       search();
     }
   });
-  dark.addEventListener("change", drawTree);
 }
