@@ -10,12 +10,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import hedgerow as hr
 from tests.cli.test_evaluate import hedgerow
 from tests.make_scores import H, probabilities, save_table
 from tests.score_files.simulated import DATA
 
 SPECIES = ("--tree", str(DATA / "lineages.csv"), "--tree-format", "lineages")
 MAMMALS = ("--tree", str(DATA / "mammals.csv"), "--tree-format", "lineages")
+
+MAMMAL_TREE = hr.Hierarchy.from_lineages(DATA / "mammals.csv")
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +44,12 @@ def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (("taxonomy.tsv", "--tree", str(DATA / "bacteria.txt"), "--labels", "asvs.csv"), 4),
         (("speciesnet.json", *MAMMALS, "--labels", "traps.csv", "--outside", "*", "--outside", "blank"), 4),
         (("pybioclip.csv", *MAMMALS, "--labels", "photos.csv"), 2),
+        (("kraken2.txt", "--tree", str(DATA / "taxdump"), "--labels", str(DATA / "kraken2-labels.csv")), 60),
+        (("dada2.tsv", *SPECIES, "--labels", str(DATA / "labels.csv")), 14),
+        (("dada2-single.tsv", *SPECIES, "--labels", str(DATA / "labels.csv")), 14),
+        (("dada2-boot.csv", *SPECIES, "--labels", str(DATA / "labels.csv")), 14),
+        (("idtaxa.txt", *SPECIES, "--labels", str(DATA / "labels.csv")), 14),
+        (("blca.txt", *SPECIES, "--labels", str(DATA / "labels.csv")), 14),
     ],
 )
 def test_from_a_tool_to_a_curve(
@@ -63,6 +72,31 @@ def test_from_a_tool_to_a_curve(
     assert Path("t.tsv").read_text().startswith("Feature ID\tTaxon\tConfidence\n")
     hedgerow(capsys, "predict", str(DATA / name), *kept, "--tau", "0.5", "--as", "camtrap-dp", "-o", "o.csv")
     assert "classificationProbability" in Path("o.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        ("birdnet.csv", {"site1/a.wav 0.0-3.0": "Cervidae", "site2/b.wav 0.0-3.0": "Ursus arctos"}),
+        (
+            "answers.jsonl",
+            {"photo-1": "Odocoileus virginianus", "photo-2": "Lynx rufus", "photo-3": "Ursus americanus"},
+        ),
+    ],
+)
+def test_from_curve_to_point_to_answers(
+    name: str, labels: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pd.Series(labels, name="label").rename_axis("id").to_csv("l.csv")
+    given = (str(DATA / name), *MAMMALS)
+    hedgerow(capsys, "evaluate", *given, "--labels", "l.csv", "--json", "e.json")
+    assert json.loads(Path("e.json").read_text())["examples"] == len(labels)
+    promised = ("--target", "correct=0.5", "--guarantee", "empirical", "-o", "p.json")
+    hedgerow(capsys, "select", *given, "--labels", "l.csv", *promised)
+    hedgerow(capsys, "predict", *given, "--point", "p.json", "-o", "answers.csv")
+    answers = pd.read_csv("answers.csv", index_col="id")["prediction"]
+    known = [MAMMAL_TREE.is_ancestor(answers[name], label) for name, label in labels.items()]
+    assert sum(known) >= len(labels) / 2
 
 
 def test_warnings_say_what_was_left_out(capsys: pytest.CaptureFixture[str]) -> None:

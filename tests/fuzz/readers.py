@@ -127,7 +127,8 @@ def lines_of(text: str) -> SearchStrategy[str]:
 
 def of_tool(name: str, excerpt: str, tree: str, labels: str) -> Reader:
     """A reader of what a tool writes, with a tree and labels that belong to the excerpt."""
-    known = hr.Hierarchy.read(EXCERPTS / tree, "lineages" if tree.endswith(".csv") else "prefixed")
+    formats = {".csv": "lineages", ".txt": "prefixed"}
+    known = hr.Hierarchy.read(EXCERPTS / tree, formats.get(Path(tree).suffix))
 
     def read(path: Path) -> None:
         plain = hr.ScoreReading(scores_format=name)
@@ -148,6 +149,28 @@ DARWIN_CORE = (
     "1\t\t\tLife\tkingdom\taccepted\n2\t1\t\tFelis\tgenus\taccepted\n3\t2\t\tFelis catus\tspecies\taccepted\n"
     "4\t\t3\tFelis domesticus\tspecies\tsynonym\n"
 )
+OBO = (
+    "format-version: 1.2\n\n[Term]\nid: X:1\nname: cell\n\n[Term]\nid: X:2\nname: T cell\nalt_id: X:9\n"
+    'synonym: "T lymphocyte" EXACT [a:b]\nis_a: X:1 ! cell\n\n[Term]\nid: X:3\nname: old\nis_obsolete: true\n'
+    "\n[Typedef]\nid: part_of\n\n[Term]\nid: X:4\nname: B cell\nis_a: X:1\n"
+)
+OBOGRAPHS = {
+    "graphs": [
+        {
+            "nodes": [
+                {"id": "http://x/X_1", "lbl": "cell", "type": "CLASS"},
+                {
+                    "id": "http://x/X_2",
+                    "lbl": "T cell",
+                    "meta": {"synonyms": [{"pred": "hasExactSynonym", "val": "t"}]},
+                },
+                {"id": "http://x/X_3", "lbl": "old", "type": "CLASS", "meta": {"deprecated": True}},
+                {"id": "http://x/part_of", "lbl": "part of", "type": "PROPERTY"},
+            ],
+            "edges": [{"sub": "X_2", "pred": "is_a", "obj": "http://x/X_1"}],
+        }
+    ]
+}
 SPECIESNET = "u1;mammalia;carnivora;felidae;felis;catus;cat\nu2;aves;;;;;bird\n"
 NODES = "1\t|\t1\t|\tno rank\t|\n2\t|\t1\t|\tgenus\t|\n3\t|\t2\t|\tspecies\t|\n"
 NAMES = "".join(
@@ -430,7 +453,18 @@ READERS = [
     of_tool("qiime2", "taxonomy.tsv", "bacteria.txt", "labels.csv"),
     of_tool("speciesnet", "speciesnet.json", "mammals.csv", "labels.csv"),
     of_tool("pybioclip", "pybioclip.csv", "mammals.csv", "labels.csv"),
+    of_tool("kraken2", "kraken2.txt", "taxdump", "kraken2-labels.csv"),
+    of_tool("dada2", "dada2.tsv", "lineages.csv", "labels.csv"),
+    of_tool("dada2", "dada2-single.tsv", "lineages.csv", "labels.csv"),
+    of_tool("dada2", "dada2-boot.csv", "lineages.csv", "labels.csv"),
+    of_tool("birdnet", "birdnet.csv", "mammals.csv", "labels.csv"),
+    of_tool("jsonl", "answers.jsonl", "mammals.csv", "labels.csv"),
+    of_tool("idtaxa", "idtaxa.txt", "lineages.csv", "labels.csv"),
+    of_tool("blca", "blca.txt", "lineages.csv", "labels.csv"),
     taxdumps(),
+    tree("OBO", lines_of(OBO), "o.obo"),
+    tree("OBO, first parents", lines_of(OBO + "is_a: X:1\n"), "o.obo", parents="first"),
+    tree("OBO Graphs", content.as_json(changed_json(OBOGRAPHS)), "o.json", format="obographs"),
     tree("Darwin Core", lines_of(DARWIN_CORE), "Taxon.tsv", format="darwin-core"),
     tree("prefixed", lines_of((EXCERPTS / "bacteria.txt").read_text()), "t.txt", format="prefixed"),
     tree("FASTA", lines_of(">a;tax=d:A,p:B,g:C;\nACGT\n>b;tax=d:A,p:D;\nAC\n"), "t.fa", format="fasta"),

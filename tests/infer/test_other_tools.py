@@ -160,3 +160,15 @@ def test_a_threshold_gives_the_roll_up_of_speciesnet() -> None:
     expected = [rolled_up(list(zip(best, given[:4], strict=True)), 0.65) for best, given in images]
     assert lineages_of(h, answer) == expected
     assert 50 < sum(map(bool, expected)) < 350
+
+
+@pytest.mark.parametrize(("tau", "shares"), [(0.9, (3, 3, 3, 1)), (0.9, (6, 6, 6, 2)), (0.8, (9, 9, 10, 7))])
+def test_a_sum_of_shares_that_is_exactly_the_threshold_is_enough(tau: float, shares: tuple[int, ...]) -> None:
+    """Each share is rounded, and so is their sum."""
+    h = Hierarchy.from_edges([("root", "a"), ("root", "x"), ("a", "b"), ("a", "c"), ("a", "d")])
+    p = np.array(shares) / sum(shares)
+    q = likelihood.from_top(h, [0] * 4, ["b", "c", "d", "x"], p, rows=1)
+    assert h.names[infer.climbing(h, q, tau, inclusive=True)].tolist() == ["a"]
+    assert h.names[infer.threshold(h, q, tau, inclusive=True)].tolist() == ["a"]
+    for above in (tau + 1e-9, tau + 1e-6):
+        assert h.names[infer.climbing(h, q, above, inclusive=True)].tolist() == ["root"]

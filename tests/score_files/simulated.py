@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 DATA = Path(__file__).parent / "data"
 RANKS = ("domain", "phylum", "class", "order", "family", "genus", "species")
 READS = 60
+CONFIDENCES = ("0", "0.05", "0.1", "0.2", "0.35", "0.5", "0.6", "0.7", "0.9", "1")
 _LENGTH = 900
 _CHANGES = (0.4, 0.1, 0.08, 0.05, 0.03, 0.02, 0.01)  # the share of letters that change at each rank
 _MODEL = """\
@@ -159,6 +160,62 @@ def _write_rdp_training(folder: Path, reference: Reference) -> None:
     (folder / "train.fa").write_text("".join(lines))
 
 
+def kraken2_calls(path: Path) -> dict[str, str]:
+    """Return the tax id of each read; Kraken 2's 0, for none, is the root."""
+    rows = [line.split("\t") for line in path.read_text().splitlines()]
+    return {row[1]: "1" if row[2] == "0" else row[2] for row in rows}
+
+
+def write_taxdump(folder: Path, reference: Reference) -> list[int]:
+    """Write the lineages as a taxdump; return the tax id of each species."""
+    ids: dict[tuple[str, ...], int] = {(): 1}
+    nodes, names = ["1\t|\t1\t|\tno rank\t|\n"], ["1\t|\troot\t|\t\t|\tscientific name\t|\n"]
+    for lineage in reference.lineages:
+        for depth, rank in enumerate(RANKS, 1):
+            path = tuple(lineage[:depth])
+            if path not in ids:
+                ids[path] = 7 * len(ids) + 3
+                nodes.append(f"{ids[path]}\t|\t{ids[path[:-1]]}\t|\t{rank}\t|\n")
+                names.append(f"{ids[path]}\t|\t{path[-1].replace('_', ' ')}\t|\t\t|\tscientific name\t|\n")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "nodes.dmp").write_text("".join(nodes))
+    (folder / "names.dmp").write_text("".join(names))
+    return [ids[tuple(lineage)] for lineage in reference.lineages]
+
+
+def build_kraken2(folder: Path, reference: Reference, pairs: int = 200) -> None:
+    """Build a database of Kraken 2 from the sequences, and write pairs of reads, some short or ambiguous."""
+    rng = np.random.default_rng(5)
+    species = write_taxdump(folder / "db" / "taxonomy", reference)
+    with (folder / "library.fa").open("w") as file:
+        for number, sequence in zip(species, reference.sequences, strict=True):
+            file.write(f">s{number}|kraken:taxid|{number}\n{sequence}\n")
+    _run(["kraken2-build", "--add-to-library", "library.fa", "--db", "db", "--no-masking"], folder)
+    lengths = ["--kmer-len", "25", "--minimizer-len", "21", "--minimizer-spaces", "5"]
+    _run(["kraken2-build", "--build", "--db", "db", *lengths], folder)
+    first, second, labels = list[str](), list[str](), ["id,label\n"]
+    for number in range(pairs):
+        mates = rng.integers(len(species), size=2) if number % 9 == 0 else [rng.integers(len(species))] * 2
+        labels.append(f"read{number},{species[mates[0]]}\n")
+        for written, mate, length in zip((first, second), mates, rng.choice([20, 60, 104], size=2), strict=True):
+            start = int(rng.integers(_LENGTH - 120))
+            read = np.array(list(reference.sequences[mate][start : start + length]))
+            wrong = rng.random(length) < rng.choice([0, 0.01, 0.05])
+            read[wrong] = rng.choice(list("ACGTN"), size=int(wrong.sum()))
+            written.append(f">read{number} x\n{''.join(read)}\n")
+    (folder / "kraken2-labels.csv").write_text("".join(labels))
+    (folder / "reads1.fa").write_text("".join(first))
+    (folder / "reads2.fa").write_text("".join(second))
+
+
+def run_kraken2(folder: Path, confidence: str, *options: str, paired: bool = True) -> Path:
+    """Classify the reads by `kraken2`."""
+    out = folder / f"kraken2-{confidence}.txt"
+    reads = ["--paired", "reads1.fa", "reads2.fa"] if paired else ["reads1.fa"]
+    _run(["kraken2", "--db", "db", "--confidence", confidence, "--output", out.name, *options, *reads], folder)
+    return out
+
+
 def _run(command: list[str], folder: Path) -> None:
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
 
@@ -178,6 +235,22 @@ def write_excerpts() -> None:
             *(run_rdp(folder, reference, k) for k in ("allrank", "fixrank")),
         ):
             shutil.copy(made, DATA / made.name)
+        write_kraken2(folder, reference)
+
+
+def write_kraken2(folder: Path, reference: Reference) -> None:
+    """Write what Kraken 2 says of pairs of reads, and its answers at several values of `--confidence`."""
+    build_kraken2(folder, reference, 60)
+    for name in ("nodes.dmp", "names.dmp"):
+        (DATA / "taxdump").mkdir(exist_ok=True)
+        shutil.copy(folder / "db" / "taxonomy" / name, DATA / "taxdump" / name)
+    calls = {confidence: kraken2_calls(run_kraken2(folder, confidence)) for confidence in CONFIDENCES}
+    shutil.copy(folder / "kraken2-0.txt", DATA / "kraken2.txt")
+    shutil.copy(folder / "kraken2-labels.csv", DATA / "kraken2-labels.csv")
+    with (DATA / "kraken2-calls.csv").open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["id", *CONFIDENCES])
+        writer.writerows([name, *(calls[c][name] for c in CONFIDENCES)] for name in calls["0"])
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ def test_advice_on_rows_that_do_not_sum_to_one(tmp_path: Path) -> None:
     divide = "use renormalise=True, which divides each row by its sum."
     assert advice([0.33, 0.33, 0.33, 0.0]).endswith(f"If these are probabilities that were rounded, {divide}")
     assert advice([90.0, 5.0, 5.0, 0.0]).endswith(f"If these are percentages, {divide}")
-    assert advice([0.5, 0.5, 0.5, 0.5]).endswith(f"sums to 2. If only the shares within a row matter, {divide}")
+    assert advice([0.5, 0.5, 0.5, 0.5]).endswith(f"; if only the shares within a row matter, {divide}")
     assert advice([3.0, 2.0, 2.0, 0.0]).endswith(
         f"counts or weights, {divide} If these are logits, use logits=True, or save them in the .npz file "
         "as 'logits'."
@@ -145,7 +145,7 @@ def test_repeated_classes(tmp_path: Path) -> None:
 
 def test_an_index_column_is_explained(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
-    pd.DataFrame(probabilities(2), columns=LEAVES).assign(label="cod").to_csv(path)
+    pd.DataFrame(probabilities(2), columns=LEAVES).drop(columns="eel").assign(label="cod").to_csv(path)
     refused(UnknownNameError, "1 extra ('')", "index=False", path=path)
 
 

@@ -130,9 +130,9 @@ def test_members_by_other_names(tmp_path: Path) -> None:
 def test_columns_that_are_not_declared(suffix: str, tmp_path: Path) -> None:
     path = save_table(tmp_path / f"s.{suffix}", probabilities(2), ID=["x", "y"], Label=["cod", "eel"])
     assert "use label_column='Label'" in refusal(path)
-    said = refusal(path, label_column="Label")
-    assert "1 extra ('ID')" in said
-    assert "id_column='NAME'" in said
+    scores = open_scores(path, H, ScoreReading(label_column="Label"))
+    assert len(list(scores)) == 1
+    assert scores.warnings == [f"{path}: 1 column is no class and left out: 'ID'."]
     read(path, label_column="Label", id_column="ID")
     assert "no column 'id_' for the ids" in refusal(path, label_column="Label", id_column="id_")
     read(path, label_column="Label", class_columns=LEAVES)
@@ -187,7 +187,9 @@ def test_a_prefix_that_labels_share(tmp_path: Path) -> None:
 @every_table
 def test_class_columns_leave_others_alone(suffix: str, tmp_path: Path) -> None:
     path = save_table(tmp_path / f"s.{suffix}", probabilities(2), label=["cod", "eel"], width=[7, 8], note="x")
-    assert "2 extra ('width' and 'note')" in refusal(path)
+    scores = open_scores(path, H)
+    assert len(list(scores)) == 1
+    assert scores.warnings == [f"{path}: 2 columns are no class and left out: 'width' and 'note'."]
     assert len(read(path, class_columns=LEAVES)[0]) == 2
     said = refusal(path, class_columns=["robbin", *LEAVES[1:]])
     assert "no column 'robbin', which class_columns=NAMES lists" in said
@@ -212,7 +214,14 @@ def test_contradictions(tmp_path: Path) -> None:
 def test_an_index_that_holds_ids(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     pd.DataFrame(probabilities(2), columns=LEAVES, index=["a", "b"]).assign(label="cod").to_csv(path)
-    assert "usually an index. If it holds the ids, use id_column=''; if not, write" in refusal(path)
+    (block,) = open_scores(path, H)
+    assert block.ids is not None
+    assert block.ids.tolist() == ["a", "b"]
+    wrong = tmp_path / "w.csv"
+    pd.DataFrame(probabilities(2), columns=[*LEAVES[:3], "eal"], index=["a", "b"]).assign(label="cod").to_csv(
+        wrong
+    )
+    assert "usually an index. If it holds the ids, use id_column=''; if not, write" in refusal(wrong)
     (block,) = open_scores(path, H, ScoreReading(id_column=""))
     assert block.ids is not None
     assert block.ids.tolist() == ["a", "b"]

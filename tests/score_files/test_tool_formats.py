@@ -296,12 +296,17 @@ def test_a_line_that_is_not_utf8_is_named(size: int, tmp_path: Path, monkeypatch
         ("taxonomy.tsv", "qiime2"),
         ("speciesnet.json", "speciesnet"),
         ("pybioclip.csv", "pybioclip"),
+        ("dada2.tsv", "dada2"),
+        ("dada2-single.tsv", "dada2"),
+        ("dada2-boot.csv", "dada2"),
+        ("idtaxa.txt", "idtaxa"),
+        ("blca.txt", "blca"),
     ],
 )
 def test_formats_are_recognised(name: str, format: str, tmp_path: Path) -> None:  # noqa: A002
     assert find_format(str(DATA / name)) == format
     assert FORMATS[format].settings.single_child == "answer"
-    if format in ("sintax", "rdp"):
+    if format in ("sintax", "rdp", "idtaxa", "blca"):
         renamed = tmp_path / "results.tsv"
         renamed.write_bytes((DATA / name).read_bytes())
         assert find_format(str(renamed)) == format
@@ -316,11 +321,42 @@ def test_wide_tables_stay_wide(tmp_path: Path) -> None:
 
 def test_a_format_that_is_not_clear_is_asked_for(tmp_path: Path) -> None:
     path = written(tmp_path / "results.txt", "a b c\n")
-    choices = "wide, long, lineage, sintax, rdp, qiime2, speciesnet, pybioclip"
+    choices = ", ".join(FORMATS)
     refused(ParameterError, path, H, "cannot be told", choices, "scores_format='sintax'")
     refused(ParameterError, written(tmp_path / "x.json", "{}"), H, "cannot be told")
     with pytest.raises(ParameterError, match=r"no score format 'syntax'.*Did you mean 'sintax'"):
         hr.open_scores(path, H, hr.ScoreReading(scores_format="syntax"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("s.txt", "q1\tBacteria(1.00)\t+\n", "most like sintax, but in the first line, 'Bacteria(1.00)' stands"),
+        (
+            "k.txt",
+            "C\ta\t5\t9\t5:9\nC\tb\tx\t9\t5:9\n",
+            r"most like kraken2, but not in the line 'C\tb\tx\t9\t5:9'",
+        ),
+        ("i.txt", "a\tRoot [90%]; B [80%]\nb\tRoot; B\n", r"most like idtaxa, but not in the line 'b\tRoot; B'"),
+        ("d.csv", "ASV_ID,Kingdom,Phylum,Genus\na,b,c,d\n", "most like dada2, but has no column 'confidence'"),
+        (
+            "b.csv",
+            "Start (s),Scientific name,Confidence\n0,a,1\n",
+            "most like birdnet, but has no column 'End (s)'",
+        ),
+        ("l.csv", "id,class,probability\na,b,1\n", "most like long, but has no column 'score'"),
+    ],
+)
+def test_the_nearest_format_and_what_differs(name: str, text: str, says: str, tmp_path: Path) -> None:
+    refused(HedgerowError, written(tmp_path / name, text), H, says)
+
+
+def test_nothing_is_near(tmp_path: Path) -> None:
+    for text in ("a b c\n", "", "1.0\t5\t5\tU\t0\tunclassified\n"):
+        path = written(tmp_path / "results.txt", text)
+        with pytest.raises(ParameterError) as caught:
+            listed(path, H)
+        assert "most like" not in str(caught.value)
 
 
 def test_a_named_format_is_read_as_such(tmp_path: Path) -> None:

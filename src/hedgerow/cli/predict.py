@@ -48,7 +48,11 @@ def predict(
     ] = None,
     rule: Annotated[
         str | None,
-        option("NAME", f"Use a rule that needs no threshold: {', '.join(RULES)}."),
+        option(
+            "NAME",
+            "Use another rule: climbing, with --tau, which goes up from the most likely class or a tool's own "
+            f"answer; or one that needs no threshold: {', '.join(RULES)}.",
+        ),
     ] = None,
     point: Annotated[
         Path | None, option("FILE", "Answer at the operating point that hedgerow select wrote.")

@@ -88,7 +88,8 @@ def examine(
     path, tree_reading
         A tree file, and how to read it.
     scores
-        A score file. Of a wide one, only the classes are read, and the labels if there is no file of labels.
+        A score file. Of a wide one, the classes are read, some of the scores, and the labels if no file has
+        them.
     reading
         How to read the scores. Its `labels_file` may be a `.txt` file with one label on each line, a `.csv`,
         `.tsv` or `.parquet` table with a column `label`, or an `.npz` file with a member `labels`.
@@ -116,7 +117,6 @@ def examine(
     if titles is not None:
         hierarchy = hierarchy.with_titles(read_titles(titles))
     facts = tree_facts(hierarchy)
-    labels, of_scores, problems = examine_data(hierarchy, None if scores is None else os.fspath(scores), how)
-    return Diagnosis(
-        shown, kind, problems, remarks(facts, kind), facts, labels, of_scores, tree_reading, reading or how
-    )
+    labels, of_scores, problems, more = examine_data(hierarchy, None if scores is None else os.fspath(scores), how)
+    found = [*remarks(facts, kind), *more]
+    return Diagnosis(shown, kind, problems, found, facts, labels, of_scores, tree_reading, reading or how)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hedgerow.doctor.tree_facts import SAME_CHARACTERS, visible
+from hedgerow.doctor.truncation import truncation
 from hedgerow.errors import (
     FileError,
     HedgerowError,
@@ -85,8 +86,8 @@ class ScoreFacts:
 
 def examine_data(
     hierarchy: Hierarchy, scores: str | None, how: ScoreReading
-) -> tuple[LabelFacts | None, ScoreFacts | None, list[Problem]]:
-    """Compare labels and the columns of a score file with a tree; return facts about each, and problems.
+) -> tuple[LabelFacts | None, ScoreFacts | None, list[Problem], list[str]]:
+    """Compare labels and the columns of a score file with a tree; return facts about each, problems and remarks.
 
     Parameters
     ----------
@@ -120,7 +121,13 @@ def examine_data(
         with _noting("unreadable labels", problems):
             listed = _labels_of_scores(score_facts.source, how)
     label_facts = None if listed is None else _label_facts(hierarchy, labels or scores or "", listed, how)
-    return label_facts, score_facts, problems + _label_problems(label_facts)
+    remarks: list[str] = []
+    if score_facts is not None and score_facts.kind is not None:
+        with suppress(HedgerowError):  # what is wrong with the scores themselves is not looked for here
+            remarks += filter(
+                None, [truncation(hierarchy, score_facts.source, found, replace(how, labels_file=None))]
+            )
+    return label_facts, score_facts, problems + _label_problems(label_facts), remarks
 
 
 def _column_facts(hierarchy: Hierarchy, path: str, how: ScoreReading, problems: list[Problem]) -> ScoreFacts:

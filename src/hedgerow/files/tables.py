@@ -76,6 +76,8 @@ class Table(ABC):
     """Number of rows, if the file states it."""
     first_row: int = 0
     """The number of the first row that is read."""
+    blank: tuple[str, ...] = ("",)
+    """What stands for a missing number in text."""
 
     @abstractmethod
     def batches(self, rows: int, text: Sequence[int], numbers: Sequence[int]) -> Iterator[Batch]:
@@ -171,7 +173,13 @@ class CsvTable(Table):
         types = dict.fromkeys(text, pa.string()) | dict.fromkeys(numbers, pa.float64())
         block = max(_CSV_BLOCK, 4 * sum(max(len(name), 16) for name in self.columns))  # names, or numbers
         options = csv_options(
-            len(self.columns), types, self._delimiter, skip=1, decimal=self._decimal, block_size=block
+            len(self.columns),
+            types,
+            self._delimiter,
+            skip=1,
+            decimal=self._decimal,
+            blank=self.blank,
+            block_size=block,
         )
         try:
             with open_binary(self.path) as file:
@@ -206,7 +214,7 @@ class CsvTable(Table):
                 f"{self.path}: {where} has {len(cells):,} cells; the header has {len(self.columns):,}."
             )
         for place, (name, cell) in enumerate(zip(self.columns, cells, strict=True)):
-            if place in numbers and cell and not self._is_number(cell):
+            if place in numbers and cell not in self.blank and not self._is_number(cell):
                 remedy = ""
                 if is_number(cell.replace(",", ".")):
                     point = "," if "," in cell else "."
@@ -231,6 +239,7 @@ def csv_options(
     skip: int,
     quote: bool = True,
     decimal: str = ".",
+    blank: Sequence[str] = ("",),
     **more: Any,
 ) -> tuple[Any, Any, Any]:
     """Return Arrow's options for reading some columns of a CSV file: for reading, parsing and converting.
@@ -247,6 +256,8 @@ def csv_options(
         The number of rows to skip.
     decimal
         The decimal point of numbers.
+    blank
+        What stands for a missing number.
     more
         Further options for reading.
     """
@@ -257,7 +268,7 @@ def csv_options(
         arrow_csv.ReadOptions(column_names=list(map(str, range(width))), skip_rows_after_names=skip, **more),
         arrow_csv.ParseOptions(delimiter=delimiter, quote_char='"' if quote else False, newlines_in_values=quote),
         arrow_csv.ConvertOptions(
-            column_types=named, include_columns=list(named), null_values=[""], decimal_point=decimal
+            column_types=named, include_columns=list(named), null_values=list(blank), decimal_point=decimal
         ),
     )
 

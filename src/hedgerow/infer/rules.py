@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_ROUNDED = 2.0**-45
+
 
 def leaf(hierarchy: Hierarchy, q: Any, **options: Unpack[RuleOptions]) -> Array:
     """Answer with the most likely leaf.
@@ -181,7 +183,8 @@ def climbing(
     """Start at the most likely leaf and go up to the first node whose likelihood exceeds τ (Goren et al.).
 
     τ is a probability: one number, or one per example; with `inclusive`, a likelihood of exactly τ is enough. For
-    `SparseLikelihoods`, listed nodes without listed descendants take the place of the leaves.
+    `SparseLikelihoods`, listed nodes without listed descendants take the place of the leaves, or the `call` of a
+    tool such as Kraken 2, if it is known.
 
     >>> from hedgerow import Hierarchy, infer
     >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
@@ -321,25 +324,39 @@ RULES: Registry[Rule] = Registry(
 """The rules that need no threshold; `RULES.register` adds your own. Every evaluation reports their operating
 points, and `hedgerow predict` takes their names."""
 
+_AT_THRESHOLD: dict[str, Callable[..., Any]] = {"threshold": threshold, "climbing": climbing}
+
 
 def answering_rule(
     tau: float | None, rule: str | None, settings: Settings | None = None
 ) -> Callable[[Block], Any]:
-    """Return a function that answers the examples of a block by a threshold, or by a rule given by name."""
-    if (tau is None) == (rule is None):
+    """Return a function that answers the examples of a block, by a threshold, a rule given by name, or both.
+
+    Without a rule, it is `threshold`. Where a tool's call is known, `climbing` is the tool's own rule: it starts
+    there and includes τ.
+    """
+    if rule is None and tau is not None:
+        rule = "threshold"
+    if rule is None or (tau is None) == (rule in _AT_THRESHOLD):
         raise ParameterError(
-            f"Give either a threshold, {argument('tau', '0.8')}, or a rule, {argument('rule', 'majority')}."
+            f"Give either a threshold, {argument('tau', '0.8')}, alone or with {argument('rule', 'climbing')}; or "
+            f"a rule that needs none, such as {argument('rule', 'majority')}."
         )
-    if tau is not None:
-        _probabilities(tau)  # refuse what is none
-    found = None if rule is None else RULES.find(rule)
+    if tau is None:
+        found = RULES.find(rule)
+        return lambda block: found(
+            block.likelihoods.hierarchy,
+            block.likelihoods,
+            information=Candidates.of(block.likelihoods.hierarchy, settings),
+        )
+    _probabilities(tau)  # refuse what is none
+    at_threshold = _AT_THRESHOLD[rule]
 
     def answer(block: Block) -> Any:
         q = block.likelihoods
+        own = rule == "climbing" and isinstance(q, SparseLikelihoods) and q.call is not None
         candidates = Candidates.of(q.hierarchy, settings)
-        if found is not None:
-            return found(q.hierarchy, q, information=candidates)
-        return threshold(q.hierarchy, q, tau, information=candidates)
+        return at_threshold(q.hierarchy, q, tau, inclusive=own, information=candidates)
 
     return answer
 
@@ -432,8 +449,7 @@ def _cut_at(q: AnyLikelihoods, tau: ArrayLike | Array, *, inclusive: bool = Fals
         raise ParameterError(
             f"tau must be one number, or one per example, {len(q)} in all; got shape {given.shape}."
         )
-    wanted = from_probability(given, q.scale)
-    if inclusive:  # at least τ is more than the number just below it
-        wanted = np.nextafter(wanted, -np.inf)
+    # At least τ is more than a number just below it, by what adding up rounded shares may lose.
+    wanted = from_probability(given * (1 - _ROUNDED) if inclusive else given, q.scale)
     cut = rounded_down(np.maximum(wanted, BOTTOM[q.scale]), like)
     return placed(np.broadcast_to(cut.reshape(-1, 1), (len(q), 1)), like)

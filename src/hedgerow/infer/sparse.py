@@ -6,7 +6,7 @@ A node that is not listed has likelihood 0, so it is never an answer, and never 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, final
 
@@ -39,6 +39,8 @@ class ListedCandidates:
     """The nodes, ascending within each row, as nodes of the candidates' tree."""
     p: Floats
     """Their likelihoods."""
+    call: Indices | None = None
+    """The node of the whole tree from which each row climbs, if it is known: `SparseLikelihoods.call`."""
 
     @staticmethod
     def of(q: SparseLikelihoods, candidates: Candidates, *, probabilities: bool = False) -> ListedCandidates:
@@ -46,7 +48,8 @@ class ListedCandidates:
         kept = candidates.place[q.node] >= 0
         start = np.append(0, np.cumsum(kept))[q.start]
         p, at_root = (q.probabilities(), 1.0) if probabilities else (q.value, CERTAIN[q.scale])
-        return ListedCandidates._rooted(candidates, start, candidates.place[q.node[kept]], p[kept], at_root)
+        rooted = ListedCandidates._rooted(candidates, start, candidates.place[q.node[kept]], p[kept], at_root)
+        return replace(rooted, call=q.call)
 
     @classmethod
     def _rooted(cls, candidates: Candidates, start: Indices, node: Indices, p: Floats, at_root: float) -> Self:
@@ -271,9 +274,14 @@ def most_likely_tip(rows: ListedCandidates, _: slice = slice(None)) -> Indices:
 
 
 def climbing_path(rows: ListedCandidates) -> NDArray[np.bool_]:
-    """Return which nodes lie on the path from the root to the most likely tip."""
-    tip = np.repeat(most_likely_tip(rows), rows.count)
-    return np.asarray((rows.node <= tip) & (tip < rows.end))
+    """Return which nodes lie on the path from the root to the call or, without one, to the most likely tip."""
+    if rows.call is None:
+        tip, node, end = most_likely_tip(rows), rows.node, rows.end
+    else:  # it need not be a candidate
+        tip, node = rows.call, rows.candidates.ascending[rows.node]
+        end = rows.candidates.hierarchy.end[node]
+    tip = np.repeat(tip, rows.count)
+    return np.asarray((node <= tip) & (tip < end))
 
 
 def climbing(rows: ListedCandidates, cut: Floats) -> Indices:

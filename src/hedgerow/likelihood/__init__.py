@@ -4,7 +4,7 @@ In come a classifier's scores θ, its probabilities, or a few classes per exampl
 on the scale that ranks them best, dense or sparse. Scores from files come through `score_files`.
 """
 
-from hedgerow.likelihood.entries import from_lineages, from_top
+from hedgerow.likelihood.entries import from_independent, from_lineages, from_top
 from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods, RangeCheck
 from hedgerow.likelihood.links import (
     conditional_sigmoid,
@@ -57,6 +57,7 @@ __all__ = [
     "fit_to_likelihoods",
     "flat_softmax",
     "from_columns",
+    "from_independent",
     "from_leaves",
     "from_lineages",
     "from_logit",

@@ -127,6 +127,48 @@ def from_lineages(
     return SparseLikelihoods(hierarchy, start, entries.node[below], entries.value[below], scale)
 
 
+def from_independent(
+    hierarchy: Hierarchy, row: ArrayLike, classes: ArrayLike, scores: ArrayLike, *, rows: int
+) -> SparseLikelihoods:
+    """Take the probabilities of a few classes per example that were estimated one by one, as by sigmoids.
+
+    They need not sum to 1. An ancestor is as likely as the most likely class at or below it. A node that is not
+    listed, and is above none, has likelihood 0; the root has 1.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree.
+    row
+        [entries] The example of each entry, 0 to rows - 1, in any order.
+    classes
+        [entries] A node, by name or index.
+    scores
+        [entries] Its probability.
+    rows
+        Number of examples, including those without entries.
+
+    Examples
+    --------
+    >>> from hedgerow import Hierarchy, likelihood
+    >>> h = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
+    >>> q = likelihood.from_independent(h, [0, 0, 0], ["cat", "dog", "wolf"], [0.9, 0.8, 0.1], rows=1)
+    >>> q.dense().values.tolist()
+    [[1.0, 0.9, 0.9, 0.8, 0.1]]
+    """
+    entries = _Entries.of(hierarchy, row, classes, scores, rows, ())
+    below = entries.node > 0
+    paths = with_ancestors(hierarchy, np.append(0, np.cumsum(below))[entries.start], entries.node[below])
+    value = np.zeros(len(paths.node))
+    value[paths.own] = entries.value[below]
+    q = SparseLikelihoods.checked(hierarchy, paths.start, paths.node, value, "probability")
+    depth = hierarchy.depth[paths.node]
+    for level in range(int(depth.max(initial=1)), 1, -1):
+        there = np.flatnonzero(depth == level)
+        np.maximum.at(value, q.above[there], value[there])
+    return SparseLikelihoods(hierarchy, paths.start, paths.node, value)
+
+
 # Entries in order ------------------------------------------------------------------------------------------
 
 

@@ -106,6 +106,8 @@ class ColumnFit:
     extra: list[str]
     inside: list[str] = field(default_factory=list)
     """Names that were declared to be outside the tree, and are in it."""
+    ignored: str = ""
+    """What was done with columns that are no class, if there were any."""
 
     @classmethod
     def of(cls, hierarchy: Hierarchy, names: Sequence[str], *, leaves: bool = True) -> ColumnFit:
@@ -151,9 +153,9 @@ class ColumnFit:
 
     @property
     def notice(self) -> str:
-        """What is assumed of leaves without a column; '' if all have one."""
+        """What is assumed of leaves without a column, or of columns that are no class; '' without such."""
         if self.kind != "leaves" or not self.missing:
-            return ""
+            return self.ignored
         have = "leaf has no column, and so" if len(self.missing) == 1 else "leaves have no column, and so"
         return f"{len(self.missing):,} {have} probability 0: {some(self.missing)}."
 

@@ -270,5 +270,8 @@ def _advice(scores: NDArray[Any], total: float, source: RowSource) -> str:
     if abs(total - 100) <= 100 * _NEARLY:
         return f"If these are percentages, {divide}."
     if np.fmax.reduce(scores, axis=None) <= 1:
-        return f"If only the shares within a row matter, {divide}."
+        alone = argument("independent", True) if source.path else "likelihood.from_independent"
+        return (
+            f"If each is that of its class alone, use {alone}; if only the shares within a row matter, {divide}."
+        )
     return f"If these are counts or weights, {divide}. {source.if_logits}"

@@ -74,11 +74,18 @@ class SparseLikelihoods(Derives):
 
     @classmethod
     def checked(
-        cls, hierarchy: Hierarchy, start: Indices, node: Indices, value: NDArray[np.float64], scale: Scale
+        cls,
+        hierarchy: Hierarchy,
+        start: Indices,
+        node: Indices,
+        value: NDArray[np.float64],
+        scale: Scale,
+        call: Indices | None = None,
     ) -> SparseLikelihoods:
         """Return likelihoods that need no check."""
         q = object.__new__(cls)
         q._fill(hierarchy, start, node, value, scale)
+        q.call = call
         return q
 
     def _fill(
@@ -92,6 +99,9 @@ class SparseLikelihoods(Derives):
         """[entries] The listed nodes, ascending within each example; never the root."""
         self.value = value
         """[entries] Their likelihoods, float64; never 0."""
+        self.call: Indices | None = None
+        """[examples] The node from which `infer.climbing` starts, if whatever made the likelihoods chose it; None:
+        from the most likely node without listed descendants."""
 
     @classmethod
     def join(cls, parts: Sequence[SparseLikelihoods]) -> SparseLikelihoods:
@@ -104,7 +114,9 @@ class SparseLikelihoods(Derives):
                 raise ParameterError("Only likelihoods with the same tree and scale can be joined.")
         start = np.append(0, np.cumsum(np.concatenate([part.count for part in parts])))
         node, value = (np.concatenate([getattr(part, name) for part in parts]) for name in ("node", "value"))
-        return cls.checked(base.hierarchy, start, node, value, base.scale)
+        calls = [part.call for part in parts if part.call is not None]
+        call = np.concatenate(calls) if len(calls) == len(parts) else None
+        return cls.checked(base.hierarchy, start, node, value, base.scale, call)
 
     @cached_property
     def count(self) -> Indices:
@@ -175,10 +187,16 @@ class SparseLikelihoods(Derives):
     def __getitem__(self, rows: slice | NDArray[Any] | list[int]) -> SparseLikelihoods:
         """Return some of the examples: a slice, a mask or positions."""
         start, place = take_rows(self.start, rows)
-        return self.checked(self.hierarchy, start, self.node[place], self.value[place], self.scale)
+        call = None if self.call is None else self.call[rows]
+        return self.checked(self.hierarchy, start, self.node[place], self.value[place], self.scale, call)
+
+    def called(self, call: Indices) -> SparseLikelihoods:
+        """Return the same likelihoods, with the nodes [examples] from which `infer.climbing` starts."""
+        return self.checked(self.hierarchy, self.start, self.node, self.value, self.scale, call)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return SparseLikelihoods.checked, (self.hierarchy, self.start, self.node, self.value, self.scale)
+        state = (self.hierarchy, self.start, self.node, self.value, self.scale, self.call)
+        return SparseLikelihoods.checked, state
 
     def __repr__(self) -> str:
         return (

@@ -22,7 +22,7 @@ from hedgerow.score_files.score_formats import (
 )
 from hedgerow.score_files.score_reading import ScoreReader, ScoreReading
 from hedgerow.score_files.wide_binder import check_clash, column_fit, misfit
-from hedgerow.score_files.wide_files import open_wide
+from hedgerow.score_files.wide_files import WideReader, open_wide
 
 __all__ = [
     "ABOUT",
@@ -41,6 +41,7 @@ __all__ = [
     "ScoreReader",
     "ScoreReading",
     "Scores",
+    "WideReader",
     "Written",
     "bare_name",
     "check_clash",

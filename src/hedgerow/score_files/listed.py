@@ -15,17 +15,20 @@ from hedgerow.score_files.lineage_binding import Lineage, Step, as_lineage
 from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReader, ScoreReading, about_columns
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from hedgerow.tree import Indices
 
-Listing = Literal["lineages", "top"]
-"""What is listed: one lineage with a likelihood for each of its steps, or classes with their own mass."""
+Listing = Literal["lineages", "top", "independent"]
+"""What is listed: one lineage with a likelihood for each of its steps; classes with their own mass; or classes
+whose probabilities were estimated one by one."""
 _ROWS = 1 << 17
 _BYTES = 1 << 24  # of text at a time
-_BETWEEN = "\x1f"  # separates the names of a row; no name contains it
+BETWEEN = "\x1f"
+"""Separates the names of a row; no name contains it."""
 
 
 # Readers and what they yield ------------------------------------------------------------------------------------
@@ -47,6 +50,8 @@ class ListedBlock:
     step: Indices | None
     """The step of the lineage that each entry is about; None: the last."""
     value: NDArray[np.float64]
+    call: Indices | None = None
+    """The lineage of the class that the tool itself answered each example with, if it says so."""
 
     def __len__(self) -> int:
         return len(self.place)
@@ -60,6 +65,8 @@ class ListReader(ScoreReader):
     """The lineages found so far."""
     line_based: bool = False
     """Whether messages locate examples by line, counted from 1; otherwise by row, counted from 0."""
+    free_text: bool = False
+    """Whether classes may be called anything: those that cannot be found stay at the root, with a warning."""
 
     def rows_at_a_time(self, nodes: int) -> int:  # noqa: ARG002
         """Return how many rows to read at a time."""
@@ -260,15 +267,42 @@ def joined_cells(cells: Sequence[Any]) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    return pc.binary_join_element_wise(*cells, pa.scalar(_BETWEEN, cells[0].type))
+    return pc.binary_join_element_wise(*cells, pa.scalar(BETWEEN, cells[0].type))
 
 
 def split_cells(text: str, ranks: Sequence[str]) -> Lineage:
     """Return the lineage of cells joined by `joined_cells`."""
-    cells = text.split(_BETWEEN)
+    cells = text.split(BETWEEN)
     if len(cells) != len(ranks):
-        raise ScoreError(f"A name contains the control character {_BETWEEN!r}: {text!r}. Remove it.")
+        raise ScoreError(f"A name contains the control character {BETWEEN!r}: {text!r}. Remove it.")
     return as_lineage(Step.of(cell, rank) for rank, cell in zip(ranks, cells, strict=True))
+
+
+def steps_block(
+    lineages: Lineages, place: Indices, ids: Any, row: Indices, ranks: Any, names: Any, value: NDArray[np.float64]
+) -> ListedBlock:
+    """Return the block of lineages that are given step by step: the row, rank, name and value of each step."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    count = np.bincount(row, minlength=len(place))
+    start = np.append(0, np.cumsum(count))
+    steps = pc.binary_join_element_wise(ranks, names, ":")
+    texts = pc.binary_join(pa.ListArray.from_arrays(pa.array(start, pa.int32()), steps), BETWEEN)
+    classified = np.flatnonzero(count)
+    number = np.zeros(len(place), dtype=np.int64)
+    number[classified] = lineages.numbers(texts.take(classified))
+    return ListedBlock(place, {"ids": ids}, row, number[row], np.arange(len(row)) - start[row], value)
+
+
+def lineage_of_steps(text: str, nothing: re.Pattern[str] | None = None) -> Lineage:
+    """Return a lineage of a `steps_block`; names that match `nothing` are blank."""
+    pairs = (step.split(":", 1) for step in text.split(BETWEEN))
+    # The root of a tool's classes is the root of the tree, whatever either is called.
+    return as_lineage(
+        Step("", ("",)) if rank == "rootrank" or (nothing and nothing.fullmatch(name)) else Step.of(name, rank)
+        for rank, name in pairs
+    )
 
 
 def line_blocks(path: str, rows: int) -> Iterator[tuple[Indices, Any]]:

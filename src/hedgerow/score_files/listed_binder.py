@@ -40,10 +40,13 @@ class ListedBinder:
         for said, is_given in given.items():
             if is_given:
                 raise ParameterError(f"{reader.path} lists classes, and {said} is for wide files: leave it out.")
-        if how.votes and reader.listing == "lineages":
-            raise ParameterError(
-                f"{reader.path} holds the confidence of each rank, not votes: leave out {argument('votes', True)}."
-            )
+        listing = "independent" if how.independent and reader.listing == "top" else reader.listing
+        if listing != "top":
+            what = "the confidence of each rank" if listing == "lineages" else "probabilities of single classes"
+            for option in ("votes", "independent"):
+                if getattr(how, option) and option != listing:
+                    raise ParameterError(f"{reader.path} holds {what}: leave out {argument(option, True)}.")
+        self._listing = listing
         self._hierarchy = hierarchy
         self._reader = reader
         self._votes = how.votes
@@ -57,7 +60,7 @@ class ListedBinder:
         for raw in raw_blocks:
             ids.append(raw.texts["ids"])
             places.append(raw.place)
-            if not self._bound.add(raw):
+            if not self._bound.add(raw) and not self._reader.free_text:
                 self._bound.refuse(raw_blocks, start + len(raw))
             likelihoods = self._likelihoods(raw)
             growing += int(likelihoods.growing().sum())
@@ -70,24 +73,33 @@ class ListedBinder:
             start += len(raw)
         _check_ids(self._reader, ids, places)
         warnings += self._remarks(start, unclassified, growing)
+        if self._reader.free_text and (unbound := self._bound.unbound()):
+            warnings.append(
+                f"{self._bound.described(unbound, start)} They stay at the root, or above what is unknown."
+            )
 
     def _likelihoods(self, raw: ListedBlock) -> SparseLikelihoods:
         node = self._bound.nodes(raw)
-        if self._reader.listing == "lineages":
+        if self._listing == "lineages":
             self._check(raw, 0, 1, "A confidence lies between 0 and 1")
             below = node > 0
             return likelihood.from_lineages(
                 self._hierarchy, raw.row[below], node[below], raw.value[below], rows=len(raw)
             )
         self._check_once(raw)
+        if self._listing == "independent":
+            self._check(raw, 0, 1, "A probability lies between 0 and 1")
+            row, node, value = _together(raw.row, node, raw.value, len(self._hierarchy), np.maximum)
+            return likelihood.from_independent(self._hierarchy, row, node, value, rows=len(raw))
         if self._votes:
             self._check(raw, 0, np.inf, "A number of votes is 0 or more")
         else:
             votes = f"for numbers of votes, use {argument('votes', True)}"
             self._check(raw, 0, _MOST, f"A score is a probability, between 0 and 1; {votes}")
             self._check_sums(raw)
-        row, node, value = _added_up(raw.row, node, raw.value, len(self._hierarchy))
-        return likelihood.from_top(self._hierarchy, row, node, value, rows=len(raw), renormalise=self._votes)
+        row, node, value = _together(raw.row, node, raw.value, len(self._hierarchy), np.add)
+        q = likelihood.from_top(self._hierarchy, row, node, value, rows=len(raw), renormalise=self._votes)
+        return q if raw.call is None else q.called(self._bound.last(raw.call))
 
     def _check(self, raw: ListedBlock, lowest: float, highest: float, rule: str) -> None:
         value = raw.value
@@ -111,7 +123,10 @@ class ListedBinder:
         if total.max(initial=0) > _MOST:
             example = int(np.argmax(total > _MOST))
             wrong = int(np.searchsorted(raw.row, example))
-            remedy = f"Scores sum to at most 1; if they are numbers of votes, use {argument('votes', True)}."
+            remedy = (
+                f"Scores sum to at most 1; if they are numbers of votes, use {argument('votes', True)}; if each "
+                f"is the probability of its class alone, {argument('independent', True)}."
+            )
             self._refuse(raw, wrong, f"has scores that sum to {total[example]:.6g}. {remedy}")
 
     def _refuse(self, raw: ListedBlock, entry: int, problem: str) -> NoReturn:
@@ -157,14 +172,16 @@ def _check_ids(reader: ListReader, ids: list[Any], places: list[Indices]) -> Non
         )
 
 
-def _added_up(
-    row: Indices, node: Indices, value: NDArray[np.float64], nodes: int
+def _together(
+    row: Indices, node: Indices, value: NDArray[np.float64], nodes: int, combine: np.ufunc
 ) -> tuple[Indices, Indices, NDArray[np.float64]]:
-    """Add up the entries of an example at one node: classes finer than the tree, or outside it."""
+    """Combine the entries of an example at one node: classes finer than the tree, or outside it."""
     key, place = np.unique(row * nodes + node, return_inverse=True)
     if len(key) == len(row):
         return row, node, value
-    return key // nodes, key % nodes, np.bincount(place, weights=value).astype(np.float64)
+    combined = np.zeros(len(key))
+    combine.at(combined, place, value)
+    return key // nodes, key % nodes, combined
 
 
 @final
@@ -203,20 +220,36 @@ class _BoundLineages:
     def nodes(self, raw: ListedBlock) -> Indices:
         """Return the node of each entry; `NO_NODE` if it has none."""
         if raw.step is None:
-            ends: Indices = self._last[raw.lineage]
-            return ends
+            return self.last(raw.lineage)
         nodes: Indices = self._nodes[self._start[raw.lineage] + raw.step]
         return nodes
+
+    def last(self, lineage: Indices) -> Indices:
+        """Return the deepest node of each lineage."""
+        ends: Indices = self._last[lineage]
+        return ends
+
+    def unbound(self) -> Counter[Unbound]:
+        """Return what cannot be bound, with the number of examples."""
+        counts: Counter[Unbound] = Counter()
+        for bound, count in zip(self._bound, self._examples.tolist(), strict=True):
+            if bound.unbound is not None and count:
+                counts[bound.unbound] += count
+        return counts
+
+    def described(self, counts: Counter[Unbound], examples: int) -> str:
+        """Describe what cannot be bound."""
+        return (
+            f"{self._reader.path}: {counted(len(counts), 'class', 'classes')} of its {examples:,} examples cannot "
+            f"be found in the tree: {self._binder.explained(counts)}"
+        )
 
     def refuse(self, rest: Iterable[ListedBlock], examples: int) -> NoReturn:
         """Read the rest of the file, and raise an error that names all lineages that cannot be bound."""
         for raw in rest:
             examples += len(raw)
             self.add(raw)
-        counts: Counter[Unbound] = Counter()
-        for bound, count in zip(self._bound, self._examples.tolist(), strict=True):
-            if bound.unbound is not None and count:
-                counts[bound.unbound] += count
+        counts = self.unbound()
         unknown = self._binder.unknown(counts)
         remedy = (
             f" {beside(unknown[0])} If it shall be no answer, use {argument('outside', (unknown[0],))}; "
@@ -224,7 +257,4 @@ class _BoundLineages:
             if unknown
             else ""
         )
-        raise UnknownNameError(
-            f"{self._reader.path}: {counted(len(counts), 'class', 'classes')} of its {examples:,} examples cannot "
-            f"be found in the tree: {self._binder.explained(counts)} Correct the names or the tree.{remedy}"
-        )
+        raise UnknownNameError(f"{self.described(counts, examples)} Correct the names or the tree.{remedy}")

@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.errors import FileError
-from hedgerow.score_files.lineage_binding import Lineage, Step, as_lineage
-from hedgerow.score_files.listed import Lineages, ListedBlock, ListReader, line_blocks
+from hedgerow.score_files.listed import (
+    Lineages,
+    ListedBlock,
+    ListReader,
+    line_blocks,
+    lineage_of_steps,
+    steps_block,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,7 +51,7 @@ class RdpReader(ListReader):
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.lineages = Lineages(_parsed)
+        self.lineages = Lineages(lineage_of_steps)
 
     def read(self, rows: int, keys: frozenset[str]) -> Iterator[ListedBlock]:  # noqa: ARG002
         """Yield the file in blocks of at most `rows` sequences."""
@@ -73,28 +79,10 @@ class RdpReader(ListReader):
         except pa.ArrowInvalid:
             self._refuse(place[row], values.to_pylist())
             raise
-        steps = pc.binary_join_element_wise(ranks, names, ":")
-        offsets = pa.array(np.concatenate([[0], np.cumsum(count)]), pa.int32())
-        lineage = self.lineages.numbers(pc.binary_join(pa.ListArray.from_arrays(offsets, steps), "\t"))
-        return ListedBlock(
-            place=place,
-            texts={"ids": pc.list_element(fields, 0)},
-            row=row,
-            lineage=np.repeat(lineage, count),
-            step=np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count),
-            value=value.to_numpy(zero_copy_only=False),
-        )
+        share = value.to_numpy(zero_copy_only=False)
+        return steps_block(self.lineages, place, pc.list_element(fields, 0), row, ranks, names, share)
 
     def _refuse(self, place: Any, values: list[str]) -> None:
         for line, value in zip(place.tolist(), values, strict=True):
             if not value.replace(".", "", 1).replace("E-", "").isdigit():
                 raise FileError(f"{self.path}, line {line:,}: {value!r} is not a confidence. {_EXPECTED}")
-
-
-def _parsed(text: str) -> Lineage:
-    return as_lineage(_step(*part.split(":", 1)) for part in text.split("\t"))
-
-
-def _step(rank: str, name: str) -> Step:
-    # The root of the training set is the root of the tree, whatever either is called.
-    return Step("", ("",)) if rank == "rootrank" else Step.of(name, rank)

@@ -11,10 +11,11 @@ from hedgerow.errors import HedgerowError, ParameterError, ScoreError, UnknownNa
 from hedgerow.files import TABLES, Archive, extension, open_text, refuse_spreadsheet, require_file
 from hedgerow.likelihood import restrict
 from hedgerow.registry import Registry
-from hedgerow.score_files import listed_tables, qiime2, rdp, sintax, speciesnet
+from hedgerow.score_files import jsonl, kraken2, lineage_lines, listed_tables, qiime2, rdp, sintax, speciesnet
 from hedgerow.score_files.blocks import Block, Scores
 from hedgerow.score_files.labels import LabelFile, labelled
 from hedgerow.score_files.listed_binder import ListedBinder
+from hedgerow.score_files.nearest import nearest_lines, nearest_table
 from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReader, ScoreReading
 from hedgerow.score_files.wide_binder import WideBinder
 from hedgerow.score_files.wide_files import WideReader, open_wide
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 AUTO, WIDE = "auto", "wide"
 _CHARACTERS = 1 << 14  # read to recognise a format
 _SHOWN = 5  # warnings in an error
+_COMPARED = 50  # lines
 
 
 @final
@@ -53,6 +55,8 @@ class ScoreFormat:
     """Returns whether a file is certainly in this format."""
     settings: Settings = field(default_factory=lambda: Settings(single_child="answer"))
     """The default settings for scores in this format."""
+    example: str = ""
+    """A line that is typical of it, or the header of a table, with commas: see `nearest`."""
 
 
 def _is_long(glance: Glance) -> bool:
@@ -63,6 +67,14 @@ def _is_long(glance: Glance) -> bool:
 def _is_speciesnet(glance: Glance) -> bool:
     start = "".join(glance.lines)[:200].replace(" ", "")
     return glance.suffix == ".json" and start.startswith('{"predictions":')
+
+
+def _lineage_lines(notation: lineage_lines.Notation) -> ScoreFormat:
+    return ScoreFormat(
+        lambda path, *_: lineage_lines.LineageLineReader(path, notation),
+        lambda glance: notation.recognise(glance.lines),
+        example=f"q1\t{notation.example}",
+    )
 
 
 def _checked(name: str, given: Any) -> ScoreFormat:
@@ -77,25 +89,62 @@ FORMATS: Registry[ScoreFormat] = Registry(
         WIDE: ScoreFormat(
             lambda path, how, elsewhere: open_wide(path, how, elsewhere=elsewhere), settings=Settings()
         ),
-        "long": ScoreFormat(listed_tables.LongReader, _is_long, Settings()),
+        "long": ScoreFormat(listed_tables.LongReader, _is_long, Settings(), example="id,class,score"),
         "lineage": ScoreFormat(
             listed_tables.LineageReader,
             lambda glance: "id" in glance.columns and bool(listed_tables.rank_columns(glance.columns)),
             Settings(),
+            example="id,family,family_confidence,genus,genus_confidence",
         ),
         "sintax": ScoreFormat(
-            lambda path, *_: sintax.SintaxReader(path), lambda glance: sintax.looks_like_sintax(glance.lines)
+            lambda path, *_: sintax.SintaxReader(path),
+            lambda glance: sintax.looks_like_sintax(glance.lines),
+            example="q1\td:Bacteria(1.00),p:Firmicutes(0.98)\t+\td:Bacteria",
         ),
-        "rdp": ScoreFormat(lambda path, *_: rdp.RdpReader(path), lambda glance: rdp.looks_like_rdp(glance.lines)),
+        "rdp": ScoreFormat(
+            lambda path, *_: rdp.RdpReader(path),
+            lambda glance: rdp.looks_like_rdp(glance.lines),
+            example="q1\t\tRoot\trootrank\t1.0\tBacteria\tdomain\t1.0",
+        ),
         "qiime2": ScoreFormat(
             lambda path, how, _: qiime2.Qiime2Reader(path, how.delimiter),
             lambda glance: bool(glance.lines) and glance.lines[0].startswith("\t".join(qiime2.COLUMNS)),
+            example="Feature ID,Taxon,Confidence",
         ),
-        "speciesnet": ScoreFormat(lambda path, *_: speciesnet.SpeciesnetReader(path), _is_speciesnet),
+        "speciesnet": ScoreFormat(
+            lambda path, *_: speciesnet.SpeciesnetReader(path),
+            _is_speciesnet,
+            example='{"predictions": [{"filepath": "a.jpg", "classifications": {"classes": [], "scores": []}}]}',
+        ),
         "pybioclip": ScoreFormat(
             lambda path, how, _: listed_tables.PybioclipReader(path, how.delimiter),
             lambda glance: listed_tables.looks_like_pybioclip(glance.columns),
+            example="file_name,kingdom,phylum,class,order,family,genus,species_epithet,species,common_name,score",
         ),
+        "kraken2": ScoreFormat(
+            lambda path, *_: kraken2.Kraken2Reader(path),
+            lambda glance: kraken2.looks_like_kraken2(glance.lines),
+            example="C\tq1\t562\t98|94\t562:13 0:1 |:| 562:3",
+        ),
+        "dada2": ScoreFormat(
+            listed_tables.Dada2Reader,
+            lambda glance: listed_tables.looks_like_dada2(glance.columns),
+            example="ASV_ID,confidence,Kingdom,Phylum,Class,Order,Family,Genus,Species,sequence",
+        ),
+        "birdnet": ScoreFormat(
+            listed_tables.BirdnetReader,
+            lambda glance: {*listed_tables.WINDOW[1:], *listed_tables.BIRDNET_NAMES} <= set(glance.columns),
+            Settings(),
+            example="Start (s),End (s),Scientific name,Common name,Confidence,File",
+        ),
+        "jsonl": ScoreFormat(
+            lambda path, how, _: jsonl.JsonlReader(path, how.id_column),
+            lambda glance: glance.suffix in (".jsonl", ".ndjson"),
+            Settings(),
+            example='{"id": "a", "answer": "robin", "confidence": 0.9}',
+        ),
+        "idtaxa": _lineage_lines(lineage_lines.IDTAXA),
+        "blca": _lineage_lines(lineage_lines.BLCA),
     },
     group="hedgerow.score_files",
     check=_checked,
@@ -123,9 +172,27 @@ def find_format(path: str, how: ScoreReading | None = None) -> str:
         return WIDE
     refuse_spreadsheet(path)
     what = f"may be {' or '.join(found)}" if found else "cannot be told from its name and first lines"
+    near = "" if found else _nearest(glance, tables=False)
     raise ParameterError(
-        f"{path}: the format {what}. Name it, as in {argument('scores_format', 'sintax')}; there are "
+        f"{path}: the format {what}.{near} Name it, as in {argument('scores_format', 'sintax')}; there are "
         f"{', '.join(FORMATS.names())}. A wide file is .npz, {', '.join(TABLES)}."
+    )
+
+
+def _nearest(glance: Glance, *, tables: bool) -> str:
+    """Say which format, of tables or of others, a file in none of them resembles most; '' if there is none."""
+    examples = {
+        name: known.example
+        for name, known in FORMATS.items()
+        if known.example and (not {"\t", "{"} & set(known.example)) == tables
+    }
+    if tables:
+        return nearest_table(glance.columns, examples)
+    lines = glance.lines[:_COMPARED]
+    return (
+        nearest_lines(lines, examples, lambda name, line: FORMATS[name].recognise(replace(glance, lines=(line,))))
+        if lines
+        else ""
     )
 
 
@@ -228,7 +295,12 @@ def open_scores(
     if own_labels:
         reader.require_labels()
     binder: Any = WideBinder if isinstance(reader, WideReader) else ListedBinder
-    bound = binder(hierarchy, reader, how)
+    try:
+        bound = binder(hierarchy, reader, how)
+    except UnknownNameError as error:
+        if how.scores_format != AUTO or how.names_classes:
+            raise
+        raise UnknownNameError(f"{error}{_nearest(_glance(shown, how.delimiter), tables=True)}") from None
     only = None if how.only is None else _only(hierarchy, how.only)
     rows = block_rows or reader.rows_at_a_time(len(hierarchy))
     keys = reader.has if labels else reader.has - {"labels"}

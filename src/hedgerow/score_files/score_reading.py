@@ -51,6 +51,10 @@ class ScoreReading:
     logits: bool = _option("The scores are logits of the leaves, not probabilities.", False)
     renormalise: bool = _option("Divide each row by its sum: for rounded numbers, percentages, votes.", False)
     votes: bool = _option("The scores are numbers of votes, which become shares.", False)
+    independent: bool = _option(
+        "Each score is the probability of its class alone, as of a sigmoid; a clade takes the largest below it.",
+        False,
+    )
     columns: Literal["own"] | None = _option(
         "Columns of a wide table are classes at any depth, each with the probability of the class itself.",
         metavar="own",

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 import scipy
 
 from hedgerow import likelihood
-from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, closest, counted
+from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, closest, counted, some
 from hedgerow.likelihood import ROUNDING, SUM_TOLERANCE, ColumnFit, Likelihoods, RangeCheck, RowSource, in_order
 from hedgerow.score_files.blocks import Block
 from hedgerow.score_files.labels import label_nodes
 from hedgerow.score_files.score_reading import ScoreReading, class_columns_argument
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from hedgerow.likelihood import SparseLikelihoods
     from hedgerow.score_files.wide_files import WideBlock, WideReader
     from hedgerow.tree import Hierarchy
 
@@ -42,7 +44,8 @@ class WideBinder:
         self._outside = how.outside
         self._how = how
         check_clash(hierarchy, reader)
-        if how.outside and how.columns != "own":
+        self._independent = how.independent
+        if how.outside and how.columns != "own" and not how.independent:
             raise ParameterError(
                 f"{reader.path} has a column per class: classes outside the tree also need "
                 f"{argument('columns', 'own')}."
@@ -57,6 +60,11 @@ class WideBinder:
 
     def _refuse_undefined(self) -> None:
         path, kind = self._reader.path, self.fit.kind
+        if self._independent and (self._content != "probabilities" or self._renormalise):
+            raise ParameterError(
+                f"{argument('independent', True)} is for probabilities of single classes: leave out "
+                f"{argument('logits', True) if self._logits else 'other options about the scores'}, or the former."
+            )
         if self._content == "logits" and kind == "nodes":
             raise ScoreError(f"{path} holds logits, but {_NODE_LOGITS}")
         if self._content == "likelihoods" and kind == "own":
@@ -91,8 +99,10 @@ class WideBinder:
         if doubts and doubts[0] is not None and all(doubts):
             warnings.append(doubts[0])
 
-    def _likelihoods(self, scores: NDArray[Any], start: int) -> Likelihoods:
+    def _likelihoods(self, scores: NDArray[Any], start: int) -> Likelihoods | SparseLikelihoods:
         tree, reader, kind = self._hierarchy, self._reader, self.fit.kind
+        if self._independent:
+            return self._independent_likelihoods(_as_floats(scores), start)
         logits: NDArray[Any] | None = None
         source = RowSource(
             reader.path, start, _if_logits(), self._if_less(), likelihood.sum_tolerance(reader.dtype)
@@ -120,6 +130,23 @@ class WideBinder:
         found.logits = logits
         return found
 
+    def _independent_likelihoods(self, scores: NDArray[Any], start: int) -> SparseLikelihoods:
+        """Return the likelihoods of classes at any depth, each with a probability of its own."""
+        good = (scores >= 0) & (scores <= 1)
+        if not good.all():
+            row, column = np.argwhere(~good)[0]
+            found = "no number" if np.isnan(scores[row, column]) else f"{scores[row, column]:.6g}"
+            source = RowSource(self._reader.path, start, _if_logits(), "")
+            problem = f"has {found} for {self._reader.classes[column]!r}"
+            raise source.error("A probability lies between 0 and 1", int(row), problem, _AGAIN)
+        place = self.fit.place
+        nodes = np.flatnonzero(place < scores.shape[1])
+        values = scores[:, place[nodes]]
+        row = np.repeat(np.arange(len(scores)), len(nodes))
+        return likelihood.from_independent(
+            self._hierarchy, row, np.tile(nodes, len(scores)), values.ravel(), rows=len(scores)
+        )
+
     def _node_likelihoods(self, scores: NDArray[Any], source: RowSource) -> NDArray[Any]:
         """Return columns in node order, checked; a root without a column is certain."""
         tree, scale = self._hierarchy, self._reader.scale
@@ -138,7 +165,7 @@ class WideBinder:
         return scores if np.array_equal(place, np.arange(scores.shape[1])) else in_order(scores, place, missing)
 
     def _if_less(self) -> str:
-        if not self.fit.notice:
+        if not self.fit.missing:
             return ""
         own = argument("columns", "own")
         return f"{self.fit.notice} If each column is the probability of its class itself, use {own}."
@@ -192,10 +219,34 @@ def _as_names(values: list[str]) -> NDArray[np.object_]:
 
 
 def column_fit(hierarchy: Hierarchy, reader: WideReader, how: ScoreReading) -> ColumnFit:
-    """Compare the columns of a file with a tree."""
-    if how.columns == "own":
-        return ColumnFit.own(hierarchy, reader.classes, how.outside)
-    return ColumnFit.of(hierarchy, reader.classes, leaves=reader.content != "likelihoods")
+    """Compare the columns of a file with a tree.
+
+    If all leaves, or all nodes, have a column, the reader leaves out those that are no class.
+    """
+
+    def fit() -> ColumnFit:
+        if how.columns == "own" or how.independent:
+            return ColumnFit.own(hierarchy, reader.classes, how.outside)
+        return ColumnFit.of(hierarchy, reader.classes, leaves=reader.content != "likelihoods")
+
+    found = fit()
+    extra = set(found.extra)
+    if found.kind is not None or not extra or not reader.is_table or how.names_classes:
+        return found
+    if found.missing or set(found.repeated) - extra or not _has_leaves(hierarchy, reader.classes):
+        return found
+    ids, said = reader.ignore(extra), []
+    if ids is not None:
+        said.append(f"The ids are in the {f'column {ids!r}' if ids.strip() else 'unnamed first column'}")
+    if rest := [name for name in found.extra if name != ids]:
+        said.append(f"{counted(len(rest), 'column is', 'columns are')} no class and left out: {some(rest)}")
+    return replace(fit(), ignored=f"{'; '.join(said)}.")
+
+
+def _has_leaves(hierarchy: Hierarchy, names: Sequence[str]) -> bool:
+    """Return whether all leaves are among some names."""
+    known = set(hierarchy.canonical(name if name in hierarchy else name.strip() for name in names))
+    return known.issuperset(hierarchy.names[hierarchy.leaves].tolist())
 
 
 def check_clash(hierarchy: Hierarchy, reader: WideReader) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from hedgerow.score_files.score_reading import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from numpy.typing import NDArray
 
@@ -31,6 +32,10 @@ Content = Literal["probabilities", "logits", "likelihoods"]
 """What scores are: probabilities (of leaves or nodes), logits of leaves, likelihoods of nodes on some scale."""
 
 _LABELS_AS_NUMBERS = "If they are numbers of classes, write their names: an order is never guessed."
+_IS_ID = re.compile(
+    r"\s*|Unnamed: 0|index|__index_level_0__|(.*[_ .-])?id|(file[_ ]?)?(name|path)|barcode", re.IGNORECASE
+)
+"""Names of first columns that hold the ids."""
 _BLOCK_BYTES = 1 << 25  # of likelihoods, or of the same rows in the file
 _CONTENTS: tuple[Content, ...] = ("probabilities", "logits", "likelihoods")
 
@@ -78,6 +83,10 @@ class WideReader(ScoreReader):
     @abstractmethod
     def labels(self) -> list[str]:
         """Return all labels, without reading the scores."""
+
+    def ignore(self, columns: Collection[str]) -> str | None:
+        """Leave out columns that are no class; return the one that holds the ids after all, if there is one."""
+        raise NotImplementedError
 
 
 def open_wide(
@@ -140,6 +149,17 @@ class TableReader(WideReader):
         usual = set() if how.names_classes else self.has - how.named_columns.keys()
         self.taken_by_name = tuple(PER_EXAMPLE[key] for key in sorted(usual))
         self._label = how.label_column or PER_EXAMPLE["labels"]
+
+    def ignore(self, columns: Collection[str]) -> str | None:
+        """Leave out columns that are no class; the first of the table holds the ids if it is called like that."""
+        left = [place for place, name in zip(self._class_places, self.classes, strict=True) if name not in columns]
+        first = self._table.columns[0]
+        is_id = "ids" not in self.has and 0 not in left and 0 in self._class_places and _IS_ID.fullmatch(first)
+        self._class_places, self.classes = left, [self._table.columns[place] for place in left]
+        if is_id:
+            self._about["ids"] = 0
+            self.has |= {"ids"}
+        return first if is_id else None
 
     @property
     def missing_labels(self) -> str:

@@ -294,7 +294,8 @@ class Hierarchy(Derives):
         **options
             Fields of `TreeReading`: `root`, the name of the root that is added if there are several top nodes;
             `separator` and `disambiguate` of paths; `disambiguate` and `na` of lineages; `prefixes` of codes: the
-            lengths of all levels, such as (2, 4, 6), or "dots" if each dot begins a level.
+            lengths of all levels, such as (2, 4, 6), or "dots" if each dot begins a level; `parents` of
+            ontologies: which of several parents to keep, "first" or a file.
 
         >>> from hedgerow import Hierarchy
         >>> h = Hierarchy.read(["d__Bacteria; p__Firmicutes; g__", "d__Archaea; p__"], "prefixed")

@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 from hedgerow.errors import FileError, ParameterError, argument, options
 from hedgerow.files import extension, is_compressed, is_path, reading, refuse_spreadsheet, require_file
 from hedgerow.registry import Registry
-from hedgerow.tree.formats import codes, darwin_core, edges, lineages, nested, newick, paths, taxdump, taxon_lists
+from hedgerow.tree.formats import (
+    codes,
+    darwin_core,
+    edges,
+    lineages,
+    nested,
+    newick,
+    ontologies,
+    paths,
+    taxdump,
+    taxon_lists,
+)
 from hedgerow.tree.names import check_root
 from hedgerow.tree.validation import NodeTable, Origin, checked_table
 
@@ -65,6 +76,8 @@ _FORMATS = (
     TreeFormat("fasta", taxon_lists.read_fasta, None, (".fasta", ".fa", ".fas", ".fna"), tells_apart=True),
     TreeFormat("speciesnet", taxon_lists.read_speciesnet, tells_apart=True),
     TreeFormat("codes", codes.read_codes, in_memory=True),
+    TreeFormat("obo", ontologies.read_obo, None, (".obo",), tells_apart=True),
+    TreeFormat("obographs", ontologies.read_obographs, tells_apart=True),
 )
 
 
@@ -179,8 +192,9 @@ def _option(default: Any, metavar: str | None, description: str) -> Any:
 class TreeReading:
     """How a tree file is read. Each field is an option of every command that reads a tree.
 
-    >>> TreeReading("lineages", na="NA")
-    TreeReading(format='lineages', root='root', separator=None, disambiguate=False, na=('NA',), prefixes=None)
+    >>> TreeReading("lineages", na="NA")  # doctest: +NORMALIZE_WHITESPACE
+    TreeReading(format='lineages', root='root', separator=None, disambiguate=False, na=('NA',), prefixes=None,
+    parents=None)
     >>> TreeReading("lineages", na="NA").arguments
     ['--tree-format', 'lineages', '--na', 'NA']
     """
@@ -206,6 +220,11 @@ class TreeReading:
     )
     prefixes: str | Sequence[int] | None = _option(
         None, "A,B,...|dots", "Lengths of the prefixes of codes that are levels, such as 2,4,6; or dots."
+    )
+    parents: str | None = _option(
+        None,
+        "first|FILE",
+        "In ontologies, which of several parents to keep; FILE has columns term and parent.",
     )
 
     def __post_init__(self) -> None:

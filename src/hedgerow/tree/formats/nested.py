@@ -40,6 +40,9 @@ def read_json(source: str | PathLike[str] | dict[str, Any] | list[Any], root: st
         origin = Origin(path)
         text = read_text(path)
         data = parse_json(text, origin)
+        graphs = data.get("graphs") if isinstance(data, dict) else None
+        if isinstance(graphs, list) and graphs and isinstance(graphs[0], dict) and "nodes" in graphs[0]:
+            raise FileError(f"{path} is an ontology. Name its format: {argument('format', 'obographs')}.")
     else:
         origin, data = Origin(None), source
     return _Nested(origin, text).table(data, root)
