@@ -2,9 +2,9 @@
 
 Run with `python -m benchmarks.bench_peers [--data FOLDER]`. FOLDER holds `clinc150`: two scikit-learn classifiers
 are fitted once, and everything else uses their probabilities for the test examples. Half of these, drawn again for
-each of `SPLITS`, choose a threshold, and the other half is measured. The same is done with py3langid's
-probabilities for lines of text, where the halves are halves of the languages, if `python -m examples.languages` has
-downloaded them. MAPIE is measured where it is installed. `bench_estimator` compares the classifiers themselves, and
+each of `SPLITS`, choose a threshold, and the other half is measured. If `python -m examples.languages` has
+downloaded them, the same is done with py3langid's probabilities for lines of text; the halves are then halves of
+the languages. MAPIE is measured where it is installed. `bench_estimator` compares the classifiers themselves, and
 HiClass.
 """
 

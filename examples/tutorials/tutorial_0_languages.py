@@ -440,10 +440,10 @@ for name, reached in shares.items():
 #     unknown, not given a language       90.6% on average; below 90% in 40.5% of the splits
 #
 # The promises are kept: the first, the third and the last on average, and those of ``pac`` in all but the share of
-# the splits that they allow, which is 10 %, or 5 % for those answered. (The shares in the other half of the languages
-# vary more than what is promised, which is about all languages like these.) Without clusters, ``pac`` is broken in a
-# third of the splits: 1,440 lines are 72 languages. And no promise reaches beyond the kind of languages that it was
-# chosen with.
+# the splits that they allow, which is 10 %, or 5 % for those answered. (The shares in the other half of the
+# languages vary more than what is promised, which is about all languages like these.) Without clusters, ``pac`` is
+# broken in a third of the splits: 1,440 lines are 72 languages. And no promise reaches beyond the kind of
+# languages that it was chosen with.
 
 figure, axes = plt.subplots(3, sharex=True, figsize=(7, 3.6), layout="constrained")
 looks = {
