@@ -4,9 +4,9 @@ pip install magika==1.0.3
 python examples/file_types.py [FOLDER...]
 
 magika (Google; Apache 2.0; weights inside) tells 214 types of files apart. Where it is not sure, it answers
-"txt", a type beside the others. Here the answer is the group that holds what the file may be. The files are those of
-this machine, in /usr or the folders given: the first 100 bytes of at most 30 files of each type, as their extension
-tells.
+"txt", a type beside the others. Here the answer is the group that holds what the file may be. The files are those
+of this machine, in /usr or the folders given: the first 100 bytes of at most 30 files of each type, as their
+extension tells.
 """
 
 import json
