@@ -74,8 +74,8 @@ print("Languages left out:", ", ".join(f"{count} {why}" for why, count in left_o
 # **The leaves** are the classes of the model. Its codes are those of ISO 639, and some of these mean several
 # languages: ``ar`` Arabic, ``zh`` Chinese, ``qu`` Quechua, ``ms`` Malay with Banjar and Minangkabau. Such a class
 # covers all languages that the standard lists under this code, except those that have a class of their own. Beside
-# ``nn``, ``no`` is Norwegian Bokmål, and beside ``yue``, ``zh`` is Chinese without Cantonese. Bosnian, Croatian and
-# Serbian are three classes. "No language" is one too, for numbers and the like.
+# ``nn``, ``no`` is Norwegian Bokmål, and beside ``yue``, ``zh`` is Chinese without Cantonese. Bosnian, Croatian
+# and Serbian are three classes. "No language" is one too, for numbers and the like.
 #
 # **The groups** are those of Glottolog, if they divide the classes. Mongolic holds a single class, and would tell
 # no more than "Mongolian". A class of several languages is in the smallest group that holds them all. Classes
