@@ -164,7 +164,7 @@ def test_groups_in_the_file_of_labels(folder: Path) -> None:
     said = run(
         "select", "plain.csv", *where, "--labels", "about.csv", "--target", "correct=0.8", "-o", "point.json"
     )
-    assert "--labels NEW-GROUPS.csv" in said
+    assert "--labels NEW-FACTS.csv" in said
     run("predict", "plain.csv", *where, "--labels", "cameras.csv", "--point", "point.json", "-o", "answers.csv")
     run(
         "select",
@@ -323,7 +323,9 @@ def test_a_point_for_another_tree_or_with_a_threshold(folder: Path) -> None:
     assert "leave out --tau, or --point" in run(*both, "--tau", "0", fails=True)
     assert "leave out --temperature" in run(*both, "--temperature", "2", fails=True)
     assert "leave out --information" in run(*both, "--information", "depth", fails=True)
-    assert "give --point FILE too" in run(*both[:4], "--tau", "0.5", "--groups", "g", "-o", "a.csv", fails=True)
+    assert "give --point or --prior FILE too" in run(
+        *both[:4], "--tau", "0.5", "--groups", "g", "-o", "a.csv", fails=True
+    )
 
 
 def test_files_elsewhere_are_refused(folder: Path) -> None:
@@ -358,7 +360,9 @@ def test_a_point_divides_by_its_own_temperature(folder: Path) -> None:
     point = hr.OperatingPoint.load("p.json")
     assert point.temperature == 2
     q = next(iter(hr.open_scores("scores.csv", TREE))).likelihoods
-    with pytest.raises(hr.HedgerowError, match=r"divided by the temperature 2, and these were divided by 1"):
+    with pytest.raises(
+        hr.HedgerowError, match=r"these were divided by the temperature 1, not by 2. Give temperature=2"
+    ):
         point.predict(q)
     run("predict", "scores.csv", "--tree", "tree.csv", "--point", "p.json", "-o", "a.csv")
     assert (
@@ -396,7 +400,7 @@ def test_tempering_by_its_definition() -> None:
     for scale, values in given:
         found: Any = tempered(TREE, values, 0.5, scale=scale)
         np.testing.assert_allclose(found.probabilities(), expected, rtol=1e-9)
-        assert found.temperature == 0.5
+        assert found.treatment.temperature == 0.5
     logits = np.random.default_rng(0).normal(size=(5, len(TREE)))
     logits[:, 0] = np.inf
     found = tempered(TREE, logits, 4.0, scale="logit")

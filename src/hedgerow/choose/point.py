@@ -19,7 +19,7 @@ from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.errors import FileError, HedgerowError, ParameterError, argument, some
 from hedgerow.files import read_text, reading, write_json
 from hedgerow.infer import Candidates, most_likely_tip
-from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Scale
+from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Pooling, Scale, Treatment
 from hedgerow.measure import Ranks
 from hedgerow.score_files import Scores
 from hedgerow.tree import Hierarchy, Indices, Settings
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 AGAIN = "Choose the point again with hedgerow select."
 
 _FORMAT = "hedgerow operating point"
-_VERSION = 2
+_VERSION = 3
 Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 By = Literal["all", "group", "clade", "rank"]
 """What the thresholds are for."""
@@ -90,6 +90,10 @@ class OperatingPoint:
     """What counts as specific and as right."""
     temperature: Annotated[float, msgspec.Meta(gt=0)] = 1.0
     """The number that the scores were divided by."""
+    prior: str | None = None
+    """The digest of the prior that the likelihoods got; None without one."""
+    pool: Pooling | None = None
+    """How the examples of an event were pooled; None if each example is on its own."""
     examples: Count = 0
     """The number of examples that the point was chosen with."""
     clusters: Count | None = None
@@ -144,9 +148,11 @@ class OperatingPoint:
         return events.answers_above(tau).astype(np.int64)
 
     def prepared(self, scores: Scores) -> Scores:
-        """Return scores as the point needs them: of its tree, and divided by its temperature."""
+        """Return scores as the point needs them: of its tree, its temperature, its prior and its events."""
         self.check_tree(scores.hierarchy)
-        return scores if self.temperature == 1 else scores.tempered(self.temperature)
+        tempered = scores if self.temperature == 1 else scores.tempered(self.temperature)
+        self.check_treatment(tempered.treatment)
+        return tempered
 
     def answer(self, block: Block) -> NDArray[np.int64]:
         """Return the answer to each example of a block."""
@@ -160,12 +166,7 @@ class OperatingPoint:
             return plain
         self.check_tree(q.hierarchy)
         self.check_scale(carried)
-        temperature = getattr(q, "temperature", 1.0)
-        if temperature != self.temperature:
-            raise ParameterError(
-                f"This point is for scores divided by the temperature {self.temperature:g}, and these were "
-                f"divided by {temperature:g}. Use the same temperature, or choose the point again."
-            )
+        self.check_treatment(q.treatment)
         likelihoods: AnyLikelihoods = q
         return likelihoods
 
@@ -210,6 +211,18 @@ class OperatingPoint:
             )
         # Nothing is known about other groups; the root keeps the promise there too.
         return np.array([self.thresholds.get(name, np.inf) for name in distinct.tolist()])[place]
+
+    @property
+    def treatment(self) -> Treatment:
+        """What was done to the likelihoods that the point is for."""
+        return Treatment(self.temperature, self.prior, self.pool)
+
+    def check_treatment(self, treatment: Treatment) -> None:
+        """Raise an error if likelihoods were treated otherwise than those of the point."""
+        if differ := self.treatment.difference(treatment):
+            raise ParameterError(
+                f"The point is for other likelihoods: {differ.what}. {differ.remedy}, or choose the point again."
+            )
 
     def check_scale(self, scale: Scale) -> None:
         """Raise an error if likelihoods are not on the scale of the point."""

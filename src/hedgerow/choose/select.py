@@ -17,6 +17,7 @@ from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import pools_of, thresholds_of
 from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.infer import Candidates
+from hedgerow.likelihood import Treatment
 from hedgerow.measure import Events, Ranks, check_filled, example_blocks, repeated_ids
 from hedgerow.score_files import Block, Progress, silent
 from hedgerow.tree import Hierarchy, Indices, SettingKeywords, Settings
@@ -178,7 +179,7 @@ def choose(spec: SelectionSpec, examples: CalibrationSet) -> OperatingPoint:
         clade_depth=spec.clade_depth,
         pools=_pools(spec, examples),
         settings=spec.settings,
-        temperature=examples.temperature,
+        **vars(examples.treatment),
         examples=len(examples),
         clusters=None if examples.clusters is None else len(set(examples.clusters.tolist())),
         notes=(*doubts, *notes),
@@ -266,7 +267,7 @@ class CalibrationSet:
     hierarchy: Hierarchy
     labels: Indices
     scale: Scale
-    temperature: float
+    treatment: Treatment = field(default_factory=Treatment)
     events: Events | None = None
     """Where their answers change in a family of rules."""
     wrong_at: Mapping[tuple[str, Settings], NDArray[np.float64]] = field(default_factory=dict)
@@ -302,15 +303,15 @@ def gather(
     count = sum(map(len, parts))
     if not count:
         raise ScoreError("There are no examples to choose a point with.")
-    if len({(part.scale, part.temperature) for part in parts}) > 1:
-        raise ScoreError("All examples must be on the same scale, with the same temperature.")
+    if len({(part.scale, part.treatment) for part in parts}) > 1:
+        raise ScoreError("All examples must be on the same scale, with the same temperature, prior and pooling.")
     ids = [part.ids for part in parts if part.ids is not None]
     clades = [part.clades for part in parts if part.clades is not None]
     return CalibrationSet(
         spec.hierarchy,
         np.concatenate([part.labels for part in parts]),
         parts[0].scale,
-        parts[0].temperature,
+        parts[0].treatment,
         events=None if spec.ranks else Events.join(part.events for part in parts if part.events is not None),
         wrong_at={key: np.concatenate([part.wrong_at[key] for part in parts]) for key in spec.ranks},
         ids=np.concatenate(ids) if ids else None,
@@ -331,7 +332,7 @@ def _of_block(spec: SelectionSpec, block: Block) -> CalibrationSet:
         spec.hierarchy,
         labels,
         block.scale,
-        getattr(q, "temperature", 1.0),
+        q.treatment,
         events=None if spec.ranks else FAMILIES[spec.rule].events(q, labels, candidates),
         wrong_at={
             (rank, settings): largest_wrong(q, labels, ranks.nodes(rank), settings, candidates)

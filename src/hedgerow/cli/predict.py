@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -89,14 +90,19 @@ def predict(
         )
     if point is None:
         answering_rule(threshold, rule)  # refuse a bad threshold or rule before anything is read
-        if given.reading.group_column is not None:
-            raise ParameterError("--groups is for operating points that depend on them: give --point FILE too.")
+        if given.reading.group_column is not None and given.reading.prior is None:
+            raise ParameterError(
+                "--groups is for operating points and priors that depend on them: give --point or --prior FILE "
+                "too."
+            )
     else:
         if fixed := options(tau=tau, rule=rule, temperature=temperature) + settings.arguments:
             raise ParameterError(
                 f"A point has its own threshold, settings and temperature: leave out {fixed[0]}, or --point."
             )
     chosen = None if point is None else OperatingPoint.load(point)
+    if chosen is not None:  # without events, their column would be taken for a class
+        chosen.check_treatment(replace(chosen.treatment, pool=given.reading.pooling))
     written_as: dict[str, Any] = {"layout": layout, "spreadsheet_safe": spreadsheet_safe}
     if given.is_many:
         if temperature is not None:

@@ -119,8 +119,10 @@ def select(
         )
     reading, files, many = given.reading, given.files, given.is_many
     check_outputs(output, json_file, inputs=given.inputs(temperature, pool_sizes))
-    clusters, groups = reading.cluster_column is not None, reading.group_column is not None
     opened, _ = given.tempered(given.open_parts(), temperature)
+    clusters, groups = reading.cluster_column is not None, reading.group_column is not None
+    if opened.prior is not None and opened.prior.groups is not None:
+        groups = False  # they are those of the prior
     spec = choose.SelectionSpec.of(
         opened.hierarchy,
         target=None if target is None else _target(target),
@@ -142,9 +144,10 @@ def select(
     examples = choose.gather(spec, opened, None, **wanted, progress=bar)
     point = choose.choose(spec, examples)
     later = replace(given.unlabelled(), group_column=reading.group_column)
-    if groups and reading.labels_file is not None:
-        groups_file = f"NEW-GROUPS{_endings(Path(reading.labels_file))}"
-        later = replace(later, labels_file=groups_file, id_column=reading.id_column)
+    facts = (later.group_column, later.event_column, later.weight_column)
+    if any(facts) and reading.labels_file is not None:
+        facts_file = f"NEW-FACTS{_endings(Path(reading.labels_file))}"
+        later = replace(later, labels_file=facts_file, id_column=reading.id_column)
     again = [*given.tree_arguments, *later.arguments]
     explanation = choose.describe(spec, examples, point, lambda: opened)
     point.save(output)

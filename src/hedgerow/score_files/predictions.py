@@ -33,6 +33,7 @@ def prediction_writer(
     hierarchy: Hierarchy,
     *,
     ids: bool = False,
+    events: bool = False,
     layout: str = "table",
     spreadsheet_safe: bool = False,
 ) -> Iterator[Callable[..., None]]:
@@ -50,6 +51,8 @@ def prediction_writer(
         The tree.
     ids
         Whether batches come with ids.
+    events
+        Whether these are the names of events.
     layout
         "table", as above; "qiime2", a `taxonomy.tsv`; or "camtrap-dp", the observations of a Camtrap DP.
     spreadsheet_safe
@@ -61,7 +64,7 @@ def prediction_writer(
         Writes the next batch: node indices, their likelihoods and, if there are any, ids.
     """
     check_layout(path, layout, spreadsheet_safe)
-    columns_of = PREDICTION_FORMATS[layout].columns(hierarchy, ids)
+    columns_of = PREDICTION_FORMATS[layout].columns(hierarchy, ids, events)
     if PurePath(path).suffix.lower() == ".parquet":
         opened = _parquet_table(path, columns_of)
     else:
@@ -185,7 +188,12 @@ def write_predictions(
     total = 0.0
     with (
         prediction_writer(
-            path, hierarchy, ids=scores.has_ids, layout=layout, spreadsheet_safe=spreadsheet_safe
+            path,
+            hierarchy,
+            ids=scores.has_ids,
+            events=scores.pooling is not None,
+            layout=layout,
+            spreadsheet_safe=spreadsheet_safe,
         ) as write,
         progress("Answering", scores.rows) as advance,
     ):
