@@ -121,3 +121,36 @@ def test_a_prior_for_each_place(folder: Path) -> None:
     south = TREE.indices(answers["prediction"][(photos["group"] == "south").to_numpy()])
     assert all((south <= 1) | TREE.is_ancestor(1, south))
     run("evaluate", "photos.csv", *TREE_IS, *given, "--json", "e.json")
+
+
+def test_weights_and_expected_shares(folder: Path) -> None:
+    table = pd.read_csv("photos.csv").drop(columns=["burst", "group"])
+    table.assign(ratio=np.linspace(0.5, 2, 600)).to_csv("weighed.csv", index=False)
+    given = ("weighed.csv", *TREE_IS, "--weights", "ratio")
+    said = run("select", *given, "--target", "correct=0.9", "-o", "p.json")
+    assert "is approximate if the weights were estimated" in said
+    said = run("predict", *given, "--point", "p.json", "-o", "answers.csv")
+    assert "is approximate if the weights were estimated" in said
+    point = hr.OperatingPoint.load("p.json")
+    scores = hr.open_scores("weighed.csv", TREE, hr.ScoreReading(weight_column="ratio"))
+    assert np.array_equal(TREE.indices(pd.read_csv("answers.csv")["prediction"]), point.predict(scores))
+    plain = (*TREE_IS, "--class-columns", ",".join(LEAVES))
+    said = run("predict", "weighed.csv", *plain, "--point", "p.json", "-o", "b.csv", fails=True)
+    assert "needs the weight of each example: give --weights COLUMN" in said
+    table.assign(ratio="-1").to_csv("bad.csv", index=False)
+    said = run("select", "bad.csv", *given[1:], "--target", "correct=0.9", "-o", "p.json", fails=True)
+    assert "line 2 has the weight '-1'. A weight is a number from 0 on" in said
+    (folder / "shares.csv").write_text("class,share\nleaf1,3\nleaf2,1\n", encoding="utf-8")
+    table.to_csv("plain.csv", index=False)
+    more = ("plain.csv", *TREE_IS, "--target", "correct=0.7")
+    said = run("select", *more, "--expect", "shares.csv", "-o", "q.json")
+    assert "It is for data in which the classes have the expected shares." in said
+    assert "belong to none of the expected classes" in said
+    assert [each.share for each in hr.OperatingPoint.load("q.json").expect] == [0.75, 0.25]
+    said = run("select", *more, "--like", "plain.csv", "-o", "r.json")
+    assert "estimated from new scores without labels, and so it is approximate" in said
+    assert "select plain.csv" not in said or "--like plain.csv" in said
+    run("report", "plain.csv", *TREE_IS, "--point", "r.json", "-o", "page.html")
+    assert "and so it is approximate" in (folder / "page.html").read_text(encoding="utf-8")
+    said = run("select", *more, "--like", "plain.csv", "--expect", "shares.csv", "-o", "r.json", fails=True)
+    assert said == "--expect FILE and --like SCORES say the same in two ways: give one of them."

@@ -11,7 +11,8 @@ from hedgerow.choose.families import FAMILIES, Family
 from hedgerow.choose.guarantees import GUARANTEES, Guarantee
 from hedgerow.choose.point import OperatingPoint
 from hedgerow.choose.proposals import Silence
-from hedgerow.choose.select import choose, gather, select
+from hedgerow.choose.select import choose, expecting, gather, select
+from hedgerow.choose.shift import Stratum
 from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import CannotPromiseError
 
@@ -26,8 +27,10 @@ __all__ = [
     "OperatingPoint",
     "SelectionSpec",
     "Silence",
+    "Stratum",
     "choose",
     "describe",
+    "expecting",
     "explain",
     "gather",
     "select",

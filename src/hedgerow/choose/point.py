@@ -16,7 +16,8 @@ import numpy as np
 from hedgerow.choose.among import ANSWERED, among_nodes
 from hedgerow.choose.families import FAMILIES, answers_by_rank
 from hedgerow.choose.guarantees import GUARANTEES
-from hedgerow.errors import FileError, HedgerowError, ParameterError, argument, some
+from hedgerow.choose.shift import Stratum  # noqa: TC001  (the types are read when the module is loaded)
+from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, argument, some
 from hedgerow.files import read_text, reading, write_json
 from hedgerow.infer import Candidates, most_likely_tip
 from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Pooling, Scale, Treatment
@@ -82,6 +83,16 @@ class OperatingPoint:
     """Whether the target must not be exceeded, because lower values of the metric are better."""
     root_is_safe: bool = True
     """Whether the root always keeps the promise; otherwise the most specific answers keep it best."""
+    weight_steps: tuple[tuple[float, float], ...] = ()
+    """With weights: pairs of a largest weight and a threshold, from cautious to bold.
+
+    An example of weight w gets the last threshold whose largest weight is at least w, and the root if there is
+    none. `thresholds` holds that of the mean weight.
+    """
+    expect: tuple[Stratum, ...] = ()
+    """The shares of classes in the data that the promise is for; empty if they are those of the examples."""
+    estimated: bool = False
+    """Whether these shares were estimated, so that the promise is approximate."""
     clade_depth: Annotated[int, msgspec.Meta(ge=1, le=1 << 40)] | None = None
     """The depth of the clades."""
     pools: tuple[tuple[str, ...], ...] = ()
@@ -122,11 +133,15 @@ class OperatingPoint:
         among = {None: "", ANSWERED: " among those answered"}.get(
             self.among, f" among answers at {self.among} or below"
         )
-        return ", ".join(parts) + among
+        doubt = " (approximately: the shares of classes are estimates)" if self.estimated else ""
+        doubt = " (if the weights are exact)" if self.weight_steps else doubt
+        return ", ".join(parts) + among + doubt
 
     # Answering ---------------------------------------------------------------------------------------------
 
-    def predict(self, q: Any, groups: ArrayLike | None = None) -> NDArray[np.int64]:
+    def predict(
+        self, q: Any, groups: ArrayLike | None = None, weights: ArrayLike | None = None
+    ) -> NDArray[np.int64]:
         """Return the answer to each example, as node indices: int64 [B].
 
         Parameters
@@ -136,13 +151,16 @@ class OperatingPoint:
             order of its tree; or a score file from `hedgerow.open_scores`.
         groups
             The group of each example, if the point has thresholds by group.
+        weights
+            The weight of each example, if the point was chosen with weights: how likely it is among new data,
+            relative to the calibration data.
         """
         if isinstance(q, Scores):
             return np.concatenate([self.answer(block) for block in self.prepared(q)])
         likelihoods = self._fitting(q)
         if self.by == "rank":
             return self._by_rank(likelihoods)
-        tau = self._threshold_of_each(likelihoods, groups)
+        tau = self._threshold_of_each(likelihoods, groups, weights)
         no_labels = np.zeros(len(likelihoods), dtype=np.int64)  # answers do not depend on them
         events = FAMILIES[self.rule].events(likelihoods, no_labels, self._candidates(likelihoods))
         return events.answers_above(tau).astype(np.int64)
@@ -156,7 +174,8 @@ class OperatingPoint:
 
     def answer(self, block: Block) -> NDArray[np.int64]:
         """Return the answer to each example of a block."""
-        return self.predict(block.likelihoods, block.groups if self.by == "group" else None)
+        weights = block.weights if self.weight_steps else None
+        return self.predict(block.likelihoods, block.groups if self.by == "group" else None, weights)
 
     def _fitting(self, q: Any) -> AnyLikelihoods:
         """Return likelihoods, checked to be those that this point is for."""
@@ -183,7 +202,11 @@ class OperatingPoint:
     def _candidates(self, q: AnyLikelihoods) -> Candidates:
         return Candidates.of(q.hierarchy, self.settings)
 
-    def _threshold_of_each(self, q: AnyLikelihoods, groups: ArrayLike | None) -> NDArray[np.float64]:
+    def _threshold_of_each(
+        self, q: AnyLikelihoods, groups: ArrayLike | None, weights: ArrayLike | None
+    ) -> NDArray[np.float64]:
+        if self.weight_steps or weights is not None:
+            return self.thresholds_of_weights(weights, len(q))
         if groups is not None and self.by != "group":
             raise ParameterError("This point does not depend on groups: leave them out.")
         if self.by == "clade":
@@ -194,6 +217,20 @@ class OperatingPoint:
                 f"group of each example: give {argument('groups', 'COLUMN', python='point.predict(q, groups)')}."
             )
         return self.thresholds_of(groups, len(q))
+
+    def thresholds_of_weights(self, weights: ArrayLike | None, examples: int) -> NDArray[np.float64]:
+        """Return the threshold of each example, by its weight."""
+        if not self.weight_steps:
+            raise ParameterError("This point does not depend on weights: leave them out.")
+        if weights is None:
+            raise ParameterError(
+                f"This point was chosen with weights, so it needs the weight of each example: give "
+                f"{argument('weight_column', 'COLUMN', python='point.predict(q, weights=w)')}."
+            )
+        given = checked_weights(weights, examples)
+        most, tau = np.array(self.weight_steps, dtype=np.float64).T
+        place = np.searchsorted(-most, -given, side="right") - 1
+        return np.where(place < 0, np.inf, tau[place])
 
     def thresholds_of(self, names: ArrayLike | None, examples: int) -> NDArray[np.float64]:
         """Return the threshold of each example, by its group or clade; there may be one threshold for all."""
@@ -268,6 +305,8 @@ class OperatingPoint:
             "thresholds": {name: tau if math.isfinite(tau) else str(tau) for name, tau in self.thresholds.items()},
             "settings": self.settings.to_dict(),
             "pools": [list(pool) for pool in self.pools],
+            "weight_steps": [[most, tau if math.isfinite(tau) else str(tau)] for most, tau in self.weight_steps],
+            "expect": msgspec.to_builtins(list(self.expect)),
             "notes": list(self.notes),
             "tree": self.hierarchy.to_dict(),
         }
@@ -322,6 +361,17 @@ def clades_of(q: AnyLikelihoods, depth: int, candidates: Candidates) -> NDArray[
     return hierarchy.names[above[most_likely_tip(q, candidates)]]
 
 
+def checked_weights(weights: ArrayLike, examples: int) -> NDArray[np.float64]:
+    """Return one weight for each example; raise an error if they are not finite numbers from 0 on."""
+    given = np.asarray(weights, dtype=np.float64)
+    if given.shape != (examples,):
+        raise ScoreError(f"weights needs one entry per example, {examples:,}; got shape {given.shape}.")
+    if (bad := ~((given >= 0) & (given < np.inf))).any():
+        row = int(np.argmax(bad))
+        raise ScoreError(f"A weight is a finite number from 0 on; that of example {row:,} is {given[row]:g}.")
+    return given
+
+
 def _parent(hierarchy: Hierarchy, name: str) -> str:
     place = int(hierarchy.parent[hierarchy.index(name)])
     return "" if place < 0 else str(hierarchy.names[place])
@@ -333,6 +383,7 @@ def _parent(hierarchy: Hierarchy, name: str) -> str:
 _FIELDS = [each.name for each in fields(OperatingPoint) if each.name != "hierarchy"]
 _TYPES = get_type_hints(OperatingPoint, include_extras=True) | {
     "thresholds": dict[str, float | Literal["inf", "-inf"]],  # JSON has no infinity
+    "weight_steps": list[tuple[float, float | Literal["inf", "-inf"]]],
     "settings": dict[str, str],
 }
 _PointFile: Any = msgspec.defstruct(
@@ -366,6 +417,7 @@ def _point(content: Any, shown: str) -> OperatingPoint:
             raise ValueError("it was changed after it was written, so it promises nothing")
         found = {name: getattr(file, name) for name in _FIELDS}
         found["thresholds"] = {name: float(tau) for name, tau in file.thresholds.items()}
+        found["weight_steps"] = tuple((most, float(tau)) for most, tau in file.weight_steps)
         try:
             found["settings"] = Settings.from_dict(file.settings)
             found["hierarchy"] = hierarchy = Hierarchy.from_dict(file.tree)

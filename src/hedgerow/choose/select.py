@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, Unpack, final
@@ -12,18 +12,19 @@ import numpy as np
 
 from hedgerow.choose.families import FAMILIES, largest_wrong
 from hedgerow.choose.guarantees import GUARANTEES
-from hedgerow.choose.point import OperatingPoint, clades_of
+from hedgerow.choose.point import OperatingPoint, checked_weights, clades_of
+from hedgerow.choose.shift import Strata, shares_like
 from hedgerow.choose.spec import SelectionSpec
-from hedgerow.choose.thresholds import pools_of, thresholds_of
+from hedgerow.choose.thresholds import pools_of, thresholds_of, weight_steps
 from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.infer import Candidates
-from hedgerow.likelihood import Treatment
+from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Treatment
 from hedgerow.measure import Events, Ranks, check_filled, example_blocks, repeated_ids
-from hedgerow.score_files import Block, Progress, silent
+from hedgerow.score_files import Block, Progress, Scores, silent
 from hedgerow.tree import Hierarchy, Indices, SettingKeywords, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from fractions import Fraction
 
     from numpy.typing import ArrayLike, NDArray
@@ -46,6 +47,9 @@ def select(
     among: str | int | None = None,
     groups: ArrayLike | bool | None = None,
     clusters: ArrayLike | bool | None = None,
+    weights: ArrayLike | bool | None = None,
+    expect: Mapping[str, Any] | None = None,
+    like: Any = None,
     unit: str = "cluster",
     largest_cluster: int | None = None,
     clades: int | str | None = None,
@@ -96,6 +100,16 @@ def select(
     clusters
         Which examples belong together (``groups`` in scikit-learn): photographs of one burst, reads of one sample;
         True: those of the score file. The promise is then for an example of a new cluster.
+    weights
+        For new data that differ from these: how likely each example is among new data, relative to these;
+        True: those
+        of the score file. The new example's own weight counts too: ``point.predict(q, weights=w)``.
+    expect
+        For new data with other shares of classes: the shares there, in any unit, by the name of a class or
+        clade. The
+        examples of each class must be like those of that class there. Classes that are not listed do not occur.
+    like
+        New scores without labels, a score file or likelihoods, from which these shares are estimated.
     unit, largest_cluster
         With clusters, what counts once: each "cluster", or each "example"; then `largest_cluster` is the size that
         no cluster, old or new, exceeds.
@@ -147,14 +161,41 @@ def select(
         bounds=bounds,
         settings=getattr(scores, "settings", Settings()).updated(**settings),
         by_group=groups is not None and groups is not False,
+        weighted=weights is not None and weights is not False,
+        expect=expect,
+        like=like is not None,
     )
-    examples = gather(
-        spec, scores, labels, classes=classes, groups=groups, clusters=clusters, scale=scale, progress=progress
-    )
+    about: dict[str, Any] = {"groups": groups, "clusters": clusters, "weights": weights}
+    examples = gather(spec, scores, labels, classes=classes, scale=scale, progress=progress, **about)
+    if like is not None:
+        here = example_blocks(hierarchy, scores, labels, classes, None, scale)
+        spec = expecting(spec, examples, here, like, scale)
     point = choose(spec, examples)
     for note in point.notes:
         warnings.warn(note, stacklevel=2)
     return point
+
+
+def expecting(
+    spec: SelectionSpec, examples: CalibrationSet, blocks: Iterable[Block], like: Any, scale: Scale | None = None
+) -> SelectionSpec:
+    """Return a request that expects the shares of classes in new scores, estimated with the calibration blocks."""
+    assert spec.target is not None  # noqa: S101
+    new = (block.likelihoods for block in like) if isinstance(like, Scores) else [like]
+    found = (Likelihoods.of(spec.hierarchy, q, scale) for q in new)
+    checked = (_alike(examples, q) for q in found)
+    shares = shares_like(
+        spec.hierarchy, examples.labels, (block.likelihoods for block in blocks), checked, spec.target.alpha
+    )
+    return replace(spec, expect=Strata.of(spec.hierarchy, shares), estimated=True)
+
+
+def _alike(examples: CalibrationSet, q: AnyLikelihoods) -> AnyLikelihoods:
+    if differ := examples.treatment.difference(q.treatment):
+        raise ParameterError(
+            f"The new scores must be treated like those with labels: {differ.what}. {differ.remedy}."
+        )
+    return q
 
 
 def choose(spec: SelectionSpec, examples: CalibrationSet) -> OperatingPoint:
@@ -174,6 +215,9 @@ def choose(spec: SelectionSpec, examples: CalibrationSet) -> OperatingPoint:
         scale=examples.scale,
         among=spec.among,
         largest_cluster=spec.largest_cluster,
+        weight_steps=weight_steps(spec, examples),
+        expect=() if spec.expect is None else spec.expect.described,
+        estimated=spec.estimated,
         at_most=target is not None and not target.higher_is_better,
         root_is_safe=spec.from_root,
         clade_depth=spec.clade_depth,
@@ -192,6 +236,10 @@ def _doubts(spec: SelectionSpec, examples: CalibrationSet) -> list[str]:
     """Return reasons to doubt the promise, as sentences; a single cluster is an error."""
     doubts = []
     _check_largest(spec, examples)
+    if (spec.is_shifted or spec.estimated) and examples.clusters is not None:
+        raise ParameterError(
+            "Weights and expected shares are for examples without clusters: leave out one or the other."
+        )
     if examples.unused_clusters:
         doubts.append(
             "The examples are in clusters, which are not used: the promise holds only if all examples are "
@@ -276,6 +324,7 @@ class CalibrationSet:
     groups: Texts | None = None
     clusters: Texts | None = None
     clades: Texts | None = None
+    weights: NDArray[np.float64] | None = None
     unused_clusters: bool = False
     """Whether clusters are known but not used."""
 
@@ -291,6 +340,7 @@ def gather(
     classes: ArrayLike | None = None,
     groups: ArrayLike | bool | None = None,
     clusters: ArrayLike | bool | None = None,
+    weights: ArrayLike | bool | None = None,
     scale: Scale | None = None,
     progress: Progress = silent,
 ) -> CalibrationSet:
@@ -318,6 +368,7 @@ def gather(
         groups=_texts("groups", groups, [part.groups for part in parts], count),
         clusters=_texts("clusters", clusters, [part.clusters for part in parts], count),
         clades=np.concatenate(clades) if clades else None,
+        weights=_weights(weights, [part.weights for part in parts], count),
         unused_clusters=clusters is None and all(part.clusters is not None for part in parts),
     )
 
@@ -341,8 +392,27 @@ def _of_block(spec: SelectionSpec, block: Block) -> CalibrationSet:
         ids=block.ids,
         groups=block.groups,
         clusters=block.clusters,
+        weights=block.weights,
         clades=None if spec.clade_depth is None else clades_of(q, spec.clade_depth, candidates),
     )
+
+
+def _weights(
+    given: ArrayLike | bool | None, read: list[NDArray[np.float64] | None], examples: int
+) -> NDArray[np.float64] | None:
+    """Return the weights, given as an array or read from a file; None if they are not wanted."""
+    if given is None or given is False:
+        return None
+    if given is True:
+        there = [values for values in read if values is not None]
+        if len(there) < len(read):
+            column = argument("weight_column", "COLUMN", python="ScoreReading(weight_column=...)")
+            raise ParameterError(f"These scores have no weights of examples: name the column with {column}.")
+        given = np.concatenate(there)
+    weights = checked_weights(given, examples)
+    if not weights.any():
+        raise ScoreError("All weights are 0. Give the examples that are like new ones a weight above 0.")
+    return weights
 
 
 def _texts(name: str, given: ArrayLike | bool | None, read: list[Texts | None], examples: int) -> Texts | None:

@@ -17,6 +17,7 @@ from hedgerow.cli.outputs import bar, check_outputs
 from hedgerow.cli.score_input import ScoreInput, is_run
 from hedgerow.errors import FileError, ParameterError, options
 from hedgerow.files import column_texts, is_number, is_remote, open_table, stem, write_json
+from hedgerow.score_files import read_shares
 
 
 @app.command(
@@ -93,6 +94,14 @@ def select(
             "above nodes of that rank; --clusters says which taxon each is.",
         ),
     ] = None,
+    expect: Annotated[
+        Path | None,
+        option("FILE", "The shares of classes where the point will be used: a table of class and share."),
+    ] = None,
+    like: Annotated[
+        Path | None,
+        option("SCORES", "New scores without labels, from which these shares are estimated."),
+    ] = None,
     rule: Annotated[
         str,
         option(
@@ -118,8 +127,8 @@ def select(
             f"{remote} is not on this machine, and select reads its examples twice: copy it first."
         )
     reading, files, many = given.reading, given.files, given.is_many
-    check_outputs(output, json_file, inputs=given.inputs(temperature, pool_sizes))
-    opened, _ = given.tempered(given.open_parts(), temperature)
+    check_outputs(output, json_file, inputs=given.inputs(temperature, pool_sizes, expect, like))
+    opened, divided_by = given.tempered(given.open_parts(), temperature)
     clusters, groups = reading.cluster_column is not None, reading.group_column is not None
     if opened.prior is not None and opened.prior.groups is not None:
         groups = False  # they are those of the prior
@@ -139,9 +148,15 @@ def select(
         bounds=_bounds(bounds),
         settings=settings.over(opened.settings),
         by_group=groups,
+        weighted=reading.weight_column is not None,
+        expect=None if expect is None else read_shares(expect),
+        like=like is not None,
     )
-    wanted: dict[str, Any] = {"groups": groups, "clusters": clusters or None}
+    wanted: dict[str, Any] = {"groups": groups, "clusters": clusters or None, "weights": spec.weighted}
     examples = choose.gather(spec, opened, None, **wanted, progress=bar)
+    if like is not None:
+        unlabelled = replace(given, scores=[str(like)], data=None, reading=given.unlabelled()).open(labels=False)
+        spec = choose.expecting(spec, examples, opened, unlabelled.tempered(divided_by))
     point = choose.choose(spec, examples)
     later = replace(given.unlabelled(), group_column=reading.group_column)
     facts = (later.group_column, later.event_column, later.weight_column)
@@ -163,6 +178,8 @@ def select(
     other += ["--unit", unit] * (unit != "cluster") + ["--pool-small"] * pool_small
     other += options(
         pool_sizes=None if pool_sizes is None else str(pool_sizes),
+        expect=None if expect is None else str(expect),
+        like=None if like is None else str(like),
         bounds=bounds,
         temperature=temperature,
     )

@@ -56,6 +56,17 @@ class ClassTable:
         return cls(texts["class"], numbers, texts.get("group"))
 
 
+def read_shares(path: str | os.PathLike[str]) -> dict[str, float]:
+    """Read the shares of classes where a model will be used: a table with the columns `class` and `share`."""
+    table = ClassTable.read(path, "share")
+    if table.numbers is None or table.groups is not None:
+        raise FileError(f"{os.fspath(path)} must have the columns 'class' and 'share', and no others.")
+    shares = dict(zip(table.classes, table.numbers.tolist(), strict=True))
+    if len(shares) < len(table.classes):
+        raise FileError(f"{os.fspath(path)} lists a class twice. Keep one of its rows.")
+    return shares
+
+
 def read_prior(
     path: str | os.PathLike[str], hierarchy: Hierarchy, trained: str | os.PathLike[str] | None = None
 ) -> Prior:

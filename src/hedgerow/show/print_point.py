@@ -114,7 +114,26 @@ def meaning(point: OperatingPoint) -> str:
     number = counted(point.examples, one, f"{one}s")
     if point.clusters is not None:
         number += f" in {counted(point.clusters, 'cluster', 'clusters')}"
-    return GUARANTEES.find(point.guarantee).meaning(unit, number, point.delta)
+    return GUARANTEES.find(point.guarantee).meaning(unit, number, point.delta) + _elsewhere(point)
+
+
+def _elsewhere(point: OperatingPoint) -> str:
+    """Return what the promise is about if new data differ from the calibration data."""
+    if point.weight_steps:
+        return (
+            " It is for new data that differ from these as the weights say, and is approximate if the weights "
+            "were "
+            "estimated."
+        )
+    if not point.expect:
+        return ""
+    if point.estimated:
+        return (
+            " It is for data with other shares of classes, which were estimated from new scores without "
+            "labels, and so "
+            "it is approximate."
+        )
+    return " It is for data in which the classes have the expected shares."
 
 
 def _print_answers(explanation: Explanation, console: Console) -> None:
