@@ -156,7 +156,7 @@ def explain(
     (Shortened(name='dog', higher=5, examples=5),)
     """
     point.check_tree(hierarchy)
-    spec = _spec(point, hierarchy)
+    spec = request_of(point, hierarchy)
     scale = scale or getattr(scores, "scale", point.scale)
     about: dict[str, Any] = {"groups": groups, "clusters": clusters, "weights": weights}
     examples = gather(spec, scores, labels, classes=classes, scale=scale, **about)
@@ -248,7 +248,7 @@ def _alternative(spec: SelectionSpec, examples: CalibrationSet) -> Alternative |
     return Alternative(level, _means(spec, examples.labels, answers), float((answers == 0).mean()))
 
 
-def _spec(point: OperatingPoint, hierarchy: Hierarchy) -> SelectionSpec:
+def request_of(point: OperatingPoint, hierarchy: Hierarchy) -> SelectionSpec:
     """Return what a point was chosen by; a metric that is no longer registered is left out."""
     common: dict[str, Any] = {
         "guarantee": point.guarantee,

@@ -17,6 +17,7 @@ from hedgerow.choose.among import ANSWERED, among_nodes
 from hedgerow.choose.families import FAMILIES, answers_by_rank
 from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.choose.shift import Stratum  # noqa: TC001  (the types are read when the module is loaded)
+from hedgerow.choose.tips import BINS, tip_likelihoods
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, argument, some
 from hedgerow.files import read_text, reading, write_json
 from hedgerow.infer import Candidates, most_likely_tip
@@ -111,6 +112,13 @@ class OperatingPoint:
     """The number of their clusters, if they had any."""
     largest_cluster: Annotated[int, msgspec.Meta(ge=1, le=1 << 40)] | None = None
     """If every example counts once, and not every cluster: the size that no cluster exceeds."""
+    calibrated_on: Mapping[str, tuple[Count, Count]] = field(default_factory=dict)
+    """How many units (examples, or clusters) and examples each promise was made with.
+
+    By group, clade or rank, "unknown RANK", or "" for all; for other data than these, an effective number.
+    """
+    tip_counts: tuple[Count, ...] = ()
+    """How many units have a likelihood of the most likely tip in each bin: see `hedgerow.choose.tips`."""
     notes: tuple[str, ...] = ()
     """Warnings about this point, as sentences."""
     created: str = ""
@@ -177,6 +185,24 @@ class OperatingPoint:
         weights = block.weights if self.weight_steps else None
         return self.predict(block.likelihoods, block.groups if self.by == "group" else None, weights)
 
+    @property
+    def columns(self) -> dict[str, Callable[[Block], NDArray[Any]]]:
+        """What a monitor needs to know of each example beside its answer: columns of a table of answers."""
+        found: dict[str, Callable[[Block], Any]] = {
+            "tip_likelihood": lambda block: tip_likelihoods(block.likelihoods, self._candidates(block.likelihoods))
+        }
+        if self.by == "group":
+            found["group"] = lambda block: block.groups
+        if self.by == "clade":
+            found["clade"] = lambda block: self.clades_of(block.likelihoods)
+        if self.clusters is not None:
+            found["cluster"] = lambda block: np.full(len(block), "") if block.clusters is None else block.clusters
+        return found
+
+    def clades_of(self, q: AnyLikelihoods) -> NDArray[np.object_]:
+        """Return the name of the clade of each example, if the point has thresholds by clade."""
+        return clades_of(q, self.clade_depth or 1, self._candidates(q))
+
     def _fitting(self, q: Any) -> AnyLikelihoods:
         """Return likelihoods, checked to be those that this point is for."""
         carried = getattr(q, "scale", None)
@@ -210,7 +236,7 @@ class OperatingPoint:
         if groups is not None and self.by != "group":
             raise ParameterError("This point does not depend on groups: leave them out.")
         if self.by == "clade":
-            return self.thresholds_of(clades_of(q, self.clade_depth or 1, self._candidates(q)), len(q))
+            return self.thresholds_of(self.clades_of(q), len(q))
         if self.by == "group" and groups is None:
             raise ParameterError(
                 f"This point has a threshold for each group ({some(self.thresholds)}), so it needs to know the "
@@ -304,6 +330,8 @@ class OperatingPoint:
             "overclassification": dict(self.overclassification),
             "thresholds": {name: tau if math.isfinite(tau) else str(tau) for name, tau in self.thresholds.items()},
             "settings": self.settings.to_dict(),
+            "calibrated_on": {name: list(counts) for name, counts in self.calibrated_on.items()},
+            "tip_counts": list(self.tip_counts),
             "pools": [list(pool) for pool in self.pools],
             "weight_steps": [[most, tau if math.isfinite(tau) else str(tau)] for most, tau in self.weight_steps],
             "expect": msgspec.to_builtins(list(self.expect)),
@@ -322,10 +350,10 @@ class OperatingPoint:
         text = read_text(path)
         with reading(path, "a point", AGAIN):
             content = msgspec.json.decode(text)
-        return _point(content, str(path))
+        return point_of(content, str(path))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _point, (self.to_dict(), "the point")
+        return point_of, (self.to_dict(), "the point")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OperatingPoint) and self._content == other._content
@@ -405,7 +433,7 @@ def digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _point(content: Any, shown: str) -> OperatingPoint:
+def point_of(content: Any, shown: str) -> OperatingPoint:
     """Return the point in a file, once everything in it has been checked."""
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise FileError(f"{shown} is not a point written by hedgerow select.")
@@ -435,6 +463,8 @@ def _point(content: Any, shown: str) -> OperatingPoint:
             raise ValueError("it has no target")
         if file.rule != "ranks" and (len(file.target) != 1 or file.overclassification):
             raise ValueError(f"the rule {file.rule!r} has one target, not {some(promised)}")
+        if len(file.tip_counts) not in (0, BINS):
+            raise ValueError("its counts are not those of the bins")
         if not file.thresholds or not _thresholds_fit(hierarchy, file):
             raise ValueError("its thresholds do not fit the rest of it")
     return OperatingPoint(**found)

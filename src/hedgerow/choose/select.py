@@ -15,7 +15,8 @@ from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.choose.point import OperatingPoint, checked_weights, clades_of
 from hedgerow.choose.shift import Strata, shares_like
 from hedgerow.choose.spec import SelectionSpec
-from hedgerow.choose.thresholds import pools_of, thresholds_of, weight_steps
+from hedgerow.choose.thresholds import effective_number, pools_of, thresholds_of, weight_steps
+from hedgerow.choose.tips import BINS, bins_of, mean_of_each, tip_likelihoods
 from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Treatment
@@ -225,11 +226,45 @@ def choose(spec: SelectionSpec, examples: CalibrationSet) -> OperatingPoint:
         settings=spec.settings,
         **vars(examples.treatment),
         examples=len(examples),
+        calibrated_on=_calibrated_on(spec, examples),
+        tip_counts=_tip_counts(spec, examples),
         clusters=None if examples.clusters is None else len(set(examples.clusters.tolist())),
         notes=(*doubts, *notes),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         version=metadata.version("hedgerow"),
     )
+
+
+def _calibrated_on(spec: SelectionSpec, examples: CalibrationSet) -> dict[str, tuple[int, int]]:
+    """Return how many units and examples each promise is made with."""
+
+    def numbers(rows: NDArray[Any] | slice) -> tuple[int, int]:
+        size = len(examples.labels[rows])
+        return (size if examples.clusters is None else len(set(examples.clusters[rows].tolist()))), size
+
+    if spec.target is None:
+        ranks, labels = Ranks.of(spec.hierarchy), examples.labels
+        found = {rank: numbers(slice(None)) for rank in spec.per_rank}
+        for rank in spec.overclassification:
+            unknown = (ranks.at(rank)[labels] < 0) & ranks.above(rank)[labels]
+            found[f"unknown {rank}"] = numbers(unknown)
+        return found
+    names = {"clade": examples.clades, "group": examples.groups}.get(spec.by)
+    if names is None:
+        units, size = numbers(slice(None))
+        return {"": (effective_number(spec, examples) if spec.is_shifted else units, size)}
+    found = {}
+    for pool in pools_of(spec, examples, names):
+        found |= dict.fromkeys(pool, numbers(np.isin(names.astype(str), pool)))
+    return found
+
+
+def _tip_counts(spec: SelectionSpec, examples: CalibrationSet) -> tuple[int, ...]:
+    """Return how many units are in each bin of tip likelihoods; none if new data are expected to differ."""
+    if examples.tips is None or spec.is_shifted:
+        return ()
+    tips = mean_of_each(examples.tips, examples.clusters)
+    return tuple(np.bincount(bins_of(tips), minlength=BINS).tolist())
 
 
 def _doubts(spec: SelectionSpec, examples: CalibrationSet) -> list[str]:
@@ -325,6 +360,8 @@ class CalibrationSet:
     clusters: Texts | None = None
     clades: Texts | None = None
     weights: NDArray[np.float64] | None = None
+    tips: NDArray[np.float64] | None = None
+    """The likelihood of the most likely tip of each."""
     unused_clusters: bool = False
     """Whether clusters are known but not used."""
 
@@ -369,6 +406,7 @@ def gather(
         clusters=_texts("clusters", clusters, [part.clusters for part in parts], count),
         clades=np.concatenate(clades) if clades else None,
         weights=_weights(weights, [part.weights for part in parts], count),
+        tips=np.concatenate([part.tips for part in parts if part.tips is not None]),
         unused_clusters=clusters is None and all(part.clusters is not None for part in parts),
     )
 
@@ -393,6 +431,7 @@ def _of_block(spec: SelectionSpec, block: Block) -> CalibrationSet:
         groups=block.groups,
         clusters=block.clusters,
         weights=block.weights,
+        tips=tip_likelihoods(q, candidates),
         clades=None if spec.clade_depth is None else clades_of(q, spec.clade_depth, candidates),
     )
 

@@ -230,6 +230,14 @@ def weight_steps(spec: SelectionSpec, examples: CalibrationSet) -> tuple[tuple[f
     return steps.affordable(weighing.budget, 1 - spec.target.alpha)
 
 
+def effective_number(spec: SelectionSpec, examples: CalibrationSet) -> int:
+    """Return the number of equal examples that would say as much as these do with their weights or shares."""
+    weighing, _ = _weighed(spec, examples)
+    share = (weighing.times / weighing.parts).astype(np.float64) / weighing.divisor
+    squares = float(np.sum(share**2))
+    return int(np.sum(share) ** 2 / squares) if squares else 0
+
+
 def _weighed(spec: SelectionSpec, examples: CalibrationSet) -> tuple[Weighing, Steps]:
     assert spec.target is not None  # noqa: S101
     if spec.weighted:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     "hedgerow predict 'scores/*.npz' --tree tree.csv --tau 0.8 -o 'answers/*.csv'\n\n"
     "hedgerow predict runs/quick --tau 0.8 -o answers.csv",
 )
-@grouped_options(without=("cluster_column", "below_label"))
+@grouped_options(without=("below_label",))
 def predict(
     given: ScoreInput,
     settings: GivenSettings,
@@ -116,7 +116,8 @@ def predict(
         if chosen is not None:
             opened = chosen.prepared(opened)
         answers = chosen.answer if chosen else answering_rule(threshold, rule, used)
-        written = write_predictions(output, opened, answers, progress=bar, **written_as)
+        more = None if chosen is None else chosen.columns
+        written = write_predictions(output, opened, answers, more=more, progress=bar, **written_as)
     if chosen is not None:
         for line in (*promises(chosen), meaning(chosen)):
             print_text(Console(), line)

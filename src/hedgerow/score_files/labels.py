@@ -380,6 +380,10 @@ class LabelFile:
             f"give others, such as crops of one photograph, ids of their own."
         )
 
+    def find(self, ids: Names) -> Indices:
+        """Return the row of each id; -1 if there is none."""
+        return self._rows.of(ids)
+
     def mark(self, ids: Names) -> None:
         """Mark ids as used; `joined` does that for those it yields."""
         row = self._rows.of(ids)
