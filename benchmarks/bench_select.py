@@ -91,7 +91,7 @@ def time_beside_sorting(examples: int) -> None:
     noise = np.random.default_rng(0).uniform(1 - 1e-9, 1, size=len(events.score))
     events = type(events)(events.label, events.count, events.node, events.score * noise)
     labels = np.tile(pool.labels, times)
-    everyone = CalibrationSet(h, labels, pool.scale, 1.0, events=events)
+    everyone = CalibrationSet(h, labels, pool.scale, events=events)
     sorting = best(lambda: np.argsort(events.score))
     print(f"{len(labels):,} examples, {len(events.score):,} events; sorting them {sorting:.2f} s")
     for target, guarantee in TIMED:

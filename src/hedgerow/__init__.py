@@ -16,7 +16,7 @@ if _IS_COMMAND and _IS_DEFAULT and "multiprocessing.spawn" not in sys.modules:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 from hedgerow import infer, likelihood, show  # noqa: F401  (show attaches the plot methods)
-from hedgerow.choose import OperatingPoint, select
+from hedgerow.choose import Monitor, OperatingPoint, select
 from hedgerow.errors import HedgerowError
 from hedgerow.infer import ordered_pareto_sets
 from hedgerow.measure import (
@@ -44,6 +44,7 @@ __all__ = [
     "EvaluationBuilder",
     "HedgerowError",
     "Hierarchy",
+    "Monitor",
     "OperatingCurve",
     "OperatingPoint",
     "ScoreReading",

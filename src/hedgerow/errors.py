@@ -249,6 +249,8 @@ _OPTIONS = {
     "labels_file": "--labels",
     "group_column": "--groups",
     "cluster_column": "--clusters",
+    "event_column": "--events",
+    "weight_column": "--weights",
 }  # options whose name differs from that of the argument
 _DEFAULTS = (None, False, "root", "auto", ".", ())
 

@@ -93,7 +93,6 @@ class Draws:
             self.pool.hierarchy,
             self.pool.labels[mask],
             self.pool.scale,
-            1.0,
             events=self.pool.events.taken(mask),
             clusters=names,
         )

@@ -65,13 +65,13 @@ def test_a_point_and_an_evaluation_have_one_temperature(place: Path, capsys: pyt
         hedgerow(capsys, "evaluate", *given, "-o", f"e{temperature}", "--json", "e.json")
         assert json.loads(shown("e.json"))["temperature"] == float(temperature)
         hedgerow(capsys, "select", *given, "--target", "correct=0.8", "-o", f"p{temperature}.json")
-    assert Evaluation.load("e3").temperature == 3
+    assert Evaluation.load("e3").treatment.temperature == 3
     for temperature, other in (("1", "3"), ("3", "1")):
         hedgerow(capsys, "report", f"e{temperature}", "--point", f"p{temperature}.json", "-o", "page.html")
         wrong = ("report", f"e{temperature}", "--point", f"p{other}.json", "-o", "other.html")
         _, error = hedgerow(capsys, *wrong, status=2)
         assert (
-            f"e{temperature} was evaluated at the temperature {temperature}, and the point was chosen at {other}."
+            f"those of e{temperature}: these were divided by the temperature {temperature}, not by {other}."
             in error
         )
         assert f"--temperature {other}" in error

@@ -9,11 +9,14 @@ from hedgerow.choose.among import ANSWERED
 from hedgerow.choose.explain import Explanation, describe, explain
 from hedgerow.choose.families import FAMILIES, Family
 from hedgerow.choose.guarantees import GUARANTEES, Guarantee
+from hedgerow.choose.monitor import Monitor, Test
 from hedgerow.choose.point import OperatingPoint
 from hedgerow.choose.proposals import Silence
-from hedgerow.choose.select import choose, gather, select
+from hedgerow.choose.select import choose, expecting, gather, select
+from hedgerow.choose.shift import Stratum
 from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import CannotPromiseError
+from hedgerow.choose.watched import Watched
 
 __all__ = [
     "ANSWERED",
@@ -23,11 +26,16 @@ __all__ = [
     "Explanation",
     "Family",
     "Guarantee",
+    "Monitor",
     "OperatingPoint",
     "SelectionSpec",
     "Silence",
+    "Stratum",
+    "Test",
+    "Watched",
     "choose",
     "describe",
+    "expecting",
     "explain",
     "gather",
     "select",

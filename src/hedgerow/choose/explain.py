@@ -11,6 +11,7 @@ import numpy as np
 
 from hedgerow.choose.proposals import MOSTLY_ROOT, Silence, answers_of, silence
 from hedgerow.choose.select import CalibrationSet, choose, gather
+from hedgerow.choose.shift import Strata
 from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import CannotPromiseError
 from hedgerow.measure import (
@@ -120,6 +121,7 @@ def explain(
     classes: ArrayLike | None = None,
     groups: ArrayLike | bool | None = None,
     clusters: ArrayLike | bool | None = False,
+    weights: ArrayLike | bool | None = None,
     scale: Scale | None = None,
 ) -> Explanation:
     """Return what a point gives on held-out examples.
@@ -136,6 +138,8 @@ def explain(
         The groups of the examples, if the point has thresholds by group; True: those of the score file.
     clusters
         Their clusters, to compute what other targets would give.
+    weights
+        Their weights, if the point was chosen with weights; True: those of the score file.
     scale
         The scale of plain likelihoods; by default that of the point.
 
@@ -152,9 +156,10 @@ def explain(
     (Shortened(name='dog', higher=5, examples=5),)
     """
     point.check_tree(hierarchy)
-    spec = _spec(point, hierarchy)
+    spec = request_of(point, hierarchy)
     scale = scale or getattr(scores, "scale", point.scale)
-    examples = gather(spec, scores, labels, classes=classes, groups=groups, clusters=clusters, scale=scale)
+    about: dict[str, Any] = {"groups": groups, "clusters": clusters, "weights": weights}
+    examples = gather(spec, scores, labels, classes=classes, scale=scale, **about)
     point.check_scale(examples.scale)
     found = describe(
         spec, examples, point, lambda: example_blocks(hierarchy, scores, labels, classes, None, scale)
@@ -243,7 +248,7 @@ def _alternative(spec: SelectionSpec, examples: CalibrationSet) -> Alternative |
     return Alternative(level, _means(spec, examples.labels, answers), float((answers == 0).mean()))
 
 
-def _spec(point: OperatingPoint, hierarchy: Hierarchy) -> SelectionSpec:
+def request_of(point: OperatingPoint, hierarchy: Hierarchy) -> SelectionSpec:
     """Return what a point was chosen by; a metric that is no longer registered is left out."""
     common: dict[str, Any] = {
         "guarantee": point.guarantee,
@@ -258,7 +263,7 @@ def _spec(point: OperatingPoint, hierarchy: Hierarchy) -> SelectionSpec:
         )
     (name, level), *_ = point.target.items()
     known = name in metrics.METRICS and metrics.METRICS[name].is_fraction
-    return SelectionSpec.of(
+    spec = SelectionSpec.of(
         hierarchy,
         target=(name, level) if known else ("correct", 0.5),
         clades=point.clade_depth,
@@ -266,5 +271,10 @@ def _spec(point: OperatingPoint, hierarchy: Hierarchy) -> SelectionSpec:
         rule=point.rule,
         by_group=point.by == "group",
         among=point.among,
+        weighted=bool(point.weight_steps),
         **common,
     )
+    if not point.expect:
+        return spec
+    expect = Strata.of(hierarchy, {each.classes: each.share for each in point.expect})
+    return replace(spec, expect=expect, estimated=point.estimated)

@@ -16,10 +16,12 @@ import numpy as np
 from hedgerow.choose.among import ANSWERED, among_nodes
 from hedgerow.choose.families import FAMILIES, answers_by_rank
 from hedgerow.choose.guarantees import GUARANTEES
-from hedgerow.errors import FileError, HedgerowError, ParameterError, argument, some
+from hedgerow.choose.shift import Stratum  # noqa: TC001  (the types are read when the module is loaded)
+from hedgerow.choose.tips import BINS, tip_likelihoods
+from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, argument, some
 from hedgerow.files import read_text, reading, write_json
 from hedgerow.infer import Candidates, most_likely_tip
-from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Scale
+from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Pooling, Scale, Treatment
 from hedgerow.measure import Ranks
 from hedgerow.score_files import Scores
 from hedgerow.tree import Hierarchy, Indices, Settings
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 AGAIN = "Choose the point again with hedgerow select."
 
 _FORMAT = "hedgerow operating point"
-_VERSION = 2
+_VERSION = 3
 Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 By = Literal["all", "group", "clade", "rank"]
 """What the thresholds are for."""
@@ -82,6 +84,16 @@ class OperatingPoint:
     """Whether the target must not be exceeded, because lower values of the metric are better."""
     root_is_safe: bool = True
     """Whether the root always keeps the promise; otherwise the most specific answers keep it best."""
+    weight_steps: tuple[tuple[float, float], ...] = ()
+    """With weights: pairs of a largest weight and a threshold, from cautious to bold.
+
+    An example of weight w gets the last threshold whose largest weight is at least w, and the root if there is
+    none. `thresholds` holds that of the mean weight.
+    """
+    expect: tuple[Stratum, ...] = ()
+    """The shares of classes in the data that the promise is for; empty if they are those of the examples."""
+    estimated: bool = False
+    """Whether these shares were estimated, so that the promise is approximate."""
     clade_depth: Annotated[int, msgspec.Meta(ge=1, le=1 << 40)] | None = None
     """The depth of the clades."""
     pools: tuple[tuple[str, ...], ...] = ()
@@ -90,12 +102,23 @@ class OperatingPoint:
     """What counts as specific and as right."""
     temperature: Annotated[float, msgspec.Meta(gt=0)] = 1.0
     """The number that the scores were divided by."""
+    prior: str | None = None
+    """The digest of the prior that the likelihoods got; None without one."""
+    pool: Pooling | None = None
+    """How the examples of an event were pooled; None if each example is on its own."""
     examples: Count = 0
     """The number of examples that the point was chosen with."""
     clusters: Count | None = None
     """The number of their clusters, if they had any."""
     largest_cluster: Annotated[int, msgspec.Meta(ge=1, le=1 << 40)] | None = None
     """If every example counts once, and not every cluster: the size that no cluster exceeds."""
+    calibrated_on: Mapping[str, tuple[Count, Count]] = field(default_factory=dict)
+    """How many units (examples, or clusters) and examples each promise was made with.
+
+    By group, clade or rank, "unknown RANK", or "" for all; for other data than these, an effective number.
+    """
+    tip_counts: tuple[Count, ...] = ()
+    """How many units have a likelihood of the most likely tip in each bin: see `hedgerow.choose.tips`."""
     notes: tuple[str, ...] = ()
     """Warnings about this point, as sentences."""
     created: str = ""
@@ -118,11 +141,15 @@ class OperatingPoint:
         among = {None: "", ANSWERED: " among those answered"}.get(
             self.among, f" among answers at {self.among} or below"
         )
-        return ", ".join(parts) + among
+        doubt = " (approximately: the shares of classes are estimates)" if self.estimated else ""
+        doubt = " (if the weights are exact)" if self.weight_steps else doubt
+        return ", ".join(parts) + among + doubt
 
     # Answering ---------------------------------------------------------------------------------------------
 
-    def predict(self, q: Any, groups: ArrayLike | None = None) -> NDArray[np.int64]:
+    def predict(
+        self, q: Any, groups: ArrayLike | None = None, weights: ArrayLike | None = None
+    ) -> NDArray[np.int64]:
         """Return the answer to each example, as node indices: int64 [B].
 
         Parameters
@@ -132,25 +159,49 @@ class OperatingPoint:
             order of its tree; or a score file from `hedgerow.open_scores`.
         groups
             The group of each example, if the point has thresholds by group.
+        weights
+            The weight of each example, if the point was chosen with weights: how likely it is among new data,
+            relative to the calibration data.
         """
         if isinstance(q, Scores):
             return np.concatenate([self.answer(block) for block in self.prepared(q)])
         likelihoods = self._fitting(q)
         if self.by == "rank":
             return self._by_rank(likelihoods)
-        tau = self._threshold_of_each(likelihoods, groups)
+        tau = self._threshold_of_each(likelihoods, groups, weights)
         no_labels = np.zeros(len(likelihoods), dtype=np.int64)  # answers do not depend on them
         events = FAMILIES[self.rule].events(likelihoods, no_labels, self._candidates(likelihoods))
         return events.answers_above(tau).astype(np.int64)
 
     def prepared(self, scores: Scores) -> Scores:
-        """Return scores as the point needs them: of its tree, and divided by its temperature."""
+        """Return scores as the point needs them: of its tree, its temperature, its prior and its events."""
         self.check_tree(scores.hierarchy)
-        return scores if self.temperature == 1 else scores.tempered(self.temperature)
+        tempered = scores if self.temperature == 1 else scores.tempered(self.temperature)
+        self.check_treatment(tempered.treatment)
+        return tempered
 
     def answer(self, block: Block) -> NDArray[np.int64]:
         """Return the answer to each example of a block."""
-        return self.predict(block.likelihoods, block.groups if self.by == "group" else None)
+        weights = block.weights if self.weight_steps else None
+        return self.predict(block.likelihoods, block.groups if self.by == "group" else None, weights)
+
+    @property
+    def columns(self) -> dict[str, Callable[[Block], NDArray[Any]]]:
+        """What a monitor needs to know of each example beside its answer: columns of a table of answers."""
+        found: dict[str, Callable[[Block], Any]] = {
+            "tip_likelihood": lambda block: tip_likelihoods(block.likelihoods, self._candidates(block.likelihoods))
+        }
+        if self.by == "group":
+            found["group"] = lambda block: block.groups
+        if self.by == "clade":
+            found["clade"] = lambda block: self.clades_of(block.likelihoods)
+        if self.clusters is not None:
+            found["cluster"] = lambda block: np.full(len(block), "") if block.clusters is None else block.clusters
+        return found
+
+    def clades_of(self, q: AnyLikelihoods) -> NDArray[np.object_]:
+        """Return the name of the clade of each example, if the point has thresholds by clade."""
+        return clades_of(q, self.clade_depth or 1, self._candidates(q))
 
     def _fitting(self, q: Any) -> AnyLikelihoods:
         """Return likelihoods, checked to be those that this point is for."""
@@ -160,12 +211,7 @@ class OperatingPoint:
             return plain
         self.check_tree(q.hierarchy)
         self.check_scale(carried)
-        temperature = getattr(q, "temperature", 1.0)
-        if temperature != self.temperature:
-            raise ParameterError(
-                f"This point is for scores divided by the temperature {self.temperature:g}, and these were "
-                f"divided by {temperature:g}. Use the same temperature, or choose the point again."
-            )
+        self.check_treatment(q.treatment)
         likelihoods: AnyLikelihoods = q
         return likelihoods
 
@@ -182,17 +228,35 @@ class OperatingPoint:
     def _candidates(self, q: AnyLikelihoods) -> Candidates:
         return Candidates.of(q.hierarchy, self.settings)
 
-    def _threshold_of_each(self, q: AnyLikelihoods, groups: ArrayLike | None) -> NDArray[np.float64]:
+    def _threshold_of_each(
+        self, q: AnyLikelihoods, groups: ArrayLike | None, weights: ArrayLike | None
+    ) -> NDArray[np.float64]:
+        if self.weight_steps or weights is not None:
+            return self.thresholds_of_weights(weights, len(q))
         if groups is not None and self.by != "group":
             raise ParameterError("This point does not depend on groups: leave them out.")
         if self.by == "clade":
-            return self.thresholds_of(clades_of(q, self.clade_depth or 1, self._candidates(q)), len(q))
+            return self.thresholds_of(self.clades_of(q), len(q))
         if self.by == "group" and groups is None:
             raise ParameterError(
                 f"This point has a threshold for each group ({some(self.thresholds)}), so it needs to know the "
                 f"group of each example: give {argument('groups', 'COLUMN', python='point.predict(q, groups)')}."
             )
         return self.thresholds_of(groups, len(q))
+
+    def thresholds_of_weights(self, weights: ArrayLike | None, examples: int) -> NDArray[np.float64]:
+        """Return the threshold of each example, by its weight."""
+        if not self.weight_steps:
+            raise ParameterError("This point does not depend on weights: leave them out.")
+        if weights is None:
+            raise ParameterError(
+                f"This point was chosen with weights, so it needs the weight of each example: give "
+                f"{argument('weight_column', 'COLUMN', python='point.predict(q, weights=w)')}."
+            )
+        given = checked_weights(weights, examples)
+        most, tau = np.array(self.weight_steps, dtype=np.float64).T
+        place = np.searchsorted(-most, -given, side="right") - 1
+        return np.where(place < 0, np.inf, tau[place])
 
     def thresholds_of(self, names: ArrayLike | None, examples: int) -> NDArray[np.float64]:
         """Return the threshold of each example, by its group or clade; there may be one threshold for all."""
@@ -210,6 +274,18 @@ class OperatingPoint:
             )
         # Nothing is known about other groups; the root keeps the promise there too.
         return np.array([self.thresholds.get(name, np.inf) for name in distinct.tolist()])[place]
+
+    @property
+    def treatment(self) -> Treatment:
+        """What was done to the likelihoods that the point is for."""
+        return Treatment(self.temperature, self.prior, self.pool)
+
+    def check_treatment(self, treatment: Treatment) -> None:
+        """Raise an error if likelihoods were treated otherwise than those of the point."""
+        if differ := self.treatment.difference(treatment):
+            raise ParameterError(
+                f"The point is for other likelihoods: {differ.what}. {differ.remedy}, or choose the point again."
+            )
 
     def check_scale(self, scale: Scale) -> None:
         """Raise an error if likelihoods are not on the scale of the point."""
@@ -254,7 +330,11 @@ class OperatingPoint:
             "overclassification": dict(self.overclassification),
             "thresholds": {name: tau if math.isfinite(tau) else str(tau) for name, tau in self.thresholds.items()},
             "settings": self.settings.to_dict(),
+            "calibrated_on": {name: list(counts) for name, counts in self.calibrated_on.items()},
+            "tip_counts": list(self.tip_counts),
             "pools": [list(pool) for pool in self.pools],
+            "weight_steps": [[most, tau if math.isfinite(tau) else str(tau)] for most, tau in self.weight_steps],
+            "expect": msgspec.to_builtins(list(self.expect)),
             "notes": list(self.notes),
             "tree": self.hierarchy.to_dict(),
         }
@@ -270,10 +350,10 @@ class OperatingPoint:
         text = read_text(path)
         with reading(path, "a point", AGAIN):
             content = msgspec.json.decode(text)
-        return _point(content, str(path))
+        return point_of(content, str(path))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _point, (self.to_dict(), "the point")
+        return point_of, (self.to_dict(), "the point")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OperatingPoint) and self._content == other._content
@@ -309,6 +389,17 @@ def clades_of(q: AnyLikelihoods, depth: int, candidates: Candidates) -> NDArray[
     return hierarchy.names[above[most_likely_tip(q, candidates)]]
 
 
+def checked_weights(weights: ArrayLike, examples: int) -> NDArray[np.float64]:
+    """Return one weight for each example; raise an error if they are not finite numbers from 0 on."""
+    given = np.asarray(weights, dtype=np.float64)
+    if given.shape != (examples,):
+        raise ScoreError(f"weights needs one entry per example, {examples:,}; got shape {given.shape}.")
+    if (bad := ~((given >= 0) & (given < np.inf))).any():
+        row = int(np.argmax(bad))
+        raise ScoreError(f"A weight is a finite number from 0 on; that of example {row:,} is {given[row]:g}.")
+    return given
+
+
 def _parent(hierarchy: Hierarchy, name: str) -> str:
     place = int(hierarchy.parent[hierarchy.index(name)])
     return "" if place < 0 else str(hierarchy.names[place])
@@ -320,6 +411,7 @@ def _parent(hierarchy: Hierarchy, name: str) -> str:
 _FIELDS = [each.name for each in fields(OperatingPoint) if each.name != "hierarchy"]
 _TYPES = get_type_hints(OperatingPoint, include_extras=True) | {
     "thresholds": dict[str, float | Literal["inf", "-inf"]],  # JSON has no infinity
+    "weight_steps": list[tuple[float, float | Literal["inf", "-inf"]]],
     "settings": dict[str, str],
 }
 _PointFile: Any = msgspec.defstruct(
@@ -341,7 +433,7 @@ def digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _point(content: Any, shown: str) -> OperatingPoint:
+def point_of(content: Any, shown: str) -> OperatingPoint:
     """Return the point in a file, once everything in it has been checked."""
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise FileError(f"{shown} is not a point written by hedgerow select.")
@@ -353,6 +445,7 @@ def _point(content: Any, shown: str) -> OperatingPoint:
             raise ValueError("it was changed after it was written, so it promises nothing")
         found = {name: getattr(file, name) for name in _FIELDS}
         found["thresholds"] = {name: float(tau) for name, tau in file.thresholds.items()}
+        found["weight_steps"] = tuple((most, float(tau)) for most, tau in file.weight_steps)
         try:
             found["settings"] = Settings.from_dict(file.settings)
             found["hierarchy"] = hierarchy = Hierarchy.from_dict(file.tree)
@@ -370,6 +463,8 @@ def _point(content: Any, shown: str) -> OperatingPoint:
             raise ValueError("it has no target")
         if file.rule != "ranks" and (len(file.target) != 1 or file.overclassification):
             raise ValueError(f"the rule {file.rule!r} has one target, not {some(promised)}")
+        if len(file.tip_counts) not in (0, BINS):
+            raise ValueError("its counts are not those of the bins")
         if not file.thresholds or not _thresholds_fit(hierarchy, file):
             raise ValueError("its thresholds do not fit the rest of it")
     return OperatingPoint(**found)

@@ -144,10 +144,11 @@ def _requests(spec: SelectionSpec) -> Iterator[Iterator[tuple[tuple[str, ...], S
     target = spec.target
     assert target is not None  # noqa: S101
     asked = f"{target.name}={float(target.level):g}"
-    if spec.among is None and target.is_binary and spec.rule != "expected-information":
+    same = not spec.is_shifted  # weights and shares are for one promise about all examples
+    if same and spec.among is None and target.is_binary and spec.rule != "expected-information":
         options = ("--target", asked, "--among", ANSWERED)
         yield iter([(options, replace(spec, among=ANSWERED, guarantee=_pac(spec)))])
-    if spec.by == "all" and spec.rule == "threshold" and target.metric is metrics.correct:
+    if same and spec.by == "all" and spec.rule == "threshold" and target.metric is metrics.correct:
         ranks = Ranks.of(spec.hierarchy).names
         yield (
             (
@@ -226,4 +227,7 @@ def answers_of(point: OperatingPoint, examples: CalibrationSet) -> Indices:
     """Return the answers of a point to examples whose events are known."""
     assert examples.events is not None  # noqa: S101
     names = examples.groups if point.by == "group" else examples.clades
+    if point.weight_steps:
+        tau = point.thresholds_of_weights(examples.weights, len(examples))
+        return examples.events.answers_above(tau).astype(np.int64)
     return examples.events.answers_above(point.thresholds_of(names, len(examples))).astype(np.int64)

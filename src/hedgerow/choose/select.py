@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, Unpack, final
@@ -12,17 +12,20 @@ import numpy as np
 
 from hedgerow.choose.families import FAMILIES, largest_wrong
 from hedgerow.choose.guarantees import GUARANTEES
-from hedgerow.choose.point import OperatingPoint, clades_of
+from hedgerow.choose.point import OperatingPoint, checked_weights, clades_of
+from hedgerow.choose.shift import Strata, shares_like
 from hedgerow.choose.spec import SelectionSpec
-from hedgerow.choose.thresholds import pools_of, thresholds_of
+from hedgerow.choose.thresholds import effective_number, pools_of, thresholds_of, weight_steps
+from hedgerow.choose.tips import BINS, bins_of, mean_of_each, tip_likelihoods
 from hedgerow.errors import ParameterError, ScoreError, argument, some
 from hedgerow.infer import Candidates
+from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Treatment
 from hedgerow.measure import Events, Ranks, check_filled, example_blocks, labels_at_the_root, repeated_ids
-from hedgerow.score_files import Block, Progress, silent
+from hedgerow.score_files import Block, Progress, Scores, silent
 from hedgerow.tree import Hierarchy, Indices, SettingKeywords, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from fractions import Fraction
 
     from numpy.typing import ArrayLike, NDArray
@@ -45,6 +48,9 @@ def select(
     among: str | int | None = None,
     groups: ArrayLike | bool | None = None,
     clusters: ArrayLike | bool | None = None,
+    weights: ArrayLike | bool | None = None,
+    expect: Mapping[str, Any] | None = None,
+    like: Any = None,
     unit: str = "cluster",
     largest_cluster: int | None = None,
     clades: int | str | None = None,
@@ -95,6 +101,16 @@ def select(
     clusters
         Which examples belong together (``groups`` in scikit-learn): photographs of one burst, reads of one sample;
         True: those of the score file. The promise is then for an example of a new cluster.
+    weights
+        For new data that differ from these: how likely each example is among new data, relative to these;
+        True: those
+        of the score file. The new example's own weight counts too: ``point.predict(q, weights=w)``.
+    expect
+        For new data with other shares of classes: the shares there, in any unit, by the name of a class or
+        clade. The
+        examples of each class must be like those of that class there. Classes that are not listed do not occur.
+    like
+        New scores without labels, a score file or likelihoods, from which these shares are estimated.
     unit, largest_cluster
         With clusters, what counts once: each "cluster", or each "example"; then `largest_cluster` is the size that
         no cluster, old or new, exceeds.
@@ -146,14 +162,41 @@ def select(
         bounds=bounds,
         settings=getattr(scores, "settings", Settings()).updated(**settings),
         by_group=groups is not None and groups is not False,
+        weighted=weights is not None and weights is not False,
+        expect=expect,
+        like=like is not None,
     )
-    examples = gather(
-        spec, scores, labels, classes=classes, groups=groups, clusters=clusters, scale=scale, progress=progress
-    )
+    about: dict[str, Any] = {"groups": groups, "clusters": clusters, "weights": weights}
+    examples = gather(spec, scores, labels, classes=classes, scale=scale, progress=progress, **about)
+    if like is not None:
+        here = example_blocks(hierarchy, scores, labels, classes, None, scale)
+        spec = expecting(spec, examples, here, like, scale)
     point = choose(spec, examples)
     for note in point.notes:
         warnings.warn(note, stacklevel=2)
     return point
+
+
+def expecting(
+    spec: SelectionSpec, examples: CalibrationSet, blocks: Iterable[Block], like: Any, scale: Scale | None = None
+) -> SelectionSpec:
+    """Return a request that expects the shares of classes in new scores, estimated with the calibration blocks."""
+    assert spec.target is not None  # noqa: S101
+    new = (block.likelihoods for block in like) if isinstance(like, Scores) else [like]
+    found = (Likelihoods.of(spec.hierarchy, q, scale) for q in new)
+    checked = (_alike(examples, q) for q in found)
+    shares = shares_like(
+        spec.hierarchy, examples.labels, (block.likelihoods for block in blocks), checked, spec.target.alpha
+    )
+    return replace(spec, expect=Strata.of(spec.hierarchy, shares), estimated=True)
+
+
+def _alike(examples: CalibrationSet, q: AnyLikelihoods) -> AnyLikelihoods:
+    if differ := examples.treatment.difference(q.treatment):
+        raise ParameterError(
+            f"The new scores must be treated like those with labels: {differ.what}. {differ.remedy}."
+        )
+    return q
 
 
 def choose(spec: SelectionSpec, examples: CalibrationSet) -> OperatingPoint:
@@ -173,13 +216,18 @@ def choose(spec: SelectionSpec, examples: CalibrationSet) -> OperatingPoint:
         scale=examples.scale,
         among=spec.among,
         largest_cluster=spec.largest_cluster,
+        weight_steps=weight_steps(spec, examples),
+        expect=() if spec.expect is None else spec.expect.described,
+        estimated=spec.estimated,
         at_most=target is not None and not target.higher_is_better,
         root_is_safe=spec.from_root,
         clade_depth=spec.clade_depth,
         pools=_pools(spec, examples),
         settings=spec.settings,
-        temperature=examples.temperature,
+        **vars(examples.treatment),
         examples=len(examples),
+        calibrated_on=_calibrated_on(spec, examples),
+        tip_counts=_tip_counts(spec, examples),
         clusters=None if examples.clusters is None else len(set(examples.clusters.tolist())),
         notes=(*doubts, *notes),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -187,10 +235,46 @@ def choose(spec: SelectionSpec, examples: CalibrationSet) -> OperatingPoint:
     )
 
 
+def _calibrated_on(spec: SelectionSpec, examples: CalibrationSet) -> dict[str, tuple[int, int]]:
+    """Return how many units and examples each promise is made with."""
+
+    def numbers(rows: NDArray[Any] | slice) -> tuple[int, int]:
+        size = len(examples.labels[rows])
+        return (size if examples.clusters is None else len(set(examples.clusters[rows].tolist()))), size
+
+    if spec.target is None:
+        ranks, labels = Ranks.of(spec.hierarchy), examples.labels
+        found = {rank: numbers(slice(None)) for rank in spec.per_rank}
+        for rank in spec.overclassification:
+            unknown = (ranks.at(rank)[labels] < 0) & ranks.above(rank)[labels]
+            found[f"unknown {rank}"] = numbers(unknown)
+        return found
+    names = {"clade": examples.clades, "group": examples.groups}.get(spec.by)
+    if names is None:
+        units, size = numbers(slice(None))
+        return {"": (effective_number(spec, examples) if spec.is_shifted else units, size)}
+    found = {}
+    for pool in pools_of(spec, examples, names):
+        found |= dict.fromkeys(pool, numbers(np.isin(names.astype(str), pool)))
+    return found
+
+
+def _tip_counts(spec: SelectionSpec, examples: CalibrationSet) -> tuple[int, ...]:
+    """Return how many units are in each bin of tip likelihoods; none if new data are expected to differ."""
+    if examples.tips is None or spec.is_shifted:
+        return ()
+    tips = mean_of_each(examples.tips, examples.clusters)
+    return tuple(np.bincount(bins_of(tips), minlength=BINS).tolist())
+
+
 def _doubts(spec: SelectionSpec, examples: CalibrationSet) -> list[str]:
     """Return reasons to doubt the promise, as sentences; a single cluster is an error."""
     doubts = []
     _check_largest(spec, examples)
+    if (spec.is_shifted or spec.estimated) and examples.clusters is not None:
+        raise ParameterError(
+            "Weights and expected shares are for examples without clusters: leave out one or the other."
+        )
     if examples.unused_clusters:
         doubts.append(
             "The examples are in clusters, which are not used: the promise holds only if all examples are "
@@ -275,7 +359,7 @@ class CalibrationSet:
     hierarchy: Hierarchy
     labels: Indices
     scale: Scale
-    temperature: float
+    treatment: Treatment = field(default_factory=Treatment)
     events: Events | None = None
     """Where their answers change in a family of rules."""
     wrong_at: Mapping[tuple[str, Settings], NDArray[np.float64]] = field(default_factory=dict)
@@ -284,6 +368,9 @@ class CalibrationSet:
     groups: Texts | None = None
     clusters: Texts | None = None
     clades: Texts | None = None
+    weights: NDArray[np.float64] | None = None
+    tips: NDArray[np.float64] | None = None
+    """The likelihood of the most likely tip of each."""
     unused_clusters: bool = False
     """Whether clusters are known but not used."""
 
@@ -299,6 +386,7 @@ def gather(
     classes: ArrayLike | None = None,
     groups: ArrayLike | bool | None = None,
     clusters: ArrayLike | bool | None = None,
+    weights: ArrayLike | bool | None = None,
     scale: Scale | None = None,
     progress: Progress = silent,
 ) -> CalibrationSet:
@@ -311,21 +399,23 @@ def gather(
     count = sum(map(len, parts))
     if not count:
         raise ScoreError("There are no examples to choose a point with.")
-    if len({(part.scale, part.temperature) for part in parts}) > 1:
-        raise ScoreError("All examples must be on the same scale, with the same temperature.")
+    if len({(part.scale, part.treatment) for part in parts}) > 1:
+        raise ScoreError("All examples must be on the same scale, with the same temperature, prior and pooling.")
     ids = [part.ids for part in parts if part.ids is not None]
     clades = [part.clades for part in parts if part.clades is not None]
     return CalibrationSet(
         spec.hierarchy,
         np.concatenate([part.labels for part in parts]),
         parts[0].scale,
-        parts[0].temperature,
+        parts[0].treatment,
         events=None if spec.ranks else Events.join(part.events for part in parts if part.events is not None),
         wrong_at={key: np.concatenate([part.wrong_at[key] for part in parts]) for key in spec.ranks},
         ids=np.concatenate(ids) if ids else None,
         groups=_texts("groups", groups, [part.groups for part in parts], count),
         clusters=_texts("clusters", clusters, [part.clusters for part in parts], count),
         clades=np.concatenate(clades) if clades else None,
+        weights=_weights(weights, [part.weights for part in parts], count),
+        tips=np.concatenate([part.tips for part in parts if part.tips is not None]),
         unused_clusters=clusters is None and all(part.clusters is not None for part in parts),
     )
 
@@ -340,7 +430,7 @@ def _of_block(spec: SelectionSpec, block: Block) -> CalibrationSet:
         spec.hierarchy,
         labels,
         block.scale,
-        getattr(q, "temperature", 1.0),
+        q.treatment,
         events=None if spec.ranks else FAMILIES[spec.rule].events(q, labels, candidates),
         wrong_at={
             (rank, settings): largest_wrong(q, labels, ranks.nodes(rank), settings, candidates)
@@ -349,8 +439,28 @@ def _of_block(spec: SelectionSpec, block: Block) -> CalibrationSet:
         ids=block.ids,
         groups=block.groups,
         clusters=block.clusters,
+        weights=block.weights,
+        tips=tip_likelihoods(q, candidates),
         clades=None if spec.clade_depth is None else clades_of(q, spec.clade_depth, candidates),
     )
+
+
+def _weights(
+    given: ArrayLike | bool | None, read: list[NDArray[np.float64] | None], examples: int
+) -> NDArray[np.float64] | None:
+    """Return the weights, given as an array or read from a file; None if they are not wanted."""
+    if given is None or given is False:
+        return None
+    if given is True:
+        there = [values for values in read if values is not None]
+        if len(there) < len(read):
+            column = argument("weight_column", "COLUMN", python="ScoreReading(weight_column=...)")
+            raise ParameterError(f"These scores have no weights of examples: name the column with {column}.")
+        given = np.concatenate(there)
+    weights = checked_weights(given, examples)
+    if not weights.any():
+        raise ScoreError("All weights are 0. Give the examples that are like new ones a weight above 0.")
+    return weights
 
 
 def _texts(name: str, given: ArrayLike | bool | None, read: list[Texts | None], examples: int) -> Texts | None:

@@ -13,6 +13,7 @@ import numpy as np
 from hedgerow.choose.among import STARTS, among_nodes
 from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES, Promise, exactly
+from hedgerow.choose.shift import Strata
 from hedgerow.errors import ParameterError, argument, of_per_cent, some
 from hedgerow.measure import Measures, Metric, Ranks, metrics, name_of_metric
 from hedgerow.tree import Hierarchy, Settings
@@ -131,6 +132,12 @@ class SelectionSpec:
     """Which answers the promise is about: "answered", a rank or a depth; None for all."""
     largest_cluster: int | None = None
     """If every example counts once, the size that no cluster exceeds; None if every cluster counts once."""
+    weighted: bool = False
+    """Whether examples have weights."""
+    expect: Strata | None = None
+    """The shares of classes in new data; None if they are those of the examples."""
+    estimated: bool = False
+    """Whether these shares are, or will be, estimated."""
     pool_small: Mapping[str, float] | None = None
     """The sizes by which small groups are pooled; empty to count the examples; None if none are pooled."""
 
@@ -153,6 +160,9 @@ class SelectionSpec:
         bounds: tuple[float, float] | None = None,
         settings: Settings | None = None,
         by_group: bool = False,
+        weighted: bool = False,
+        expect: Mapping[str, Any] | None = None,
+        like: bool = False,
     ) -> SelectionSpec:
         """Check a request; the parameters are those of `select`."""
         FAMILIES.find(rule)
@@ -189,6 +199,10 @@ class SelectionSpec:
         exact_delta = _exactly("delta", delta)
         Promise(guarantee, Fraction(1, 2), exact_delta)  # refuses what is not a guarantee
         wanted = None if target is None else Target.of(target, bounds, guarantee)
+        if weighted or expect is not None or like:
+            _check_shift(
+                wanted, guarantee, [weighted, expect is not None, like], others=by_group or clades is not None
+            )
         if among is not None:
             _check_among(hierarchy, str(among), wanted, guarantee, rule)
         return cls(
@@ -204,8 +218,18 @@ class SelectionSpec:
             by_group,
             None if among is None else str(among),
             None if largest_cluster is None else int(largest_cluster),
+            weighted,
+            None
+            if expect is None
+            else Strata.of(hierarchy, {(str(name),): share for name, share in expect.items()}),
+            like,
             None if pool_small is False else {} if pool_small is True else _sizes(pool_small),
         )
+
+    @property
+    def is_shifted(self) -> bool:
+        """Whether the promise is for other data than the calibration data."""
+        return self.weighted or self.expect is not None
 
     @property
     def by(self) -> By:
@@ -313,6 +337,24 @@ def _sizes(given: Mapping[str, float]) -> dict[str, float]:
             f"pool_small: sizes of groups are numbers from 0 on; see {some(wrong) or 'an empty list'}."
         )
     return sizes
+
+
+def _check_shift(target: Target | None, guarantee: str, kinds: list[bool], *, others: bool) -> None:
+    """Refuse a promise for other data than the calibration data that cannot be made."""
+    said = {
+        argument("weight_column", "COLUMN", python="weights="): kinds[0],
+        argument("expect", "FILE", python="expect="): kinds[1],
+        argument("like", "SCORES", python="like="): kinds[2],
+    }
+    given = [name for name, there in said.items() if there]
+    if len(given) > 1:
+        raise ParameterError(f"{given[0]} and {given[1]} say the same in two ways: give one of them.")
+    if target is None or guarantee != "conformal" or others:
+        raise ParameterError(
+            f"{given[0]} is for a conformal promise about all examples, without ranks, groups, clades or "
+            f"clusters: leave "
+            f"it out, or them."
+        )
 
 
 def _check_among(hierarchy: Hierarchy, among: str, target: Target | None, guarantee: str, rule: str) -> None:

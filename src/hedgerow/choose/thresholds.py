@@ -22,6 +22,7 @@ from hedgerow.choose.betting import refuted
 from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES, Promise, TooFew
 from hedgerow.choose.pooling import Pool, pooled_clades, pooled_groups
+from hedgerow.choose.shift import Weighing
 from hedgerow.choose.walk import Walk, passed_from
 from hedgerow.errors import HedgerowError, ScoreError, counted, some
 from hedgerow.likelihood import BOTTOM
@@ -49,6 +50,8 @@ def thresholds_of(spec: SelectionSpec, examples: CalibrationSet) -> tuple[dict[s
     if spec.target is None:
         return _by_rank(spec, examples)
     threshold = threshold_of(spec, examples)
+    if spec.is_shifted:
+        return _shifted(spec, examples)
     names = {"clade": examples.clades, "group": examples.groups}.get(spec.by)
     if names is None:
         clusters = clusters_of(spec, examples)
@@ -191,6 +194,61 @@ def promise_of(spec: SelectionSpec, clusters: Clusters) -> Promise:
 def needed(promise: Promise, clusters: Clusters) -> str:
     """Return how many clusters or examples a promise needs."""
     return f"{promise.needed:,}" + ("" if clusters.largest is None else f" times {clusters.largest:,} examples")
+
+
+# Other data than the calibration data ----------------------------------------------------------------------
+
+
+def _shifted(spec: SelectionSpec, examples: CalibrationSet) -> tuple[dict[str, float], list[str]]:
+    """Return the threshold for data with the expected shares; or that for an example of the mean weight."""
+    assert spec.target is not None  # noqa: S101
+    weighing, steps = _weighed(spec, examples)
+    budget = weighing.budget
+    if spec.weighted:
+        mean = Fraction(int(weighing.times.sum()), weighing.parts * len(examples))
+        budget -= (1 - spec.target.alpha) * mean
+    notes = list(weighing.notes)
+    try:
+        return {"": steps.within(budget)}, notes
+    except AffordsNothing:
+        there = "an example of the mean weight" if spec.weighted else "data with the expected shares"
+        problem = (
+            f"{spec.target} cannot be promised with {counted(len(examples), 'example', 'examples')} for "
+            f"{there}: more "
+            f"are needed where they count most"
+        )
+        if not spec.from_root:
+            raise CannotPromiseError(f"{problem}, or promise less.") from None
+        return {"": np.inf}, [*notes, f"{problem}. Until then, the answer is always the root."]
+
+
+def weight_steps(spec: SelectionSpec, examples: CalibrationSet) -> tuple[tuple[float, float], ...]:
+    """Return the largest weight of a new example for each threshold, from the most cautious one to the boldest."""
+    if not spec.weighted:
+        return ()
+    assert spec.target is not None  # noqa: S101
+    weighing, steps = _weighed(spec, examples)
+    return steps.affordable(weighing.budget, 1 - spec.target.alpha)
+
+
+def effective_number(spec: SelectionSpec, examples: CalibrationSet) -> int:
+    """Return the number of equal examples that would say as much as these do with their weights or shares."""
+    weighing, _ = _weighed(spec, examples)
+    share = (weighing.times / weighing.parts).astype(np.float64) / weighing.divisor
+    squares = float(np.sum(share**2))
+    return int(np.sum(share) ** 2 / squares) if squares else 0
+
+
+def _weighed(spec: SelectionSpec, examples: CalibrationSet) -> tuple[Weighing, Steps]:
+    assert spec.target is not None  # noqa: S101
+    if spec.weighted:
+        assert examples.weights is not None  # noqa: S101
+        weighing = Weighing.by_weights(examples.weights, spec.target.alpha)
+    else:
+        assert spec.expect is not None  # noqa: S101
+        weighing = Weighing.by_shares(spec.expect, examples.labels, spec.target.alpha)
+    steps = losses_of(spec, examples)(slice(None), clusters_of(spec, examples))
+    return weighing, steps.weighed(weighing)
 
 
 # A threshold for each rank -------------------------------------------------------------------------------------
@@ -350,6 +408,40 @@ class Steps:
         if not len(within):
             raise AffordsNothing(self.start)
         return self._before(int(within[-1]))
+
+    def weighed(self, weighing: Weighing) -> Steps:
+        """Return the steps with losses that count as a weighing says; every example is a cluster of its own."""
+        return replace(
+            self,
+            amount=self.amount.astype(object) * weighing.times[self.member],
+            parts=self.parts * weighing.parts,
+            size=weighing.divisor[self.member],
+            base=self.base.astype(object) * weighing.times,
+            clusters=replace(self.clusters, size=weighing.divisor),
+        )
+
+    def affordable(self, budget: Fraction, price: Fraction) -> tuple[tuple[float, float], ...]:
+        """Return ``(most, threshold)`` such that the losses at the threshold are within ``budget - most * price``.
+
+        They are in the order of the walk: each threshold is bolder than the one before, and has a smaller
+        ``most``,
+        which is rounded down.
+        """
+        losses = [self.start]
+        if len(self._ends):
+            passed = np.cumsum(self.amount)[self._ends - 1]
+            losses += [
+                self.start + Fraction(int(total), self.parts) for total in passed if total <= budget * self.parts
+            ]
+        found: dict[float, float] = {}
+        for group, loss in enumerate(losses):
+            if loss > budget:
+                break
+            exact = (budget - loss) / price
+            most = float(exact)
+            most = most if Fraction(most) <= exact else math.nextafter(most, -math.inf)
+            found[max(most, 0.0)] = self._before(group)
+        return tuple(found.items())
 
     @property
     def _ends(self) -> Indices:

@@ -10,6 +10,7 @@ from hedgerow.cli import (  # noqa: F401  (importing a verb registers it)
     doctor,
     evaluate,
     merge,
+    monitor,
     predict,
     report,
     select,

@@ -21,7 +21,12 @@ from hedgerow.tree import TreeReading
     "hedgerow doctor lineages.csv --tree-format lineages --labels labels.csv\n\n"
     "hedgerow doctor tree.csv --scores model.npz --json findings.json"
 )
-@grouped_options(without=("logits", "renormalise", "only", "group_column", "cluster_column"))
+@grouped_options(
+    without=(
+        *("logits", "renormalise", "only", "group_column", "cluster_column"),
+        *("event_column", "pool", "prior", "trained_prior", "weight_column"),
+    )
+)
 def doctor(
     reading: ScoreReading,
     tree_reading: TreeReading,

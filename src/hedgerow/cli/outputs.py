@@ -108,6 +108,12 @@ def save_tables(found: Evaluation | SystemComparison, path: Path | None) -> None
         typer.echo(f"The tables are in {path}.", err=True)
 
 
+def check_figure(path: Path) -> None:
+    """Refuse a figure in another format, before a long computation."""
+    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise ParameterError(f"{path}: figures are written as .png, .pdf or .svg.")
+
+
 def drawing(path: Path | None, rules: str | None) -> Callable[[Sequence[Any]], None]:
     """Return the function that draws the figure; without matplotlib, print a notice and draw nothing."""
     marked = _rules(rules)
@@ -115,8 +121,7 @@ def drawing(path: Path | None, rules: str | None) -> Callable[[Sequence[Any]], N
         if rules is not None:
             raise ParameterError("--rules chooses what to mark in a figure: give --figure FILE too.")
         return lambda _: None
-    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise ParameterError(f"{path}: figures are written as .png, .pdf or .svg.")
+    check_figure(path)
     try:
         from hedgerow.show.figures import OperatingCurveDisplay
     except ModuleNotFoundError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -93,14 +94,19 @@ def predict(
         )
     if point is None:
         answering_rule(threshold, rule)  # refuse a bad threshold or rule before anything is read
-        if given.reading.group_column is not None:
-            raise ParameterError("--groups is for operating points that depend on them: give --point FILE too.")
+        if given.reading.group_column is not None and given.reading.prior is None:
+            raise ParameterError(
+                "--groups is for operating points and priors that depend on them: give --point or --prior FILE "
+                "too."
+            )
     else:
         if fixed := options(tau=tau, rule=rule, temperature=temperature) + settings.arguments:
             raise ParameterError(
                 f"A point has its own threshold, settings and temperature: leave out {fixed[0]}, or --point."
             )
     chosen = None if point is None else OperatingPoint.load(point)
+    if chosen is not None:  # without events, their column would be taken for a class
+        chosen.check_treatment(replace(chosen.treatment, pool=given.reading.pooling))
     written_as: dict[str, Any] = {"layout": layout, "spreadsheet_safe": spreadsheet_safe}
     if given.is_many:
         if temperature is not None:
@@ -114,7 +120,8 @@ def predict(
         if chosen is not None:
             opened = chosen.prepared(opened)
         answers = chosen.answer if chosen else answering_rule(threshold, rule, used)
-        written = write_predictions(output, opened, answers, progress=bar, **written_as)
+        more = None if chosen is None else chosen.columns
+        written = write_predictions(output, opened, answers, more=more, progress=bar, **written_as)
     if chosen is not None:
         for line in (*promises(chosen), meaning(chosen)):
             print_text(Console(), line)

@@ -230,7 +230,7 @@ class ScoreInput(FileReading):
         except ValueError:
             if is_number(given.replace(",", ".")):
                 as_number("temperature", given)
-            plain = replace(self.reading, group_column=None, cluster_column=None)
+            plain = self.reading.single_examples()
             held_out = replace(self, scores=[given], data=None, reading=plain).open(labels=True)
             blocks = list(_first_blocks(held_out))
             parts = [block.likelihoods for block in blocks if isinstance(block.likelihoods, Likelihoods)]

@@ -17,6 +17,7 @@ from hedgerow.cli.outputs import bar, check_outputs
 from hedgerow.cli.score_input import ScoreInput, is_run
 from hedgerow.errors import FileError, ParameterError, options
 from hedgerow.files import column_texts, is_number, is_remote, open_table, stem, write_json
+from hedgerow.score_files import read_shares
 
 
 @app.command(
@@ -96,6 +97,14 @@ def select(
             "above nodes of that rank; --clusters says which taxon each is.",
         ),
     ] = None,
+    expect: Annotated[
+        Path | None,
+        option("FILE", "The shares of classes where the point will be used: a table of class and share."),
+    ] = None,
+    like: Annotated[
+        Path | None,
+        option("SCORES", "New scores without labels, from which these shares are estimated."),
+    ] = None,
     rule: Annotated[
         str,
         option(
@@ -121,9 +130,11 @@ def select(
             f"{remote} is not on this machine, and select reads its examples twice: copy it first."
         )
     reading, files, many = given.reading, given.files, given.is_many
-    check_outputs(output, json_file, inputs=given.inputs(temperature, pool_sizes))
+    check_outputs(output, json_file, inputs=given.inputs(temperature, pool_sizes, expect, like))
+    opened, divided_by = given.tempered(given.open_parts(), temperature)
     clusters, groups = reading.cluster_column is not None, reading.group_column is not None
-    opened, _ = given.tempered(given.open_parts(), temperature)
+    if opened.prior is not None and opened.prior.groups is not None:
+        groups = False  # they are those of the prior
     spec = choose.SelectionSpec.of(
         opened.hierarchy,
         target=None if target is None else _target(target),
@@ -140,14 +151,21 @@ def select(
         bounds=_bounds(bounds),
         settings=settings.over(opened.settings),
         by_group=groups,
+        weighted=reading.weight_column is not None,
+        expect=None if expect is None else read_shares(expect),
+        like=like is not None,
     )
-    wanted: dict[str, Any] = {"groups": groups, "clusters": clusters or None}
+    wanted: dict[str, Any] = {"groups": groups, "clusters": clusters or None, "weights": spec.weighted}
     examples = choose.gather(spec, opened, None, **wanted, progress=bar)
+    if like is not None:
+        unlabelled = replace(given, scores=[str(like)], data=None, reading=given.unlabelled()).open(labels=False)
+        spec = choose.expecting(spec, examples, opened, unlabelled.tempered(divided_by))
     point = choose.choose(spec, examples)
     later = replace(given.unlabelled(), group_column=reading.group_column)
-    if groups and reading.labels_file is not None:
-        groups_file = f"NEW-GROUPS{_endings(Path(reading.labels_file))}"
-        later = replace(later, labels_file=groups_file, id_column=reading.id_column)
+    facts = (later.group_column, later.event_column, later.weight_column)
+    if any(facts) and reading.labels_file is not None:
+        facts_file = f"NEW-FACTS{_endings(Path(reading.labels_file))}"
+        later = replace(later, labels_file=facts_file, id_column=reading.id_column)
     again = [*given.tree_arguments, *later.arguments]
     explanation = choose.describe(spec, examples, point, lambda: opened)
     point.save(output)
@@ -163,6 +181,8 @@ def select(
     other += ["--unit", unit] * (unit != "cluster") + ["--pool-small"] * pool_small
     other += options(
         pool_sizes=None if pool_sizes is None else str(pool_sizes),
+        expect=None if expect is None else str(expect),
+        like=None if like is None else str(like),
         bounds=bounds,
         temperature=temperature,
     )

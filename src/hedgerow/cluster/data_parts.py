@@ -74,8 +74,8 @@ class FilePart(DataPart):
 
     def divided(self, part_bytes: int) -> list[DataPart]:
         """Divide a local Parquet file with one example per row, by its row groups."""
-        if is_remote(self.path) or not self.path.lower().endswith(".parquet"):
-            return [self]
+        if is_remote(self.path) or not self.path.lower().endswith(".parquet") or self.reading.event_column:
+            return [self]  # an event may have examples in any row group
         sizes = _row_group_bytes(self.path)
         if self.reading.scores_format not in ("auto", "wide") or len(sizes) < 2:
             return [self]

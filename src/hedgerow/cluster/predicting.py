@@ -33,6 +33,7 @@ def _predicted(
     """Write the answers to a part; return what was written, and the number of examples."""
     with part.opened(hierarchy, labels=False) as scores:
         if isinstance(rule, OperatingPoint):
+            layout = layout | {"more": rule.columns}
             scores, rule = rule.prepared(scores), rule.answer
         written = write_predictions(outputs[part.name], scores, rule, **layout)
     return written, written.examples

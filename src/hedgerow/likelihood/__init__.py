@@ -16,6 +16,8 @@ from hedgerow.likelihood.links import (
     softmax_over_nodes,
 )
 from hedgerow.likelihood.named_columns import ColumnFit, ColumnKind
+from hedgerow.likelihood.pooling import numbered, pool
+from hedgerow.likelihood.prior import Prior, overlap, with_prior
 from hedgerow.likelihood.probabilities import RowSource, from_columns, from_leaves, in_order
 from hedgerow.likelihood.restrict import restrict
 from hedgerow.likelihood.scales import (
@@ -33,6 +35,7 @@ from hedgerow.likelihood.scales import (
 )
 from hedgerow.likelihood.sparse import SparseLikelihoods
 from hedgerow.likelihood.temperature import Judge, Temperature, fit_temperature, fit_to_likelihoods, tempered
+from hedgerow.likelihood.treatment import Pooling, Treatment
 
 __all__ = [
     "BOTTOM",
@@ -44,11 +47,14 @@ __all__ = [
     "ColumnKind",
     "Judge",
     "Likelihoods",
+    "Pooling",
+    "Prior",
     "RangeCheck",
     "RowSource",
     "Scale",
     "SparseLikelihoods",
     "Temperature",
+    "Treatment",
     "check_scale",
     "conditional_sigmoid",
     "conditional_softmax",
@@ -65,6 +71,9 @@ __all__ = [
     "from_top",
     "in_order",
     "multilabel",
+    "numbered",
+    "overlap",
+    "pool",
     "ps_softmax",
     "restrict",
     "softmax_over_nodes",
@@ -72,4 +81,5 @@ __all__ = [
     "tempered",
     "threshold_probability",
     "to_probability",
+    "with_prior",
 ]

@@ -16,8 +16,9 @@ from hedgerow.arrays import Array, Derives, as_numpy, as_rows, as_scores, namesp
 from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.likelihood.named_columns import ColumnFit, places, split_names
 from hedgerow.likelihood.probabilities import RowSource, from_leaves
-from hedgerow.likelihood.scales import CERTAIN, ROUNDING, Scale, check_scale, to_probability
+from hedgerow.likelihood.scales import BOTTOM, CERTAIN, ROUNDING, Scale, check_scale, to_probability
 from hedgerow.likelihood.sparse import SparseLikelihoods
+from hedgerow.likelihood.treatment import Treatment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -46,8 +47,8 @@ class Likelihoods(Derives):
     ['cat']
     """
 
-    temperature: float = 1.0
-    """The temperature by which the scores were divided: see `likelihood.tempered`."""
+    treatment: Treatment = Treatment()
+    """What was done to them: temperature, prior, pooling."""
     logits: Array | None = None
     """The scores of the leaves [examples, leaves], if known: small likelihoods have lost them to rounding."""
 
@@ -114,7 +115,7 @@ class Likelihoods(Derives):
     def taken(self, rows: NDArray[Any]) -> Likelihoods:
         """Return the likelihoods of some examples, given by a mask or by positions."""
         taken = Likelihoods.checked(self.hierarchy, self.values[rows], self.scale)
-        taken.temperature = self.temperature
+        taken.treatment = self.treatment
         taken.logits = None if self.logits is None else self.logits[rows]
         return taken
 
@@ -124,6 +125,7 @@ class Likelihoods(Derives):
         joined = cls.checked(
             parts[0].hierarchy, np.concatenate([as_numpy(part.values) for part in parts]), parts[0].scale
         )
+        joined.treatment = parts[0].treatment
         logits = [as_numpy(part.logits) for part in parts if part.logits is not None]
         joined.logits = np.concatenate(logits) if len(logits) == len(parts) else None
         return joined
@@ -152,6 +154,12 @@ class Likelihoods(Derives):
     def at(self, nodes: Array) -> Array:
         """Return the likelihood of one node for each example: [examples] -> same."""
         return namespace(nodes).take_along_axis(self.values, nodes[:, None], axis=1)[:, 0]
+
+    def below_root(self) -> NDArray[np.bool_]:
+        """Return which examples have a node below the root that is possible."""
+        return np.asarray(
+            as_numpy(self.values)[:, 1:].max(axis=1, initial=BOTTOM[self.scale]) > BOTTOM[self.scale]
+        )
 
     def read(self, work: Callable[[Array, RangeCheck], T]) -> T:
         """Call `work` with the values and a check, which `work` must apply to every block of rows.

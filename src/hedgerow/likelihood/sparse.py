@@ -14,6 +14,7 @@ import numpy as np
 from hedgerow.arrays import Derives, as_numpy, take_rows
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood.scales import BOTTOM, CERTAIN, ROUNDING, Scale, check_scale, to_probability
+from hedgerow.likelihood.treatment import Treatment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,6 +73,9 @@ class SparseLikelihoods(Derives):
             first, nodes, values = np.append(0, np.cumsum(kept))[first], nodes[kept], values[kept]
         self._fill(hierarchy, first, nodes, values, scale)
 
+    treatment: Treatment = Treatment()
+    """What was done to them: prior, pooling."""
+
     @classmethod
     def checked(
         cls,
@@ -80,11 +84,13 @@ class SparseLikelihoods(Derives):
         node: Indices,
         value: NDArray[np.float64],
         scale: Scale,
+        treatment: Treatment | None = None,
         call: Indices | None = None,
     ) -> SparseLikelihoods:
         """Return likelihoods that need no check."""
         q = object.__new__(cls)
         q._fill(hierarchy, start, node, value, scale)
+        q.treatment = treatment or Treatment()
         q.call = call
         return q
 
@@ -116,7 +122,7 @@ class SparseLikelihoods(Derives):
         node, value = (np.concatenate([getattr(part, name) for part in parts]) for name in ("node", "value"))
         calls = [part.call for part in parts if part.call is not None]
         call = np.concatenate(calls) if len(calls) == len(parts) else None
-        return cls.checked(base.hierarchy, start, node, value, base.scale, call)
+        return cls.checked(base.hierarchy, start, node, value, base.scale, base.treatment, call)
 
     @cached_property
     def count(self) -> Indices:
@@ -141,6 +147,10 @@ class SparseLikelihoods(Derives):
         listed, wanted = self.row * wide + self.node, np.arange(len(self)) * wide + nodes
         place = np.minimum(np.searchsorted(listed, wanted), len(listed) - 1)
         return np.where(listed[place] == wanted, self.value[place], result)
+
+    def below_root(self) -> NDArray[np.bool_]:
+        """Return which examples have a node below the root that is possible."""
+        return np.asarray(self.count > 0)
 
     @cached_property
     def above(self) -> Indices:
@@ -179,7 +189,9 @@ class SparseLikelihoods(Derives):
         values = np.full((len(self), len(self.hierarchy)), BOTTOM[self.scale])
         values[:, 0] = CERTAIN[self.scale]
         values[self.row, self.node] = self.value
-        return Likelihoods.checked(self.hierarchy, values, self.scale)
+        dense = Likelihoods.checked(self.hierarchy, values, self.scale)
+        dense.treatment = self.treatment
+        return dense
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -188,15 +200,17 @@ class SparseLikelihoods(Derives):
         """Return some of the examples: a slice, a mask or positions."""
         start, place = take_rows(self.start, rows)
         call = None if self.call is None else self.call[rows]
-        return self.checked(self.hierarchy, start, self.node[place], self.value[place], self.scale, call)
+        entries = start, self.node[place], self.value[place]
+        return self.checked(self.hierarchy, *entries, self.scale, self.treatment, call)
 
     def called(self, call: Indices) -> SparseLikelihoods:
         """Return the same likelihoods, with the nodes [examples] from which `infer.climbing` starts."""
-        return self.checked(self.hierarchy, self.start, self.node, self.value, self.scale, call)
+        entries = self.start, self.node, self.value
+        return self.checked(self.hierarchy, *entries, self.scale, self.treatment, call)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = (self.hierarchy, self.start, self.node, self.value, self.scale, self.call)
-        return SparseLikelihoods.checked, state
+        entries = self.start, self.node, self.value
+        return SparseLikelihoods.checked, (self.hierarchy, *entries, self.scale, self.treatment, self.call)
 
     def __repr__(self) -> str:
         return (

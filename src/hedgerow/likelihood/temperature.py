@@ -19,6 +19,7 @@ from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
 from hedgerow.likelihood.links import flat_softmax
 from hedgerow.likelihood.scales import SUM_TOLERANCE, Scale
+from hedgerow.likelihood.treatment import Treatment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -150,12 +151,13 @@ def tempered(hierarchy: Hierarchy, q: Any, temperature: float, *, scale: Scale |
     given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
     if temperature == 1:
         return given
-    if getattr(given, "temperature", 1.0) != 1:
-        raise ParameterError("These scores have already been divided by a temperature.")
-    theta = _scores_behind(given) / temperature
+    if given.treatment != Treatment():
+        raise ParameterError("A temperature comes first: before another one, a prior, or the pooling of events.")
+    theta = scores_behind(given, "A temperature") / temperature
     values = theta if given.scale == "logit" else flat_softmax(hierarchy, theta, scale=given.scale)
     result = Likelihoods.checked(hierarchy, values, given.scale)
-    result.temperature = temperature
+    result.treatment = Treatment(temperature)
+    result.logits = theta if _logits(given) is not None else None
     return result
 
 
@@ -167,7 +169,7 @@ def fit_to_likelihoods(
     `scale` is that of plain likelihoods, "probability" by default.
     """
     given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
-    theta = _scores_behind(given)
+    theta = scores_behind(given, "A temperature")
     if given.scale == "logit":
         return fit_temperature(hierarchy, theta, labels, lambda t: -np.logaddexp(0, -as_numpy(t)), judge="nodes")
     # A label with the probability 0 would have an infinite loss at any temperature.
@@ -181,10 +183,13 @@ def _logits(q: AnyLikelihoods) -> NDArray[np.float64] | None:
     return None if logits is None else as_numpy(logits).astype(np.float64)
 
 
-def _scores_behind(q: AnyLikelihoods) -> NDArray[np.float64]:
-    """Return logits of all nodes, or logarithms of the leaf probabilities, which must sum to 1."""
+def scores_behind(q: AnyLikelihoods, what: str) -> NDArray[np.float64]:
+    """Return logits of all nodes, or logarithms of the leaf probabilities, which must sum to 1.
+
+    `what` needs them, such as "A temperature".
+    """
     if not isinstance(q, Likelihoods):
-        raise ParameterError("A temperature needs the likelihoods of all leaves, and these list only some.")
+        raise ParameterError(f"{what} needs the likelihoods of all leaves, and these list only some.")
     if (logits := _logits(q)) is not None:
         return logits
     values = as_numpy(q.values).astype(np.float64)
@@ -195,7 +200,7 @@ def _scores_behind(q: AnyLikelihoods) -> NDArray[np.float64]:
     off = np.flatnonzero(~(np.abs(total - 1) <= SUM_TOLERANCE))
     if len(off):
         raise ScoreError(
-            f"A temperature is for models whose leaf probabilities sum to 1; those of example {off[0]:,} (counted "
+            f"{what} is for models whose leaf probabilities sum to 1; those of example {off[0]:,} (counted "
             f"from 0) sum to {total[off[0]]:.4g}."
         )
     with np.errstate(divide="ignore"):

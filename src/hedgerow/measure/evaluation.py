@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.likelihood import BOTTOM, CERTAIN, Scale, from_probability, threshold_probability
+from hedgerow.likelihood import BOTTOM, CERTAIN, Scale, Treatment, from_probability, threshold_probability
 from hedgerow.measure import metrics
 from hedgerow.measure.bootstrap import resampled
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder
@@ -137,8 +137,8 @@ class Evaluation:
     level: float = 0.95
     """The share of replicates inside an interval."""
     replicates: int = 0
-    temperature: float = 1.0
-    """The number that the scores were divided by."""
+    treatment: Treatment = field(default_factory=Treatment)
+    """What was done to the likelihoods: temperature, prior, pooling of events."""
 
     @classmethod
     def of_events(cls, builder: CurveBuilder) -> Evaluation:
@@ -280,7 +280,7 @@ class Evaluation:
             "macro": self.macro,
             "ranks": self.ranks,
             "scale": self.scale,
-            "temperature": self.temperature,
+            **vars(self.treatment),
             "settings": self.settings.to_dict(),
             "tree": {
                 "root": str(hierarchy.names[0]),

@@ -14,7 +14,7 @@ import numpy as np
 from hedgerow.arrays import as_numpy
 from hedgerow.errors import ParameterError, ScoreError, argument, counted
 from hedgerow.infer import RULES, Rule
-from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Scale, check_scale, to_probability
+from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Scale, Treatment, check_scale, to_probability
 from hedgerow.measure import bootstrap
 from hedgerow.measure.builder import CurveBuilder, require_same, warn_of_class_numbers
 from hedgerow.measure.evaluation import Answers, Evaluation, Part
@@ -82,8 +82,8 @@ class EvaluationBuilder:
         self._part = part
         self.curve: CurveBuilder | None = None
         """The curve of the evaluation, created when its scale is known; it holds no examples itself."""
-        self.temperature: float | None = None
-        """The temperature by which the scores were divided; None as long as there are none."""
+        self.treatment: Treatment | None = None
+        """What was done to the likelihoods; None as long as there are none."""
         self._own: list[Part] = []  # batches, in order of arrival
         self._merged: list[Part] = []
         self.warnings: set[str] = set()
@@ -106,11 +106,10 @@ class EvaluationBuilder:
             example each.
         """
         likelihoods = Likelihoods.of(self.hierarchy, q, self._scale, classes)
-        temperature = getattr(likelihoods, "temperature", 1.0)
-        if self.temperature not in (None, temperature):
+        treatment = likelihoods.treatment
+        if self.treatment is not None and (differ := self.treatment.difference(treatment)):
             raise ParameterError(
-                f"All examples of an evaluation must have the same temperature; these have {temperature:g}, those "
-                f"before {self.temperature:g}."
+                f"All examples of an evaluation must be treated alike: {differ.what}. {differ.remedy}."
             )
         for key, values in about.items():
             if values is not None and len(values) != len(likelihoods):
@@ -119,7 +118,7 @@ class EvaluationBuilder:
         # The rules come first: the curve reuses what they derive from the likelihoods.
         answers = self._answers(likelihoods, curve)
         events = curve.events_of(likelihoods, labels, classes)
-        self.curve, self.temperature = curve, temperature
+        self.curve, self.treatment = curve, treatment
         self._own.append(Part(self._part, events, replace(answers, **about)))  # type: ignore[arg-type]
 
     def add(self, scores: Scores | Iterable[Block], *, advance: Callable[[int], None] = lambda _: None) -> None:
@@ -145,13 +144,14 @@ class EvaluationBuilder:
         """Add the examples of another builder with the same tree and settings."""
         ours, theirs = self.identity, other.identity
         if self.curve is None or other.curve is None:
-            del ours["scale"], ours["temperature"]
+            for name in ("scale", *vars(Treatment())):
+                del ours[name]
         require_same(ours, theirs)
         self.warnings |= other.warnings
         if other.curve is None:
             return
         if self.curve is None:
-            self.curve, self.temperature = self.curve_on(other.curve.scale), other.temperature
+            self.curve, self.treatment = self.curve_on(other.curve.scale), other.treatment
         self.curve.merge(other.curve)
         self._merged += other.parts
 
@@ -163,7 +163,7 @@ class EvaluationBuilder:
             "rules": list(self.rules),
             "settings": self.settings,
             "scale": self._scale if self.curve is None else self.curve.scale,
-            "temperature": self.temperature,
+            **vars(self.treatment or Treatment()),
         }
 
     def curve_on(self, scale: Scale) -> CurveBuilder:
@@ -187,7 +187,7 @@ class EvaluationBuilder:
             evaluation.settings,
             evaluation.scale,
             evaluation.parts,
-            evaluation.temperature,
+            evaluation.treatment,
             # These are checked again for all examples.
             warnings=set(evaluation.warnings).difference(doubts, [_no_intervals(few)]),
         )
@@ -199,7 +199,7 @@ class EvaluationBuilder:
             "settings": self.settings,
             "scale": None if self.curve is None else self.curve.scale,
             "parts": self.parts,
-            "temperature": self.temperature,
+            "treatment": self.treatment,
             "warnings": self.warnings,
         }
 
@@ -210,7 +210,7 @@ class EvaluationBuilder:
         settings: Settings,
         scale: Scale | None,
         parts: list[Part],
-        temperature: float | None = None,
+        treatment: Treatment | None = None,
         warnings: Iterable[str] = (),
     ) -> EvaluationBuilder:
         """Return a builder that holds examples whose events and answers are already known."""
@@ -218,7 +218,7 @@ class EvaluationBuilder:
         builder = cls(hierarchy, rules={name: RULES.get(name, _unknown_rule) for name in names}, **vars(settings))
         builder.warnings.update(warnings)
         if scale is not None:
-            builder.curve, builder.temperature = builder.curve_on(scale), temperature
+            builder.curve, builder.treatment = builder.curve_on(scale), treatment
             builder._merged = parts
         return builder
 
@@ -260,7 +260,7 @@ class EvaluationBuilder:
             settings=self.settings,
             sizes=tuple((part.name, len(part)) for part in parts if len(part)),
             warnings=tuple(dict.fromkeys(found)),
-            temperature=self.temperature or 1.0,
+            treatment=self.treatment or Treatment(),
         )
 
 

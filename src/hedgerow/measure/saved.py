@@ -37,7 +37,7 @@ from hedgerow.files import (
     write_arrays,
     write_json,
 )
-from hedgerow.likelihood import BOTTOM, Scale
+from hedgerow.likelihood import BOTTOM, Pooling, Scale, Treatment
 from hedgerow.measure.bootstrap import Interval
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder
 from hedgerow.measure.evaluation import Answers, Evaluation
@@ -61,7 +61,7 @@ _FORMAT = "hedgerow evaluation"
 _VERSION = 2
 _AGAIN = "Evaluate the scores again."
 _EVENTS = ("label", "count", "node", "score")
-_SAVED = ("name", "sizes", "warnings", "intervals", "level", "replicates", "temperature")
+_SAVED = ("name", "sizes", "warnings", "intervals", "level", "replicates")
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 _Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -87,6 +87,8 @@ class _About(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     level: _Share = 0.95
     replicates: _Count = 0
     temperature: Annotated[float, msgspec.Meta(gt=0)] = 1.0
+    prior: str | None = None
+    pool: Pooling | None = None
 
 
 def _about(data: NDArray[Any] | None, kind: str) -> _About:
@@ -155,6 +157,7 @@ def save_evaluation(evaluation: Evaluation, folder: str | os.PathLike[str]) -> N
         "kind": "evaluation",
         "rules": list(answers.predictions),
         **{name: getattr(evaluation, name) for name in _SAVED},
+        **vars(evaluation.treatment),
     }
     arrays: Arrays = {}
     for rule, nodes in answers.predictions.items():
@@ -238,7 +241,7 @@ def load_evaluation(folder: str | os.PathLike[str]) -> Evaluation:
             intervals=about.intervals,
             level=about.level,
             replicates=about.replicates,
-            temperature=about.temperature,
+            treatment=Treatment(about.temperature, about.prior, about.pool),
         )
 
 

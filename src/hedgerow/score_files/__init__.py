@@ -6,6 +6,7 @@ into likelihoods, matching classes to the tree by name alone.
 """
 
 from hedgerow.score_files.blocks import ABOUT, Block, Progress, Scores, silent
+from hedgerow.score_files.class_tables import ClassTable, read_prior, read_shares
 from hedgerow.score_files.labels import MISSING, LabelFile, no_label, read_labels
 from hedgerow.score_files.lineage_binding import bare_name
 from hedgerow.score_files.listed import ExampleReader, Lineages, ListedBlock, ListReader
@@ -31,6 +32,7 @@ __all__ = [
     "PREDICTION_FORMATS",
     "WIDE",
     "Block",
+    "ClassTable",
     "ExampleReader",
     "LabelFile",
     "Lineages",
@@ -56,6 +58,8 @@ __all__ = [
     "open_wide",
     "prediction_writer",
     "read_labels",
+    "read_prior",
+    "read_shares",
     "silent",
     "write_predictions",
 ]

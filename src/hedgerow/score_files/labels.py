@@ -218,8 +218,8 @@ class LabelFile:
         names = PER_EXAMPLE | how.named_columns
         about = {
             key: table.column(names[key], f"the {key}")
-            for key in ("groups", "clusters")
-            if names[key] in table.columns
+            for key in ("groups", "clusters", "events", "weights")
+            if names.get(key) in table.columns
         }
         cells, ranks = _label_columns(table, how.label_column) if labels else ([], [])
         texts = _without_types(table.texts([ids, *about.values(), *cells]), ids)
@@ -229,7 +229,8 @@ class LabelFile:
         self._rows = _Rows(self.path, self._ids)
         self._used = np.zeros(len(self), dtype=bool)
         self.about = {key: _as_names(texts[place]) for key, place in about.items()}
-        """The groups and clusters of each id, as far as the file has them."""
+        """The groups, clusters, events and weights of each id, as far as the file has them."""
+        self._keeps_all = how.event_column is not None and "events" not in about
         self.nodes: Indices | None = None
         """The node of each label; None if labels are not needed."""
         if labels:
@@ -241,7 +242,8 @@ class LabelFile:
         cls, hierarchy: Hierarchy, how: ScoreReading, *, labels: bool = True, part: bool = False
     ) -> LabelFile | None:
         """Open the label file of a reading; None if there is none, or nothing in it is needed."""
-        if how.labels_file is None or not (labels or how.group_column is not None):
+        facts = (how.group_column, how.event_column, how.weight_column)
+        if how.labels_file is None or not (labels or any(facts)):
             return None
         return cls(how.labels_file, hierarchy, how, labels=labels, part=part)
 
@@ -324,6 +326,9 @@ class LabelFile:
                     key: np.where(found, values[place], "") for key, values in self.about.items()
                 }
                 yield replace(block, **known | unsure)
+            elif self._keeps_all:  # other examples of the event may have a label
+                known = {key: np.where(found, values[place], "") for key, values in self.about.items()}
+                yield replace(block, labels=np.where(found, self.nodes[place], MISSING), **known | unsure)
             elif found.any() or self._part:  # of a part without labels, blocks without examples remain
                 place = place[found]
                 known = {key: values[place] for key, values in self.about.items()} | unsure
@@ -347,12 +352,12 @@ class LabelFile:
                 f"{path} and {self.path} give different labels to {counted(other, 'example', 'examples')}, and "
                 f"those of the latter count: {example}."
             )
-        if without and self.nodes is not None and not used.any():
+        if without and self.nodes is not None and not used.any() and not self._keeps_all:
             remarks.append(
                 f"{PurePath(path).name} is left out: none of its ids, {_some(unlabelled, without, 2)}, is in "
                 f"{self.path}, which has {_some(self._ids[:2].to_pylist(), len(self), 2)}."
             )
-        elif without and self.nodes is not None:
+        elif without and self.nodes is not None and not self._keeps_all:
             remarks.append(
                 f"{counted(without, 'example has', 'examples have')} no label in {self.path} and "
                 f"{'is' if without == 1 else 'are'} left out: {_some(unlabelled, without)}."
@@ -376,6 +381,10 @@ class LabelFile:
             f"{row_name(path, block.start + row)}. Labels are joined by id: remove a row that was written twice; "
             f"give others, such as crops of one photograph, ids of their own."
         )
+
+    def find(self, ids: Names) -> Indices:
+        """Return the row of each id; -1 if there is none."""
+        return self._rows.of(ids)
 
     def mark(self, ids: Names) -> None:
         """Mark ids as used; `joined` does that for those it yields."""

@@ -39,7 +39,7 @@ ColumnsOf = Callable[[int, list[Any], NDArray[Any], NDArray[Any]], Columns]
 """Returns the columns of a batch, given the number of its first example, ids, nodes and their likelihoods."""
 
 
-def _table_columns(hierarchy: Hierarchy, ids: bool) -> ColumnsOf:
+def _table_columns(hierarchy: Hierarchy, ids: bool, events: bool) -> ColumnsOf:  # noqa: ARG001
     @cache
     def lineage(node: int) -> str:
         return SEPARATOR.join(hierarchy.names[hierarchy.lineage(node)].tolist())
@@ -62,7 +62,7 @@ def _table_columns(hierarchy: Hierarchy, ids: bool) -> ColumnsOf:
     return columns
 
 
-def _qiime2_columns(hierarchy: Hierarchy, ids: bool) -> ColumnsOf:
+def _qiime2_columns(hierarchy: Hierarchy, ids: bool, events: bool) -> ColumnsOf:  # noqa: ARG001
     @cache
     def taxon(node: int) -> str:
         path = [above for above in hierarchy.lineage(node).tolist() if above or _letter(hierarchy, 0)]
@@ -96,7 +96,7 @@ def _capitalised(name: str) -> str:
     return name[:1].upper() + name[1:]
 
 
-def _camtrap_columns(hierarchy: Hierarchy, ids: bool) -> ColumnsOf:
+def _camtrap_columns(hierarchy: Hierarchy, ids: bool, events: bool) -> ColumnsOf:
     @cache
     def observed(node: int) -> tuple[str, str]:
         name = bare_name(hierarchy, node)
@@ -106,8 +106,8 @@ def _camtrap_columns(hierarchy: Hierarchy, ids: bool) -> ColumnsOf:
         count, numbers = len(nodes), list(range(first, first + len(nodes)))
         known = {
             "observationID": names if ids else numbers,
-            "mediaID": names if ids else numbers,
-            "observationLevel": ["media"] * count,
+            "eventID" if events else "mediaID": names if ids else numbers,
+            "observationLevel": ["event" if events else "media"] * count,
             "observationType": [observed(node)[0] for node in nodes.tolist()],
             "scientificName": [observed(node)[1] for node in nodes.tolist()],
             "classificationMethod": ["machine"] * count,
@@ -126,8 +126,8 @@ def _camtrap_columns(hierarchy: Hierarchy, ids: bool) -> ColumnsOf:
 class PredictionFormat:
     """How predictions are laid out in a file."""
 
-    columns: Callable[[Hierarchy, bool], ColumnsOf]
-    """Returns a function that makes the columns, given a tree and whether there are ids."""
+    columns: Callable[[Hierarchy, bool, bool], ColumnsOf]
+    """Returns a function that makes the columns, given a tree, whether there are ids, and whether of events."""
     extensions: tuple[str, ...]
 
 

@@ -18,7 +18,7 @@ from hedgerow.score_files.blocks import Block, Progress, Scores, silent
 from hedgerow.score_files.prediction_formats import PREDICTION_FORMATS, Columns, check_layout
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -33,6 +33,8 @@ def prediction_writer(
     hierarchy: Hierarchy,
     *,
     ids: bool = False,
+    events: bool = False,
+    more: Sequence[str] = (),
     layout: str = "table",
     spreadsheet_safe: bool = False,
 ) -> Iterator[Callable[..., None]]:
@@ -50,6 +52,10 @@ def prediction_writer(
         The tree.
     ids
         Whether batches come with ids.
+    events
+        Whether these are the names of events.
+    more
+        Further columns of a table, which come with every batch.
     layout
         "table", as above; "qiime2", a `taxonomy.tsv`; or "camtrap-dp", the observations of a Camtrap DP.
     spreadsheet_safe
@@ -57,11 +63,16 @@ def prediction_writer(
 
     Yields
     ------
-    function (predictions, confidence, ids)
-        Writes the next batch: node indices, their likelihoods and, if there are any, ids.
+    function (predictions, confidence, ids, **more)
+        Writes the next batch: node indices, their likelihoods and, if there are any, ids and further columns.
     """
     check_layout(path, layout, spreadsheet_safe)
-    columns_of = PREDICTION_FORMATS[layout].columns(hierarchy, ids)
+    own_columns = PREDICTION_FORMATS[layout].columns(hierarchy, ids, events)
+    further = more if layout == "table" else ()
+
+    def columns_of(*batch: Any, **values: Any) -> Columns:
+        return own_columns(*batch) | {name: list(values.get(name, ())) for name in further}
+
     if PurePath(path).suffix.lower() == ".parquet":
         opened = _parquet_table(path, columns_of)
     else:
@@ -70,7 +81,11 @@ def prediction_writer(
         written = 0
 
         def write_batch(
-            predictions: ArrayLike, confidence: NDArray[Any], names: Sequence[str] | NDArray[Any] | None = None, /
+            predictions: ArrayLike,
+            confidence: NDArray[Any],
+            names: Sequence[str] | NDArray[Any] | None = None,
+            /,
+            **values: Any,
         ) -> None:
             nonlocal written
             nodes = np.asarray(predictions, dtype=np.int64)
@@ -78,7 +93,7 @@ def prediction_writer(
             sure[:] = list(np.asarray(confidence))  # scalars of their own precision, which print shortest
             sure[nodes == 0] = None  # the root is certain, but no answer
             given = [""] * len(nodes) if names is None else list(names)
-            write(columns_of(written, given, nodes, sure))
+            write(columns_of(written, given, nodes, sure, **values))
             written += len(nodes)
 
         yield write_batch
@@ -114,7 +129,12 @@ def _parquet_table(path: str | os.PathLike[str], columns_of: Any) -> Iterator[Ca
         raise FileError(
             f"{os.fspath(path)}: writing Parquet needs pyarrow. Install it, or write a .csv."
         ) from None
-    types = {"example": pa.int64(), "depth": pa.int64(), "confidence": pa.float64()}
+    types = {
+        "example": pa.int64(),
+        "depth": pa.int64(),
+        "confidence": pa.float64(),
+        "tip_likelihood": pa.float64(),
+    }
     names = columns_of(0, [], np.empty(0, np.int64), np.empty(0))
     schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
 
@@ -161,6 +181,7 @@ def write_predictions(
     scores: Scores,
     answer: Callable[[Block], Any],
     *,
+    more: Mapping[str, Callable[[Block], Any]] | None = None,
     layout: str = "table",
     spreadsheet_safe: bool = False,
     progress: Progress = silent,
@@ -175,6 +196,8 @@ def write_predictions(
         A score file, or the output of a trained model.
     answer
         Returns node indices, given a block: see `infer.answering_rule` and `OperatingPoint.answer`.
+    more
+        Further columns of a table: functions that return them, given a block. See `OperatingPoint.columns`.
     layout, spreadsheet_safe
         See `prediction_writer`.
     progress
@@ -185,14 +208,20 @@ def write_predictions(
     total = 0.0
     with (
         prediction_writer(
-            path, hierarchy, ids=scores.has_ids, layout=layout, spreadsheet_safe=spreadsheet_safe
+            path,
+            hierarchy,
+            ids=scores.has_ids,
+            events=scores.pooling is not None,
+            more=list(more or ()),
+            layout=layout,
+            spreadsheet_safe=spreadsheet_safe,
         ) as write,
         progress("Answering", scores.rows) as advance,
     ):
         for block in scores:
             nodes = np.asarray(answer(block))
             confidence = to_probability(block.at(nodes), block.scale)
-            write(nodes, confidence, block.ids)
+            write(nodes, confidence, block.ids, **{name: of(block) for name, of in (more or {}).items()})
             answers += np.bincount(nodes, minlength=len(hierarchy))
             total += float(confidence[nodes > 0].sum(dtype=np.float64))
             advance(len(nodes))

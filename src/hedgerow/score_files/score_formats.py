@@ -7,12 +7,25 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
+import numpy as np
+
 from hedgerow.errors import HedgerowError, ParameterError, ScoreError, UnknownNameError, argument
-from hedgerow.files import TABLES, Archive, extension, open_text, refuse_spreadsheet, require_file
+from hedgerow.files import (
+    TABLES,
+    Archive,
+    extension,
+    is_number,
+    open_text,
+    refuse_spreadsheet,
+    require_file,
+    row_name,
+)
 from hedgerow.likelihood import restrict
 from hedgerow.registry import Registry
 from hedgerow.score_files import jsonl, kraken2, lineage_lines, listed_tables, qiime2, rdp, sintax, speciesnet
 from hedgerow.score_files.blocks import Block, Scores
+from hedgerow.score_files.class_tables import read_prior
+from hedgerow.score_files.event_pooling import EventPooling
 from hedgerow.score_files.labels import LabelFile, labelled
 from hedgerow.score_files.listed_binder import ListedBinder
 from hedgerow.score_files.nearest import nearest_lines, nearest_table
@@ -164,7 +177,7 @@ def find_format(path: str, how: ScoreReading | None = None) -> str:
     require_file(path)
     if extension(path) == ".npz":
         return WIDE
-    glance = _glance(path, how.delimiter)
+    glance = _glance(path, how)
     found = [name for name in FORMATS.names() if FORMATS.find(name).recognise(glance)]
     if len(found) == 1:
         return found[0]
@@ -208,9 +221,10 @@ def column_names(path: str, delimiter: str | None = None) -> list[str]:
     return []
 
 
-def _glance(path: str, delimiter: str | None) -> Glance:
+def _glance(path: str, how: ScoreReading) -> Glance:
     suffix = extension(path)
-    columns = column_names(path, delimiter)
+    named = {how.event_column, how.weight_column}
+    columns = [name for name in column_names(path, how.delimiter) if name not in named]
     if suffix == ".parquet":
         return Glance(suffix, columns=tuple(columns))
     try:
@@ -300,8 +314,9 @@ def open_scores(
     except UnknownNameError as error:
         if how.scores_format != AUTO or how.names_classes:
             raise
-        raise UnknownNameError(f"{error}{_nearest(_glance(shown, how.delimiter), tables=True)}") from None
+        raise UnknownNameError(f"{error}{_nearest(_glance(shown, how), tables=True)}") from None
     only = None if how.only is None else _only(hierarchy, how.only)
+    prior = None if how.prior is None else read_prior(how.prior, hierarchy, how.trained_prior)
     rows = block_rows or reader.rows_at_a_time(len(hierarchy))
     keys = reader.has if labels else reader.has - {"labels"}
 
@@ -309,23 +324,51 @@ def open_scores(
         blocks = _not_empty(bound.blocks(reader.read(rows, keys), warnings), shown)
         if label_file is not None:
             blocks = label_file.joined(blocks, shown, warnings)
-        source = shown if label_file is None else label_file.path
-        blocks = labelled(blocks, source, hierarchy, how, warnings, part=part)
-        for block in blocks:
+        blocks = (_weighed(block, shown) for block in blocks)
+        for block in blocks if how.event_column is not None else finish(blocks, warnings):
             if only is None:
                 yield block
             else:
                 yield replace(block, likelihoods=restrict(hierarchy, block.likelihoods, only))
 
+    def finish(blocks: Iterator[Block], warnings: list[str]) -> Iterator[Block]:
+        source = shown if label_file is None else label_file.path
+        return labelled(blocks, source, hierarchy, how, warnings, part=part)
+
+    pooling = None if how.pooling is None else EventPooling(how.pooling, shown, finish)
     return Scores(
         shown,
         hierarchy,
         read,
-        reader.rows,
-        has_ids="ids" in reader.has,
+        None if pooling else reader.rows,
+        has_ids="ids" in reader.has or pooling is not None,
         settings=FORMATS[found].settings,
         format=found,
+        prior=prior,
+        pooling=pooling,
     )
+
+
+def _weighed(block: Block, path: str) -> Block:
+    """Return a block with its weights as numbers."""
+    if block.weights is None:
+        return block
+    texts = np.asarray(block.weights, dtype=object)
+    with suppress(ValueError):
+        weights = texts.astype(np.float64)
+        if np.all((weights >= 0) & (weights < np.inf)):
+            return replace(block, weights=weights)
+    row = next(i for i, text in enumerate(texts.tolist()) if not _is_weight(text))
+    raise ScoreError(
+        f"{path}: {row_name(path, block.start + row)} has the weight {str(texts[row])!r}. A weight is a number "
+        f"from 0 "
+        f"on: how likely the example is among new data, relative to the calibration data."
+    )
+
+
+def _is_weight(text: str) -> bool:
+    """Return whether a text is a finite number from 0 on."""
+    return is_number(text) and 0 <= float(text) < np.inf
 
 
 def _only(hierarchy: Hierarchy, names: Sequence[str]) -> Indices:

@@ -7,10 +7,11 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, final, get_args
 
 from hedgerow.errors import FileError, ParameterError, ScoreError, argument, closest, in_python, options, some
 from hedgerow.files import read_lines
+from hedgerow.likelihood import Pooling
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -24,6 +25,9 @@ PER_EXAMPLE = {
     "images": "image",
 }
 """Facts about each example: the member of an `.npz` file, and the default column of a table."""
+
+
+_FILES = ("labels_file", "prior", "trained_prior")
 
 
 def _option(help: str, default: Any = None, **more: Any) -> Any:  # noqa: A002
@@ -87,6 +91,28 @@ class ScoreReading:
         "The column of clusters of related examples: bursts, samples, sites.",
         metavar="COLUMN",
     )
+    event_column: str | None = _option(
+        "The column of events, such as bursts: the likelihoods of an event are pooled, and events are the "
+        "examples.",
+        metavar="COLUMN",
+    )
+    pool: Pooling | None = _option(  # noqa: RUF009
+        "With --events, how likelihoods are pooled: mean, geometric or max.", metavar="HOW", shown="mean"
+    )
+    prior: str | os.PathLike[str] | None = _option(  # noqa: RUF009
+        "What lives there: a table of class, and optionally prior and group (then --groups says which rows "
+        "count).",
+        metavar="FILE",
+    )
+    trained_prior: str | os.PathLike[str] | None = _option(  # noqa: RUF009
+        "With --prior, how often classes occurred in training: a table of class and prior.",
+        metavar="FILE",
+        shown="each leaf equally often",
+    )
+    weight_column: str | None = _option(
+        "The column of weights: how likely each example is among new data, relative to the calibration data.",
+        metavar="COLUMN",
+    )
     class_columns: str | Sequence[str] | None = _option(
         "The columns of a table that are classes: names, or a file with one name on each line.",
         metavar="FILE|A,B,...",
@@ -114,6 +140,13 @@ class ScoreReading:
             raise ParameterError(f"decimal must be '.' or ',', not {self.decimal!r}.")
         if self.columns not in (None, "own"):
             raise ParameterError(f"columns must be 'own' or left out, not {self.columns!r}.")
+        for name, of in (("pool", "event_column"), ("trained_prior", "prior")):
+            if getattr(self, name) is not None and getattr(self, of) is None:
+                raise ParameterError(
+                    f"{argument(name, 'X')} goes with {argument(of, 'X')}: give both, or leave it out."
+                )
+        if self.pool is not None and self.pool not in get_args(Pooling):
+            raise ParameterError(f"pool must be {', '.join(get_args(Pooling))}, not {self.pool!r}.")
         if self.class_columns is not None and self.class_prefix is not None:
             raise ParameterError(
                 f"Give the class columns ({class_columns_argument()}) or the prefix that they share "
@@ -131,8 +164,15 @@ class ScoreReading:
             "ids": self.id_column,
             "groups": self.group_column,
             "clusters": self.cluster_column,
+            "events": self.event_column,
+            "weights": self.weight_column,
         }
         return {key: name for key, name in named.items() if name is not None}
+
+    @property
+    def pooling(self) -> Pooling | None:
+        """How the likelihoods of events are pooled; None if there are no events."""
+        return None if self.event_column is None else self.pool or "mean"
 
     def within(self, columns: Sequence[str], elsewhere: frozenset[str]) -> ScoreReading:
         """Return the reading for a file with these columns; the id column may be that of the label file alone."""
@@ -151,13 +191,13 @@ class ScoreReading:
             name: value if value is None or isinstance(value, str) else ",".join(value)
             for name, value in (("only", self.only), ("class_columns", self.class_columns))
         }
-        labels = None if self.labels_file is None else os.fspath(self.labels_file)
-        return options(**vars(self) | listed | {"labels_file": labels})
+        files = {name: None if (path := getattr(self, name)) is None else os.fspath(path) for name in _FILES}
+        return options(**vars(self) | listed | files)
 
     @property
     def files(self) -> list[Path]:
         """The files named here, which no output may overwrite."""
-        named = [self.labels_file, self.only, self.class_columns]
+        named = [*(getattr(self, name) for name in _FILES), self.only, self.class_columns]
         return [Path(name) for name in named if isinstance(name, str | os.PathLike) and Path(name).is_file()]
 
     def resolved(self) -> ScoreReading:
@@ -169,9 +209,18 @@ class ScoreReading:
             only = _lines(only) if Path(only).is_file() else (only,)
         return replace(self, class_columns=classes, only=only)
 
+    def single_examples(self) -> ScoreReading:
+        """Return how to read the examples alone, as the model gave them, with their labels."""
+        plain = replace(self, group_column=None, cluster_column=None, event_column=None, weight_column=None)
+        return replace(plain, pool=None, prior=None, trained_prior=None)
+
     def unlabelled(self, columns: Sequence[str]) -> ScoreReading:
-        """Return how to read new files with these columns, without labels, groups and clusters."""
-        plain = replace(self, labels_file=None, drop_label=(), group_column=None, cluster_column=None)
+        """Return how to read new files with these columns, without labels, groups and clusters.
+
+        Events, priors and weights remain; so do groups, with a prior.
+        """
+        groups = None if self.prior is None else self.group_column
+        plain = replace(self, labels_file=None, drop_label=(), group_column=groups, cluster_column=None)
         if self.labels_file is None:
             return plain
         return replace(plain, label_column=None, id_column=self.id_column if self.id_column in columns else None)

@@ -22,6 +22,7 @@ from hedgerow.show.attached_methods import (
 from hedgerow.show.curve_lines import DEFAULT_RULES, CurveKind, System
 from hedgerow.show.paper_tables import write_comparison_tables, write_evaluation_tables
 from hedgerow.show.print_evaluation import print_comparison, print_evaluation, print_reliability, print_written
+from hedgerow.show.print_monitor import print_monitor
 from hedgerow.show.print_point import meaning, print_point, promises
 from hedgerow.show.tables import Column, Entry, Row, Table, check_tables, entries, not_in_per_cent
 from hedgerow.show.terminal import live_bar, print_table, print_text, wrapped
@@ -42,6 +43,7 @@ __all__ = [
     "preformatted",
     "print_comparison",
     "print_evaluation",
+    "print_monitor",
     "print_point",
     "print_reliability",
     "print_table",

@@ -110,13 +110,33 @@ def meaning(point: OperatingPoint) -> str:
     """Return what the guarantee means; nothing for a point that never answers."""
     if always_root(point):
         return ""
-    unit = "a new example" if point.clusters is None else "an example of a new cluster"
+    one = "example" if point.pool is None else "event"
+    unit = f"a new {one}" if point.clusters is None else f"an {one} of a new cluster"
     if point.largest_cluster is not None:
-        unit = f"the examples of new clusters of at most {point.largest_cluster:,}"
-    number = counted(point.examples, "example", "examples")
+        unit = f"the {one}s of new clusters of at most {point.largest_cluster:,}"
+    number = counted(point.examples, one, f"{one}s")
     if point.clusters is not None:
         number += f" in {counted(point.clusters, 'cluster', 'clusters')}"
-    return GUARANTEES.find(point.guarantee).meaning(unit, number, point.delta)
+    return GUARANTEES.find(point.guarantee).meaning(unit, number, point.delta) + _elsewhere(point)
+
+
+def _elsewhere(point: OperatingPoint) -> str:
+    """Return what the promise is about if new data differ from the calibration data."""
+    if point.weight_steps:
+        return (
+            " It is for new data that differ from these as the weights say, and is approximate if the weights "
+            "were "
+            "estimated."
+        )
+    if not point.expect:
+        return ""
+    if point.estimated:
+        return (
+            " It is for data with other shares of classes, which were estimated from new scores without "
+            "labels, and so "
+            "it is approximate."
+        )
+    return " It is for data in which the classes have the expected shares."
 
 
 def _print_answers(explanation: Explanation, console: Console) -> None:

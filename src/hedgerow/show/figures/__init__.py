@@ -11,6 +11,7 @@ except ModuleNotFoundError as error:
 
 from hedgerow.show.figures.curve_axes import RULE_STYLES, RuleStyle
 from hedgerow.show.figures.curve_display import OperatingCurveDisplay, Panel, panel_figure
+from hedgerow.show.figures.monitor_figure import monitor_figure
 from hedgerow.show.figures.reliability_panels import reliability_figure
 from hedgerow.show.figures.style import COLOURS, MARKERS, save_figure
 from hedgerow.show.figures.tree_display import TreeDisplay
@@ -23,6 +24,7 @@ __all__ = [
     "Panel",
     "RuleStyle",
     "TreeDisplay",
+    "monitor_figure",
     "panel_figure",
     "reliability_figure",
     "save_figure",

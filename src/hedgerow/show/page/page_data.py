@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from PIL import Image
 
-from hedgerow.errors import ParameterError, argument
+from hedgerow.errors import ParameterError
 from hedgerow.likelihood import Scale, threshold_probability
 from hedgerow.measure import Evaluation, Interval, Metric, OperatingCurve, right_of_answered, side_by_side
 from hedgerow.show.curve_lines import KINDS, System
@@ -90,11 +90,10 @@ class PagePoint:
                     f"{point.settings.differences(evaluation.settings)}. Evaluate the scores again, or choose the "
                     f"point again."
                 )
-            if evaluation.temperature != point.temperature:
+            if differ := point.treatment.difference(evaluation.treatment):
                 raise ParameterError(
-                    f"{evaluation.name} was evaluated at the temperature {evaluation.temperature:g}, and "
-                    f"the point was chosen at {point.temperature:g}. Evaluate the scores again, and save the "
-                    f"evaluation, with {argument('temperature', f'{point.temperature:g}')}."
+                    f"The point is for other scores than those of {evaluation.name}: {differ.what}. "
+                    f"{differ.remedy} when you evaluate the scores, and save the evaluation."
                 )
         on_curve = point.by == "all" and point.rule == "threshold"
         said = " ".join([*promises(point), meaning(point)])

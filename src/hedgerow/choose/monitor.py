@@ -1,0 +1,496 @@
+"""Is the promise of a point still kept? A test that may be looked at as often as one likes.
+
+With labels, each example (event, or whole cluster) is a bet that its loss is above what the promise allows.
+Without labels, each is a bet that the model is no longer as sure of its answers as it was of the calibration
+examples: a conformal test martingale. False alarms occur in at most a share δ of all streams, for each of the two.
+
+A conformal promise is an average over calibration sets: about half of all points exceed it a little with nothing
+changed. What is tested is therefore a larger loss, which only a share δ/2 of all calibration sets exceeds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, final
+
+import msgspec
+import numpy as np
+import scipy
+
+from hedgerow.choose.among import among_nodes
+from hedgerow.choose.evidence import Evidence, as_number, mean_bets, rank_bets
+from hedgerow.choose.explain import request_of
+from hedgerow.choose.guarantees import GUARANTEES, Promise, exactly
+from hedgerow.choose.point import OperatingPoint, point_of
+from hedgerow.choose.tips import BINS, bins_of, mean_of_each, ranks_of
+from hedgerow.choose.watched import TIP, Watched
+from hedgerow.errors import FileError, ParameterError, ScoreError, counted, some
+from hedgerow.files import read_text, reading, write_json
+from hedgerow.likelihood import numbered
+from hedgerow.measure import Ranks
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from hedgerow.tree import Indices
+
+    Floats = NDArray[np.float64]
+    Path_ = tuple[tuple[int, float], ...]
+
+_FORMAT = "hedgerow monitor"
+_VERSION = 1
+_SHOWN = 50  # points of the path that are kept of each update
+_STEPS = 60  # of a bisection
+_ID_BYTES = 8
+_Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
+
+
+@final
+@dataclass(frozen=True)
+class Test:
+    """One promise that is tested, or the distribution of what the model says."""
+
+    __test__: ClassVar[bool] = False  # it is none of pytest's
+
+    name: str
+    """The group, clade or rank of the promise; "" for all examples."""
+    level: Annotated[float, msgspec.Meta(ge=0, le=1)]
+    """The mean loss that is tested; 0 for the distribution."""
+    units: _Count = 0
+    """How many examples, events or clusters were counted."""
+    loss: float = 0.0
+    """The sum of their losses."""
+    bets: _Count = 0
+    bettors: tuple[float, ...] = ()
+    best: float = 0.0
+    """The logarithm of the largest wealth so far: see `Evidence`."""
+    path: tuple[tuple[_Count, float], ...] = ()
+    """The wealth, as a logarithm, after some numbers of bets."""
+
+    def after(self, log_factors: Floats, units: int, loss: float) -> Test:
+        """Return the test after more bets."""
+        evidence, path = Evidence(self.bets, self.bettors, self.best).after(log_factors)
+        shown: Any = (
+            np.unique(np.linspace(0, len(path) - 1, min(_SHOWN, len(path))).astype(int)) if len(path) else []
+        )
+        more = tuple((self.bets + int(i) + 1, float(path[i])) for i in shown)
+        return replace(
+            self,
+            units=self.units + units,
+            loss=self.loss + loss,
+            bets=evidence.count,
+            bettors=evidence.bettors,
+            best=evidence.best,
+            path=self.path + more,
+        )
+
+
+class _MonitorFile(msgspec.Struct, forbid_unknown_fields=True):
+    """A monitor as it is saved."""
+
+    format: str
+    schema: int
+    point: dict[str, Any]
+    delta: Annotated[float, msgspec.Meta(gt=0, lt=1)]
+    seed: Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+    promise: list[Test]
+    shift: Test
+    counts: list[_Count]
+    labelled: bytes
+    """Digests of the ids whose labels were counted."""
+    seen: bytes
+    """Digests of the ids that were counted without labels."""
+
+
+@final
+class Monitor:
+    """Watches whether the promise of a point is still kept.
+
+    Parameters
+    ----------
+    point
+        The point.
+    delta
+        The probability of a false alarm, however long one looks.
+    seed
+        Of the random numbers that break ties without labels.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> h = hr.Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+    >>> q = [[1, 0.9, 0.1]] * 190 + [[1, 0.6, 0.4]] * 10
+    >>> point = hr.select(h, q, ["cat"] * 190 + ["dog"] * 10, target=("correct", 0.9))
+    >>> monitor = hr.Monitor(point)
+    >>> monitor.update(q[:100], ["cat"] * 100)
+    >>> monitor.alarm
+    False
+    >>> monitor.update([[1, 0.9, 0.1]] * 100, ["cat"] * 40 + ["dog"] * 60)
+    >>> monitor.alarm, monitor.evidence > 100
+    (True, True)
+    """
+
+    def __init__(self, point: OperatingPoint, delta: float = 0.01, seed: int = 0) -> None:
+        if not isinstance(point, OperatingPoint):
+            raise ParameterError(f"A monitor watches an operating point, not {point!r:.80}.")
+        if not 0 < delta < 1:
+            raise ParameterError(f"delta is the probability of a false alarm, between 0 and 1, not {delta!r}.")
+        self.point = point
+        self.delta = float(delta)
+        self.seed = int(seed)
+        self._stream_of, names = _streams(point)
+        self.promise: tuple[Test, ...] = tuple(
+            Test(name, _tested(point, name, self.delta / max(1, len(names)))) for name in names
+        )
+        """The tests with labels: one for each promise."""
+        self.shift = Test("", 0.0)
+        """The test without labels."""
+        self._counts = np.array(point.tip_counts or (0,) * BINS, dtype=np.int64)
+        self._labelled = self._seen = np.zeros(0, dtype=np.uint64)
+
+    # What was found ------------------------------------------------------------------------------------------
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the promise is broken, or the model's likelihoods are no longer those of the calibration."""
+        return self.evidence >= 1 / self.delta
+
+    @property
+    def evidence(self) -> float:
+        """The strength of the evidence: an alarm at 1/δ, and about 1 or less if nothing has changed."""
+        return max(self.evidence_of(test) for test in (*self.promise, self.shift))
+
+    def evidence_of(self, test: Test) -> float:
+        """Return the strength of the evidence of one of the tests, on the scale of `evidence`."""
+        return as_number(test.best) / self._price(test)
+
+    def path_of(self, test: Test) -> tuple[list[int], list[float]]:
+        """Return how the evidence of a test went: numbers of bets, and the evidence after each."""
+        price = self._price(test)
+        return [count for count, _ in test.path], [as_number(log) / price for _, log in test.path]
+
+    def _price(self, test: Test) -> float:
+        if test is self.shift:
+            return 1.0
+        return len(self.promise) * (2.0 if self.point.guarantee == "conformal" else 1.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was found, ready for JSON."""
+
+        def found(test: Test) -> dict[str, Any]:
+            evidence = self.evidence_of(test)
+            return {"units": test.units, "evidence": evidence, "alarm": evidence >= 1 / self.delta}
+
+        return {
+            "alarm": self.alarm,
+            "evidence": self.evidence,
+            "delta": self.delta,
+            "promise": [
+                {"name": test.name, "tested": test.level, "mean_loss": test.loss / max(1, test.units)}
+                | found(test)
+                for test in self.promise
+            ],
+            "shift": found(self.shift),
+        }
+
+    # Watching ------------------------------------------------------------------------------------------------
+
+    def update(
+        self,
+        q: Any,
+        labels: ArrayLike | None = None,
+        ids: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        clusters: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+    ) -> None:
+        """Count new examples: with labels for the promise, without labels for a shift of what the model says.
+
+        Parameters
+        ----------
+        q
+            [examples, nodes] Their likelihoods, as for `OperatingPoint.predict`.
+        labels
+            Their labels: names or node indices. They should be those of a random sample of all new examples.
+        ids
+            Their ids. An id that was counted before is refused.
+        groups, clusters, weights
+            What the point depends on. A cluster must be given whole.
+        """
+        watched = Watched.of(self.point, q, ids, groups=groups, clusters=clusters, weights=weights)
+        self.watch(watched, None if labels is None else self.point.hierarchy.nodes(labels))
+
+    def watch(self, watched: Watched, labels: Indices | None = None) -> None:
+        """Count answers; either everything is counted, or nothing."""
+        if not len(watched):
+            raise ScoreError("There are no examples to count.")
+        if (watched.clusters is None) != (self.point.clusters is None):
+            problem = "was chosen with" if watched.clusters is None else "does not depend on"
+            raise ParameterError(
+                f"The point {problem} clusters: {'give' if watched.clusters is None else 'leave out'} them."
+            )
+        if labels is None:
+            self._watch_shift(watched)
+        else:
+            self._watch_promise(watched, labels)
+
+    def _watch_promise(self, watched: Watched, labels: Indices) -> None:
+        if not GUARANTEES[self.point.guarantee].promises:
+            raise ParameterError("An empirical point promises nothing, so there is nothing to test with labels.")
+        if labels.shape != (len(watched),):
+            raise ScoreError(f"One label per answer is needed: {len(watched):,}; got shape {labels.shape}.")
+        digests = self._new(" with a label", self._labelled, watched)
+        tests = []
+        for number, test in enumerate(self.promise):
+            rows, loss, meant = self._losses(number, test, watched, labels)
+            value, total, units = self._bets(
+                test, loss, meant, None if watched.clusters is None else watched.clusters[rows]
+            )
+            tests.append(test.after(mean_bets(value, test.level), units, total))
+        self.promise, self._labelled = tuple(tests), digests
+
+    def _losses(
+        self, number: int, test: Test, watched: Watched, labels: Indices
+    ) -> tuple[Indices, Floats, NDArray[np.bool_]]:
+        """Return the rows that a promise is about, their losses, and which answers it is about."""
+        point, tree = self.point, self.point.hierarchy
+        if point.rule != "ranks":
+            rows = np.arange(len(watched))
+            if point.by != "all":
+                if watched.names is None:
+                    raise ParameterError(
+                        f"The point has a promise for each {point.by}: give that of each example."
+                    )
+                place = self._stream_of
+                rows = np.flatnonzero([place.get(name, -1) == number for name in watched.names.tolist()])
+            spec = request_of(point, tree)
+            if spec.target is None or spec.target.name not in point.target:
+                raise ParameterError(f"The metric {some(point.target)} is not known here, so it cannot be tested.")
+            losses, parts = spec.losses(labels[rows], watched.answers[rows])
+            meant = np.ones(len(rows), dtype=bool)
+            if point.among is not None:
+                meant = among_nodes(tree, point.among)[watched.answers[rows]]
+            return rows, (losses / parts).astype(np.float64), meant
+        ranks = Ranks.of(tree)
+        unknown = test.name.startswith(_UNKNOWN)
+        at = ranks.at(test.name.removeprefix(_UNKNOWN))
+        rows = np.arange(len(labels))
+        if unknown:
+            rows = np.flatnonzero((at[labels] < 0) & ranks.above(test.name.removeprefix(_UNKNOWN))[labels])
+        node, label = at[watched.answers[rows]], labels[rows]
+        reached = node >= 0
+        right = tree.is_ancestor(np.maximum(node, 0), label)
+        if point.settings.below_is_right and not unknown:
+            right |= tree.is_ancestor(label, np.maximum(node, 0))
+        return rows, (reached & ~right).astype(np.float64), np.ones(len(rows), dtype=bool)
+
+    def _bets(
+        self, test: Test, loss: Floats, meant: NDArray[np.bool_], clusters: NDArray[np.object_] | None
+    ) -> tuple[Floats, float, int]:
+        """Return what is bet on, from -α to 1 - α; the sum of the losses; and the number of units."""
+        value = np.where(meant, loss - test.level, 0.0)
+        if clusters is None:
+            return value[meant], float(loss[meant].sum()), int(meant.sum())
+        names, member = numbered(clusters)
+        size = np.bincount(member, minlength=len(names)).astype(np.float64)
+        largest = self.point.largest_cluster
+        if largest is not None and len(names) and size.max() > largest:
+            name = names[int(np.argmax(size))]
+            raise ParameterError(f"The cluster {name!r} has {int(size.max()):,} examples, more than {largest:,}.")
+        share = size if largest is None else np.full(len(names), float(largest))
+        mean = np.bincount(member, np.where(meant, loss, 0.0), minlength=len(names)) / size
+        return np.bincount(member, value, minlength=len(names)) / share, float(mean.sum()), len(names)
+
+    def _watch_shift(self, watched: Watched) -> None:
+        if not self.point.tip_counts:
+            raise ParameterError(
+                "The point does not know how sure the model was of the calibration examples, or is for other "
+                "data than "
+                "these: give labels."
+            )
+        if watched.tips is None:
+            raise ScoreError(
+                f"Without labels, the likelihood of the most likely tip of each example is needed, a column "
+                f"{TIP!r}: "
+                f"hedgerow predict --point writes it."
+            )
+        if (bad := ~((watched.tips >= 0) & (watched.tips <= 1))).any():
+            raise ScoreError(f"A likelihood lies between 0 and 1, not at {watched.tips[int(np.argmax(bad))]:g}.")
+        digests = self._new("", self._seen, watched)
+        tips = mean_of_each(watched.tips, watched.clusters)
+        bins = bins_of(tips)
+        generator = np.random.PCG64(self.seed).advance(self.shift.bets)
+        random = np.random.Generator(generator).random(len(tips))
+        ranks = ranks_of(bins, self._counts, random)
+        self.shift = self.shift.after(rank_bets(ranks), len(tips), 0.0)
+        self._counts = self._counts + np.bincount(bins, minlength=BINS)
+        self._seen = digests
+
+    def _new(self, what: str, before: NDArray[np.uint64], watched: Watched) -> NDArray[np.uint64]:
+        """Return the digests of all ids that were counted; refuse one that was counted before."""
+        if watched.clusters is not None:
+            kind, names = "cluster", numbered(watched.clusters)[0].tolist()
+        elif watched.ids is not None:
+            kind, names = "id", watched.ids.tolist()
+        else:
+            return before
+        new = np.array([_digest(name) for name in names], dtype=np.uint64)
+        distinct, first, count = np.unique(new, return_index=True, return_counts=True)
+        again = [names[i] for i in first[count > 1].tolist()]
+        known = [names[i] for i in np.flatnonzero(np.isin(new, before)).tolist()]
+        if again or known:
+            listed, why = (known, "counted before") if known else (again, "given twice")
+            raise ScoreError(
+                f"{counted(len(listed), f'{kind} was', f'{kind}s were')} {why}{what}: {some(listed)}. Every "
+                f"example counts "
+                f"once: leave them out. Nothing was counted."
+            )
+        return np.union1d(before, distinct)
+
+    # Files -----------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the monitor, with its point, to a JSON file; see `load`."""
+        content = _MonitorFile(
+            _FORMAT,
+            _VERSION,
+            self.point.to_dict(),
+            self.delta,
+            self.seed,
+            list(self.promise),
+            self.shift,
+            self._counts.tolist(),
+            self._labelled.astype("<u8").tobytes(),
+            self._seen.astype("<u8").tobytes(),
+        )
+        write_json(path, msgspec.to_builtins(content), indent=1)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Monitor:
+        """Read a monitor written by `save`."""
+        again = "Start anew with another file."
+        text = read_text(path)
+        with reading(path, "a monitor", again):
+            content = msgspec.json.decode(text)
+            if not isinstance(content, dict) or content.get("format") != _FORMAT:
+                raise FileError(f"{path} is not the state of a monitor. {again}")
+            if content.get("schema") != _VERSION:
+                raise FileError(f"{path} was written by another version of hedgerow. {again}")
+            file = msgspec.convert(content, _MonitorFile)
+        monitor = Monitor(point_of(file.point, str(path)), file.delta, file.seed)
+        with reading(path, "a monitor", again):
+            asked, found = (
+                [(test.name, test.level) for test in tests] for tests in (monitor.promise, file.promise)
+            )
+            sums = len(file.counts) == BINS and sum(file.counts) == monitor._counts.sum() + file.shift.units
+            if asked != found or not sums or len(file.labelled) % _ID_BYTES or len(file.seen) % _ID_BYTES:
+                raise ValueError("its parts do not fit together")
+        monitor.promise, monitor.shift = tuple(file.promise), file.shift
+        monitor._counts = np.array(file.counts, dtype=np.int64)
+        monitor._labelled, monitor._seen = (
+            np.unique(np.frombuffer(each, dtype="<u8").astype(np.uint64)) for each in (file.labelled, file.seen)
+        )
+        return monitor
+
+    @staticmethod
+    def at(path: str | os.PathLike[str] | None, point: OperatingPoint, delta: float | None = None) -> Monitor:
+        """Return the monitor of a point that is saved at a path, or a new one."""
+        if path is None or not Path(path).exists():
+            return Monitor(point) if delta is None else Monitor(point, delta)
+        monitor = Monitor.load(path)
+        if monitor.point != point:
+            raise ParameterError(
+                f"{path} is the state of a monitor of another point. Give each point its own file."
+            )
+        if delta not in (None, monitor.delta):
+            raise ParameterError(
+                f"{path} is for delta {monitor.delta:g}, not {delta:g}: leave it out, or start anew."
+            )
+        return monitor
+
+    def __repr__(self) -> str:
+        units = sum(test.units for test in self.promise)
+        state = "alarm" if self.alarm else "no alarm"
+        return (
+            f"Monitor({self.point.promise}: {counted(units, 'label', 'labels')}, {self.shift.units:,} without, "
+            f"evidence {self.evidence:.3g} of {1 / self.delta:g}, {state})"
+        )
+
+
+_UNKNOWN = "unknown "
+
+
+def _streams(point: OperatingPoint) -> tuple[dict[str, int], list[str]]:
+    """Return which promise each group or clade belongs to, and the names of the promises that can be broken."""
+    if not GUARANTEES[point.guarantee].promises:
+        return {}, []
+    if point.rule == "ranks":
+        kept = [rank for rank in point.target if point.thresholds[rank] < math.inf]
+        kept += [f"{_UNKNOWN}{rank}" for rank in point.overclassification if point.thresholds[rank] < math.inf]
+        return {}, kept
+    if point.by == "all":
+        return {"": 0}, [""]
+    pool_of = {name: pool for pool in point.pools for name in pool}
+    place: dict[str, int] = {}
+    names: list[str] = []
+    for name, tau in point.thresholds.items():
+        if tau == math.inf and point.root_is_safe:
+            continue
+        pool = pool_of.get(name, (name,))
+        if pool[0] in place:
+            place[name] = place[pool[0]]
+            continue
+        place[name] = place[pool[0]] = len(names)
+        names.append(name)
+    return place, names
+
+
+def _tested(point: OperatingPoint, name: str, delta: float) -> float:
+    """Return the mean loss that is tested for a promise: the one promised, or what few calibration sets exceed."""
+    allowed = _allowed(point, name)
+    if point.guarantee != "conformal":
+        return float(allowed)
+    units, examples = point.calibrated_on[name]
+    mass = Fraction(units) if point.largest_cluster is None else Fraction(examples, point.largest_cluster)
+    budget = GUARANTEES["conformal"].budget(units, mass, Promise("conformal", allowed))
+    if budget < 0:
+        return float(allowed)
+    binary = point.clusters in (None, point.examples) and (point.rule == "ranks" or _is_binary(point))
+    if binary:
+        wrong = math.floor(budget)  # n - k of the k-th smallest of n
+        return float(scipy.special.betaincinv(wrong + 1, units - wrong, 1 - delta / 2))
+    pac, low, high = GUARANTEES["pac"], float(allowed), 1.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        promise = Promise("pac", exactly(middle), exactly(delta / 2), binary=False)
+        low, high = (low, middle) if middle < 1 and pac.budget(units, mass, promise) >= budget else (middle, high)
+    return high
+
+
+def _allowed(point: OperatingPoint, name: str) -> Fraction:
+    """Return the mean loss that a promise allows."""
+    if point.rule != "ranks":
+        target = request_of(point, point.hierarchy).target
+        assert target is not None  # noqa: S101
+        return target.alpha
+    if name.startswith(_UNKNOWN):
+        return exactly(point.overclassification[name.removeprefix(_UNKNOWN)])
+    return 1 - exactly(point.target[name])
+
+
+def _is_binary(point: OperatingPoint) -> bool:
+    target = request_of(point, point.hierarchy).target
+    return target is not None and target.is_binary
+
+
+def _digest(name: str) -> int:
+    return int.from_bytes(
+        hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=_ID_BYTES).digest(), "little"
+    )

@@ -1,0 +1,69 @@
+"""The likelihood of the most likely tip, counted in bins: how sure a model is, without labels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hedgerow.infer import Candidates, most_likely_tip
+from hedgerow.likelihood import AnyLikelihoods, from_logit, numbered, to_probability
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from hedgerow.tree import Indices
+
+EDGES: NDArray[np.float64] = from_logit(np.arange(-16, 16.01, 0.5), "probability")
+"""Where one bin ends and the next begins: fixed, so that they depend on no example."""
+BINS = len(EDGES) + 1
+_AT_ONCE = 1024
+
+
+def tip_likelihoods(q: AnyLikelihoods, candidates: Candidates) -> NDArray[np.float64]:
+    """Return the probability of the most likely tip of each example."""
+    return np.asarray(to_probability(q.at(most_likely_tip(q, candidates)), q.scale), dtype=np.float64)
+
+
+def bins_of(tips: NDArray[np.float64]) -> Indices:
+    """Return the bin of each likelihood."""
+    return np.searchsorted(EDGES, tips, side="right")
+
+
+def mean_of_each(values: NDArray[np.float64], clusters: ArrayLike | None) -> NDArray[np.float64]:
+    """Return the mean of each cluster, in order of first appearance; without clusters, the values."""
+    if clusters is None:
+        return values
+    _, member = numbered(clusters)
+    return np.asarray(np.bincount(member, values) / np.bincount(member), dtype=np.float64)
+
+
+def ranks_of(bins: Indices, counts: Indices, random: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of larger values among those counted so far and the value itself, ties broken at random.
+
+    If all values are exchangeable, the results are independent and uniform.
+
+    Parameters
+    ----------
+    bins
+        The bins of new values, in their order.
+    counts
+        [bins] How many values there were in each bin before.
+    random
+        A uniform number for each value.
+    """
+    result = np.empty(len(bins))
+    total = counts.astype(np.int64)
+    for start in range(0, len(bins), _AT_ONCE):
+        here = bins[start : start + _AT_ONCE]
+        hot = here[:, None] == np.arange(len(counts))
+        before = total + np.cumsum(hot, axis=0) - hot
+        row = np.arange(len(here))
+        up_to = np.cumsum(before, axis=1)[row, here]
+        number = before.sum(axis=1)
+        same = before[row, here]
+        result[start : start + len(here)] = (number - up_to + random[start : start + len(here)] * (same + 1)) / (
+            number + 1
+        )
+        total = total + hot.sum(axis=0)
+    return result

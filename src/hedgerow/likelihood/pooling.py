@@ -1,0 +1,207 @@
+"""One answer per event: the likelihoods of photographs of one burst, or of several models, become one row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy
+
+from hedgerow.arrays import UNIT, as_numpy
+from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.likelihood.entries import from_top
+from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
+from hedgerow.likelihood.links import flat_softmax
+from hedgerow.likelihood.own_mass import own_entries
+from hedgerow.likelihood.scales import BOTTOM, CERTAIN
+from hedgerow.likelihood.sparse import SparseLikelihoods
+from hedgerow.likelihood.temperature import scores_behind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from hedgerow.likelihood.scales import Scale
+    from hedgerow.likelihood.treatment import Pooling
+    from hedgerow.tree import Hierarchy, Indices
+
+
+def pool(
+    hierarchy: Hierarchy, q: Any, events: ArrayLike, how: Pooling = "mean", *, scale: Scale | None = None
+) -> tuple[AnyLikelihoods, NDArray[np.object_]]:
+    """Pool the likelihoods of the examples of each event: one row per event, in order of first appearance.
+
+    Parameters
+    ----------
+    hierarchy
+        The tree.
+    q
+        [examples, nodes] Likelihoods, dense or sparse.
+    events
+        [examples] The name of the event of each example.
+    how
+        "mean": the mean of the likelihoods (a linear pool). "geometric": the geometric mean of the probabilities
+        of the leaves, divided by their sum; of lists of classes, only those that every example of the event lists
+        are left. "max": the largest likelihood of each node.
+    scale
+        The scale of plain likelihoods: "probability" (the default), "log" or "logit".
+
+    Returns
+    -------
+    (Likelihoods or SparseLikelihoods, array [events])
+        The pooled likelihoods and the names of the events. Dense ones keep their scale.
+
+    Examples
+    --------
+    >>> from hedgerow import Hierarchy, likelihood
+    >>> h = Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
+    >>> pooled, names = likelihood.pool(h, [[1, 0.5, 0.5], [1, 0.25, 0.75], [1, 1, 0]], ["a", "a", "b"])
+    >>> pooled.values.tolist(), names.tolist()
+    ([[1.0, 0.375, 0.625], [1.0, 1.0, 0.0]], ['a', 'b'])
+    """
+    if how not in _DENSE:
+        raise ParameterError(f"Events are pooled by {', '.join(_DENSE)}, not by {how!r}.")
+    given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
+    if given.treatment.pool is not None:
+        raise ParameterError("These likelihoods have already been pooled.")
+    names, member = numbered(events)
+    if len(member) != len(given):
+        raise ScoreError(f"events needs one entry per example, {len(given):,}; got {len(member):,}.")
+    pooled: AnyLikelihoods
+    if isinstance(given, SparseLikelihoods):
+        pooled = _SPARSE[how](given, member, len(names))
+    else:
+        order = np.argsort(member, kind="stable")
+        start = np.searchsorted(member[order], np.arange(len(names)))
+        values = _DENSE[how](given, order, start)
+        pooled = Likelihoods.checked(hierarchy, values, given.scale)
+    pooled.treatment = replace(given.treatment, pool=how)
+    return pooled, names
+
+
+def numbered(names: ArrayLike) -> tuple[NDArray[np.object_], Indices]:
+    """Return the distinct names in order of first appearance, and the place of each name among them.
+
+    >>> [each.tolist() for each in numbered(["b", "a", "b"])]
+    [['b', 'a'], [0, 1, 0]]
+    """
+    given = np.array([str(name) for name in np.asarray(names).ravel().tolist()], dtype=object)
+    if not len(given):
+        return given, np.zeros(0, dtype=np.int64)
+    distinct, first, place = np.unique(given, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return distinct[order], rank[place]
+
+
+# Dense: rows in the order of their events, and where those of each event start -----------------------------------
+
+
+def _mean(q: Likelihoods, order: Indices, start: Indices) -> NDArray[np.float64]:
+    """Return the mean probability of each node, on the scale of q: precise near 0 and near 1."""
+    values = as_numpy(q.values).astype(np.float64)[order]
+    if q.scale == "probability":
+        return np.asarray(np.add.reduceat(values, start, axis=0) / _sizes(start, len(order)))
+    if q.scale == "log":
+        return _log_mean(values, start)
+    here, elsewhere = (_log_mean(scipy.special.log_expit(each), start) for each in (values, -values))
+    return here - elsewhere
+
+
+def _log_mean(x: NDArray[np.float64], start: Indices) -> NDArray[np.float64]:
+    """Return ``log mean exp x`` of the rows of each event."""
+    largest = np.maximum.reduceat(x, start, axis=0)
+    size = _sizes(start, len(x))
+    shift = np.where(np.isfinite(largest), largest, 0.0)
+    less = np.expm1(x - np.repeat(shift, size[:, 0], axis=0))
+    with np.errstate(divide="ignore"):
+        return np.asarray(shift + np.log1p(np.maximum(np.add.reduceat(less, start, axis=0) / size, -1.0)))
+
+
+def _geometric(q: Likelihoods, order: Indices, start: Indices) -> NDArray[np.float64]:
+    if q.scale == "logit":
+        raise ParameterError(
+            "A geometric mean needs leaf probabilities that sum to 1, and these are independent sigmoids. Pool "
+            "them "
+            "by mean or max."
+        )
+    theta = scores_behind(q, "A geometric mean")[order]
+    mean = np.add.reduceat(theta, start, axis=0) / _sizes(start, len(order))
+    nothing = np.flatnonzero(mean.max(axis=1, initial=-np.inf) == -np.inf)
+    mean[nothing] = 0.0
+    pooled = np.array(as_numpy(flat_softmax(q.hierarchy, mean, scale=q.scale)))
+    pooled[nothing, 1:], pooled[nothing, 0] = BOTTOM[q.scale], CERTAIN[q.scale]
+    return pooled
+
+
+def _max(q: Likelihoods, order: Indices, start: Indices) -> NDArray[np.float64]:
+    return np.asarray(np.maximum.reduceat(as_numpy(q.values).astype(np.float64)[order], start, axis=0))
+
+
+def _sizes(start: Indices, rows: int) -> Indices:
+    return np.diff(np.append(start, rows))[:, None]
+
+
+# Sparse: entries in the order of their events and nodes ----------------------------------------------------------
+
+
+def _merged(
+    hierarchy: Hierarchy, member: Indices, node: Indices, value: NDArray[Any], combine: Any
+) -> tuple[Indices, Indices, NDArray[Any]]:
+    """Combine the entries of each event and node; return the event, the node and the value of each."""
+    key = member * len(hierarchy) + node
+    order = np.argsort(key, kind="stable")
+    key, first = np.unique(key[order], return_index=True)
+    merged = combine.reduceat(value[order], first) if len(first) else value
+    return key // len(hierarchy), key % len(hierarchy), merged
+
+
+def _as_rows(
+    q: SparseLikelihoods, events: int, found: tuple[Indices, Indices, NDArray[np.float64]], scale: Scale
+) -> SparseLikelihoods:
+    event, node, value = found
+    start = np.searchsorted(event, np.arange(events + 1))
+    return SparseLikelihoods.checked(q.hierarchy, start, node, value, scale)
+
+
+def _mean_sparse(q: SparseLikelihoods, member: Indices, events: int) -> SparseLikelihoods:
+    # Whole multiples of the unit, so that no parent is below its child.
+    size = np.bincount(member, minlength=events)[member[q.row]]
+    units = np.floor(q.probabilities() / size / UNIT).astype(np.int64)
+    event, node, total = _merged(q.hierarchy, member[q.row], q.node, units, np.add)
+    there = total > 0
+    value = np.minimum(total[there].astype(np.float64), 1 / UNIT) * UNIT
+    return _as_rows(q, events, (event[there], node[there], value), "probability")
+
+
+def _geometric_sparse(q: SparseLikelihoods, member: Indices, events: int) -> SparseLikelihoods:
+    row, node, own = own_entries(q.hierarchy, q, "pooled by their geometric mean")
+    there = own > 0
+    row, node, log = row[there], node[there], np.log(own[there])
+    size = np.bincount(member, minlength=events)
+    event, nodes, total = _merged(q.hierarchy, member[row], node, log, np.add)
+    count = _merged(q.hierarchy, member[row], node, np.ones(len(row), dtype=np.int64), np.add)[2]
+    everywhere = count == size[event]
+    event, nodes, mean = event[everywhere], nodes[everywhere], total[everywhere] / size[event[everywhere]]
+    largest = np.full(events, -np.inf)
+    np.maximum.at(largest, event, mean)
+    return from_top(q.hierarchy, event, nodes, np.exp(mean - largest[event]), rows=events, renormalise=True)
+
+
+def _max_sparse(q: SparseLikelihoods, member: Indices, events: int) -> SparseLikelihoods:
+    return _as_rows(q, events, _merged(q.hierarchy, member[q.row], q.node, q.value, np.maximum), q.scale)
+
+
+_DENSE: dict[str, Callable[[Likelihoods, Indices, Indices], NDArray[np.float64]]] = {
+    "mean": _mean,
+    "geometric": _geometric,
+    "max": _max,
+}
+_SPARSE: dict[str, Callable[[SparseLikelihoods, Indices, int], SparseLikelihoods]] = {
+    "mean": _mean_sparse,
+    "geometric": _geometric_sparse,
+    "max": _max_sparse,
+}

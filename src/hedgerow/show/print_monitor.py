@@ -1,0 +1,76 @@
+"""What a monitor has seen, how strong the evidence is, and what to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hedgerow.errors import counted
+from hedgerow.show.print_point import promises
+from hedgerow.show.terminal import print_table, print_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hedgerow.choose import Monitor
+
+
+def print_monitor(monitor: Monitor, console: Console) -> None:
+    """Print what was counted, the evidence, and what to do if there is an alarm."""
+    for line in promises(monitor.point):
+        print_text(console, line, "bold")
+    goal = 1 / monitor.delta
+    unit = "cluster" if monitor.point.clusters is not None else "event" if monitor.point.pool else "answer"
+    rows = [
+        [
+            f"the promise{f' for {test.name}' if test.name else ''}",
+            f"{test.units:,}",
+            f"{100 * test.loss / test.units:.3g}",
+            f"{100 * test.level:.3g}",
+            _written(monitor.evidence_of(test), goal),
+        ]
+        for test in monitor.promise
+        if test.units
+    ]
+    if monitor.shift.units:
+        evidence = _written(monitor.evidence_of(monitor.shift), goal)
+        rows.append(["what the model says", f"{monitor.shift.units:,}", "", "", evidence])
+    head = ["test", f"{unit}s", "% loss", "% tested", f"evidence (alarm at {goal:g})"]
+    print_table(console, head, rows)
+    if monitor.point.guarantee == "conformal" and any(test.units for test in monitor.promise):
+        print_text(
+            console,
+            "A conformal promise is an average over calibration sets, so what is tested is a loss that few of "
+            "them exceed.",
+        )
+    console.print()
+    promised = [test for test in monitor.promise if monitor.evidence_of(test) >= goal]
+    for test in promised:
+        where = f" for {test.name}" if test.name else ""
+        print_text(console, f"ALARM: the promise{where} is broken.", "bold red")
+    if monitor.evidence_of(monitor.shift) >= goal:
+        print_text(
+            console,
+            "ALARM: the model is no longer as sure of its answers as it was of the calibration examples, so "
+            "these are "
+            "not like those, and the promise may be broken.",
+            "bold red",
+        )
+    if monitor.alarm:
+        print_text(
+            console,
+            "Next: label a new random sample of examples, and choose the point anew with them: hedgerow "
+            "select. Then "
+            "watch the new point with a new state.",
+        )
+    else:
+        units = sum(test.units for test in (*monitor.promise, monitor.shift))
+        print_text(
+            console,
+            f"No alarm after {counted(units, unit, f'{unit}s')}. You may look as often as you like: a false "
+            f"alarm has a "
+            f"probability of at most {100 * monitor.delta:g} %.",
+        )
+
+
+def _written(evidence: float, goal: float) -> str:
+    return f"{evidence:.3g}" + (" !" if evidence >= goal else "")
