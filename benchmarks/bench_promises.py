@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from scipy import optimize, stats
 from tests.choose.populations import Draws, population
 
+from benchmarks.changing_world import by_events, monitored, other_data
 from hedgerow.choose import FAMILIES
 from hedgerow.choose.guarantees import Promise, exactly
 from hedgerow.choose.thresholds import losses_of, threshold_of
@@ -221,7 +222,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=10_000)
     parser.add_argument("--figure")
+    parser.add_argument("--only", choices=["changing"], help="simulate only promises in a world that changes")
     given = parser.parse_args()
+    for simulated in (by_events, other_data, monitored):
+        simulated(given.draws)
+    if given.only:
+        return
     results = {}
     for name, case in CASES.items():
         results[name] = simulate(case, given.draws)

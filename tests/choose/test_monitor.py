@@ -295,6 +295,8 @@ def test_a_monitor_survives_its_file(tmp_path: Path) -> None:
         ({"schema": 99}, "another version"),
         ({"counts": [1, 2]}, "do not fit together"),
         ({"promise": []}, "do not fit together"),
+        ({"shift": {"name": "", "level": 0.0, "bettors": [0.5]}}, "do not fit together"),
+        ({"shift": {"name": "", "level": 0.0, "units": 3, "bets": 3}}, "do not fit together"),
         ({"seen": "AAA="}, "do not fit together"),
         ({"more": 1}, "more"),
         ({"point": {}}, "is not a point"),

@@ -17,6 +17,7 @@ import torch
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from hedgerow.choose import Watched
 from hedgerow.choose.point import digest as point_digest
 from hedgerow.doctor import examine
 from hedgerow.learn import data
@@ -25,7 +26,7 @@ from hedgerow.learn.training.module import Classifier
 from hedgerow.learn.training.recipe import Recipe
 from hedgerow.learn.training.run_folder import AtomicCheckpoints, RunFolder
 from hedgerow.measure import Evaluation
-from hedgerow.score_files import read_labels
+from hedgerow.score_files import read_labels, read_prior, read_shares
 from hedgerow.study.cells import StudyPlan, canonical
 from hedgerow.study.records import Records
 from hedgerow.tree import read_titles
@@ -203,6 +204,44 @@ def points(draw: Any) -> bytes:
         with contextlib.suppress(ValueError):
             changed["digest"] = point_digest(changed)
     return json.dumps(changed).encode()
+
+
+def monitor() -> dict[str, Any]:
+    """The state of a monitor that has counted examples with labels and without."""
+    watching = hr.Monitor(hr.OperatingPoint.load(_saved(point())))
+    watching.update([[1, 0.9, 0.6, 0.3, 0.1]] * 3, ["c"] * 3, ["x", "y", "z"])
+    watching.update([[1, 0.9, 0.6, 0.3, 0.1]] * 3, ids=["x", "y", "z"])
+    with tempfile.TemporaryDirectory() as folder:
+        watching.save(Path(folder, "s.json"))
+        return dict(json.loads(Path(folder, "s.json").read_text(encoding="utf-8")))
+
+
+def read_monitor(path: Path) -> None:
+    """Read the state of a monitor, and go on with it."""
+    watching = hr.Monitor.load(path)
+    watching.update([[1, 0.9, 0.6, 0.3, 0.1]] * 3, ["c"] * 3, ["u", "v", "w"])
+    watching.update([[1, 0.9, 0.6, 0.3, 0.1]] * 3, ids=["u", "v", "w"])
+    watching.to_dict()
+
+
+def read_answers(path: Path) -> None:
+    """Read answers, without labels, and with those in the same file."""
+    chosen = hr.Monitor.load(_saved(monitor())).point
+    for labels in (None, path):
+        with contextlib.suppress(hr.HedgerowError):
+            hr.Monitor(chosen).watch(*Watched.read(chosen, path, labels))
+
+
+@functools.cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory()
+
+
+def _saved(content: dict[str, Any]) -> Path:
+    """Write JSON to a file."""
+    path = Path(_folder().name, f"{hashlib.sha256(json.dumps(content).encode()).hexdigest()}.json")
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
 
 
 @functools.cache
@@ -432,6 +471,8 @@ def recipe(path: Path) -> None:
     found.to_toml()
 
 
+TIP = "tip_likelihood"
+MIXED = content.words | content.numbers
 EDGE_CELLS, LINEAGE = content.names, ("class", "order", "species")
 
 READERS = [
@@ -476,6 +517,18 @@ READERS = [
     ),
     tree("codes", lines_of("01\n0101\n010121\n0102\n"), "t.txt", format="codes", prefixes="2,4,6"),
     one("point", points(), hr.OperatingPoint.load, "p.json"),
+    one("monitor", changed_json(monitor()).map(lambda made: json.dumps(made).encode()), read_monitor, "s.json"),
+    one("answers", encoded(content.table(content.numbers, ("id", "prediction", TIP), 3)), read_answers, "a.csv"),
+    one(
+        "prior", encoded(content.table(EDGE_CELLS, ("class", "group"))), lambda path: read_prior(path, H), "p.csv"
+    ),
+    one(
+        "prior, numbers",
+        encoded(content.table(MIXED, ("class", "prior"))),
+        lambda path: read_prior(path, H),
+        "p.csv",
+    ),
+    one("shares", encoded(content.table(MIXED, ("class", "share"))), read_shares, "p.csv"),
     one("curve builder", content.npz(curve_builder(), ("information",)), hr.CurveBuilder.load, "s.npz"),
     one("labels, text", encoded(st.lists(content.names).map("\n".join)), read_labels, "l.txt"),
     one("labels, CSV", encoded(content.table(EDGE_CELLS, ("id", "label"))), read_labels, "l.csv"),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 0.5
 _MULTIPLES = (1.5, 2.0, 3.0, 5.0)
 _TILTS = (-0.9, -0.5, 0.5, 0.9)
-_BENDS = (-0.5, 0.5)
+_BENDS = (-0.45, 0.5)
 _POWER = 0.5
 _LARGEST = 700.0  # the logarithm of nearly the largest float
 

@@ -390,7 +390,20 @@ class Monitor:
                 [(test.name, test.level) for test in tests] for tests in (monitor.promise, file.promise)
             )
             sums = len(file.counts) == BINS and sum(file.counts) == monitor._counts.sum() + file.shift.units
-            if asked != found or not sums or len(file.labelled) % _ID_BYTES or len(file.seen) % _ID_BYTES:
+            fit = all(
+                test.units == test.bets and len(test.bettors) == (bets.shape[1] if test.bets else 0)
+                for test, bets in [
+                    *((test, mean_bets(np.zeros(1), test.level)) for test in file.promise),
+                    (file.shift, rank_bets(np.zeros(1))),
+                ]
+            )
+            if (
+                asked != found
+                or not sums
+                or not fit
+                or len(file.labelled) % _ID_BYTES
+                or len(file.seen) % _ID_BYTES
+            ):
                 raise ValueError("its parts do not fit together")
         monitor.promise, monitor.shift = tuple(file.promise), file.shift
         monitor._counts = np.array(file.counts, dtype=np.int64)

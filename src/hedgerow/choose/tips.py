@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from hedgerow.tree import Indices
 
-EDGES: NDArray[np.float64] = from_logit(np.arange(-16, 16.01, 0.5), "probability")
-"""Where one bin ends and the next begins: fixed, so that they depend on no example."""
-BINS = len(EDGES) + 1
+_EDGES = np.arange(-16, 16.01, 0.5)
+"""The logits where one bin ends and the next begins: fixed, so that they depend on no example."""
+BINS = len(_EDGES) + 1
 _AT_ONCE = 1024
 
 
@@ -27,7 +27,7 @@ def tip_likelihoods(q: AnyLikelihoods, candidates: Candidates) -> NDArray[np.flo
 
 def bins_of(tips: NDArray[np.float64]) -> Indices:
     """Return the bin of each likelihood."""
-    return np.searchsorted(EDGES, tips, side="right")
+    return np.searchsorted(from_logit(_EDGES, "probability"), tips, side="right")
 
 
 def mean_of_each(values: NDArray[np.float64], clusters: ArrayLike | None) -> NDArray[np.float64]:
