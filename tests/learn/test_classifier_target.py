@@ -63,6 +63,7 @@ def test_what_is_held_out_takes_no_part_in_learning() -> None:
     other = classifier(**options).fit(X, changed)
     assert clf.C_ == other.C_
     assert clf.path_ == other.path_
+    assert clf.temperature_ == other.temperature_
     for a, b in zip(clf.coefs_, other.coefs_, strict=True):
         np.testing.assert_array_equal(a, b)
     assert chosen(clf).threshold != chosen(other).threshold

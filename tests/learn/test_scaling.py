@@ -120,6 +120,16 @@ def test_a_feature_that_is_the_label_does_not_drown_the_others() -> None:
     assert (scaled.scale > 0).all()
 
 
+def test_features_that_tell_labels_far_apart_count_alike() -> None:
+    random = np.random.default_rng(0)
+    label = np.repeat(np.arange(1, 21), 20)
+    features = random.standard_normal((21, 3))[label] * [10.0, 4.0, 0.5] + random.standard_normal((400, 3))
+    scaled = Scaling.of(features, label, np.ones(400)).apply(features)
+    first, second, third = scaled.std(0)
+    assert first == pytest.approx(second)
+    assert second > 2 * third
+
+
 @pytest.mark.parametrize("constant", [0.1, 1 / 3, 7.7])
 def test_constants_do_not_count_whatever_they_are(constant: float) -> None:
     features, label = drawn(3_000)

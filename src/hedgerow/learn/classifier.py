@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import contextmanager
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -23,7 +26,7 @@ from hedgerow.choose import OperatingPoint, SelectionSpec, select
 from hedgerow.errors import ParameterError
 from hedgerow.learn import penalty, targets
 from hedgerow.learn.scaling import Scaling
-from hedgerow.learn.solver import Fitting, Layer, Network, Schedule, SharedOutputs, TrainingSet, scores
+from hedgerow.learn.solver import ROUNDS, Fitting, Layer, Network, Schedule, SharedOutputs, TrainingSet, scores
 from hedgerow.likelihood import Likelihoods, Scale, check_scale
 from hedgerow.measure import metrics
 from hedgerow.methods import Method
@@ -37,7 +40,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 _LINEAR_RATE, _HIDDEN_RATE = 0.3, 0.03
-_ROUNDS = 4  # at most
 _STREAM_BATCH = 64  # smaller steps for data that arrives in pieces, since each piece is seen once
 _BLOCK_ENTRIES = 1 << 22  # likelihoods held at a time if only answers are needed
 
@@ -79,8 +81,8 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     calibration_fraction
         The share to hold out for `target`.
     epochs
-        Passes over the data; an epoch goes through small data several times. A linear model goes on for up to
-        three rounds of half as many, until the loss no longer falls; if it still does, a warning says so.
+        Passes over the data; an epoch goes through small data several times. A linear model goes on in rounds of
+        half as many, until the loss no longer falls, four at most; if it still does, a warning says so.
     batch_size
         Mini-batch size.
     learning_rate
@@ -113,13 +115,13 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What `predict` uses: `operating_point`, or the `hedgerow.OperatingPoint` chosen for `target`, until
         `set_operating_point` changes it.
     temperature_ : float
-        The number that divides all scores, so that likelihoods mean what they say. ``C="auto"`` fits it to
-        held-out examples; otherwise it is 1.
+        The number that divides all scores, so that likelihoods mean what they say: fitted to held-out examples,
+        which are learnt from afterwards. If too few can be held out, and in `partial_fit`, it is 1.
     path_ : dict of lists
-        What ``C="auto"`` tried ("C") and how it scored on held-out examples ("AP" and the accuracy of leaves,
-        "leaf"); empty if nothing was tried.
+        What was tried ("C") and how it scored on held-out examples ("AP" and the accuracy of leaves, "leaf");
+        empty if nothing could be held out.
     loss_curve_, validation_loss_curve_ : list of float
-        Mean loss in each epoch; the second with `early_stopping` only.
+        Mean loss in each epoch of the last training, with all examples; the second with `early_stopping` only.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -225,12 +227,15 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         # Data that fit in one batch are cheap in double precision, in which a weight acts exactly like repetition.
         dtype = np.float64 if len(rows) <= self.batch_size else np.float32
         fitting = self._fitting(dtype, SharedOutputs.of(self.method_, node[rows]))
-        choice = self._given_penalty()
-        if self.C == "auto":
-            with _progress("choosing C", penalty.LONGEST, self.verbose) as done:
-                choice = penalty.choose(fitting, self._layers(), *examples, random, done)
-                done(f"{choice.C:.3g} chosen")
+        given = None if self.C == "auto" else float(self.C)
+        with _progress("choosing C", penalty.LONGEST, self.verbose) as done:
+            choice = penalty.choose(fitting, self._layers(), *examples, random, done, given)
+            done(f"{choice.C:.3g} chosen")
         self.C_, self.path_, self.temperature_ = choice.C, choice.path, choice.temperature
+        # Training until the loss no longer falls may begin anywhere: there it takes least time.
+        if choice.layers is not None and fitting.schedule.rounds > 1:
+            self._keep(choice.layers)
+            fitting = replace(fitting, schedule=replace(fitting.schedule, warm=True))
         validation = fitting.examples(X[stopping], node[stopping], weight[stopping]) if len(stopping) else None
         self._train(fitting, fitting.examples(*examples), validation)
         self._momentum = None  # the schedule has ended
@@ -426,13 +431,12 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fitting(self, dtype: Any, shared: SharedOutputs | None = None, **changed: Any) -> Fitting:
         rate = self.learning_rate or (_HIDDEN_RATE if len(self.hidden) else _LINEAR_RATE)
-        rounds = 1 if len(self.hidden) or self.early_stopping else _ROUNDS
+        rounds = 1 if len(self.hidden) or self.early_stopping else ROUNDS
         usual = {
             "epochs": self.epochs,
             "batch_size": self.batch_size,
             "learning_rate": rate,
             "rounds": rounds,
-            "more_epochs": -(-self.epochs // 2),
         }
         # Every piece of a stream is shuffled differently.
         schedule = Schedule(**usual | changed, seed=self._seed + len(self.loss_curve_))
@@ -450,6 +454,13 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 held_out=validation,
                 state=self._momentum,
                 done=lambda loss: done(f"loss {loss:.4f}"),
+            )
+        if solver.falling:
+            warnings.warn(
+                f"The loss was still falling, {solver.falling} in the last round. Raise epochs, which is "
+                f"{self.epochs}.",
+                ConvergenceWarning,
+                stacklevel=3,
             )
         self._keep(network.layers())
         self.loss_curve_ = [*self.loss_curve_, *solver.losses]

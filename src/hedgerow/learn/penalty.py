@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from hedgerow import infer
-from hedgerow.learn.solver import NEXT_RATE, Fitting, Layer, scores
+from hedgerow.learn.solver import Fitting, Layer, scores
 from hedgerow.likelihood import fit_temperature
 from hedgerow.measure import CurveBuilder, metrics
 
@@ -37,14 +37,14 @@ FIRST, FACTOR = 16.0, 4.0
 """The path begins at this C; the ratio of successive values."""
 LONGEST = 8
 """The largest number of values to try."""
-_EPOCHS = 4  # for each value but the first, which continues from the weights of the one before
+_HASTE = 0.6  # epochs, as a share of those of a fit; every value but the first continues from the one before
 _SHARE, _FOLDS = 0.2, 3  # share held out in a fold, and the largest number of folds
 _FEWEST, _ENOUGH, _MOST = (
     20,
     500,
     3_000,
 )  # held-out examples: at least, in all folds; enough; at most, in one fold
-_JUDGED = 1_000  # held-out examples that choose the temperature, at most
+_JUDGED = 500  # held-out examples that choose the temperature, at most
 _BLOCK = 512  # held-out examples at a time
 
 
@@ -55,6 +55,8 @@ class Choice:
     C: float = USUAL
     path: PenaltyPath = field(default_factory=lambda: {"C": [], "AP": [], "leaf": []})
     temperature: float = 1.0
+    layers: list[Layer] | None = None
+    """Weights that were learnt from most of the examples."""
 
 
 def choose(
@@ -65,16 +67,18 @@ def choose(
     weight: NDArray[np.float64],
     random: np.random.RandomState,
     done: Callable[[str], None] = lambda _: None,
+    given: float | None = None,
 ) -> Choice:
-    """Choose C for a model that starts with these weights; the usual one if too little can be held out.
+    """Choose C, unless it is given, and the temperature, for a model that starts with these weights.
 
-    `done` is called with a description of every value that was tried.
+    If too little can be held out, C is the usual one, and the temperature 1. `done` is called with a description
+    of every value that was tried.
     """
     splits = folds(X, label, random)
     if not splits:
-        return Choice()
+        return Choice(given or USUAL)
     method, hierarchy = fitting.method, fitting.method.hierarchy
-    next_rate = NEXT_RATE * fitting.schedule.learning_rate
+    epochs = math.ceil(_HASTE * fitting.schedule.epochs)
     networks = [fitting.network(layers) for _ in splits]
     learnt = [fitting.examples(X[rows], label[rows], weight[rows]) for rows, _ in splits]
     count = sum(len(others) for _, others in splits)
@@ -88,9 +92,9 @@ def choose(
                 yield scores(fitting.scaling, network.layers(), X[block]), label[block]
 
     def score(C: float) -> float:
-        changed: dict[str, Any] = {"epochs": _EPOCHS, "rounds": 1, "learning_rate": next_rate} if weights else {}
+        changed: dict[str, Any] = {"rounds": 1, "warm": True} if weights else {}
         for network, examples, (rows, _) in zip(networks, learnt, splits, strict=True):
-            fitting.train(network, examples, 1 / (C * weight[rows].sum()), **changed)
+            fitting.train(network, examples, 1 / (C * weight[rows].sum()), epochs=epochs, **changed)
         weights[C] = [{name: value.clone() for name, value in net.state_dict().items()} for net in networks]
         curve, right = CurveBuilder(hierarchy, scale=method.scale), 0.0
         for theta, answer in held_out():
@@ -103,7 +107,11 @@ def choose(
         done(f"C = {C:.3g}, AP {100 * figures['AP']:.1f} %")
         return (figures["AP"] + figures["leaf"]) / 2
 
-    C = relax(score, count)
+    if given is None:
+        C = relax(score, count)
+    else:
+        C = given
+        score(C)
     for network, state in zip(networks, weights[C], strict=True):
         network.load_state_dict(state)
     theta, answer = map(np.concatenate, zip(*held_out(), strict=True))
@@ -115,7 +123,7 @@ def choose(
         lambda scaled: method.link(hierarchy, scaled, scale="log"),
         judge="nodes" if method.scale == "logit" else "label",
     )
-    return Choice(C, path, fitted.value)
+    return Choice(C, path, fitted.value, networks[0].layers())
 
 
 def relax(score: Callable[[float], float], examples: int) -> float:

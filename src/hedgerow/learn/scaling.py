@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-LEAST_RATIO, MOST_RATIO = 0.01, 100.0
-"""Between and within labels: the least variance ratio, as a share of the mean ratio, and the largest ratio."""
+LEAST_RATIO, MOST_RATIO = 0.01, 5.0
+"""Between and within labels: the least variance ratio, as a share of the mean ratio, and the largest ratio.
+
+Features that depend on each other, such as components of DNA that follow the tree, can each have a large ratio; if
+that counted in full, a few would outweigh all that tell close relatives apart."""
 _CAUTION = 10.0  # degrees of freedom at which the ratio of a feature counts as much as the mean of all
 _BLOCK = 1 << 14  # rows at a time, since a pass needs a temporary copy
 

@@ -18,7 +18,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -42,8 +41,9 @@ Layer = tuple[Floats, Floats]
 
 STEPS = 30
 """An epoch has about this many steps or more; it goes through small data several times."""
-NEXT_RATE = 0.3
-"""The learning rate for weights that are nearly right, as a share of the usual one."""
+_WARM_RATE = 0.3  # for weights that are nearly right, as a share of the usual rate: large steps would undo them
+ROUNDS = 4
+"""How many rounds there may be until the loss no longer falls."""
 PATIENCE = 5
 """Epochs without a better loss on the held-out examples before training stops early."""
 _TWO_PARTS, _FOUR_PARTS = 1 << 25, 1 << 28  # multiplications per step from which two or four threads pay off
@@ -217,7 +217,7 @@ class Schedule:
     """How long, and in which steps, to train."""
 
     epochs: int
-    """Of the first round."""
+    """Of a round; half as many if the weights are nearly right."""
     batch_size: int
     learning_rate: float
     """Size of the first steps, for inputs of mean squared norm 1."""
@@ -227,8 +227,8 @@ class Schedule:
     """Whether steps fall to 0, along a cosine."""
     rounds: int = 1
     """How many rounds, in each of which steps fall, there may be: until the loss no longer does."""
-    more_epochs: int = 0
-    """Of each further round, in which steps begin smaller."""
+    warm: bool = False
+    """Whether the weights are nearly right from the start, so that steps begin smaller."""
     least_steps: int = STEPS
     seed: int = 0
 
@@ -252,6 +252,8 @@ class Solver:
             self._momentum = [_on(own, self.parameters[0].device) for own in state]
         self.losses: list[float] = []
         self.held_out_losses: list[float] = []
+        self.falling = ""
+        """How the loss fell in the last of all rounds; blank if it no longer did, or there was one round only."""
 
     def run(self, examples: TrainingSet, held_out: TrainingSet | None, done: Callable[[float], None]) -> None:
         """Train until the loss no longer falls, from one round to the next or on the held-out examples."""
@@ -265,26 +267,20 @@ class Solver:
                 self._round(examples, held_out, done, every)
                 return
             start, after = self._start(examples), self._objective(examples)
-            rate = NEXT_RATE * self.schedule.learning_rate  # large steps would undo what was learnt
             for _ in range(self.schedule.rounds):
                 before = after
                 self._round(examples, held_out, done, every)
                 after = self._objective(examples)
                 if before - after <= _CONVERGED * start:
                     return
-                self.schedule = replace(self.schedule, epochs=self.schedule.more_epochs, learning_rate=rate)
-        warnings.warn(
-            f"The loss was still falling after {len(self.losses)} epochs, from {before:.3g} to {after:.3g} in the "
-            f"last {self.schedule.epochs}. Raise epochs.",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+                self.schedule = replace(self.schedule, warm=True)
+        self.falling = f"from {before:.3g} to {after:.3g}"
 
     def _round(
         self, examples: TrainingSet, held_out: TrainingSet | None, done: Callable[[float], None], every: Map
     ) -> None:
         """Train for the epochs scheduled, or until the loss on the held-out examples stops falling."""
-        epochs = self.schedule.epochs
+        epochs = -(-self.schedule.epochs // 2) if self.schedule.warm else self.schedule.epochs
         best, best_weights, best_epoch = math.inf, None, 0
         for epoch in range(epochs):
             self.losses.append(self._epoch(examples, epoch / epochs, 1 / epochs, every))
@@ -361,6 +357,7 @@ class Solver:
                 own.add_(more)
         loss, *gradients = sums
         rate = self.schedule.learning_rate * (share if self.schedule.anneal else 1)
+        rate *= _WARM_RATE if self.schedule.warm else 1
         for parameter, gradient, state in zip(self.parameters, gradients, self._momentum, strict=True):
             move(parameter, gradient, state, rate, self.schedule.penalty, outputs=1)
         return loss
