@@ -9,16 +9,18 @@ from hedgerow.choose.among import ANSWERED
 from hedgerow.choose.explain import Explanation, describe, explain
 from hedgerow.choose.families import FAMILIES, Family
 from hedgerow.choose.guarantees import GUARANTEES, Guarantee
-from hedgerow.choose.point import OperatingPoint
+from hedgerow.choose.point import RANKS, OperatingPoint, clade_of_node
 from hedgerow.choose.proposals import Silence
 from hedgerow.choose.select import choose, gather, select
 from hedgerow.choose.spec import SelectionSpec
+from hedgerow.choose.specification import point_schema
 from hedgerow.choose.thresholds import CannotPromiseError
 
 __all__ = [
     "ANSWERED",
     "FAMILIES",
     "GUARANTEES",
+    "RANKS",
     "CannotPromiseError",
     "Explanation",
     "Family",
@@ -27,8 +29,10 @@ __all__ = [
     "SelectionSpec",
     "Silence",
     "choose",
+    "clade_of_node",
     "describe",
     "explain",
     "gather",
+    "point_schema",
     "select",
 ]

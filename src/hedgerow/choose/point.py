@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 
 AGAIN = "Choose the point again with hedgerow select."
 
-_FORMAT = "hedgerow operating point"
-_VERSION = 2
+FORMAT = "hedgerow operating point"
+VERSION = 2
+RANKS = "ranks"
+"""The rule that has a threshold for each rank."""
 Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 By = Literal["all", "group", "clade", "rank"]
 """What the thresholds are for."""
@@ -174,10 +176,8 @@ class OperatingPoint:
         rank = known.of_node
         if q.hierarchy is not self.hierarchy:  # its nodes may be in another order, and without ranks
             rank = rank[self.hierarchy.indices(q.hierarchy.names)]
-        lowest = np.full(len(rank), -np.inf)
-        for name, tau in self.thresholds.items():
-            lowest[rank == known.names.index(name)] = tau
-        return answers_by_rank(q, lowest, self._candidates(q))
+        tau = np.array([self.thresholds.get(name, -np.inf) for name in (*known.names, "")])
+        return answers_by_rank(q, tau[rank], self._candidates(q))
 
     def _candidates(self, q: AnyLikelihoods) -> Candidates:
         return Candidates.of(q.hierarchy, self.settings)
@@ -247,8 +247,8 @@ class OperatingPoint:
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON, with a digest of it."""
         content = {
-            "format": _FORMAT,
-            "schema": _VERSION,
+            "format": FORMAT,
+            "schema": VERSION,
             **{name: getattr(self, name) for name in _FIELDS},
             "target": dict(self.target),
             "overclassification": dict(self.overclassification),
@@ -302,11 +302,15 @@ class OperatingPoint:
 
 def clades_of(q: AnyLikelihoods, depth: int, candidates: Candidates) -> NDArray[np.object_]:
     """Return the name of the clade of each example: the node above its most likely tip at a depth, or the tip."""
-    hierarchy = q.hierarchy
+    return q.hierarchy.names[clade_of_node(q.hierarchy, depth)[most_likely_tip(q, candidates)]]
+
+
+def clade_of_node(hierarchy: Hierarchy, depth: int) -> Indices:
+    """Return the node above each node at a depth, or the node itself if it is not below that depth."""
     above = np.arange(len(hierarchy))
     for level in hierarchy.levels[depth + 1 :]:
         above[level] = above[hierarchy.parent[level]]
-    return hierarchy.names[above[most_likely_tip(q, candidates)]]
+    return above
 
 
 def _parent(hierarchy: Hierarchy, name: str) -> str:
@@ -322,8 +326,8 @@ _TYPES = get_type_hints(OperatingPoint, include_extras=True) | {
     "thresholds": dict[str, float | Literal["inf", "-inf"]],  # JSON has no infinity
     "settings": dict[str, str],
 }
-_PointFile: Any = msgspec.defstruct(
-    "_PointFile",
+PointFile: Any = msgspec.defstruct(
+    "PointFile",
     [
         ("format", str),
         ("schema", int),
@@ -343,12 +347,12 @@ def digest(content: Mapping[str, Any]) -> str:
 
 def _point(content: Any, shown: str) -> OperatingPoint:
     """Return the point in a file, once everything in it has been checked."""
-    if not isinstance(content, dict) or content.get("format") != _FORMAT:
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise FileError(f"{shown} is not a point written by hedgerow select.")
-    if content.get("schema") != _VERSION:
+    if content.get("schema") != VERSION:
         raise FileError(f"{shown} was written by another version of hedgerow. {AGAIN}")
     with reading(shown, "a point", AGAIN):
-        file = msgspec.convert(content, _PointFile)
+        file = msgspec.convert(content, PointFile)
         if file.digest != digest(content):
             raise ValueError("it was changed after it was written, so it promises nothing")
         found = {name: getattr(file, name) for name in _FIELDS}
@@ -358,7 +362,7 @@ def _point(content: Any, shown: str) -> OperatingPoint:
             found["hierarchy"] = hierarchy = Hierarchy.from_dict(file.tree)
         except HedgerowError as error:
             raise ValueError(str(error).rstrip(".")) from None
-        if file.guarantee not in GUARANTEES or file.rule not in (*FAMILIES, "ranks"):
+        if file.guarantee not in GUARANTEES or file.rule not in (*FAMILIES, RANKS):
             raise ValueError(f"it has the guarantee {file.guarantee!r} and the rule {file.rule!r}")
         if file.among is not None:
             try:
@@ -368,7 +372,7 @@ def _point(content: Any, shown: str) -> OperatingPoint:
         promised = {*file.target, *file.overclassification}
         if not promised:
             raise ValueError("it has no target")
-        if file.rule != "ranks" and (len(file.target) != 1 or file.overclassification):
+        if file.rule != RANKS and (len(file.target) != 1 or file.overclassification):
             raise ValueError(f"the rule {file.rule!r} has one target, not {some(promised)}")
         if not file.thresholds or not _thresholds_fit(hierarchy, file):
             raise ValueError("its thresholds do not fit the rest of it")
@@ -383,7 +387,7 @@ def _thresholds_fit(hierarchy: Hierarchy, file: Any) -> bool:
         "rank": set(Ranks.of(hierarchy).names),
         "all": {""},
     }
-    by_rank, by_clade = file.rule == "ranks", file.clade_depth is not None
+    by_rank, by_clade = file.rule == RANKS, file.clade_depth is not None
     pooled = [name for pool in file.pools for name in pool]
     if len(pooled) > len(set(pooled)) or not set(pooled) <= set(file.thresholds):
         return False

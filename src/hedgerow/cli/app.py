@@ -26,7 +26,19 @@ _TRAINING_LIBRARIES = ("torch", "lightning", "torchmetrics", "safetensors", "skl
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _PLAIN = {"▲": "+", "▼": "-", "≈": "~", "–": "-", "…": ".", "│": "|", "├": "|", "└": "`", "─": "-"}
 
-_VERBS = ("doctor", "tree", "evaluate", "compare", "select", "predict", "report", "merge", "train", "study")
+_VERBS = (
+    "doctor",
+    "tree",
+    "evaluate",
+    "compare",
+    "select",
+    "predict",
+    "export",
+    "report",
+    "merge",
+    "train",
+    "study",
+)
 
 
 class _Verbs(TyperGroup):
