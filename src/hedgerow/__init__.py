@@ -18,6 +18,7 @@ if _IS_COMMAND and _IS_DEFAULT and "multiprocessing.spawn" not in sys.modules:
 from hedgerow import export, infer, likelihood, show  # noqa: F401  (show attaches the plot methods)
 from hedgerow.choose import OperatingPoint, select
 from hedgerow.errors import HedgerowError
+from hedgerow.export import load_model
 from hedgerow.infer import ordered_pareto_sets
 from hedgerow.measure import (
     CurveBuilder,
@@ -54,6 +55,7 @@ __all__ = [
     "export",
     "infer",
     "likelihood",
+    "load_model",
     "metrics",
     "open_scores",
     "operating_curve",

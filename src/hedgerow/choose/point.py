@@ -162,22 +162,20 @@ class OperatingPoint:
             return plain
         self.check_tree(q.hierarchy)
         self.check_scale(carried)
-        temperature = getattr(q, "temperature", 1.0)
-        if temperature != self.temperature:
-            raise ParameterError(
-                f"This point is for scores divided by the temperature {self.temperature:g}, and these were "
-                f"divided by {temperature:g}. Use the same temperature, or choose the point again."
-            )
+        self.check_temperature(getattr(q, "temperature", 1.0))
         likelihoods: AnyLikelihoods = q
         return likelihoods
 
     def _by_rank(self, q: AnyLikelihoods) -> Indices:
+        return answers_by_rank(q, self.lowest_by_node(q.hierarchy), self._candidates(q))
+
+    def lowest_by_node(self, hierarchy: Hierarchy) -> NDArray[np.float64]:
+        """Return the threshold of each node of a tree, by its rank; -inf where there is none."""
         known = Ranks.of(self.hierarchy)
         rank = known.of_node
-        if q.hierarchy is not self.hierarchy:  # its nodes may be in another order, and without ranks
-            rank = rank[self.hierarchy.indices(q.hierarchy.names)]
-        tau = np.array([self.thresholds.get(name, -np.inf) for name in (*known.names, "")])
-        return answers_by_rank(q, tau[rank], self._candidates(q))
+        if hierarchy is not self.hierarchy:  # its nodes may be in another order, and without ranks
+            rank = rank[self.hierarchy.indices(hierarchy.names)]
+        return np.array([self.thresholds.get(name, -np.inf) for name in (*known.names, "")])[rank]
 
     def _candidates(self, q: AnyLikelihoods) -> Candidates:
         return Candidates.of(q.hierarchy, self.settings)
@@ -217,6 +215,14 @@ class OperatingPoint:
             raise ParameterError(
                 f"This point is for likelihoods on the scale {self.scale!r}, and these are on the scale "
                 f"{scale!r}: they come from another kind of model or file. {AGAIN}"
+            )
+
+    def check_temperature(self, temperature: float) -> None:
+        """Raise an error if scores were divided by another temperature than those the point is for."""
+        if temperature != self.temperature:
+            raise ParameterError(
+                f"This point is for scores divided by the temperature {self.temperature:g}, and these were "
+                f"divided by {temperature:g}. Use the same temperature, or choose the point again."
             )
 
     def check_tree(self, hierarchy: Hierarchy) -> None:
@@ -272,8 +278,13 @@ class OperatingPoint:
             content = msgspec.json.decode(text)
         return _point(content, str(path))
 
+    @staticmethod
+    def from_dict(content: Any) -> OperatingPoint:
+        """Return the point that `to_dict` returned; everything in it is checked."""
+        return _point(content, "the point")
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return _point, (self.to_dict(), "the point")
+        return OperatingPoint.from_dict, (self.to_dict(),)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OperatingPoint) and self._content == other._content

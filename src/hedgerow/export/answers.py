@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.choose import OperatingPoint
+    from hedgerow.tree import Hierarchy
 
 
 @final
@@ -74,7 +75,7 @@ def answers(
     'pet'
     """
     q = row_likelihoods(point, rows, classes, logits=logits)
-    return named(point, point.predict(q, groups), q)
+    return named(point.hierarchy, point.predict(q, groups), q)
 
 
 def row_likelihoods(
@@ -110,9 +111,8 @@ def row_likelihoods(
     return q
 
 
-def named(point: OperatingPoint, nodes: NDArray[np.int64], q: Likelihoods) -> list[Answer]:
+def named(tree: Hierarchy, nodes: NDArray[np.int64], q: Likelihoods) -> list[Answer]:
     """Return answers with their names, lineages and likelihoods."""
-    tree = point.hierarchy
     likelihood = to_probability(q.at(nodes).astype(np.float64), q.scale)
     return [
         Answer(node, str(tree.names[node]), p, tree.names[tree.lineage(node)].tolist())

@@ -11,13 +11,12 @@ from hedgerow.choose import RANKS, clade_of_node
 from hedgerow.errors import ParameterError, some
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import BOTTOM
-from hedgerow.measure import Ranks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.choose import OperatingPoint
-    from hedgerow.tree import Indices
+    from hedgerow.tree import Hierarchy, Indices
 
 _PER_ROW = ("prior", "weights")
 """Fields of a point, if set, with which an answer depends on more than scores and a group."""
@@ -38,6 +37,8 @@ class Runtime:
     """The tree and the thresholds of a point as arrays."""
 
     point: OperatingPoint
+    tree: Hierarchy
+    """The tree of the scores: that of the point, perhaps with siblings in another order."""
     order: Indices
     """The candidates, the most specific first; equally specific ones ascending."""
     tier: Indices
@@ -54,10 +55,11 @@ class Runtime:
     """The threshold of each node, for points by rank."""
 
     @staticmethod
-    def of(point: OperatingPoint) -> Runtime:
-        """Lay out a point."""
+    def of(point: OperatingPoint, tree: Hierarchy | None = None) -> Runtime:
+        """Lay out a point for a tree, by default its own."""
         check_portable(point)
-        tree = point.hierarchy
+        tree = tree or point.hierarchy
+        point.check_tree(tree)
         candidates = Candidates.of(tree, point.settings)
         order = candidates.nodes[np.lexsort((candidates.nodes, -candidates.tier[candidates.nodes]))]
         unknown = np.inf if point.root_is_safe else np.nan
@@ -66,11 +68,10 @@ class Runtime:
             clades = tree.names[clade_of_node(tree, point.clade_depth or 1)]
             by_tip = np.array([point.thresholds.get(name, unknown) for name in clades.tolist()])
         if point.rule == RANKS:
-            ranks = Ranks.of(tree)
-            tau = np.array([point.thresholds.get(name, -np.inf) for name in (*ranks.names, "")])
-            lowest = tau[ranks.of_node]
+            lowest = point.lowest_by_node(tree)
         return Runtime(
             point,
+            tree,
             order,
             candidates.tier[order],
             candidates.value[order],
