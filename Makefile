@@ -89,7 +89,7 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python $(PIP_INSTALL) pip
 	$(BIN)/python $(PIP_INSTALL) torch==2.13.0
 	$(BIN)/python $(PIP_INSTALL) --group dev
-	$(BIN)/python $(PIP_INSTALL) --no-build-isolation --editable '.[train,report,dask]'
+	$(BIN)/python $(PIP_INSTALL) --no-build-isolation --editable '.[train,report,dask,onnx]'
 	touch $@
 
 # For one tutorial, and kept apart: where torchmetrics finds transformers, every process that trains imports it, and

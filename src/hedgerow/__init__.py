@@ -15,9 +15,10 @@ if _IS_COMMAND and _IS_DEFAULT and "multiprocessing.spawn" not in sys.modules:
         # Ctrl-C ends the command without a traceback, until its `main` takes over.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-from hedgerow import infer, likelihood, show  # noqa: F401  (show attaches the plot methods)
+from hedgerow import export, infer, likelihood, show  # noqa: F401  (show attaches the plot methods)
 from hedgerow.choose import Monitor, OperatingPoint, select
 from hedgerow.errors import HedgerowError
+from hedgerow.export import load_model
 from hedgerow.infer import ordered_pareto_sets
 from hedgerow.measure import (
     CurveBuilder,
@@ -52,8 +53,10 @@ __all__ = [
     "__version__",
     "compare",
     "evaluate",
+    "export",
     "infer",
     "likelihood",
+    "load_model",
     "metrics",
     "open_scores",
     "operating_curve",

@@ -117,6 +117,6 @@ def test_examples_run_as_printed(
     Path("hs.csv").write_text("code\n010121\n010129\n020110\n")
     hedgerow(capsys, "evaluate", "b.npz", "--tree", "tree.csv", "-o", "results/model-b")
     here = [line for line in examples() if not any(need in line for need in NEEDS)]
-    order = ("doctor", "tree", "evaluate", "merge", "compare", "select", "predict", "monitor", "report")
+    order = ("doctor", "tree", "evaluate", "merge", "compare", "select", "predict", "monitor", "export", "report")
     for line in sorted(here, key=lambda line: order.index(line.split()[1])):
         hedgerow(capsys, *shlex.split(line)[1:])

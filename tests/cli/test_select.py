@@ -54,19 +54,14 @@ def test_select_and_predict(folder: Path) -> None:
         "select", "scores.csv", "--tree", "tree.csv", "--target", "correct=0.9", "-o", "p.json", "--json", "j"
     )
     assert said.startswith("Right at least 90 % of the time. This holds for a new example like these, on average")
-    assert (
-        "Next: answer new examples with this point: hedgerow predict NEW.csv --tree tree.csv --point p.json"
-        in said
-    )
+    assert "Next: answer new examples with this point: hedgerow predict NEW.csv --point p.json" in said
     point = hr.OperatingPoint.load("p.json")
     file = hr.open_scores("scores.csv", TREE)
     assert point.threshold == quiet(TREE, file, target=("correct", 0.9)).threshold
     found = json.loads((folder / "j").read_text(encoding="utf-8"))
     assert found["point"]["target"] == {"correct": 0.9}
     assert found["levels"][0]["name"] == ""
-    said = run(
-        "predict", "scores.csv", "--tree", "tree.csv", "--point", "p.json", "-o", "answers.csv", "--json", "k"
-    )
+    said = run("predict", "scores.csv", "--point", "p.json", "-o", "answers.csv", "--json", "k")
     assert "400 answers written" in said
     answers = pd.read_csv("answers.csv")["prediction"]
     assert answers.tolist() == TREE.names[point.predict(next(iter(file)).likelihoods)].tolist()
@@ -215,9 +210,8 @@ def test_a_promise_among_the_answers(folder: Path) -> None:
     assert "many cases of the examples of new clusters of at most 4 like these" in said
     assert "each cluster counts once" not in said
     same = ("more.parquet", "--tree", "tree.csv", "--groups", "camera", "--clusters", "burst")
-    answers = (*same, "--point", "p.json", "-o", "a.csv")
-    assert "left out: 'burst'" not in run("predict", *answers)
-    assert "left out: 'burst'" in run("predict", *same[:-2], *answers[len(same) :])
+    assert "left out: 'burst'" not in run("predict", *same, "--point", "p.json", "-o", "a.csv")
+    assert "left out: 'burst'" in run("predict", *same[:-2], "--point", "p.json", "-o", "a.csv")
 
 
 def test_answers_that_are_all_the_root_are_explained(folder: Path) -> None:
@@ -484,3 +478,13 @@ def test_what_cannot_be_promised_is_not_said(
     )
     assert "average over many cases of a new example" in said
     assert "not a chance for each" in said
+
+
+def test_a_point_needs_no_tree_file(folder: Path) -> None:
+    run("select", "scores.csv", "--tree", "tree.csv", "--target", "correct=0.9", "-o", "p.json")
+    run("predict", "scores.csv", "--tree", "tree.csv", "--point", "p.json", "-o", "with.csv")
+    run("predict", "scores.csv", "--point", "p.json", "-o", "without.csv")
+    (folder / "parts").mkdir()
+    run("predict", "scores.csv", "--workers", "1", "--point", "p.json", "-o", "parts/*.csv")
+    expected = (folder / "with.csv").read_bytes()
+    assert (folder / "without.csv").read_bytes() == expected == (folder / "parts" / "scores.csv").read_bytes()

@@ -161,11 +161,15 @@ def log_sum_leaves(hierarchy: TreeArrays, x: Array) -> Array:
 
     Computed level by level, so that small masses keep their relative precision next to large ones.
     """
-    xp = namespace(x)
-    at = TreeOnDevice.of(hierarchy, x)
-    nothing = xp.full_like(x[..., :1], -np.inf)
-    column = xp.where(at.end - at.nodes == 1, at.first_leaf, x.shape[-1])
-    return log_sum_descendants(hierarchy, xp.take(xp.concat([x, nothing], axis=-1), column, axis=-1))
+    xp, at = namespace(x), TreeOnDevice.of(hierarchy, x)
+    parts = [xp.take(x, at.leaves_in_level[-1], axis=-1)]
+    steps = zip(at.leaves_in_level[:-1], at.place_in_level, at.level_start, at.level_group, strict=True)
+    for leaves, place, start, group in reversed(list(steps)):
+        total = _segment_log_sum(parts[-1], start, group)
+        if len(leaves):
+            total = xp.take(xp.concat([total, xp.take(x, leaves, axis=-1)], axis=-1), place, axis=-1)
+        parts.append(total)
+    return xp.take(xp.concat(parts[::-1], axis=-1), at.from_levels, axis=-1)
 
 
 def log_sum_descendants(hierarchy: TreeArrays, x: Array) -> Array:

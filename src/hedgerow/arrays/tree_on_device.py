@@ -184,6 +184,19 @@ class TreeOnDevice:
         return self._place_all([np.unique(parent, return_inverse=True)[1] for parent in self._parents])
 
     @cached_property
+    def leaves_in_level(self) -> tuple[Array, ...]:
+        """For each level, the positions of its leaves among all leaves."""
+        tree = self._hierarchy
+        levels = [level[tree.child_count[level] == 0] for level in tree.levels]
+        return self._place_all([tree.leaves_before[level] for level in levels])
+
+    @cached_property
+    def place_in_level(self) -> tuple[Array, ...]:
+        """For each level except the last, the place of each node if those with children come first."""
+        is_leaf = [self._hierarchy.child_count[level] == 0 for level in self._hierarchy.levels[:-1]]
+        return self._place_all([np.argsort(np.argsort(leaf, kind="stable")) for leaf in is_leaf])
+
+    @cached_property
     def group_of_node(self) -> tuple[Array, ...]:
         """For each level except the last, the group formed by each node's children; see `children_group`."""
         has_children = [self._hierarchy.child_count[level] > 0 for level in self._hierarchy.levels[:-1]]

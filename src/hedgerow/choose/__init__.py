@@ -10,11 +10,12 @@ from hedgerow.choose.explain import Explanation, describe, explain
 from hedgerow.choose.families import FAMILIES, Family
 from hedgerow.choose.guarantees import GUARANTEES, Guarantee
 from hedgerow.choose.monitor import Monitor, Test
-from hedgerow.choose.point import OperatingPoint
+from hedgerow.choose.point import RANKS, OperatingPoint, clade_of_node
 from hedgerow.choose.proposals import Silence
 from hedgerow.choose.select import choose, expecting, gather, select
 from hedgerow.choose.shift import Stratum
 from hedgerow.choose.spec import SelectionSpec
+from hedgerow.choose.specification import point_schema
 from hedgerow.choose.thresholds import CannotPromiseError
 from hedgerow.choose.watched import Watched
 
@@ -22,6 +23,7 @@ __all__ = [
     "ANSWERED",
     "FAMILIES",
     "GUARANTEES",
+    "RANKS",
     "CannotPromiseError",
     "Explanation",
     "Family",
@@ -34,9 +36,11 @@ __all__ = [
     "Test",
     "Watched",
     "choose",
+    "clade_of_node",
     "describe",
     "expecting",
     "explain",
     "gather",
+    "point_schema",
     "select",
 ]

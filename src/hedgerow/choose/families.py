@@ -141,7 +141,7 @@ def largest_wrong(
         The nodes that can be answers.
     """
     hierarchy = q.hierarchy
-    stands_for = _representatives(candidates, len(hierarchy))[nodes]
+    stands_for = candidates.stands_for[nodes]
     end = hierarchy.end[nodes]
 
     def block(part: NDArray[Any], rows: slice) -> NDArray[np.float64]:
@@ -170,7 +170,7 @@ def answers_by_rank(q: AnyLikelihoods, lowest: NDArray[np.float64], candidates: 
         The nodes that can be answers, from coarse to specific.
     """
     hierarchy = q.hierarchy
-    stands_for = _representatives(candidates, len(hierarchy))
+    stands_for = candidates.stands_for
     nodes = np.arange(len(hierarchy))
     tips = most_likely_tip(q, candidates)
 
@@ -188,11 +188,3 @@ def answers_by_rank(q: AnyLikelihoods, lowest: NDArray[np.float64], candidates: 
         return np.where(best[:, 0] < 0, 0, chosen)
 
     return np.concatenate([np.zeros(0, dtype=np.int64), *map_dense_rows(block, q)])
-
-
-def _representatives(candidates: Candidates, count: int) -> Indices:
-    """Return the node whose likelihood counts for each node: for one that is never an answer, its only child."""
-    stands_for = np.arange(count)
-    for node in np.setdiff1d(stands_for, candidates.nodes)[::-1].tolist():
-        stands_for[node] = stands_for[node + 1]
-    return stands_for

@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 
 AGAIN = "Choose the point again with hedgerow select."
 
-_FORMAT = "hedgerow operating point"
-_VERSION = 3
+FORMAT = "hedgerow operating point"
+VERSION = 3
+RANKS = "ranks"
+"""The rule that has a threshold for each rank."""
 Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 By = Literal["all", "group", "clade", "rank"]
 """What the thresholds are for."""
@@ -91,7 +93,9 @@ class OperatingPoint:
     none. `thresholds` holds that of the mean weight.
     """
     expect: tuple[Stratum, ...] = ()
-    """The shares of classes in the data that the promise is for; empty if they are those of the examples."""
+    """The shares of classes in the data that the promise is for: `classes` and their `share`.
+
+    Empty if they are those of the examples."""
     estimated: bool = False
     """Whether these shares were estimated, so that the promise is approximate."""
     clade_depth: Annotated[int, msgspec.Meta(ge=1, le=1 << 40)] | None = None
@@ -216,14 +220,15 @@ class OperatingPoint:
         return likelihoods
 
     def _by_rank(self, q: AnyLikelihoods) -> Indices:
+        return answers_by_rank(q, self.lowest_by_node(q.hierarchy), self._candidates(q))
+
+    def lowest_by_node(self, hierarchy: Hierarchy) -> NDArray[np.float64]:
+        """Return the threshold of each node of a tree, by its rank; -inf where there is none."""
         known = Ranks.of(self.hierarchy)
         rank = known.of_node
-        if q.hierarchy is not self.hierarchy:  # its nodes may be in another order, and without ranks
-            rank = rank[self.hierarchy.indices(q.hierarchy.names)]
-        lowest = np.full(len(rank), -np.inf)
-        for name, tau in self.thresholds.items():
-            lowest[rank == known.names.index(name)] = tau
-        return answers_by_rank(q, lowest, self._candidates(q))
+        if hierarchy is not self.hierarchy:  # its nodes may be in another order, and without ranks
+            rank = rank[self.hierarchy.indices(hierarchy.names)]
+        return np.array([self.thresholds.get(name, -np.inf) for name in (*known.names, "")])[rank]
 
     def _candidates(self, q: AnyLikelihoods) -> Candidates:
         return Candidates.of(q.hierarchy, self.settings)
@@ -323,8 +328,8 @@ class OperatingPoint:
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON, with a digest of it."""
         content = {
-            "format": _FORMAT,
-            "schema": _VERSION,
+            "format": FORMAT,
+            "schema": VERSION,
             **{name: getattr(self, name) for name in _FIELDS},
             "target": dict(self.target),
             "overclassification": dict(self.overclassification),
@@ -352,8 +357,13 @@ class OperatingPoint:
             content = msgspec.json.decode(text)
         return point_of(content, str(path))
 
+    @staticmethod
+    def from_dict(content: Any) -> OperatingPoint:
+        """Return the point that `to_dict` returned; everything in it is checked."""
+        return point_of(content, "the point")
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return point_of, (self.to_dict(), "the point")
+        return OperatingPoint.from_dict, (self.to_dict(),)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OperatingPoint) and self._content == other._content
@@ -382,11 +392,15 @@ class OperatingPoint:
 
 def clades_of(q: AnyLikelihoods, depth: int, candidates: Candidates) -> NDArray[np.object_]:
     """Return the name of the clade of each example: the node above its most likely tip at a depth, or the tip."""
-    hierarchy = q.hierarchy
+    return q.hierarchy.names[clade_of_node(q.hierarchy, depth)[most_likely_tip(q, candidates)]]
+
+
+def clade_of_node(hierarchy: Hierarchy, depth: int) -> Indices:
+    """Return the node above each node at a depth, or the node itself if it is not below that depth."""
     above = np.arange(len(hierarchy))
     for level in hierarchy.levels[depth + 1 :]:
         above[level] = above[hierarchy.parent[level]]
-    return hierarchy.names[above[most_likely_tip(q, candidates)]]
+    return above
 
 
 def checked_weights(weights: ArrayLike, examples: int) -> NDArray[np.float64]:
@@ -414,8 +428,8 @@ _TYPES = get_type_hints(OperatingPoint, include_extras=True) | {
     "weight_steps": list[tuple[float, float | Literal["inf", "-inf"]]],
     "settings": dict[str, str],
 }
-_PointFile: Any = msgspec.defstruct(
-    "_PointFile",
+PointFile: Any = msgspec.defstruct(
+    "PointFile",
     [
         ("format", str),
         ("schema", int),
@@ -435,12 +449,12 @@ def digest(content: Mapping[str, Any]) -> str:
 
 def point_of(content: Any, shown: str) -> OperatingPoint:
     """Return the point in a file, once everything in it has been checked."""
-    if not isinstance(content, dict) or content.get("format") != _FORMAT:
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise FileError(f"{shown} is not a point written by hedgerow select.")
-    if content.get("schema") != _VERSION:
+    if content.get("schema") != VERSION:
         raise FileError(f"{shown} was written by another version of hedgerow. {AGAIN}")
     with reading(shown, "a point", AGAIN):
-        file = msgspec.convert(content, _PointFile)
+        file = msgspec.convert(content, PointFile)
         if file.digest != digest(content):
             raise ValueError("it was changed after it was written, so it promises nothing")
         found = {name: getattr(file, name) for name in _FIELDS}
@@ -451,7 +465,7 @@ def point_of(content: Any, shown: str) -> OperatingPoint:
             found["hierarchy"] = hierarchy = Hierarchy.from_dict(file.tree)
         except HedgerowError as error:
             raise ValueError(str(error).rstrip(".")) from None
-        if file.guarantee not in GUARANTEES or file.rule not in (*FAMILIES, "ranks"):
+        if file.guarantee not in GUARANTEES or file.rule not in (*FAMILIES, RANKS):
             raise ValueError(f"it has the guarantee {file.guarantee!r} and the rule {file.rule!r}")
         if file.among is not None:
             try:
@@ -461,7 +475,7 @@ def point_of(content: Any, shown: str) -> OperatingPoint:
         promised = {*file.target, *file.overclassification}
         if not promised:
             raise ValueError("it has no target")
-        if file.rule != "ranks" and (len(file.target) != 1 or file.overclassification):
+        if file.rule != RANKS and (len(file.target) != 1 or file.overclassification):
             raise ValueError(f"the rule {file.rule!r} has one target, not {some(promised)}")
         if len(file.tip_counts) not in (0, BINS):
             raise ValueError("its counts are not those of the bins")
@@ -478,7 +492,7 @@ def _thresholds_fit(hierarchy: Hierarchy, file: Any) -> bool:
         "rank": set(Ranks.of(hierarchy).names),
         "all": {""},
     }
-    by_rank, by_clade = file.rule == "ranks", file.clade_depth is not None
+    by_rank, by_clade = file.rule == RANKS, file.clade_depth is not None
     pooled = [name for pool in file.pools for name in pool]
     if len(pooled) > len(set(pooled)) or not set(pooled) <= set(file.thresholds):
         return False

@@ -9,6 +9,7 @@ from hedgerow.cli import (  # noqa: F401  (importing a verb registers it)
     compare,
     doctor,
     evaluate,
+    export,
     merge,
     monitor,
     predict,

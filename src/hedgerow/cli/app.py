@@ -34,6 +34,7 @@ _VERBS = (
     "select",
     "predict",
     "monitor",
+    "export",
     "report",
     "merge",
     "train",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @app.command(
     epilog="Examples:\n\nhedgerow predict scores.npz --tree tree.csv --tau 0.8 -o answers.csv\n\n"
-    "hedgerow predict new.npz --tree tree.csv --point point.json -o answers.csv\n\n"
+    "hedgerow predict new.npz --point point.json -o answers.csv\n\n"
     "hedgerow predict scores.csv --tree tree.csv --rule majority -o answers.parquet\n\n"
     "hedgerow predict 'scores/*.npz' --tree tree.csv --tau 0.8 -o 'answers/*.csv'\n\n"
     "hedgerow predict runs/quick --tau 0.8 -o answers.csv",
@@ -115,7 +115,7 @@ def predict(
         answering = chosen or answering_rule(threshold, rule, used)
         written = _write_parts(given, output, json_file, answering, written_as, point)
     else:
-        opened, _ = given.tempered(given.open(labels=False), temperature)
+        opened, _ = given.tempered(given.open(labels=False, known=chosen and chosen.hierarchy), temperature)
         used = chosen.settings if chosen else settings.over(opened.settings)
         if chosen is not None:
             opened = chosen.prepared(opened)
@@ -149,8 +149,10 @@ def _write_parts(
 ) -> Written:
     """Write the answers to every part; if some fail, finish the others and end."""
     from hedgerow import cluster
+    from hedgerow.choose import OperatingPoint
 
-    hierarchy, parts = given.tree_of_parts(), cluster.expand(given.scores)
+    known = answering.hierarchy if isinstance(answering, OperatingPoint) else None
+    hierarchy, parts = given.tree_of_parts(known), cluster.expand(given.scores)
     outputs = [Path(path) for path in cluster.output_names(parts, str(output)).values()]
     check_outputs(json_file, *outputs, folder=output.parent, inputs=given.inputs(point))
     try:

@@ -61,9 +61,9 @@ class FileReading:
         """Read the tree, if one is given."""
         return None if self.tree is None else Hierarchy.read(self.tree, self.tree_reading)
 
-    def required_tree(self, scores: str) -> Hierarchy:
-        """Read the tree that score files need."""
-        if (hierarchy := self.hierarchy()) is None:
+    def required_tree(self, scores: str, known: Hierarchy | None = None) -> Hierarchy:
+        """Read the tree that score files need; without --tree, it is the one that is known."""
+        if (hierarchy := self.hierarchy() or known) is None:
             raise ParameterError(f"{scores} needs a tree: give --tree TREE.")
         return hierarchy
 
@@ -162,8 +162,11 @@ class ScoreInput(FileReading):
         columns = column_names(str(self.files[0]), self.reading.delimiter) if self.files else []
         return self.reading.unlabelled(columns or [self.reading.id_column or ""])
 
-    def open(self, *, labels: bool) -> Scores:
-        """Open a score file with its tree; or the model of a training run with new data, or its test data."""
+    def open(self, *, labels: bool, known: Hierarchy | None = None) -> Scores:
+        """Open a score file with its tree; or the model of a training run with new data, or its test data.
+
+        Without --tree, the tree is the one that is `known`.
+        """
         path = Path(self.scores[0])
         if is_run(path):
             return self._open_run(path, labels)
@@ -172,7 +175,7 @@ class ScoreInput(FileReading):
         for name, given in (("trust", self.trust), ("data", self.data)):
             if given:
                 raise ParameterError(f"--{name} is for training runs, and {path} is not one: leave out --{name}.")
-        return open_scores(path, self.required_tree(str(path)), self.reading, labels=labels)
+        return open_scores(path, self.required_tree(str(path), known), self.reading, labels=labels)
 
     def _open_run(self, path: Path, labels: bool) -> Scores:
         from hedgerow.learn.training.new_data import run_scores
@@ -195,14 +198,14 @@ class ScoreInput(FileReading):
             return self.open(labels=True)
         return open_parts(self.files, self.tree_of_parts(), self.reading)
 
-    def tree_of_parts(self) -> Hierarchy:
+    def tree_of_parts(self, known: Hierarchy | None = None) -> Hierarchy:
         """Read the tree of parts, and refuse what only single files and training runs have."""
         if self.data is not None:
             raise ParameterError("--data is for the folder of one training run, not for parts: leave it out.")
         for score in self.scores:
             if Path(score).is_dir():
                 raise ParameterError(f"{score} is a folder. Give its files, as in '{score}/*.npz'.")
-        return self.required_tree(self.scores[0])
+        return self.required_tree(self.scores[0], known)
 
     def usual_settings(self) -> Settings:
         """Return the default settings for the format of the first file."""

@@ -166,7 +166,6 @@ def select(
     if any(facts) and reading.labels_file is not None:
         facts_file = f"NEW-FACTS{_endings(Path(reading.labels_file))}"
         later = replace(later, labels_file=facts_file, id_column=reading.id_column)
-    again = [*given.tree_arguments, *later.arguments]
     explanation = choose.describe(spec, examples, point, lambda: opened)
     point.save(output)
     new = (
@@ -191,7 +190,7 @@ def select(
     print_point(
         explanation,
         Console(),
-        then=shlex.join(["hedgerow", "predict", *new, *again, *answered]),
+        then=shlex.join(["hedgerow", "predict", *new, *later.arguments, *answered]),
         select=shlex.join(["hedgerow", "select", *other]),
     )
     typer.echo(f"The point is in {output}.", err=True)

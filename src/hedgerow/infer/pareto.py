@@ -100,6 +100,14 @@ class Candidates:
         place[self.ascending] = np.arange(len(self.ascending))
         return place
 
+    @cached_property
+    def stands_for(self) -> Indices:
+        """The node whose likelihood counts for each node: for one that is never an answer, its only child."""
+        stands_for = np.arange(len(self.value))
+        for node in np.flatnonzero(self.tier < 0)[::-1].tolist():
+            stands_for[node] = stands_for[node + 1]
+        return stands_for
+
     @property
     def tree(self) -> Hierarchy:
         """The tree of the candidates: node i of it is `ascending[i]`."""

@@ -21,19 +21,21 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from hedgerow import infer, methods
+from hedgerow import methods
 from hedgerow.choose import OperatingPoint, SelectionSpec, select
 from hedgerow.errors import ParameterError
+from hedgerow.export import Layer, Model, classifier_onnx, save_onnx
 from hedgerow.learn import penalty, targets
 from hedgerow.learn.scaling import Scaling
-from hedgerow.learn.solver import ROUNDS, Fitting, Layer, Network, Schedule, SharedOutputs, TrainingSet, scores
-from hedgerow.likelihood import Likelihoods, Scale, check_scale
+from hedgerow.learn.solver import ROUNDS, Fitting, Network, Schedule, SharedOutputs, TrainingSet
+from hedgerow.likelihood import Scale, check_scale
 from hedgerow.measure import metrics
 from hedgerow.methods import Method
 from hedgerow.tree import Hierarchy, Indices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from os import PathLike
 
     from hedgerow.learn.momentum import State
 
@@ -41,7 +43,7 @@ Floats = NDArray[np.float64]
 
 _LINEAR_RATE, _HIDDEN_RATE = 0.3, 0.03
 _STREAM_BATCH = 64  # smaller steps for data that arrives in pieces, since each piece is seen once
-_BLOCK_ENTRIES = 1 << 22  # likelihoods held at a time if only answers are needed
+_OWN_POINT = object()
 
 
 class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -370,7 +372,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return self.operating_point
         return select(
             self.hierarchy_,
-            self._each_valid_block(X[rows], lambda q: q.values),
+            np.concatenate([q.values for q in self._model(None).blocks(X[rows])]),
             node[rows],
             target=self.target,
             guarantee=self.guarantee,
@@ -481,11 +483,15 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         In a tree made from one-dimensional `y`, answers are labels in `y`, or the name of the root.
         """
-        return self._named(self._answers(X))
+        X = self._checked(X)
+        model = self._model()
+        return model.named(model.nodes(X))
 
     def predict_leaf(self, X: Any) -> NDArray[Any]:
         """Return the name of the most likely leaf of each example."""
-        return self._named(self._leaves(X))
+        X = self._checked(X)
+        model = self._model()
+        return model.named(model.leaves(X))
 
     def predict_likelihood(self, X: Any, scale: Scale = "probability") -> Floats:
         """Return the likelihood of every node, in node order: [examples, nodes].
@@ -494,20 +500,21 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         makes ties. Pass the same ``scale=`` to `hedgerow.infer`, `evaluate` or `operating_curve`.
         """
         check_scale(scale)
-        return self._each_block(X, lambda q: q.values, scale)
+        X = self._checked(X)
+        return np.concatenate([q.values for q in self._model().blocks(X, scale)])
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the likelihoods of the leaves, in the order of `classes_`, normalised to sum to 1.
 
         For methods that rank by logits these are normalised odds, so that the order of the leaves is kept.
         """
-        check_is_fitted(self)
+        X = self._checked(X)
         leaves = self.hierarchy_.leaves if self._flat else self.hierarchy_.indices(self.classes_)
-        return self._each_block(X, lambda q: special.softmax(q.values[:, leaves], axis=1))
+        return np.concatenate([special.softmax(q.values[:, leaves], axis=1) for q in self._model().blocks(X)])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean information F1 of `predict`; see `hedgerow.metrics`."""
-        answers = self._answers(X)
+        answers = self._model().nodes(self._checked(X))
         check_consistent_length(answers, y)
         value = metrics.f1(self.hierarchy_, self._nodes(y), answers)
         return float(np.average(value, weights=sample_weight))
@@ -528,48 +535,50 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.operating_point_ = self._fitted_point if point is None else point
         return self
 
-    def _answers(self, X: Any) -> Indices:
+    def to_onnx(self, point: OperatingPoint | None = None, path: str | PathLike[str] | None = None) -> Any:
+        """Return the classifier with its decision as a model of ONNX, and write it if a path is given.
+
+        Its input is `features`, in double precision; its outputs are `node`, `name` and `likelihood`.
+
+        Parameters
+        ----------
+        point
+            How to answer: a `hedgerow.OperatingPoint`; by default that of the classifier.
+        path
+            The file to write.
+        """
         check_is_fitted(self)
-        point = self.operating_point_
-        if point is None and self._flat:
-            return self._leaves(X)
-        if point is None or isinstance(point, Real):
-            tau = 0.5 if point is None else float(point)
-            return self._each_block(X, lambda q: infer.threshold(self.hierarchy_, q, tau))
-        if isinstance(point, OperatingPoint):
-            return self._each_block(X, point.predict, point.scale)
-        scale: Any = getattr(point, "scale", "probability")
-        return self._each_block(X, lambda q: np.asarray(point.predict(q.values)), scale)
+        model = classifier_onnx(self._model(self.operating_point_ if point is None else point))
+        if path is not None:
+            save_onnx(model, path)
+        return model
 
-    def _leaves(self, X: Any) -> Indices:
-        return self._each_block(X, lambda q: infer.leaf(self.hierarchy_, q))
+    def export(self, path: str | PathLike[str]) -> None:
+        """Write a file from which `hedgerow.load_model` answers exactly like `predict`, without torch.
 
-    def _each_block(
-        self, X: Any, function: Callable[[Likelihoods], NDArray[Any]], scale: Scale | None = None
-    ) -> NDArray[Any]:
-        """Apply a function to the likelihoods of one block of rows at a time, by default on the method's scale."""
+        The operating point in use goes with it.
+        """
         check_is_fitted(self)
-        return self._each_valid_block(self._features(X, reset=False), function, scale)
+        self._model().save(path)
 
-    def _each_valid_block(
-        self, X: Any, function: Callable[[Likelihoods], NDArray[Any]], scale: Scale | None = None
-    ) -> NDArray[Any]:
-        size = max(1, _BLOCK_ENTRIES // len(self.hierarchy_))
-        layers, scale = self._layers(), scale or self.method_.scale
-        results = []
-        for start in range(0, X.shape[0], size):
-            theta = scores(self._scaling, layers, X[start : start + size]) / self.temperature_
-            q = self.method_.link(self.hierarchy_, theta, scale=scale)
-            results.append(function(Likelihoods.of(self.hierarchy_, q, scale)))
-        return np.concatenate(results)
+    def _model(self, point: Any = _OWN_POINT) -> Model:
+        """Return what answers: the fitted arrays and the operating point."""
+        return Model(
+            self.hierarchy_,
+            self.method_.link,
+            self.method_.scale,
+            self._scaling.mean,
+            self._scaling.scale,
+            self._layers(),
+            self.temperature_,
+            self.operating_point_ if point is _OWN_POINT else point,
+            self.classes_ if self._flat else None,
+            getattr(self, "feature_names_in_", None),
+        )
 
-    def _named(self, node: Indices) -> NDArray[Any]:
-        if not self._flat:
-            return self.hierarchy_.names[node]
-        if node.all():
-            return self.classes_[node - 1]
-        labels = np.array([self.hierarchy_.names[0], *self.classes_.tolist()], dtype=object)
-        return labels[node]
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self._features(X, reset=False)
 
 
 def _split_off(rows: Indices, share: float, random: np.random.RandomState) -> tuple[Indices, Indices]:

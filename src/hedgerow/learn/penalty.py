@@ -17,7 +17,8 @@ import numpy as np
 from scipy import sparse
 
 from hedgerow import infer
-from hedgerow.learn.solver import Fitting, Layer, scores
+from hedgerow.export import Layer
+from hedgerow.learn.solver import Fitting, scores
 from hedgerow.likelihood import fit_temperature
 from hedgerow.measure import CurveBuilder, metrics
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hedgerow.export import Layer
     from hedgerow.tree import Indices
 
 PenaltyPath = dict[str, list[float]]

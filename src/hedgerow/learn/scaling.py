@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hedgerow.errors import ScoreError
+from hedgerow.export import scaled
 
 if TYPE_CHECKING:
     from hedgerow.tree import Indices
@@ -79,12 +80,8 @@ class Scaling:
         return Scaling(mean, np.where(varies, spread / wanted, np.maximum(typical, np.abs(mean))))
 
     def apply(self, X: Any) -> Any:
-        """Return scaled features in double precision; sparse ones stay sparse unless they are centred."""
-        if _is_sparse(X):
-            if self.mean is None:
-                return X.multiply(1 / self.scale).tocsr()
-            X = X.toarray()
-        return X / self.scale if self.mean is None else (X - self.mean) / self.scale
+        """Return scaled features: see `export.scaled`."""
+        return scaled(X, self.mean, self.scale)
 
 
 def _importance(sums: Floats, counts: Floats) -> Floats:

@@ -23,6 +23,7 @@ from torch.nn import functional
 
 from hedgerow.arrays import available_cores
 from hedgerow.errors import HedgerowError
+from hedgerow.export import Layer, layer_scores
 from hedgerow.learn.momentum import State, move
 
 if TYPE_CHECKING:
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     Map = Callable[[Work, Tensor], list[list[Tensor]]]
 
 Floats = NDArray[np.float64]
-Layer = tuple[Floats, Floats]
-"""Weights [inputs, outputs] and biases [outputs]."""
-
 STEPS = 30
 """An epoch has about this many steps or more; it goes through small data several times."""
 _WARM_RATE = 0.3  # for weights that are nearly right, as a share of the usual rate: large steps would undo them
@@ -433,11 +431,8 @@ class Fitting:
 
 
 def scores(scaling: Scaling, layers: Sequence[Layer], X: Any) -> Floats:
-    """Return the scores θ of a model, in double precision: an answer must not depend on the other rows."""
-    theta = scaling.apply(X)
-    for i, (weight, bias) in enumerate(layers):
-        theta = (np.maximum(theta, 0) if i else theta) @ weight + bias
-    return np.asarray(theta)
+    """Return the scores θ of a model, as those that it will answer with."""
+    return layer_scores(layers, scaling.apply(X))
 
 
 def _on(state: State, device: torch.device) -> State:

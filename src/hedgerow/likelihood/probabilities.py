@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.arrays import Array, as_numpy, as_scores, namespace, operations, ops_of
+from hedgerow.arrays import UNIT, Array, as_numpy, as_scores, namespace, operations, ops_of
 from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, closest, warn
 from hedgerow.files import row_name
 from hedgerow.likelihood.named_columns import ColumnFit, places, split_names
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _AGAIN = "Remove the row, or compute its scores again."
 _OWN = "If each column is the probability of its class itself, use likelihood.from_columns."
 _NAMED = " If some leaves have no column, name the columns: classes=[...]."
+_ONE = 1 << 62  # the probability 1 in units
 _NEARLY = 0.05  # relative tolerance for sums of rounded numbers
 
 
@@ -105,7 +106,24 @@ def from_leaves(
         warn(notice)
     if renormalise:
         p = namespace(p).astype(p / total, p.dtype)
+    elif "float64" in str(p.dtype):
+        p = _divided_exactly(p, total)
     return operations.leaf_shares(hierarchy, p)
+
+
+def _divided_exactly(p: Array, total: Array) -> Array:
+    """Divide the rows that do not sum to 1 by their sums, which are added up in whole units, in no order.
+
+    A sum of floats depends on the order of adding, and so would answers close to a threshold; other programs that
+    follow the specification of operating points could not repeat it.
+    """
+    xp, count = namespace(p), p.shape[-1] + 1
+    rounding = count * float(np.finfo(np.float64).eps) / 2
+    if bool(xp.all(xp.abs(total - 1) <= rounding / 4)):
+        return p
+    units = xp.sum(xp.astype(xp.floor(p / UNIT), xp.int64), axis=-1, keepdims=True)
+    exact = xp.astype(units, xp.float64) * UNIT
+    return xp.where(xp.abs(units - _ONE) > count << 9, p / exact, p)  # count << 9 is `rounding` in units
 
 
 def in_order(scores: Array, place: Indices, missing: float = 0.0) -> Array:

@@ -7,7 +7,7 @@ counts as specific and as right, and `taxon_strings` parses the taxa that tools 
 
 from hedgerow.tree import taxon_strings
 from hedgerow.tree.formats.nested import read_titles
-from hedgerow.tree.hierarchy import Hierarchy
+from hedgerow.tree.hierarchy import Hierarchy, SavedTree
 from hedgerow.tree.layout import Indices
 from hedgerow.tree.names import Names
 from hedgerow.tree.node import Node
@@ -34,6 +34,7 @@ __all__ = [
     "Node",
     "NodeTable",
     "Problem",
+    "SavedTree",
     "SettingKeywords",
     "Settings",
     "SingleChild",

@@ -49,14 +49,21 @@ _MEMORY = Origin(None, "position")
 _LCA_ROW_BYTES = 32  # working memory for one pair
 
 
-class _SavedTree(msgspec.Struct, forbid_unknown_fields=True):
-    """A tree inside another file, with its fingerprint."""
+class SavedTree(msgspec.Struct, forbid_unknown_fields=True):
+    """A tree inside another file, with its nodes in depth-first order."""
 
     names: list[str]
+    """The name of each node."""
     parents: list[int]
+    """The index of each node's parent; -1 for the root, which comes first."""
     fingerprint: str
+    """The SHA-256 of the sorted pairs of child and parent: see `Hierarchy.fingerprint`."""
     ranks: list[str] | None = None
+    """The rank of each node; "" where it has none."""
     titles: list[str] | None = None
+    """A display name of each node; "" where it has none."""
+    aliases: dict[str, int] | None = None
+    """Other names under which columns of scores are found, with the index of the node of each."""
 
 
 @final
@@ -693,14 +700,15 @@ class Hierarchy(Derives):
         """Return the tree, ready for JSON."""
         content = {"fingerprint": self.fingerprint, "names": self.names.tolist(), "parents": self.parent.tolist()}
         content |= {} if self.rank is None else {"ranks": self.rank.tolist()}
-        return content | ({} if self.title is None else {"titles": self.title.tolist()})
+        content |= {} if self.title is None else {"titles": self.title.tolist()}
+        return content | ({"aliases": dict(self.aliases)} if self.aliases else {})
 
     @staticmethod
     def from_dict(content: dict[str, Any]) -> Hierarchy:
         """Return the tree that `to_dict` returned; its fields are checked, since files may hold anything."""
         try:
-            given = msgspec.convert(content, _SavedTree)
-            tree = Hierarchy(given.names, given.parents, given.ranks, given.titles)  # type: ignore[arg-type]
+            given = msgspec.convert(content, SavedTree)
+            tree = Hierarchy(given.names, given.parents, given.ranks, given.titles, given.aliases)  # type: ignore[arg-type]
         except (OverflowError, TypeError, ValueError) as error:
             raise TreeError(f"Its tree is not a tree: {error}") from None
         if tree.fingerprint != given.fingerprint:

@@ -1,0 +1,73 @@
+"""The format of point files as a JSON Schema, made from the code that reads and writes them."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from typing import Any, get_args
+
+import msgspec
+
+from hedgerow.choose.families import FAMILIES
+from hedgerow.choose.guarantees import GUARANTEES
+from hedgerow.choose.point import FORMAT, RANKS, VERSION, OperatingPoint, PointFile
+from hedgerow.tree import BelowLabel, InformationKind, SavedTree, Settings, SingleChild
+
+_ABOUT = {
+    "format": "What the file is.",
+    "schema": "The version of the format.",
+    "settings": "What counts as specific and as right.",
+    "tree": "The tree that the point is for, with its nodes in depth-first order.",
+    "digest": "The SHA-256, in hexadecimal, of everything else.",
+}
+_CHOICES: dict[str, Any] = {
+    "information": InformationKind,
+    "single_child": SingleChild,
+    "below_label": BelowLabel,
+}
+
+
+def point_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the files that `OperatingPoint.save` writes.
+
+    >>> point_schema()["properties"]["scale"]
+    {'enum': ['log', 'logit', 'probability'], 'description': 'The scale of the likelihoods.'}
+    """
+    schema = _schema(PointFile, _ABOUT | _field_docs(OperatingPoint), "An operating point of hedgerow")
+    found = schema["properties"]
+    found["format"]["const"], found["schema"]["const"] = FORMAT, VERSION
+    found["rule"]["enum"] = [*FAMILIES, RANKS]
+    found["guarantee"]["enum"] = list(GUARANTEES)
+    about = _field_docs(Settings)
+    choices = {
+        name: {"enum": sorted(get_args(kind)), "description": about[name]} for name, kind in _CHOICES.items()
+    }
+    found["settings"] |= {"properties": choices, "required": list(choices), "additionalProperties": False}
+    found["tree"] = _schema(SavedTree, _field_docs(SavedTree), _ABOUT["tree"])
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _schema(kind: Any, about: dict[str, str], description: str) -> dict[str, Any]:
+    """Return the schema of a struct, with what each field means."""
+    _, components = msgspec.json.schema_components([kind])
+    schema: dict[str, Any] = components.pop(kind.__name__)
+    del schema["title"]
+    for name, content in schema["properties"].items():
+        content["description"] = about[name]
+    return {"description": description, **schema} | ({"$defs": components} if components else {})
+
+
+def _field_docs(kind: type) -> dict[str, str]:
+    """Return the text below each field of a class."""
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    assert isinstance(definition, ast.ClassDef)  # noqa: S101
+    found = {}
+    for field, text in zip(definition.body, definition.body[1:], strict=False):
+        if (
+            isinstance(field, ast.AnnAssign)
+            and isinstance(text, ast.Expr)
+            and isinstance(text.value, ast.Constant)
+        ):
+            found[ast.unparse(field.target)] = " ".join(str(text.value.value).split())
+    return found

@@ -1,0 +1,35 @@
+"""The decision of an operating point for other programs: services, browsers, runtimes.
+
+In comes an operating point, and for some a model; out go answers with their names and lineages, ONNX graphs,
+JavaScript with a page to try it, and models that need NumPy alone. All of them follow one specification, and all
+must pass the same test vectors.
+"""
+
+from hedgerow.export.answers import Answer, answers
+from hedgerow.export.browser import write_app
+from hedgerow.export.model import Layer, Model, layer_scores, load_model, scaled
+from hedgerow.export.onnx_graph import OPSET, Graph, parsed, save_onnx
+from hedgerow.export.onnx_links import linked
+from hedgerow.export.onnx_model import ScoreKind, classifier_onnx, finished, onnx_model
+from hedgerow.export.runtime import Runtime
+
+__all__ = [
+    "OPSET",
+    "Answer",
+    "Graph",
+    "Layer",
+    "Model",
+    "Runtime",
+    "ScoreKind",
+    "answers",
+    "classifier_onnx",
+    "finished",
+    "layer_scores",
+    "linked",
+    "load_model",
+    "onnx_model",
+    "parsed",
+    "save_onnx",
+    "scaled",
+    "write_app",
+]

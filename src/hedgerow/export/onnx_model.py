@@ -1,0 +1,220 @@
+"""The decision at a point as a model of ONNX: scores of a batch in; nodes, names and likelihoods out."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Literal, final, get_args
+
+import numpy as np
+
+from hedgerow.choose import RANKS, OperatingPoint
+from hedgerow.errors import ParameterError
+from hedgerow.export.onnx_graph import Graph
+from hedgerow.export.onnx_likelihoods import NodeLikelihoods, Sums, Values
+from hedgerow.export.onnx_links import linked
+from hedgerow.export.runtime import Runtime
+from hedgerow.likelihood import Treatment
+
+if TYPE_CHECKING:
+    from hedgerow.export.model import Model
+    from hedgerow.tree import Indices
+
+ScoreKind = Literal["probabilities", "logits", "likelihoods"]
+"""What rows of scores are: of the leaves, of the leaves, or of all nodes."""
+
+_REFUSED = (
+    "A row is refused: probabilities are 0 or more and sum to 1, scores are numbers, and a group or clade has a "
+    "threshold"
+)
+
+
+def onnx_model(point: OperatingPoint, scores: ScoreKind | None = None, *, double: bool = False) -> Any:
+    """Return the decision at a point as a model of ONNX.
+
+    Its input is a batch of scores; its outputs are `node`, `name` and `likelihood`, one per row. A point by group
+    has a second input, the strings `group`. A bad row is an error of the runtime. The metadata hold the promise,
+    the fingerprint of the tree and the names of the leaves in the order of the columns.
+
+    Parameters
+    ----------
+    point
+        The point.
+    scores
+        What the rows are, and the name of the input: "probabilities" or "logits" of the leaves, in the order of
+        the tree; or "likelihoods" of all nodes, on the scale of the point. By default likelihoods on the scale
+        "logit", else probabilities.
+    double
+        Whether the input is in double precision; by default it is in single precision, as most models give it.
+    """
+    runtime, tree = Runtime.of(point), point.hierarchy
+    scores = scores or ("likelihoods" if point.scale == "logit" else "probabilities")
+    if scores not in get_args(ScoreKind):
+        raise ParameterError(f"scores must be {', '.join(map(repr, get_args(ScoreKind)))}, not {scores!r}.")
+    if point.scale == "logit" and scores != "likelihoods":
+        raise ParameterError("This point is for logits of all nodes: use scores='likelihoods'.")
+    graph, kind = Graph(), "float64" if double else "float32"
+    x = graph.input(scores, kind, len(tree) if scores == "likelihoods" else len(tree.leaves))
+    q: NodeLikelihoods
+    if scores == "likelihoods":
+        q = Values(graph, tree, point.scale, graph.cast(x, "float64"))
+    elif scores == "probabilities":
+        q = Sums.of_probabilities(graph, tree, point.scale, x, point.temperature, kind)
+    else:
+        theta = graph("Div", graph.cast(x, "float64"), graph.constant(point.temperature))
+        q = Sums.of_scores(graph, tree, point.scale, theta)
+    return finished(runtime, q)
+
+
+def classifier_onnx(model: Model) -> Any:
+    """Return a classifier with its decision as a model of ONNX, from `features` in double precision."""
+    point = model.point
+    if not isinstance(point, OperatingPoint):
+        raise ParameterError("An ONNX model needs a point that hedgerow.select chose: give one.")
+    point.check_treatment(Treatment())
+    runtime, graph, tree = Runtime.of(point, model.hierarchy), Graph(), model.hierarchy
+    x = graph.input("features", "float64", len(model.divisor))
+    if model.mean is not None:
+        x = graph("Sub", x, graph.constant(model.mean))
+    x = graph("Div", x, graph.constant(model.divisor))
+    for i, (weight, bias) in enumerate(model.layers):
+        x = graph(
+            "Add", graph("MatMul", graph("Relu", x) if i else x, graph.constant(weight)), graph.constant(bias)
+        )
+    theta = graph("Div", x, graph.constant(model.temperature))
+    return finished(runtime, linked(graph, tree, point.scale, model.link.__name__, theta))
+
+
+def finished(runtime: Runtime, q: NodeLikelihoods) -> Any:
+    """Add the decision to a graph that has likelihoods, and return the model."""
+    graph, point, tree = q.graph, runtime.point, runtime.tree
+    node, likelihood, good = _Decision(runtime, q).answer()
+    # A graph cannot raise an error of its own, but an index out of range is one.
+    outside = graph("Where", good, node, graph.integers(len(tree)))
+    node = graph("Gather", graph.integers(np.arange(len(tree))), outside, name=_REFUSED)
+    node, likelihood = (graph("Squeeze", each, graph.integers([1])) for each in (node, likelihood))
+    graph.output("node", node, "int64")
+    graph.output("name", graph("Gather", graph.constant(tree.names, object), node), "str")
+    graph.output("likelihood", likelihood, "float64")
+    content = {name: value for name, value in point.to_dict().items() if name != "tree"}
+    return graph.model(
+        {
+            "hedgerow_version": point.version,
+            "hedgerow_tree": tree.fingerprint,
+            "hedgerow_promise": point.promise,
+            "hedgerow_guarantee": point.guarantee,
+            "hedgerow_point": json.dumps(content, ensure_ascii=False),
+            "hedgerow_classes": json.dumps(tree.names[tree.leaves].tolist(), ensure_ascii=False),
+        }
+    )
+
+
+@final
+class _Decision:
+    """The rules of the specification, as nodes of a graph."""
+
+    def __init__(self, runtime: Runtime, q: NodeLikelihoods) -> None:
+        self.runtime, self.q, self.graph, self.good = runtime, q, q.graph, q.good
+        self.tree = runtime.tree
+        self.candidates = np.sort(runtime.order)
+
+    def answer(self) -> tuple[str, str, str]:
+        """Return node, likelihood as a probability, and whether there is an answer: [N, 1] each."""
+        rules = {
+            "threshold": self._threshold,
+            "climbing": self._climbing,
+            "expected-information": self._expected_information,
+            RANKS: self._ranks,
+        }
+        node, q = rules[self.runtime.point.rule]()
+        return node, self._probability(q), self.good
+
+    def _tau(self) -> str:
+        """Return the threshold of each row, [N, 1] or [1, 1]; it is at least the bottom of the scale."""
+        graph, point, runtime = self.graph, self.runtime.point, self.runtime
+        if point.by == "all":
+            return graph.constant([[max(point.threshold, runtime.bottom)]])
+        if point.by == "clade":
+            tau = graph("Gather", graph.constant(runtime.by_tip), self.q.tip(self.candidates))
+            self.good = graph("And", self.good, graph("Not", graph("IsNaN", tau)))
+            return graph("Max", tau, graph.constant(runtime.bottom))
+        given = graph("Unsqueeze", graph.input("group", "str"), graph.integers([1]))
+        names = np.array(list(point.thresholds), dtype=object)
+        same = graph("Equal", given, graph.constant(names, object))
+        taus = np.maximum(list(point.thresholds.values()), runtime.bottom)
+        tau = graph.reduce("ReduceMax", graph("Where", same, graph.constant(taus), graph.constant(-np.inf)))
+        known = graph("Equal", graph.reduce("ReduceMax", graph.cast(same, "int64")), graph.integers(1))
+        if not point.root_is_safe:
+            self.good = graph("And", self.good, known)
+        return graph("Where", known, tau, graph.constant(np.inf))
+
+    # Each rule returns the answer and its likelihood, [N, 1] each. Where no node passes, the root does.
+
+    def _threshold(self) -> tuple[str, str]:
+        graph, order, tier, tau = self.graph, self.runtime.order, self.runtime.tier, self._tau()
+        top = int(np.count_nonzero(tier == tier[0]))  # by far the most nodes: usually, all leaves
+        if top == len(order):  # a tree of one node
+            top = 0
+        q = self.q.at(order[top:])
+        node, chosen = self._most_specific(order[top:], tier[top:], q, graph("Greater", q, tau))
+        if top == 0:
+            return node, chosen
+        first, largest = self.q.best(order[:top])
+        passes = graph("Greater", largest, tau)
+        return graph("Where", passes, first, node), graph("Where", passes, largest, chosen)
+
+    def _climbing(self) -> tuple[str, str]:
+        graph, nodes, tau = self.graph, self.candidates, self._tau()
+        leaf, _ = self.q.best(self.tree.leaves)
+        q = self.q.at(nodes)
+        passing = graph("And", self._above(nodes, leaf), graph("Greater", q, tau))
+        nothing = graph.integers(np.where(nodes == 0, 0, -1)[None])
+        return self.q.chosen(
+            nodes, graph("Where", passing, graph.integers(nodes[None]), nothing), q
+        )  # the deepest
+
+    def _expected_information(self) -> tuple[str, str]:
+        graph, order, tau = self.graph, self.runtime.order, self._tau()
+        q = self.q.at(order)
+        gain = graph(
+            "Mul", graph("Add", graph.constant(self.runtime.information[None]), tau), self._probability(q)
+        )
+        passing = graph("And", graph("Greater", q, graph.constant(self.runtime.bottom)), self._is_finite(tau))
+        gain = graph("Where", passing, gain, graph.constant(np.where(order == 0, -1, -np.inf)[None]))
+        best = graph("Equal", gain, graph.reduce("ReduceMax", gain))
+        return self.q.chosen(order, graph("Where", best, q, graph.constant(-np.inf)), q)
+
+    def _is_finite(self, tau: str) -> str:
+        return self.graph("Less", tau, self.graph.constant(np.inf))
+
+    def _ranks(self) -> tuple[str, str]:
+        graph, runtime, nodes = self.graph, self.runtime, np.arange(len(self.tree))
+        tip = self.q.tip(self.candidates)
+        q = self.q.at(runtime.stands_for)
+        passes = graph("Or", graph("Greater", q, graph.constant(runtime.lowest)), graph.constant(nodes == 0, bool))
+        on_path = self._above(nodes, tip)
+        number = graph("Where", passes, graph.integers(len(nodes)), graph.integers(nodes[None]))
+        failed = graph("Where", on_path, number, graph.integers(len(nodes)))
+        is_open = graph("Less", graph.integers(nodes[None]), graph.reduce("ReduceMin", failed))
+        likely = graph("Greater", q, graph.constant(runtime.bottom))
+        tier = np.full(len(nodes), -1)
+        tier[runtime.order] = runtime.tier
+        return self._most_specific(nodes, tier, q, graph("And", graph("And", on_path, is_open), likely))
+
+    def _most_specific(self, nodes: Indices, tier: Indices, q: str, passing: str) -> tuple[str, str]:
+        """Return the most specific of the passing nodes, then the most likely, then the first; its likelihood."""
+        graph = self.graph
+        nothing = graph.constant(np.where(nodes == 0, -1, -2)[None], np.float32)
+        tiers = graph("Where", passing, graph.constant(tier[None], np.float32), nothing)
+        best = graph("Equal", tiers, graph.reduce("ReduceMax", tiers))
+        return self.q.chosen(nodes, graph("Where", best, q, graph.constant(-np.inf)), q)
+
+    def _above(self, nodes: Indices, below: str) -> str:
+        """Return whether each node is one of the rows' nodes [N, 1], or above it: [N, nodes]."""
+        graph = self.graph
+        begins = graph("LessOrEqual", graph.integers(nodes[None]), below)
+        return graph("And", begins, graph("Less", below, graph.integers(self.tree.end[nodes][None])))
+
+    def _probability(self, q: str) -> str:
+        if self.q.scale == "log":
+            return self.graph("Min", self.graph("Exp", q), self.graph.constant(1.0))
+        return self.graph("Sigmoid", q) if self.q.scale == "logit" else q

@@ -1,0 +1,161 @@
+"""hedgerow.js, in node and in Chromium, and the folder that holds it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import shutil
+import subprocess
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import hedgerow as hr
+from hedgerow.export import onnx_model, write_app
+from tests.export.vectors import CASES
+from tests.export.write_vectors import VECTORS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Page
+
+SCRIPT = files("hedgerow.export").joinpath("hedgerow.js").read_text(encoding="utf-8")
+CHECK = Path(__file__).with_name("check_vectors.mjs")
+NODE = shutil.which("node")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+REQUIRED = "HEDGEROW_REQUIRE_BROWSER" in os.environ
+LIMIT = 10_000  # bytes
+
+
+def test_it_is_small_and_imports_nothing() -> None:
+    assert len(SCRIPT.encode()) < LIMIT
+    assert not re.search(r"^import|import\(|require\(|BigInt", SCRIPT, re.MULTILINE)
+
+
+def failures_in_node(folder: Path, script: str, vectors: Path = VECTORS) -> list[str]:
+    (folder / "hedgerow.mjs").write_text(script, encoding="utf-8")
+    run = f"""
+import {{ readFileSync }} from "node:fs";
+import {{ answer }} from "./hedgerow.mjs";
+import {{ failures }} from {json.dumps(CHECK.as_uri())};
+console.log(JSON.stringify(failures(answer, JSON.parse(readFileSync({json.dumps(str(vectors))}, "utf8")))));
+"""
+    (folder / "run.mjs").write_text(run, encoding="utf-8")
+    assert NODE is not None
+    done = subprocess.run([NODE, "run.mjs"], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found: list[str] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("prior", "ab"), ("pool", "mean"), ("weight_steps", ((1.0, 0.5),))], ids=str
+)
+def test_points_that_need_more_than_a_row_are_refused(field: str, value: Any, tmp_path: Path) -> None:
+    case = next(iter(CASES.values())).content
+    more = dataclasses.replace(hr.OperatingPoint.from_dict(case["point"]), **{field: value})
+    for export in (onnx_model, lambda point: write_app(point, tmp_path / "app")):
+        with pytest.raises(hr.HedgerowError, match="which only the Python library applies"):
+            export(more)
+    if NODE is not None:
+        case = {**case, "point": more.to_dict(), "answers": [None] * len(case["rows"])}
+        (tmp_path / "more.json").write_text(json.dumps({"cases": [case]}))
+        assert failures_in_node(tmp_path, SCRIPT, tmp_path / "more.json") == []
+
+
+@pytest.mark.skipif(NODE is None and not REQUIRED, reason="node is not installed")
+def test_vectors_in_node(tmp_path: Path) -> None:
+    assert failures_in_node(tmp_path, SCRIPT) == []
+
+
+@pytest.mark.skipif(NODE is None and not REQUIRED, reason="node is not installed")
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("q[v] > tau", "q[v] >= tau"),
+        ("|| b - a", "|| a - b"),
+        ("children[v] !== 1", "children[v] >= 0"),
+        ("Math.abs((high[n] - HALF) * HALF + low[n]) > (n + 1) * 512", "false"),
+        ("(x) => Math.min(x, 1)", "(x) => x"),
+        ("Number.isFinite(largest)", "true"),
+        ("root_is_safe ? Infinity : NaN", "Infinity"),
+    ],
+)
+def test_the_vectors_notice_mistakes(tmp_path: Path, right: str, wrong: str) -> None:
+    assert right in SCRIPT
+    assert failures_in_node(tmp_path, SCRIPT.replace(right, wrong)) != []
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    """Yield a page of Chromium."""
+    if CHROMIUM is None and not REQUIRED:
+        pytest.skip("chromium is not installed")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened.new_page()
+        opened.close()
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[str]:
+    """Yield the address of a folder."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_vectors_in_a_browser(page: Page, served: str, tmp_path: Path) -> None:
+    write_app(CASES["groups, of which one is unknown"].point(tmp_path), tmp_path)
+    shutil.copy(CHECK, tmp_path)
+    shutil.copy(VECTORS, tmp_path)
+    page.goto(f"{served}/index.html")
+    found = page.evaluate(
+        """async () => {
+            const { answer } = await import("./hedgerow.js");
+            const { failures } = await import("./check_vectors.mjs");
+            return failures(answer, await (await fetch("vectors.json")).json());
+        }"""
+    )
+    assert found == []
+
+
+def test_the_page_answers_without_a_server(page: Page, tmp_path: Path) -> None:
+    names = ["root", "<b>pet</b>", "cat", "</script>", "wolf"]
+    tree = hr.Hierarchy(names, [-1, 0, 1, 1, 0])  # type: ignore[arg-type]
+    q = hr.likelihood.from_leaves(tree, [[0.5, 0.25, 0.25]] * 20)
+    point = hr.select(tree, q, ["cat"] * 10 + ["</script>"] * 9 + ["wolf"], target=("correct", 0.9))
+    written = write_app(point, tmp_path / "app")
+    assert [path.name for path in written] == ["point.json", "hedgerow.js", "index.html"]
+    assert hr.OperatingPoint.load(written[0]) == point
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(written[-1].as_uri())
+    page.fill("#row", json.dumps({"wolf": 0, "cat": 0.5, "</script>": 0.5}))
+    assert page.inner_text("#name") == "<b>pet</b> (100.0 %)"
+    assert page.inner_text("#lineage") == "root > <b>pet</b>"
+    assert page.inner_text("#promise") == "correct >= 0.9"
+    page.fill("#row", "[0.5, 0.25]")
+    assert "A row needs 3 numbers" in page.inner_text("#lineage")
+    page.fill("#row", '{"cat": 1, "dog": 0, "wolf": 0}')
+    assert 'There is no score of "</script>"' in page.inner_text("#lineage")
+    assert errors == []
