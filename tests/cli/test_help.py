@@ -28,6 +28,7 @@ NEEDS = {
     "study": "time",
     "runs/": "a training run",
     "--workers": "processes",
+    " < ": "a shell",
     "taxdump": "a taxdump, read in tests of its own",
 }
 """What examples need that are not run here."""

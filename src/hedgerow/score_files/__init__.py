@@ -9,7 +9,7 @@ from hedgerow.score_files.blocks import ABOUT, Block, Progress, Scores, silent
 from hedgerow.score_files.labels import MISSING, LabelFile, no_label, read_labels
 from hedgerow.score_files.lineage_binding import bare_name
 from hedgerow.score_files.listed import ExampleReader, Lineages, ListedBlock, ListReader
-from hedgerow.score_files.prediction_formats import PREDICTION_FORMATS, check_layout
+from hedgerow.score_files.prediction_formats import PREDICTION_FORMATS, STDOUT, check_layout
 from hedgerow.score_files.predictions import Written, prediction_writer, write_predictions
 from hedgerow.score_files.score_formats import (
     FORMATS,
@@ -29,6 +29,7 @@ __all__ = [
     "FORMATS",
     "MISSING",
     "PREDICTION_FORMATS",
+    "STDOUT",
     "WIDE",
     "Block",
     "ExampleReader",
