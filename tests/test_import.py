@@ -9,7 +9,7 @@ import pytest
 
 import hedgerow
 
-HEAVY = ("torch", "sklearn", "matplotlib", "scipy.special", "scipy.optimize", "scipy.stats", "pyarrow")
+HEAVY = ("torch", "sklearn", "matplotlib", "scipy", "pyarrow", "rich", "onnx")
 
 
 def printed(code: str) -> str:

@@ -8,7 +8,6 @@ Entries of installed packages are loaded on demand, and so are those named by th
 from __future__ import annotations
 
 import importlib
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from hedgerow.errors import ParameterError, no_such
@@ -90,6 +89,13 @@ class Registry(dict[str, Entry]):
         """Return all names, including those that installed packages offer."""
         offered = [] if self._group is None else [point.name for point in entry_points(group=self._group)]
         return list(dict.fromkeys([*self, *offered]))
+
+
+def entry_points(**wanted: Any) -> Any:
+    """Return what installed packages offer."""
+    from importlib import metadata  # takes a while, and few need it
+
+    return metadata.entry_points(**wanted)
 
 
 def import_object(path: str, kind: str) -> Any:

@@ -17,7 +17,7 @@ from hedgerow.choose.betting import can_refute, refuted
 from hedgerow.choose.guarantees import Promise
 from hedgerow.choose.thresholds import losses_of
 from hedgerow.measure import Clusters
-from hedgerow.show.print_point import meaning, promises
+from hedgerow.show.printed_point import meaning, promises
 from tests.choose.populations import Draws, population
 from tests.choose.test_guarantees import binomial_tail
 from tests.choose.test_select import cases, quiet

@@ -18,7 +18,7 @@ from hedgerow.choose.guarantees import Promise
 from hedgerow.choose.point import clades_of
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import from_probability
-from hedgerow.show.print_point import promises
+from hedgerow.show.printed_point import promises
 from hedgerow.tree import Settings
 from tests.choose.populations import population
 from tests.make_scores import LEAVES, H, probabilities, save_npz, save_table

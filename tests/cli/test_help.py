@@ -29,6 +29,7 @@ NEEDS = {
     "runs/": "a training run",
     "--workers": "processes",
     "--labels new.csv": "labels of the answers, in tests of its own",
+    " < ": "a shell",
     "taxdump": "a taxdump, read in tests of its own",
 }
 """What examples need that are not run here."""

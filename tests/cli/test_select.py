@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -488,3 +491,27 @@ def test_a_point_needs_no_tree_file(folder: Path) -> None:
     run("predict", "scores.csv", "--workers", "1", "--point", "p.json", "-o", "parts/*.csv")
     expected = (folder / "with.csv").read_bytes()
     assert (folder / "without.csv").read_bytes() == expected == (folder / "parts" / "scores.csv").read_bytes()
+
+
+def test_answers_as_json_and_through_pipes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run("select", "scores.csv", "--tree", "tree.csv", "--target", "correct=0.9", "-o", "p.json")
+    for name in ("a.csv", "a.json", "a.jsonl"):
+        run("predict", "scores.csv", "--point", "p.json", "-o", name)
+    table = pd.read_csv("a.csv")
+    listed = json.loads((folder / "a.json").read_text(encoding="utf-8"))
+    text = (folder / "a.jsonl").read_text(encoding="utf-8")
+    assert [json.loads(line) for line in text.splitlines()] == listed
+    assert [row["prediction"] for row in listed] == table["prediction"].tolist()
+    assert [" > ".join(row["lineage"]) for row in listed] == table["lineage"].tolist()
+    assert [np.nan if row["confidence"] is None else row["confidence"] for row in listed] == pytest.approx(
+        table["confidence"].tolist(), nan_ok=True, abs=0
+    )
+    piped = SimpleNamespace(buffer=io.BytesIO((folder / "scores.csv").read_bytes()))
+    monkeypatch.setattr(sys, "stdin", piped)
+    printed, said = hedgerow(capsys, "predict", "-", "--point", "p.json", "-o", "-")
+    said = " ".join(said.split())
+    assert printed == text
+    assert "Right at least 90 % of the time" in said
+    assert "400 answers written to standard output" in said

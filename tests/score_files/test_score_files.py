@@ -306,7 +306,7 @@ def test_a_failure_leaves_no_partial_output(suffix: str, tmp_path: Path) -> None
 
 def test_predictions_need_a_known_extension(tmp_path: Path) -> None:
     with (
-        pytest.raises(ParameterError, match=r"to \.csv, \.tsv, \.parquet files, not to '\.xlsx'"),
+        pytest.raises(ParameterError, match=r"to \.csv, \.tsv, \.parquet, \.json, \.jsonl files, not to '\.xlsx'"),
         prediction_writer(tmp_path / "out.xlsx", H),
     ):
         pass

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from hedgerow.arrays.threads import map_row_blocks
@@ -192,7 +191,9 @@ def segment_sum(x: Array, start: Array, segment: Array) -> Array:  # noqa: ARG00
 
 def sigmoid(x: Array) -> Array:
     """Return 1 / (1 + exp(-x))."""
-    return np.asarray(scipy.special.expit(x))
+    from scipy import special  # takes a while, and few need it
+
+    return np.asarray(special.expit(x))
 
 
 def log(x: Array) -> Array:
@@ -203,4 +204,6 @@ def log(x: Array) -> Array:
 
 def log_sigmoid(x: Array) -> Array:
     """Return log(1 / (1 + exp(-x)))."""
-    return np.asarray(scipy.special.log_expit(x))
+    from scipy import special
+
+    return np.asarray(special.log_expit(x))

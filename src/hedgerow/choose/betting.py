@@ -16,7 +16,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -46,6 +45,8 @@ def refuted(values: NDArray[np.float64], alpha: Fraction, delta: Fraction) -> ND
     >>> refuted(values, Fraction(1, 10), Fraction(1, 20)).tolist()
     [True, False]
     """
+    from scipy import special  # takes a while, and few need it
+
     a, goal = float(alpha), -math.log(delta)
     count, columns = values.shape
     beforehand, variance = _BEFOREHAND / a, a * (1 - a)
@@ -55,7 +56,7 @@ def refuted(values: NDArray[np.float64], alpha: Fraction, delta: Fraction) -> ND
         block = values[start : start + width]
         estimate = (beforehand * variance + squares) / (beforehand + start)
         price = np.minimum(wealth - goal, -_ROUNDING)  # the logarithm of a probability
-        place = scipy.special.ndtri_exp(price)
+        place = special.ndtri_exp(price)
         hedge = np.exp(-0.5 * place**2 - _LOG_ROOT - price)
         bet = np.minimum(hedge / np.sqrt((count - start) * estimate), _BOLDEST / (1 - a))
         path = wealth + np.cumsum(np.log1p(-bet * block), axis=0)

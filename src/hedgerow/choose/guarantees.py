@@ -26,7 +26,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
-import scipy
 
 from hedgerow.choose.betting import can_refute
 from hedgerow.errors import ParameterError, argument
@@ -254,9 +253,11 @@ def _is_unlikely(n: int, count: int, alpha: Fraction, delta: Fraction) -> bool:
 
 def _are_unlikely(n: Indices, count: Indices, alpha: Fraction, delta: Fraction) -> NDArray[np.bool_]:
     """Return the same for each of several numbers."""
+    from scipy import special  # takes a while, and few need it
+
     few = np.flatnonzero(count < n)
     probability = np.ones(len(n))
-    probability[few] = scipy.special.betainc(n[few] - count[few], count[few] + 1, float(1 - alpha))
+    probability[few] = special.betainc(n[few] - count[few], count[few] + 1, float(1 - alpha))
     unlikely = np.asarray(probability < float(delta))
     for i in np.flatnonzero(np.isclose(probability, float(delta), rtol=1e-9, atol=0)):
         unlikely[i] = n[i] <= _EXACT and _binomial_exactly(int(n[i]), int(count[i]), alpha) <= delta

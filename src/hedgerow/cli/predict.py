@@ -11,11 +11,11 @@ from rich.console import Console
 from hedgerow.cli.app import app
 from hedgerow.cli.options import GivenSettings, JsonOption, TemperatureOption, as_number, grouped_options, option
 from hedgerow.cli.outputs import bar, check_outputs
-from hedgerow.cli.score_input import ScoreInput, connected, end_with_failures, parts_bar
+from hedgerow.cli.score_input import ScoreInput, connected, end_with_failures, parts_bar, standard_input
 from hedgerow.errors import ParameterError, options
 from hedgerow.files import write_json
 from hedgerow.infer import RULES, answering_rule
-from hedgerow.score_files import PREDICTION_FORMATS, Written
+from hedgerow.score_files import PREDICTION_FORMATS, STDOUT, Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     "hedgerow predict new.npz --point point.json -o answers.csv\n\n"
     "hedgerow predict scores.csv --tree tree.csv --rule majority -o answers.parquet\n\n"
     "hedgerow predict 'scores/*.npz' --tree tree.csv --tau 0.8 -o 'answers/*.csv'\n\n"
-    "hedgerow predict runs/quick --tau 0.8 -o answers.csv",
+    "hedgerow predict runs/quick --tau 0.8 -o answers.csv\n\n"
+    "hedgerow predict - --point point.json -o - < new.csv",
 )
 @grouped_options(without=("below_label",))
 def predict(
@@ -38,7 +39,8 @@ def predict(
         Path,
         option(
             "FILE",
-            "Where to write: .csv, .tsv, .parquet; for parts with * for their names, as in 'answers/*.csv'.",
+            "Where to write: .csv, .tsv, .parquet, .json, .jsonl, or - for lines of JSON on standard output; "
+            "for parts with * for their names, as in 'answers/*.csv'.",
             "-o",
             "--output",
         ),
@@ -77,15 +79,38 @@ def predict(
         ),
     ] = False,
 ) -> None:
-    """Write an answer for every example: name, rank or depth, confidence, lineage."""
+    """Write an answer for every example: name, rank or depth, confidence, lineage.
+
+    SCORES may be -, for a table on standard input.
+    """
+    with standard_input(given) as scores:
+        _predict(scores, settings, output, json_file, tau, rule, point, temperature, layout, spreadsheet_safe)
+
+
+def _predict(
+    given: ScoreInput,
+    settings: GivenSettings,
+    output: Path,
+    json_file: Path | None,
+    tau: str | None,
+    rule: str | None,
+    point: Path | None,
+    temperature: str | None,
+    layout: str,
+    spreadsheet_safe: bool,
+) -> None:
     from hedgerow.choose import OperatingPoint
     from hedgerow.score_files import check_layout, write_predictions
     from hedgerow.show import meaning, print_text, print_written, promises
 
-    threshold = as_number("tau", tau)
+    threshold, to_stdout = as_number("tau", tau), str(output) == STDOUT
+    console = Console(stderr=to_stdout)
+    if to_stdout and given.is_many:
+        raise ParameterError("Parts are written to files: give -o 'answers/*.csv'.")
     if not given.is_many:
         output = output.parent / output.name.replace("*", given.name)  # as for parts
-        check_outputs(output, json_file, inputs=given.inputs(point, temperature))
+        outputs = [json_file] if to_stdout else [output, json_file]
+        check_outputs(*outputs, inputs=given.inputs(point, temperature))
     check_layout(output, layout, spreadsheet_safe)
     if (point, tau, rule) == (None, None, None):
         raise ParameterError(
@@ -124,8 +149,8 @@ def predict(
         written = write_predictions(output, opened, answers, more=more, progress=bar, **written_as)
     if chosen is not None:
         for line in (*promises(chosen), meaning(chosen)):
-            print_text(Console(), line)
-    print_written(written, str(output), Console(), used)
+            print_text(console, line)
+    print_written(written, "standard output" if to_stdout else str(output), console, used)
     if json_file is not None:
         write_json(
             json_file,

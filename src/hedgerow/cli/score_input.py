@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from os.path import commonprefix
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, final
 
 import numpy as np
@@ -248,6 +250,20 @@ class ScoreInput(FileReading):
             losses = f"its mean loss falls from {fitted.before:.4g} to {fitted.after:.4g}"
             typer.echo(f"The temperature {temperature:g} fits {given} best: {losses}.", err=True)
         return scores.tempered(temperature), temperature
+
+
+@contextmanager
+def standard_input(given: ScoreInput) -> Iterator[ScoreInput]:
+    """Yield the scores to read: "-" is what comes in on standard input, a table or an .npz file."""
+    if given.scores != ["-"]:
+        yield given
+        return
+    with TemporaryDirectory() as folder:
+        content = sys.stdin.buffer.read()
+        endings = {b"PK": ".npz", b"PA": ".parquet", b"\x1f\x8b": ".csv.gz"}
+        path = Path(folder, f"standard-input{endings.get(content[:2], '.csv')}")
+        path.write_bytes(content)
+        yield replace(given, scores=[str(path)])
 
 
 def _first_blocks(scores: Scores) -> Iterator[Block]:

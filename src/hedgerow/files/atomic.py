@@ -10,9 +10,7 @@ import json
 import os
 import platform
 import re
-import secrets
 import shutil
-import tempfile
 import time
 import zlib
 from contextlib import contextmanager, suppress
@@ -121,7 +119,7 @@ def temporary(target: Path) -> Path:
     """
     _clear_once(target.parent)
     name = target.name.encode("utf-8", "surrogateescape")[:_LONGEST_NAME].decode("utf-8", "ignore")
-    return target.with_name(f".{name}.hedgerow-{_machine()}-{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    return target.with_name(f".{name}.hedgerow-{_machine()}-{os.getpid()}-{os.urandom(4).hex()}.tmp")
 
 
 def clear_leftovers(folder: Path) -> None:
@@ -206,7 +204,9 @@ def try_folder(path: str | os.PathLike[str]) -> None:
 def _try_to_write(folder: Path, shown: str) -> None:
     # Checking permissions is not enough: some folders, such as those in /proc, accept no files from anyone.
     try:
-        tempfile.TemporaryFile(dir=folder).close()
+        from tempfile import TemporaryFile
+
+        TemporaryFile(dir=folder).close()
     except OSError as error:
         raise _unwritable(shown, error) from error
 

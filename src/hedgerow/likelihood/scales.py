@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import array_api_compat
 import numpy as np
-import scipy
 
 from hedgerow.errors import ParameterError
 
@@ -49,7 +48,11 @@ def to_probability(x: Array, scale: Scale) -> Array:
         return x
     if array_api_compat.is_torch_array(x):
         return x.exp() if scale == "log" else x.sigmoid()
-    return np.exp(x) if scale == "log" else np.asarray(scipy.special.expit(x))
+    if scale == "log":
+        return np.exp(x)
+    from scipy import special  # takes a while, and few need it
+
+    return np.asarray(special.expit(x))
 
 
 def threshold_probability(threshold: ArrayLike, scale: Scale) -> NDArray[np.float64]:
@@ -71,9 +74,11 @@ def from_logit(x: ArrayLike, scale: Scale) -> NDArray[np.float64]:
     >>> from_logit([-np.inf, 0.0, np.inf], "probability").tolist()
     [0.0, 0.5, 1.0]
     """
+    from scipy import special
+
     convert: dict[Scale, Any] = {
-        "probability": scipy.special.expit,
-        "log": scipy.special.log_expit,
+        "probability": special.expit,
+        "log": special.log_expit,
         "logit": np.asarray,
     }
     return np.asarray(convert[scale](x))
@@ -90,4 +95,8 @@ def from_probability(tau: ArrayLike, scale: Scale) -> NDArray[np.float64]:
         return given
     with np.errstate(divide="ignore"):
         inside = np.clip(given, 0, 1)
-        return np.asarray(np.log(inside) if scale == "log" else scipy.special.logit(inside))
+        if scale == "log":
+            return np.asarray(np.log(inside))
+        from scipy import special
+
+        return np.asarray(special.logit(inside))

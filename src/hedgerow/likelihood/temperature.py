@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 import array_api_compat
 import numpy as np
-import scipy
 
 from hedgerow.arrays import Array, TreeOnDevice, as_numpy, namespace
 from hedgerow.errors import ParameterError, ScoreError
@@ -110,7 +109,9 @@ def fit_temperature(
 
     best = int(np.argmin([loss(point) for point in _COARSE]))
     around = (_COARSE[max(0, best - 1)], _COARSE[min(len(_COARSE) - 1, best + 1)])
-    found = scipy.optimize.minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": 1e-3})
+    from scipy import optimize  # takes a while, and few need it
+
+    found = optimize.minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": 1e-3})
     before, after = loss(0.0), float(found.fun)
     if not (math.isfinite(before) and math.isfinite(after)):
         raise ScoreError("No temperature can be fitted: the log-likelihoods of some labels are not finite.")

@@ -10,13 +10,11 @@ percentiles are too narrow: they are taken further out, as Student's t distribut
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, final
 
 import msgspec
 import numpy as np
-import scipy
 
 from hedgerow.arrays import available_cores
 from hedgerow.errors import ParameterError, ScoreError
@@ -125,7 +123,9 @@ def differences(
     beyond = np.minimum((difference <= 0).sum(axis=0), (difference >= 0).sum(axis=0))
     tail = (beyond + 1) / (replicates + 1)
     if units.unit == "cluster":
-        tail = scipy.special.stdtr(units.number - 1, scipy.special.ndtri(np.minimum(tail, 0.5)) / _widening(units))
+        from scipy import special  # takes a while, and few need it
+
+        tail = special.stdtr(units.number - 1, special.ndtri(np.minimum(tail, 0.5)) / _widening(units))
     p_value = np.minimum(1.0, 2 * tail)
     a, b = (system.figures() for system in systems)
     return {name: Difference(a[name] - b[name], low[i], high[i], float(p_value[i])) for i, name in enumerate(a)}
@@ -206,6 +206,8 @@ def _replicates(
         progress()
         return figures
 
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(available_cores()) as pool:
         return np.array(list(pool.map(replicate, range(replicates))))
 
@@ -213,6 +215,8 @@ def _replicates(
 def _percentiles(drawn: NDArray[np.float64], units: Clusters, level: float) -> tuple[list[float], list[float]]:
     tail: float | np.floating[Any] = (1 - level) / 2
     if units.unit == "cluster":
-        tail = scipy.special.ndtr(scipy.special.stdtrit(units.number - 1, tail) * _widening(units))
+        from scipy import special
+
+        tail = special.ndtr(special.stdtrit(units.number - 1, tail) * _widening(units))
     low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
     return low.tolist(), high.tolist()

@@ -10,7 +10,7 @@ from hedgerow.score_files.class_tables import ClassTable, read_prior, read_share
 from hedgerow.score_files.labels import MISSING, LabelFile, no_label, read_labels
 from hedgerow.score_files.lineage_binding import bare_name
 from hedgerow.score_files.listed import ExampleReader, Lineages, ListedBlock, ListReader
-from hedgerow.score_files.prediction_formats import PREDICTION_FORMATS, check_layout
+from hedgerow.score_files.prediction_formats import PREDICTION_FORMATS, STDOUT, check_layout
 from hedgerow.score_files.predictions import Written, prediction_writer, write_predictions
 from hedgerow.score_files.score_formats import (
     FORMATS,
@@ -30,6 +30,7 @@ __all__ = [
     "FORMATS",
     "MISSING",
     "PREDICTION_FORMATS",
+    "STDOUT",
     "WIDE",
     "Block",
     "ClassTable",

@@ -33,16 +33,24 @@ _OBSERVED = {
 }
 """The `observationType` and `scientificName` of classes that are no taxa, or no animals, by their folded names."""
 
+JSON = (".json", ".jsonl")
+"""Extensions of files that hold a list of objects, or an object per line."""
+STDOUT = "-"
+"""Stands for standard output, on which objects are written, one per line."""
+
 Columns = dict[str, list[Any]]
 """Columns by name."""
 ColumnsOf = Callable[[int, list[Any], NDArray[Any], NDArray[Any]], Columns]
 """Returns the columns of a batch, given the number of its first example, ids, nodes and their likelihoods."""
 
 
-def _table_columns(hierarchy: Hierarchy, ids: bool, events: bool) -> ColumnsOf:  # noqa: ARG001
+def table_columns(hierarchy: Hierarchy, ids: bool, events: bool = False, *, listed: bool = False) -> ColumnsOf:  # noqa: ARG001
+    """Return the function that makes the columns of a table; in JSON, a lineage is a list."""
+
     @cache
-    def lineage(node: int) -> str:
-        return SEPARATOR.join(hierarchy.names[hierarchy.lineage(node)].tolist())
+    def lineage(node: int) -> str | list[str]:
+        names: list[str] = hierarchy.names[hierarchy.lineage(node)].tolist()
+        return names if listed else SEPARATOR.join(names)
 
     def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> Columns:
         table: Columns = {"example": list(range(first, first + len(nodes)))}
@@ -134,7 +142,7 @@ class PredictionFormat:
 PREDICTION_FORMATS: Registry[PredictionFormat] = Registry(
     "layout of predictions",
     {
-        "table": PredictionFormat(_table_columns, (".csv", ".tsv", ".parquet")),
+        "table": PredictionFormat(table_columns, (".csv", ".tsv", ".parquet", *JSON)),
         "qiime2": PredictionFormat(_qiime2_columns, (".tsv",)),
         "camtrap-dp": PredictionFormat(_camtrap_columns, (".csv",)),
     },
@@ -142,16 +150,21 @@ PREDICTION_FORMATS: Registry[PredictionFormat] = Registry(
 """Layouts of predictions, by name."""
 
 
+def written_as(path: str | os.PathLike[str]) -> str:
+    """Return the extension of a file, in lower case; standard output takes lines of JSON."""
+    return ".jsonl" if os.fspath(path) == STDOUT else PurePath(path).suffix.lower()
+
+
 def check_layout(path: str | os.PathLike[str], layout: str = "table", spreadsheet_safe: bool = False) -> None:
     """Raise an error if predictions cannot be written to a file this way."""
-    suffix, allowed = PurePath(path).suffix.lower(), PREDICTION_FORMATS.find(layout).extensions
+    suffix, allowed = written_as(path), PREDICTION_FORMATS.find(layout).extensions
     if suffix not in allowed:
         what = "predictions are" if layout == "table" else f"predictions for {layout} are"
         raise ParameterError(
             f"{os.fspath(path)}: {what} written to {', '.join(allowed)} files, not to "
             f"{suffix or 'a name without extension'!r}."
         )
-    if spreadsheet_safe and (layout != "table" or suffix == ".parquet"):
+    if spreadsheet_safe and (layout != "table" or suffix not in (".csv", ".tsv")):
         raise ParameterError(
             f"{os.fspath(path)}: {argument('spreadsheet_safe', True)} is for tables in CSV; leave it out."
         )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
-from contextlib import contextmanager
+import sys
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -15,7 +16,15 @@ from hedgerow.errors import FileError
 from hedgerow.files import atomic_write
 from hedgerow.likelihood import to_probability
 from hedgerow.score_files.blocks import Block, Progress, Scores, silent
-from hedgerow.score_files.prediction_formats import PREDICTION_FORMATS, Columns, check_layout
+from hedgerow.score_files.prediction_formats import (
+    JSON,
+    PREDICTION_FORMATS,
+    STDOUT,
+    Columns,
+    check_layout,
+    table_columns,
+    written_as,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -38,7 +47,7 @@ def prediction_writer(
     layout: str = "table",
     spreadsheet_safe: bool = False,
 ) -> Iterator[Callable[..., None]]:
-    """Open a table of predictions, CSV or Parquet by its extension.
+    """Open a table of predictions: CSV, Parquet or JSON by its extension.
 
     Its columns are `example` (counted from 0), `id` (if there are any), `prediction` (the name), `title` (if the
     tree has titles), `rank` (if it has ranks, else `depth`), `confidence` (the likelihood; empty for the
@@ -47,7 +56,8 @@ def prediction_writer(
     Parameters
     ----------
     path
-        A `.csv`, `.tsv` or `.parquet` file; it appears once everything has been written.
+        A `.csv`, `.tsv`, `.parquet`, `.json` (a list of objects) or `.jsonl` file (an object per line; a lineage
+        is a list); it appears once everything has been written. "-" is standard output, as `.jsonl`.
     hierarchy
         The tree.
     ids
@@ -67,14 +77,19 @@ def prediction_writer(
         Writes the next batch: node indices, their likelihoods and, if there are any, ids and further columns.
     """
     check_layout(path, layout, spreadsheet_safe)
+    suffix = written_as(path)
     own_columns = PREDICTION_FORMATS[layout].columns(hierarchy, ids, events)
+    if suffix in JSON:
+        own_columns = table_columns(hierarchy, ids, listed=True)
     further = more if layout == "table" else ()
 
     def columns_of(*batch: Any, **values: Any) -> Columns:
         return own_columns(*batch) | {name: list(values.get(name, ())) for name in further}
 
-    if PurePath(path).suffix.lower() == ".parquet":
+    if suffix == ".parquet":
         opened = _parquet_table(path, columns_of)
+    elif suffix in JSON:
+        opened = _objects(path, suffix)
     else:
         opened = _csv_table(path, columns_of, _safe_rows if spreadsheet_safe else _rows)
     with opened as write:
@@ -118,6 +133,30 @@ def _csv_table(
         writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
         writer.writerow(columns_of(0, [], np.empty(0, np.int64), np.empty(0)))
         yield lambda table: writer.writerows(rows(table))
+
+
+@contextmanager
+def _objects(path: str | os.PathLike[str], suffix: str) -> Iterator[Callable[[Columns], None]]:
+    """Write an object per line; in a JSON file, they are the elements of a list."""
+    before, between, after = ("[\n", ",\n", "\n]\n") if suffix == ".json" else ("", "\n", "\n")
+    to_file = os.fspath(path) != STDOUT
+    with atomic_write(path) if to_file else nullcontext(sys.stdout) as file:
+        ahead = before
+
+        def write(table: Columns) -> None:
+            nonlocal ahead
+            for row in _rows(table | {"confidence": [_shortest(p) for p in table["confidence"]]}):
+                file.write(ahead + json.dumps(dict(zip(table, row, strict=True)), ensure_ascii=False))
+                ahead = between
+
+        yield write
+        file.write(after if ahead == between else before + after.lstrip() if before else "")
+        file.flush()
+
+
+def _shortest(p: Any) -> float | None:
+    """Return the shortest number that is the same in the precision of p."""
+    return None if p is None else float(str(p))
 
 
 @contextmanager

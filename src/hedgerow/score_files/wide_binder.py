@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-import scipy
 
 from hedgerow import likelihood
 from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, closest, counted, some
@@ -111,9 +110,9 @@ class WideBinder:
             scores = _as_floats(scores)
             self._check_logits(scores, source)
             if kind == "own":
-                q = likelihood.from_columns(
-                    tree, scipy.special.softmax(scores, axis=1), reader.classes, self._outside
-                )
+                from scipy import special
+
+                q = likelihood.from_columns(tree, special.softmax(scores, axis=1), reader.classes, self._outside)
             else:
                 logits = self._ordered(scores, -np.inf)
                 q = likelihood.flat_softmax(tree, logits)

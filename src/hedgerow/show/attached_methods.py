@@ -1,6 +1,6 @@
 """The methods `plot`, `to_html` and `_repr_html_` that `show` attaches, and reports.
 
-Nothing here imports matplotlib, Jinja2 or Pillow before it is called.
+Nothing here imports rich, matplotlib, Jinja2 or Pillow before it is called.
 """
 
 from __future__ import annotations
@@ -9,12 +9,8 @@ from html import escape
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
 from hedgerow.errors import ParameterError, counted
 from hedgerow.files import atomic_write
-from hedgerow.show.print_evaluation import print_comparison, summary_table
-from hedgerow.show.print_point import meaning, promises
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,12 +117,16 @@ def report_evaluation(self: Evaluation, path: str | PathLike[str], **options: An
 
 def curve_html(self: OperatingCurve) -> str:
     """Return the summary figures of a curve as an HTML table."""
+    from hedgerow.show.printed_evaluation import summary_table
+
     title = f"Operating curve: {counted(self.examples, 'example', 'examples')}, {len(self):,} points"
     return _titled_table(title, summary_table(self.summary()))
 
 
 def evaluation_html(self: Evaluation) -> str:
     """Return the summary figures of an evaluation as an HTML table."""
+    from hedgerow.show.printed_evaluation import summary_table
+
     nodes = counted(len(self.hierarchy), "node", "nodes")
     title = f"{self.name}: {counted(len(self), 'example', 'examples')}, a tree of {nodes}"
     return _titled_table(title, summary_table(self.summary(), self.intervals, self.level, self.figures))
@@ -134,6 +134,10 @@ def evaluation_html(self: Evaluation) -> str:
 
 def comparison_html(self: SystemComparison) -> str:
     """Return what `hedgerow compare` prints."""
+    from rich.console import Console
+
+    from hedgerow.show.printed_evaluation import print_comparison
+
     text = StringIO()
     print_comparison(self, Console(file=text, width=100, force_jupyter=False, color_system=None))
     return preformatted(text.getvalue())
@@ -141,6 +145,8 @@ def comparison_html(self: SystemComparison) -> str:
 
 def point_html(self: OperatingPoint) -> str:
     """Return what an operating point promises, and what that means."""
+    from hedgerow.show.printed_point import meaning, promises
+
     said = "".join(f"<strong>{escape(line)}</strong><br/>" for line in promises(self))
     return f"<div><p>{escape(repr(self))}</p><p>{said}{escape(meaning(self))}</p></div>"
 

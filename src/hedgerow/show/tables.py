@@ -15,11 +15,8 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, final
 
-from rich.text import Text
-
 from hedgerow.errors import ParameterError
 from hedgerow.files import atomic_write
-from hedgerow.show.terminal import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -201,6 +198,10 @@ class Table:
 
     def print(self, console: Console) -> None:
         """Print the table."""
+        from rich.text import Text
+
+        from hedgerow.show.terminal import print_table
+
         style: dict[Mark, str] = {"": "", "best": "bold", "second": "italic"}
         shown = self._shown(lambda mean, spread, mark: Text(f"{mean} {spread}".strip(), style=style[mark]))
         rows = [[row.name, *texts] for row, texts in zip(self.rows, shown, strict=True)]

@@ -18,7 +18,7 @@ from hedgerow.errors import ParameterError, counted
 from hedgerow.measure import Evaluation
 from hedgerow.show.page.page_data import HEADLINE, LEVEL, PageData, PageModel, PagePoint, aligned
 from hedgerow.show.page.thumbnails import check_folder, thumbnail
-from hedgerow.show.print_evaluation import MEANINGS, shown
+from hedgerow.show.printed_evaluation import MEANINGS, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

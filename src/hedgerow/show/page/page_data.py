@@ -21,7 +21,7 @@ from hedgerow.show.page.clades import Clades
 from hedgerow.show.page.event_counts import Track
 from hedgerow.show.page.slider import Mode, Positions, slider_steps
 from hedgerow.show.page.thumbnails import encoded
-from hedgerow.show.print_point import meaning, promises
+from hedgerow.show.printed_point import meaning, promises
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hedgerow.errors import counted
-from hedgerow.show.print_point import promises
+from hedgerow.show.printed_point import promises
 from hedgerow.show.terminal import print_table, print_text
 
 if TYPE_CHECKING:
