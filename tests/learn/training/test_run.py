@@ -109,7 +109,8 @@ def test_the_linear_recipe_learns_what_the_classifier_learns() -> None:
 
 @pytest.mark.parametrize("method", ["flat-softmax", "conditional-sigmoid", "logit-adjusted-conditional-softmax"])
 def test_a_linear_recipe_chooses_the_penalty_as_the_classifier_does(method: str) -> None:
-    data, left_open = splits(), recipe("optimiser.C=0", "optimiser.epochs=10", f"method.name={method}", "run.seed=3")
+    data = splits()
+    left_open = recipe("optimiser.C=0", "optimiser.epochs=10", f"method.name={method}", "run.seed=3")
     clf = HedgedClassifier(TREE, method=method, random_state=3)
     clf.fit(np.asarray(data.train.inputs), TREE.names[data.train.labels])
     assert len(clf.path_["C"]) > 1
