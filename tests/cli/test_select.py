@@ -215,9 +215,9 @@ def test_a_promise_among_the_answers(folder: Path) -> None:
     assert "many cases of the examples of new clusters of at most 4 like these" in said
     assert "each cluster counts once" not in said
     same = ("more.parquet", "--tree", "tree.csv", "--groups", "camera", "--clusters", "burst")
-    answers = (*same, "--point", "p.json", "-o", "a.csv")
-    assert "left out: 'burst'" not in run("predict", *answers)
-    assert "left out: 'burst'" in run("predict", *same[:-2], *answers[len(same) :])
+    answered = ("--point", "p.json", "-o", "a.csv")
+    assert "left out: 'burst'" not in run("predict", *same, *answered)
+    assert "left out: 'burst'" in run("predict", *same[:-2], *answered)
 
 
 def test_answers_that_are_all_the_root_are_explained(folder: Path) -> None:
