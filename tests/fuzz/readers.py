@@ -183,6 +183,17 @@ def points(draw: Any) -> bytes:
 
 
 @functools.cache
+def model() -> dict[str, Any]:
+    """The arrays of a model's file."""
+    made = hr.export.Model(
+        H, hr.likelihood.flat_softmax, "log", np.zeros(2), np.ones(2), [(np.ones((2, 3)), np.zeros(3))]
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        made.save(Path(folder, "m.npz"))
+        return read_arrays(Path(folder, "m.npz"))
+
+
+@functools.cache
 def curve_builder() -> dict[str, Any]:
     """The arrays of a builder's file."""
     builder = hr.CurveBuilder(H)
@@ -442,6 +453,7 @@ READERS = [
     ),
     tree("codes", lines_of("01\n0101\n010121\n0102\n"), "t.txt", format="codes", prefixes="2,4,6"),
     one("point", points(), hr.OperatingPoint.load, "p.json"),
+    one("model", content.npz(model(), ("mean", "labels")), hr.load_model, "m.npz"),
     one("curve builder", content.npz(curve_builder(), ("information",)), hr.CurveBuilder.load, "s.npz"),
     one("labels, text", encoded(st.lists(content.names).map("\n".join)), read_labels, "l.txt"),
     one("labels, CSV", encoded(content.table(EDGE_CELLS, ("id", "label"))), read_labels, "l.csv"),
