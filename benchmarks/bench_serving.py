@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 import warnings
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -113,9 +114,7 @@ def classifier() -> None:
         flat = LogisticRegression(max_iter=20).fit(x, names)
     for rows, repeats in ((4096, 1), (1, 50)):
         part = new[:rows]
-        quick, slow = fastest(
-            lambda part=part: flat.predict(part), lambda part=part: hedged.predict(part), repeats=repeats
-        )
+        quick, slow = fastest(partial(flat.predict, part), partial(hedged.predict, part), repeats=repeats)
         printed(f"HedgedClassifier.predict, {rows:,} rows", slow, quick, "LogisticRegression.predict")
 
 
@@ -126,7 +125,7 @@ def onnx_tail(point: hr.OperatingPoint) -> None:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
-    shape = ["N", LEAVES]
+    shape: list[str | int | None] = ["N", LEAVES]
     x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in "xy")
     graph = helper.make_graph([helper.make_node("Softmax", ["x"], ["y"], axis=1)], "softmax", [x], [y])
     plain = helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 19)], ir_version=9)

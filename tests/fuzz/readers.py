@@ -190,7 +190,8 @@ def model() -> dict[str, Any]:
     )
     with tempfile.TemporaryDirectory() as folder:
         made.save(Path(folder, "m.npz"))
-        return read_arrays(Path(folder, "m.npz"))
+        with np.load(Path(folder, "m.npz")) as arrays:
+            return dict(arrays)
 
 
 @functools.cache
