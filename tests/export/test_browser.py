@@ -159,3 +159,25 @@ def test_the_page_answers_without_a_server(page: Page, tmp_path: Path) -> None:
     page.fill("#row", '{"cat": 1, "dog": 0, "wolf": 0}')
     assert 'There is no score of "</script>"' in page.inner_text("#lineage")
     assert errors == []
+
+
+def test_the_live_example_of_the_docs(page: Page, tmp_path: Path) -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    live = (docs / "_static" / "live_example.html").read_text(encoding="utf-8")
+    assert SCRIPT in live, "run python docs/write_live_example.py"
+    (tmp_path / "live.html").write_text(f"<!doctype html><meta charset=utf-8>{live}", encoding="utf-8")
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto((tmp_path / "live.html").as_uri())
+    answers = []
+    for name in "ABC":
+        page.click(f"#hedgerow-live button:text-is('{name}')")
+        answers.append(page.inner_text("#hedgerow-live .lineage"))
+    assert [answer.count(" > ") for answer in answers] == [2, 1, 0]
+    page.click("#hedgerow-live button:text-is('clear')")
+    page.mouse.move(100, 60)
+    page.mouse.down()
+    page.mouse.move(100, 150, steps=10)
+    page.mouse.up()
+    assert page.inner_text("#hedgerow-live output")
+    assert errors == []

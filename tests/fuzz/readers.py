@@ -245,6 +245,18 @@ def _saved(content: dict[str, Any]) -> Path:
 
 
 @functools.cache
+def model() -> dict[str, Any]:
+    """The arrays of a model's file."""
+    made = hr.export.Model(
+        H, hr.likelihood.flat_softmax, "log", np.zeros(2), np.ones(2), [(np.ones((2, 3)), np.zeros(3))]
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        made.save(Path(folder, "m.npz"))
+        with np.load(Path(folder, "m.npz")) as arrays:
+            return dict(arrays)
+
+
+@functools.cache
 def curve_builder() -> dict[str, Any]:
     """The arrays of a builder's file."""
     builder = hr.CurveBuilder(H)
@@ -529,6 +541,7 @@ READERS = [
         "p.csv",
     ),
     one("shares", encoded(content.table(MIXED, ("class", "share"))), read_shares, "p.csv"),
+    one("model", content.npz(model(), ("mean", "labels")), hr.load_model, "m.npz"),
     one("curve builder", content.npz(curve_builder(), ("information",)), hr.CurveBuilder.load, "s.npz"),
     one("labels, text", encoded(st.lists(content.names).map("\n".join)), read_labels, "l.txt"),
     one("labels, CSV", encoded(content.table(EDGE_CELLS, ("id", "label"))), read_labels, "l.csv"),

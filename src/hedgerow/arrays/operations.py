@@ -66,6 +66,19 @@ def sum_ancestors(hierarchy: TreeArrays, x: Array) -> Array:
     return xp.concat([root, x[..., 1:] + sums[..., 1:] + root], axis=-1)
 
 
+def sum_above_leaves(hierarchy: TreeArrays, x: Array) -> Array:
+    """Sum x over each leaf and the nodes above it, without the root: [..., nodes but the root] -> [..., leaves].
+
+    In double precision.
+    """
+    xp, at = namespace(x), TreeOnDevice.of(hierarchy, x)
+    x = xp.astype(x, xp.float64, copy=False)
+    down = xp.concat([xp.zeros_like(x[..., :1]), xp.take(x, at.inner - 1, axis=-1)], axis=-1)
+    slot = xp.take(at.parent_slot, at.leaves)
+    sums = pass_down(down, at.slots_above, slot, lambda x, columns: xp.take(x, columns, axis=-1))
+    return xp.take(x, at.leaves - 1, axis=-1) + sums
+
+
 def pass_down(
     down: Array, slots_above: Sequence[Array] | Array, parent_slot: Array, take: Callable[[Array, Array], Array]
 ) -> Array:

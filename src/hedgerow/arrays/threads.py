@@ -29,7 +29,8 @@ def map_row_blocks(work: Callable[[slice], T], rows: int, row_bytes: int) -> lis
     them do not either.
     """
     blocks = row_blocks(rows, row_bytes)
-    return _map_on_threads(work, blocks, min(available_cores(), len(blocks) // _WORTH_THREADS))
+    workers = len(blocks) // _WORTH_THREADS
+    return _map_on_threads(work, blocks, workers and min(available_cores(), workers))
 
 
 def row_blocks(rows: int, row_bytes: int) -> list[slice]:

@@ -6,7 +6,7 @@ must pass the same test vectors.
 """
 
 from hedgerow.export.answers import Answer, answers
-from hedgerow.export.browser import write_app
+from hedgerow.export.browser import script, write_app
 from hedgerow.export.model import Layer, Model, layer_scores, load_model, scaled
 from hedgerow.export.onnx_graph import OPSET, Graph, parsed, save_onnx
 from hedgerow.export.onnx_links import linked
@@ -31,5 +31,6 @@ __all__ = [
     "parsed",
     "save_onnx",
     "scaled",
+    "script",
     "write_app",
 ]

@@ -25,16 +25,22 @@ def write_app(point: OperatingPoint, folder: str | PathLike[str]) -> list[Path]:
     check_portable(point)
     place = Path(folder)
     make_folder(place)
-    script, page = (
-        files("hedgerow.export").joinpath(name).read_text(encoding="utf-8")
-        for name in ("hedgerow.js", "page.html")
-    )
+    page = _packaged("page.html")
     shown = json.dumps(point.to_dict() | {"promise": point.promise}, ensure_ascii=False).replace("<", "\\u003c")
     first, _, rest = page.partition("POINT")
     before, _, after = rest.partition("SCRIPT\n")
-    texts = {"hedgerow.js": script, "index.html": f"{first}{shown}{before}{script}{after}"}
+    texts = {"hedgerow.js": script(), "index.html": f"{first}{shown}{before}{script()}{after}"}
     point.save(place / "point.json")
     for name, text in texts.items():
         with atomic_write(place / name) as file:
             file.write(text)
     return [place / name for name in ("point.json", *texts)]
+
+
+def script() -> str:
+    """Return the text of `hedgerow.js`."""
+    return _packaged("hedgerow.js")
+
+
+def _packaged(name: str) -> str:
+    return files("hedgerow.export").joinpath(name).read_text(encoding="utf-8")

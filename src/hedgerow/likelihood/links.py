@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from hedgerow.arrays import Array, TreeOnDevice, as_scores, namespace, operations, ops_of
+from hedgerow.arrays import Array, as_scores, namespace, operations, ops_of
 from hedgerow.errors import ParameterError
 from hedgerow.likelihood.named_columns import places, split_names
 from hedgerow.likelihood.scales import Scale, check_scale
@@ -79,9 +79,9 @@ def ps_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability"
     θ is [..., nodes except the root].
     """
     theta = _scores(hierarchy, theta, "node but the root")
-    beta = _path_scores(hierarchy, theta)
-    leaves = TreeOnDevice.of(hierarchy, beta).leaves
-    return flat_softmax(hierarchy, namespace(beta).take(beta, leaves, axis=-1), scale=scale)
+    xp = namespace(theta)
+    beta = xp.astype(operations.sum_above_leaves(hierarchy, theta), theta.dtype, copy=False)
+    return flat_softmax(hierarchy, beta, scale=scale)
 
 
 def softmax_over_nodes(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:

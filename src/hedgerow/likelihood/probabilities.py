@@ -14,7 +14,7 @@ from hedgerow.likelihood.named_columns import ColumnFit, places, split_names
 from hedgerow.likelihood.scales import sum_tolerance
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -101,7 +101,7 @@ def from_leaves(
         if notice := fit.notice:
             known = replace(known, if_less=f"{notice} {_OWN}")
         p = in_order(as_scores(values, len(names), "class"), fit.place)
-    total = _checked_sums(p, hierarchy.names[hierarchy.leaves], known, renormalise=renormalise)
+    total = _checked_sums(p, lambda: hierarchy.names[hierarchy.leaves], known, renormalise=renormalise)
     if notice:
         warn(notice)
     if renormalise:
@@ -190,7 +190,7 @@ def from_columns(
             f"Columns must be nodes of the tree, each once: {fit.problems}.{advice if fit.extra else ''}"
         )
     p = as_scores(values, len(names), "class")
-    total = _checked_sums(p, names, _known(source, values), renormalise=renormalise, at_most=True)
+    total = _checked_sums(p, lambda: names, _known(source, values), renormalise=renormalise, at_most=True)
     xp = namespace(p)
     if renormalise:
         p, total = xp.astype(p / total, p.dtype), xp.ones_like(total)
@@ -226,7 +226,7 @@ def _known(source: RowSource | None, values: Any) -> RowSource:
 
 def _checked_sums(
     p: Array,
-    names: Sequence[str] | NDArray[Any],
+    names: Callable[[], Sequence[str] | NDArray[Any]],
     source: RowSource,
     *,
     renormalise: bool,
@@ -237,7 +237,7 @@ def _checked_sums(
     Parameters
     ----------
     p, names
-        [..., columns] probabilities, and the names of the columns.
+        [..., columns] probabilities, and a function that returns the names of the columns.
     source
         The source of the rows, and how far their sums may be from 1.
     renormalise
@@ -267,7 +267,7 @@ def _checked_sums(
     if impossible.any():
         column = int(np.argmax(impossible))
         found = "no number (NaN)" if np.isnan(row[column]) else f"{row[column]:.6g}"
-        raise source.error(rule, wrong, f"has {found} for {str(names[column])!r}", advice)
+        raise source.error(rule, wrong, f"has {found} for {str(names()[column])!r}", advice)
     wanted = f"sum to {'at most ' if at_most else ''}1 within {tolerance}"
     what = "Probabilities" if at_most else "Leaf probabilities"
     rule = f"{what} must {'have a positive sum' if renormalise else wanted}"
