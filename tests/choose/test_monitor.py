@@ -96,6 +96,15 @@ def test_bins_hold_all_likelihoods() -> None:
     assert POINT.tip_counts == tuple(expected.tolist())
 
 
+def test_the_likelihood_of_the_most_likely_tip() -> None:
+    """Of the nodes with nothing likely below them: leaves, or where no leaf is likely, inner nodes."""
+    tree = hr.Hierarchy.from_json({"r": {"a": ["b", "c"], "d": ["e", "f"]}})
+    rows = [[1, 0.6, 0.4, 0.2, 0.4, 0.3, 0.1], [1, 0.7, 0.0, 0.0, 0.3, 0.3, 0.0], [1, 0, 0, 0, 0, 0, 0]]
+    for q in ([rows[0]], rows):
+        found = tip_likelihoods(Likelihoods.of(tree, q), Candidates.of(tree, POINT.settings))
+        assert found.tolist() == [0.4, 0.7, 1.0][: len(q)]
+
+
 # What is tested ------------------------------------------------------------------------------------------------
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hedgerow.arrays import as_numpy
 from hedgerow.infer import Candidates, most_likely_tip
-from hedgerow.likelihood import AnyLikelihoods, from_logit, numbered, to_probability
+from hedgerow.likelihood import BOTTOM, AnyLikelihoods, Likelihoods, from_logit, numbered, to_probability
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -22,6 +23,10 @@ _AT_ONCE = 1024
 
 def tip_likelihoods(q: AnyLikelihoods, candidates: Candidates) -> NDArray[np.float64]:
     """Return the probability of the most likely tip of each example."""
+    if isinstance(q, Likelihoods):
+        leaves = as_numpy(q.values)[:, q.hierarchy.leaves]
+        if len(leaves) and leaves.min() > BOTTOM[q.scale]:  # then no other node is a tip
+            return np.asarray(to_probability(leaves.max(axis=1), q.scale), dtype=np.float64)
     return np.asarray(to_probability(q.at(most_likely_tip(q, candidates)), q.scale), dtype=np.float64)
 
 
