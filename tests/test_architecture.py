@@ -32,7 +32,7 @@ OPEN_FILES = {"show.figures", "show.page"}
 """Parts of other packages that are imported by name: these need matplotlib, or Jinja2 and Plotly."""
 LONGEST_JOB = 85
 """Characters that fit on a card of the picture."""
-MOST_CALLED = 46
+MOST_CALLED = 47
 """The most modules in which one evaluation of a score file may call a function."""
 
 
