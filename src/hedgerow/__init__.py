@@ -15,10 +15,9 @@ if _IS_COMMAND and _IS_DEFAULT and "multiprocessing.spawn" not in sys.modules:
         # Ctrl-C ends the command without a traceback, until its `main` takes over.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-from hedgerow import export, infer, likelihood, show  # noqa: F401  (show attaches the plot methods)
+from hedgerow import infer, likelihood, show  # noqa: F401  (show attaches the plot methods)
 from hedgerow.choose import Monitor, OperatingPoint, select
 from hedgerow.errors import HedgerowError
-from hedgerow.export import load_model
 from hedgerow.infer import ordered_pareto_sets
 from hedgerow.measure import (
     CurveBuilder,
@@ -35,7 +34,9 @@ from hedgerow.tree import Hierarchy, TreeReading
 
 if TYPE_CHECKING:
     from hedgerow import cluster as cluster
+    from hedgerow import export as export
     from hedgerow import methods as methods
+    from hedgerow.export import load_model as load_model
     from hedgerow.learn.classifier import HedgedClassifier as HedgedClassifier
 
 __version__ = "0.2.0"
@@ -68,6 +69,8 @@ if not TYPE_CHECKING:
     _LAZY = {
         "HedgedClassifier": "hedgerow.learn.classifier",
         "cluster": "hedgerow.cluster",
+        "export": "hedgerow.export",
+        "load_model": "hedgerow.export",
         "methods": "hedgerow.methods",
     }
 
@@ -76,7 +79,7 @@ if not TYPE_CHECKING:
         return sorted({*globals(), *_LAZY})
 
     def __getattr__(name: str) -> Any:
-        """Import on first use what needs torch or Dask."""
+        """Import on first use what needs torch or Dask, or what few need."""
         if name not in _LAZY:
             raise AttributeError(f"module 'hedgerow' has no attribute {name!r}")
         try:
@@ -88,4 +91,4 @@ if not TYPE_CHECKING:
                 f"{name} needs {error.name}, which is not installed: pip install 'hedgerow[torch]'",
                 name=error.name,
             ) from error
-        return module.HedgedClassifier if name == "HedgedClassifier" else module
+        return getattr(module, name) if name in ("HedgedClassifier", "load_model") else module

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
 import hedgerow as hr
 from hedgerow.export import answers
+from hedgerow.export.runtime import check_portable
 from tests.export.vectors import CASES
 from tests.export.write_vectors import VECTORS, as_json
 
@@ -38,3 +40,9 @@ def test_vectors(name: str, tmp_path: Path) -> None:
         chosen = None if groups is None else [groups[i] for i in good]
         listed = answers(point, rows, logits=case.logits, groups=chosen)
         assert [each.name for each in listed] == [case.answers[i] for i in good]
+
+
+@pytest.mark.parametrize("field", ["prior", "weights"])
+def test_points_whose_answers_need_more_than_scores_are_not_exported(field: str) -> None:
+    with pytest.raises(hr.HedgerowError, match=f"The point has '{field}', which only the Python library applies"):
+        check_portable(SimpleNamespace(**{field: "digest"}))  # type: ignore[arg-type]

@@ -139,6 +139,21 @@ def test_vectors_in_a_browser(page: Page, served: str, tmp_path: Path) -> None:
     assert found == []
 
 
+def test_what_the_script_refuses(page: Page, served: str, tmp_path: Path) -> None:
+    write_app(CASES["ties, and rows exactly at the threshold"].point(tmp_path), tmp_path)
+    page.goto(f"{served}/index.html")
+    ask = """async (changes) => {
+        const { answer } = await import("./hedgerow.js");
+        const point = { ...(await (await fetch("point.json")).json()), ...changes };
+        try { return answer(point, [0.25, 0.25, 0.5]).name; } catch (error) { return error.message; }
+    }"""
+    assert page.evaluate(ask, {}) == "root"
+    assert page.evaluate(ask, {"prior": "digest"}) == "A point with prior needs the Python library."
+    assert page.evaluate(ask, {"weights": True}) == "A point with weights needs the Python library."
+    assert page.evaluate(ask, {"schema": 3}) == "This is no point of this version."
+    assert page.evaluate(ask, {"rule": "best"}) == 'There is no rule "best".'
+
+
 def test_the_page_answers_without_a_server(page: Page, tmp_path: Path) -> None:
     names = ["root", "<b>pet</b>", "cat", "</script>", "wolf"]
     tree = hr.Hierarchy(names, [-1, 0, 1, 1, 0])  # type: ignore[arg-type]

@@ -136,3 +136,18 @@ def test_evaluate_and_predict_without_the_training_half(tmp_path: Path) -> None:
     shown = hedgerow("predict", str(scores), "--tree", str(tree), "--tau", "0.8", "-o", str(answers))
     assert shown.returncode == 0, shown.stderr
     assert [line.split(",")[1] for line in answers.read_text(encoding="utf-8").splitlines()[1:]] == ["bird"] * 2
+
+
+def test_a_point_is_exported_for_browsers(tmp_path: Path) -> None:
+    h = hr.Hierarchy.from_edges(EDGES)
+    q = hr.likelihood.from_leaves(h, [[0.75, 0.125, 0.125]] * 20)
+    hr.select(h, q, ["robin"] * 19 + ["wren"], target=("correct", 0.9)).save(tmp_path / "point.json")
+    done = hedgerow("export", str(tmp_path / "point.json"), "-o", str(tmp_path / "app"))
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in (tmp_path / "app").iterdir()) == [
+        "hedgerow.js",
+        "index.html",
+        "point.json",
+    ]
+    done = hedgerow("export", str(tmp_path / "point.json"), "-o", str(tmp_path / "tail.onnx"))
+    assert "pip install 'hedgerow[onnx]'" in done.stderr

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from importlib import metadata
 from typing import TYPE_CHECKING, Any, Unpack, final
 
 import numpy as np
@@ -204,6 +203,8 @@ def choose(spec: SelectionSpec, examples: CalibrationSet) -> OperatingPoint:
     doubts = _doubts(spec, examples)
     thresholds, notes = thresholds_of(spec, examples)
     target, tree = spec.target, spec.hierarchy
+    from importlib import metadata  # takes a while, and few need it
+
     return OperatingPoint(
         tree if tree.title is None else Hierarchy(tree.names, tree.parent, tree.rank),
         target=_floats(spec.per_rank if target is None else {target.name: target.level}),
