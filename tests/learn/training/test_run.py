@@ -19,7 +19,8 @@ from hedgerow.learn.training.module import Classifier, TrainingError, TrainingMo
 from hedgerow.learn.training.new_data import run_scores
 from hedgerow.learn.training.recipe import Choice, Recipe
 from hedgerow.learn.training.run import fit, train, with_penalty
-from hedgerow.learn.training.run_folder import RunFolder, likelihood_blocks
+from hedgerow.learn.training.run_folder import RunFolder
+from hedgerow.learn.training.scores import likelihood_blocks
 from hedgerow.score_files import open_scores
 from tests.learn.training.toy import TREE, recipe, splits
 
@@ -348,7 +349,7 @@ def test_scores_are_computed_where_the_model_was_trained(tmp_path: Path, monkeyp
         return likelihood_blocks(classifier, examples, device, workers)
 
     monkeypatch.setattr("hedgerow.learn.training.run.likelihood_blocks", blocks)
-    monkeypatch.setattr("hedgerow.learn.training.run_folder.likelihood_blocks", blocks)
+    monkeypatch.setattr("hedgerow.learn.training.scores.likelihood_blocks", blocks)
     train(recipe("run.workers=3"), tmp_path / "run", progress=False, splits=splits())
     assert asked == [(place, 3), (place, 3)]
 

@@ -13,13 +13,14 @@ from hedgerow.errors import FileError, ScoreError, argument, counted, some
 from hedgerow.learn.data import ImageFiles, LabelledInputs
 from hedgerow.learn.data.features import label_nodes, read_features
 from hedgerow.learn.data.image_files import EXTENSIONS
-from hedgerow.learn.training.run_folder import RunFolder, likelihood_blocks
+from hedgerow.learn.training.scores import likelihood_blocks
 from hedgerow.score_files import Block, Scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from os import PathLike
 
+    from hedgerow.learn.training.run_folder import RunFolder
     from hedgerow.tree import Hierarchy
 
 
