@@ -39,7 +39,7 @@ from hedgerow.measure import evaluate
 from hedgerow.study import PAPER_METHODS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from hedgerow.learn.training.batches import BatchSampler
 
@@ -128,7 +128,7 @@ class Stopwatch:
 
     def __init__(self, device: str) -> None:
         self.spent: dict[str, float] = defaultdict(float)
-        self._device, self._parts, self._since = device, [""], time.perf_counter()
+        self._device, self._parts, self._since = device, [""], 0.0
 
     def enter(self, part: str) -> None:
         self._switch()
@@ -146,10 +146,14 @@ class Stopwatch:
         finally:
             self.leave()
 
-    def _switch(self) -> None:
+    def now(self) -> float:
+        """The time when the device has finished what it was given."""
         if self._device == "cuda":
             torch.cuda.synchronize()
-        now = time.perf_counter()
+        return time.perf_counter()
+
+    def _switch(self) -> None:
+        now = self.now()
         self.spent[self._parts[-1]] += now - self._since
         self._since = now
 
@@ -180,22 +184,20 @@ class Stopwatch:
 class Watched(Callback):
     """Times training and validation, and the steps after the first."""
 
-    def __init__(self, watch: Stopwatch) -> None:
-        self.watch, self.warm, self.images, self.seconds = watch, 0.0, 0, 0.0
+    def __init__(self, watch: Stopwatch, first: int = WARM_UP) -> None:
+        self.watch, self.first, self.since, self.images, self.seconds = watch, first, 0.0, 0, 0.0
 
     def on_train_epoch_start(self, *_: Any) -> None:
         self.watch.enter("training")
 
     def on_train_batch_start(self, trainer: Any, _module: Any, _batch: Any, batch_idx: int) -> None:
-        if batch_idx == min(WARM_UP, trainer.num_training_batches // 2):
-            self.watch._switch()
-            self.warm, self.images = time.perf_counter(), 0
+        if batch_idx == min(self.first, trainer.num_training_batches // 2):
+            self.since, self.images = self.watch.now(), 0
 
     def on_train_batch_end(self, trainer: Any, _module: Any, _outputs: Any, batch: Any, batch_idx: int) -> None:
         self.images += len(batch[1])
         if batch_idx == trainer.num_training_batches - 1:
-            self.watch._switch()
-            self.seconds = time.perf_counter() - self.warm
+            self.seconds = self.watch.now() - self.since
 
     def on_validation_start(self, *_: Any) -> None:
         self.watch.enter("validation")
@@ -269,33 +271,41 @@ def measured(tree: str, shape: Shape, method: str, device: str, kept: str) -> di
 
 
 def plain_images_per_second(tree: str, shape: Shape, device: str, steps: int = 200) -> float:
-    """The speed of a plain loop: the same network on the same images, a linear layer and the cross entropy."""
+    """The speed of a plain loop on the same images, over some steps."""
     h = read_tree(tree)
     MadeImages.prepare(h, device)
-    torch.manual_seed(0)
-    network = models.build(shape.model, (3, shape.size, shape.size))
-    network = nn.Sequential(network, nn.Linear(int(network.out_features), len(h.leaves)))  # type: ignore[arg-type]
-    network = network.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+    count = min(steps + WARM_UP, shape.train // shape.batch)
     place = torch.full((len(h),), -1, device=device)
     place[torch.tensor(h.leaves, device=device)] = torch.arange(len(h.leaves), device=device)
+    order = batches.BatchSampler(count * shape.batch, shape.batch, seed=0)
+    made = MadeImages(made_splits(h, shape).train, order, torch.device(device))
+    given = ((images, place[labels]) for images, labels, _ in made)
+    return plain_loop(given, shape.model, shape.size, len(h.leaves), device, min(WARM_UP, count // 2))
+
+
+def plain_loop(
+    given: Iterable[tuple[Tensor, Tensor]], model: str, size: int, classes: int, device: str, warm_up: int
+) -> float:
+    """Train a network with a linear layer by the cross entropy; return the images per second after the warm-up."""
+    torch.manual_seed(0)
+    network = models.build(model, (3, size, size))
+    network = nn.Sequential(network, nn.Linear(int(network.out_features), classes))  # type: ignore[arg-type]
+    network = network.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def loss_of(images: Tensor, labels: Tensor) -> Tensor:
-        return functional.cross_entropy(network(to_float(images)), place[labels])
+        return functional.cross_entropy(network(to_float(images)), labels)
 
     compiled = torch.compile(loss_of) if device == "cuda" else loss_of
     optimiser = torch.optim.SGD(network.parameters(), lr=0.01, momentum=0.9, weight_decay=3e-4)
-    count = min(steps + WARM_UP, shape.train // shape.batch)
-    first = min(WARM_UP, count // 2)
-    examples = made_splits(h, shape).train
-    order = batches.BatchSampler(count * shape.batch, shape.batch, seed=0)
-    done, since = 0, 0.0
-    for step, (images, labels, _) in enumerate(MadeImages(examples, order, torch.device(device))):
-        if step == first:
+    done, since = 0, time.perf_counter()
+    for step, (images, labels) in enumerate(given):
+        if step == warm_up:
             if device == "cuda":
                 torch.cuda.synchronize()
             done, since = 0, time.perf_counter()
+        on_device = images.to(device, non_blocking=True), labels.to(device, non_blocking=True)
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-            loss = compiled(images, labels)
+            loss = compiled(*on_device)
         optimiser.zero_grad()
         torch.autograd.backward(loss)
         optimiser.step()

@@ -20,7 +20,7 @@ from hedgerow.errors import HedgerowError, ScoreError
 from hedgerow.files import read_arrays, write_arrays
 from hedgerow.learn.data import LabelledInputs
 from hedgerow.learn.training.run import train
-from hedgerow.learn.training.scores import is_compact, open_test_scores, write_test_scores
+from hedgerow.learn.training.scores import open_test_scores, resolved, write_test_scores
 from hedgerow.likelihood import Likelihoods
 from hedgerow.score_files import Block
 from tests.learn.training.toy import TREE, examples, recipe, splits
@@ -139,10 +139,16 @@ def test_without_scores_data_is_needed(runs: dict[str, RunFolder], tmp_path: Pat
 
 
 def test_large_scores_are_compact_unless_said_otherwise() -> None:
-    assert not is_compact("auto", 1_600, 16_344)  # 105 MB
-    assert is_compact("auto", 1_700, 16_344)
-    assert is_compact("compact", 1, 3)
-    assert not is_compact("all", 100_000, 16_344)
+    assert resolved("auto", 100 << 20) == resolved("all", 1 << 40) == "all"
+    assert resolved("auto", (100 << 20) + 1) == resolved("compact", 1) == "compact"
+    assert resolved("none", 1) == "none"
+
+
+def test_whole_scores_need_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hedgerow.learn.training.run._score_bytes", lambda _: 1 << 60)
+    with pytest.raises(HedgerowError, match="for its checkpoints and scores"):
+        trained(tmp_path, "all")
+    assert trained(tmp_path, "auto").scores.stat().st_size < 100_000
 
 
 def test_neither_memory_nor_disk_grow_with_the_tree(tmp_path: Path) -> None:

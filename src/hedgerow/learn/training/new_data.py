@@ -54,9 +54,10 @@ def run_scores(run: RunFolder, path: str | PathLike[str], *, labels: bool = True
         )
 
     def read(_: list[str]) -> Iterator[Block]:
-        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        ids = examples.ids.astype(object)
-        for block in likelihood_blocks(classifier, examples, device, run.recipe().run.loaders):
+        ids, how = examples.ids.astype(object), run.recipe().run
+        on_gpu = how.accelerator != "cpu" and torch.cuda.is_available()
+        device = torch.device("cuda" if on_gpu else "cpu")
+        for block in likelihood_blocks(classifier, examples, device, how.loaders):
             rows = slice(block.start, block.start + len(block.likelihoods))
             yield replace(block, labels=block.labels if labels else None, ids=ids[rows])
 

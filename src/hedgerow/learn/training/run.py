@@ -31,7 +31,7 @@ from hedgerow.learn.training.console import EpochReport, ShareReport, choosing_p
 from hedgerow.learn.training.module import Classifier, TrainingModule
 from hedgerow.learn.training.recipe import Choice, Recipe, Run
 from hedgerow.learn.training.run_folder import AtomicCheckpoints, RunFolder
-from hedgerow.learn.training.scores import is_compact, likelihood_blocks, write_test_scores
+from hedgerow.learn.training.scores import likelihood_blocks, resolved, write_test_scores
 from hedgerow.measure import evaluate
 
 _SUMMARISED = {name: RULES[name] for name in ("leaf", "majority")}
@@ -90,7 +90,8 @@ def train(
     classifier = _classifier(recipe, splits)
     if _is_first_process():  # the others start later, or elsewhere
         run.begin(recipe, splits.hierarchy, resume=resume)
-        run.check_space(classifier)
+        whole = _score_bytes(splits)
+        run.check_space(classifier, whole if resolved(recipe.run.scores, whole) == "all" else 0)
         if progress and of_recipe and not run.is_finished:  # callers who pass data know its tree
             print_tree(splits.hierarchy, recipe)
     if run.is_finished:
@@ -289,9 +290,9 @@ def _finish(run: RunFolder, classifier: Classifier, splits: DataSplits, device: 
     hierarchy = splits.hierarchy
     val, test = (likelihood_blocks(classifier, part, device, how.loaders) for part in (splits.val, splits.test))
     tested: Iterable[Block] = test
-    if how.scores != "none":
-        compact = is_compact(how.scores, len(splits.test), len(hierarchy))
-        write_test_scores(run.scores, classifier.method, splits.test, test, compact=compact)
+    kept = resolved(how.scores, _score_bytes(splits))
+    if kept != "none":
+        write_test_scores(run.scores, classifier.method, splits.test, test, compact=kept == "compact")
         tested = run.open_scores()
     run.save_digests()
     figures = {
@@ -299,6 +300,11 @@ def _finish(run: RunFolder, classifier: Classifier, splits: DataSplits, device: 
         for name, blocks in (("val", val), ("test", tested))
     }
     run.write_text("metrics.json", json.dumps(figures, indent=2) + "\n")
+
+
+def _score_bytes(splits: DataSplits) -> int:
+    """Return the size of the likelihoods of all nodes for the test data."""
+    return 4 * len(splits.test) * len(splits.hierarchy)
 
 
 @contextmanager

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
     from hedgerow.score_files import Scores
 
-_SPARE_BYTES = 64 << 20  # for logs and scores, in addition to the checkpoints
+_SPARE_BYTES = 64 << 20  # for logs and compact scores
 _LARGEST_INPUT = 1 << 27  # numbers in one example
 _OTHER_CHECKPOINT = "Delete it and train again, or copy the run again."
 
@@ -175,15 +175,15 @@ class RunFolder:
         hierarchy.write(self.path / "tree.json")
         self.write_text("recipe.toml", recipe.to_toml())
 
-    def check_space(self, classifier: Classifier) -> None:
-        """Refuse to start if the checkpoints will not fit: two, and a third while it is being written."""
+    def check_space(self, classifier: Classifier, score_bytes: int) -> None:
+        """Refuse to start if scores and checkpoints will not fit: two, and a third while it is being written."""
         weights = sum(p.numel() * p.element_size() for p in classifier.parameters())
-        needed = 3 * 3 * weights + _SPARE_BYTES  # weights and up to two moments in each
+        needed = 3 * 3 * weights + score_bytes + _SPARE_BYTES  # weights and up to two moments in each
         free = shutil.disk_usage(self.path).free
         if free < needed:
             raise FileError(
                 f"{self.path} has {free >> 20:,} MB free, but the run needs about {needed >> 20:,} MB for its "
-                f"checkpoints. Free some space, or choose another folder with -o."
+                f"checkpoints and scores. Free some space, or choose another folder with -o."
             )
 
     def write_text(self, name: str, text: str) -> None:

@@ -55,9 +55,11 @@ def likelihood_blocks(
         start += len(values)
 
 
-def is_compact(kept: Kept, examples: int, nodes: int) -> bool:
-    """Return whether the scores of some examples are kept in compact form."""
-    return kept == "compact" or (kept == "auto" and 4 * examples * nodes > _SMALL)
+def resolved(kept: Kept, whole_bytes: int) -> Kept:
+    """Return which scores are kept, if whole ones take so much space."""
+    if kept != "auto":
+        return kept
+    return "compact" if whole_bytes > _SMALL else "all"
 
 
 def write_test_scores(
