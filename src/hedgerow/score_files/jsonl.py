@@ -15,6 +15,8 @@ from hedgerow.score_files.listed import ExampleReader
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from hedgerow.score_files.score_reading import ScoreReading
+
 _EXPECTED = (
     'Expected: {"id": "a", "answer": "robin"}; "answer" may be a list of answers, "confidence" a number from 0 '
     "to 1 or, with several answers, a list of numbers"
@@ -34,9 +36,9 @@ class JsonlReader(ExampleReader):
 
     free_text = True
 
-    def __init__(self, path: str, id_column: str | None = None) -> None:
+    def __init__(self, path: str, how: ScoreReading, *_: object) -> None:
         super().__init__(path, self._listed, _parsed)
-        self._id = id_column or "id"
+        self._id = how.id_column or "id"
         self._lines = [(number, line) for number, line in enumerate(read_lines(path), 1) if line.strip()]
         self.rows = len(self._lines)
 

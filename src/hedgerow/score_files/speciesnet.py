@@ -36,7 +36,7 @@ class _Classifications(msgspec.Struct):
 class SpeciesnetReader(ExampleReader):
     """Images with their best classes, species and higher taxa mixed; the file is read whole."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *_: object) -> None:
         super().__init__(path, self._listed, self._parsed)
         self._predictions = self._checked(_loaded(path))
         self.rows = len(self._predictions)
