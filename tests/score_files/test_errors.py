@@ -147,6 +147,7 @@ def test_an_index_column_is_explained(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     pd.DataFrame(probabilities(2), columns=LEAVES).drop(columns="eel").assign(label="cod").to_csv(path)
     refused(UnknownNameError, "1 extra ('')", "index=False", path=path)
+    refused(UnknownNameError, "not in the tree ('')", "id_column=''", path=path, columns="own")
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

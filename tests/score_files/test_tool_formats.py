@@ -352,6 +352,10 @@ def test_a_format_that_is_not_clear_is_asked_for(tmp_path: Path) -> None:
             "Start (s),Scientific name,Confidence\n0,a,1\n",
             "most like birdnet, but has no column 'End (s)'",
         ),
+        ("q.txt", "C\ta\t5\t98|94\t5:Q\n", "most like kraken2, but line 1 is not what kraken2 writes: '5:Q'"),
+        ("q.txt", "C\ta\t5\t98|94\t5:Q\n", "Name it, as in scores_format='kraken2'"),
+        ("k.tsv", "C\ta\t5\t9\t5:9\nX\tb\t5\t9\t5:9\n", "most like kraken2, but line 2 is not what"),
+        ("r.txt", "a\t\tR\trootrank\t1.0\tB9\tdomain\t0.5\textra\n", "most like rdp, but line 1 is not what"),
         ("l.csv", "id,class,probability\na,b,1\n", "most like long, but has no column 'score'"),
     ],
 )
@@ -359,8 +363,39 @@ def test_the_nearest_format_and_what_differs(name: str, text: str, says: str, tm
     refused(HedgerowError, written(tmp_path / name, text), H, says)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "C\ta\t5\t50\t1:" + "111:" * 4_000 + "x",
+        "a\t" + " " * 16_000,
+        "a\td:" + "(1.0)" * 3_000 + "x",
+        "a\t" + "x;" * 8_000,
+        "a\t\tRoot\trootrank" + "\t1" * 5_000,
+    ],
+)
+def test_a_line_that_is_nearly_right_is_refused_soon(line: str, tmp_path: Path) -> None:
+    """Patterns take linear time: with others, most of these lines take years."""
+    path = written(tmp_path / "results.txt", f"{line}\n")
+    refused(ParameterError, path, H, "cannot be told from")
+    for name in ("sintax", "rdp", "kraken2", "idtaxa", "blca"):
+        refused(FileError, path, H, "line 1 is not what", scores_format=name)
+
+
+@pytest.mark.parametrize("data", [b"", b"\n\n", "a\tb\n".encode("utf-16"), b"\xff\xfe\x80"])
+def test_nothing_to_recognise(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "results.txt").write_bytes(data)
+    refused(ParameterError, tmp_path / "results.txt", H, "it is empty, or not text in UTF-8")
+
+
+def test_a_separator_in_a_name_is_refused(tmp_path: Path) -> None:
+    """Steps are joined by a control character."""
+    for name, line in (("sintax", "a\td:A\x1fB(1.00)"), ("idtaxa", "a\tRoot [90%]; A\x1fB [80%]")):
+        path = written(tmp_path / "s.txt", f"{line}\n")
+        refused(FileError, path, H, "line 1 is not what", r"A\x1fB", scores_format=name)
+
+
 def test_nothing_is_near(tmp_path: Path) -> None:
-    for text in ("a b c\n", "", "1.0\t5\t5\tU\t0\tunclassified\n"):
+    for text in ("a b c\n", "", "a\tb\n", "1.0\t5\t5\tU\t0\tunclassified\n"):
         path = written(tmp_path / "results.txt", text)
         with pytest.raises(ParameterError) as caught:
             listed(path, H)

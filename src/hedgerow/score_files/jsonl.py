@@ -54,6 +54,8 @@ class JsonlReader(ExampleReader):
             if len(given) != len(answers):
                 counts = f"{len(answers)} answers and {len(given)} confidences"
                 raise FileError(f"{self.path}, line {number:,} has {counts}. {_EXPECTED}.")
+            if wrong := [value for value in given if value is not None and not 0 <= value <= 1]:
+                raise FileError(f"{self.path}, line {number:,} has the confidence {wrong[0]:g}. {_EXPECTED}.")
             shares: defaultdict[str, float] = defaultdict(float)
             for answer, confidence in zip(answers, given, strict=True):
                 if text := (answer or "").strip(_AROUND):

@@ -36,8 +36,8 @@ class Kraken2Reader(LineReader):
     listing = "top"
     tool = "kraken2"
     expected = (
-        "separated by tabs: C or U, an id, a tax id, the length, and the k-mers of each tax id, such as 562:13 "
-        "A:31 0:1; run kraken2 without --quick, which counts none"
+        "C or U, an id, a tax id, the length, and the k-mers of each tax id, such as 562:13 A:31 0:1, separated "
+        "by tabs; run kraken2 without --quick, which counts none"
     )
 
     def __init__(self, path: str, *_: object) -> None:

@@ -110,7 +110,7 @@ class RdpReader(LineageLineReader):
 
     tool = "the RDP classifier"
     expected = (
-        "separated by tabs: an id, the orientation, then a name, its rank and its confidence in turn (the formats "
+        "an id, the orientation, then a name, its rank and its confidence in turn, separated by tabs (the formats "
         "allrank and fixrank)"
     )
     start = r"^[^\t]*\t[-+]?\t[^\t]*\t"

@@ -22,7 +22,7 @@ _SHOWN = 80  # characters of a line
 
 
 class LineReader(ListReader):
-    """A text file with one example on each line.
+    """A text file with one example on each line, whose fields are separated by tabs.
 
     Patterns are those of Arrow (RE2), which take linear time whatever a file holds.
     """
@@ -53,7 +53,7 @@ class LineReader(ListReader):
         """Return whether lines are certainly in this format: all can be read, and some of them say something."""
         import pyarrow as pa
 
-        if not lines:
+        if not (lines and "\t" in lines[-1]):
             return False
         try:
             block = cls("").parsed(np.arange(1, 1 + len(lines)), pa.array(lines, pa.string()))
