@@ -49,8 +49,9 @@ def test_answers_are_bound_as_labels_are(tmp_path: Path) -> None:
         {"id": 1, "answer": alias},
         {"id": 2, "answer": "**genus0**"},
         {"id": 3, "answer": "Domain0; Phylum0; Class0; Order0; Family0; Genus0; Genus0 nova"},
+        {"id": 4, "answer": "Domain0 > Phylum0 > Class0 > Order0 > Family0 > Genus0"},
     )
-    assert [max(found, key=tree.index) for found in listed(path, tree).values()] == ["Genus0"] * 3
+    assert [max(found, key=tree.index) for found in listed(path, tree).values()] == ["Genus0"] * 4
 
 
 def test_aliases_are_folded_too(tmp_path: Path) -> None:

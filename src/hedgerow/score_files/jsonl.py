@@ -9,7 +9,7 @@ import msgspec
 
 from hedgerow.errors import FileError, closest
 from hedgerow.files import read_lines
-from hedgerow.score_files.lineage_binding import Lineage, Step, as_lineage
+from hedgerow.score_files.lineage_binding import Lineage, Step, parsed_lineage
 from hedgerow.score_files.listed import ExampleReader
 
 if TYPE_CHECKING:
@@ -80,4 +80,5 @@ class JsonlReader(ExampleReader):
 
 
 def _parsed(text: str) -> Lineage:
-    return as_lineage(map(Step.of, text.split(";"))) if ";" in text else (Step("", (text,)),)
+    sign = next((sign for sign in ";>" if sign in text), None)
+    return parsed_lineage(text, sign) if sign else (Step("", (text,)),)

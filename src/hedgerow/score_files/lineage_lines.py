@@ -21,7 +21,10 @@ _WHOLE = 1 + 1e-9  # sums of votes may exceed 100 %, by rounding
 
 
 class LineageLineReader(LineReader):
-    """Sequences with one lineage each, and the confidence of every step; a child says how they are written."""
+    """Sequences with one lineage each, and the confidence of every step; a child says how they are written.
+
+    It sets `tool`, `expected`, `end` and `step`, and the others as needed.
+    """
 
     listing = "lineages"
 
@@ -88,14 +91,12 @@ class LineageLineReader(LineReader):
         pieces = pc.split_pattern(pc.replace_substring_regex(texts, self.end, rf"\1{_CUT}"), _CUT)
         row = np.repeat(np.arange(len(place)), pc.list_value_length(pieces).to_numpy(zero_copy_only=False))
         filled = pc.not_equal(pieces.flatten(), "")
-        row, steps = (
-            row[filled.to_numpy(zero_copy_only=False)],
-            pieces.flatten().filter(filled).dictionary_encode(),
-        )
+        row = row[filled.to_numpy(zero_copy_only=False)]
+        steps = pieces.flatten().filter(filled).dictionary_encode()
         found = pc.extract_regex(steps.dictionary, self.step)  # equal steps once
-        good = pc.and_not(pc.is_valid(found), pc.match_substring(steps.dictionary, BETWEEN))
-        self.check(good.take(steps.indices), place, steps, row)
         rank, name, value = (pc.struct_field(found, part) for part in ("rank", "name", "value"))
+        good = pc.and_not(pc.match_substring_regex(value, f"^{NUMBER}$"), pc.match_substring(name, BETWEEN))
+        self.check(pc.fill_null(good, False).take(steps.indices), place, steps, row)
         share = np.array(value.to_pylist(), dtype=np.float64)[steps.indices.to_numpy()] / self.whole
         share[(share > 1) & (share <= _WHOLE)] = 1.0
         count = np.bincount(row, minlength=len(place))
