@@ -152,15 +152,21 @@ def test_the_live_example_of_the_docs(page: Page, tmp_path: Path) -> None:
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto((tmp_path / "live.html").as_uri())
+    ink = """() => {
+        const { data } = document.querySelector("#hedgerow-live canvas").getContext("2d").getImageData(0, 0, 8, 8);
+        return data.reduce((sum, value) => sum + 255 - value, 0);
+    }"""
     answers = []
     for name in "ABC":
         page.click(f"#hedgerow-live button:text-is('{name}')")
         answers.append(page.inner_text("#hedgerow-live .lineage"))
+        assert page.evaluate(ink) > 1000
     assert [answer.count(" > ") for answer in answers] == [2, 1, 0]
     page.click("#hedgerow-live button:text-is('clear')")
+    assert page.evaluate(ink) == 0
     page.mouse.move(100, 60)
     page.mouse.down()
     page.mouse.move(100, 150, steps=10)
     page.mouse.up()
-    assert page.inner_text("#hedgerow-live output")
+    assert page.evaluate(ink) > 1000
     assert errors == []
