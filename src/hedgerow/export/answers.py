@@ -89,12 +89,12 @@ def _likelihoods(point: OperatingPoint, rows: Any, classes: ArrayLike | None, *,
     width = values.shape[-1] if values.ndim == 2 else 0
     by_node = width == len(tree) > len(tree.leaves) and not logits
     nodes, what = (np.arange(len(tree)), "nodes") if by_node else (tree.leaves, "leaves")
-    if width != len(nodes):
+    if not width or (names is None and width != len(nodes)):
         raise ScoreError(
             f"Scores need one row per example and one column per leaf, {len(tree.leaves)}, or for likelihoods per "
             f"node, {len(tree)}; their shape is {values.shape}."
         )
-    values = as_scores(values, width, what).astype(np.float64)
+    values = as_scores(values, width if names is None else len(names), "class").astype(np.float64)
     if names is not None:
         values = values[:, places(tree, names, nodes, what)]
     if by_node:

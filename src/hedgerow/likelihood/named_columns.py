@@ -53,7 +53,7 @@ def split_names(table: Any) -> tuple[Any, list[str] | None]:
     return table, None
 
 
-def column_names(table: Any, classes: ArrayLike | None) -> tuple[Any, list[str] | None]:
+def column_names(table: Any, classes: ArrayLike | None = None) -> tuple[Any, list[str] | None]:
     """Return values and their column names, from the table or as given; the two must agree."""
     values, names = split_names(table)
     if classes is None:
