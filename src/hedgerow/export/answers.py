@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from hedgerow.choose import OperatingPoint
     from hedgerow.tree import Hierarchy
 
+_MORE = {"prior": "a prior", "pool": "pooled events", "weight_steps": "weights"}
+"""Fields of a point, if set, with which an answer depends on more than the scores of an example and its group."""
+
 
 @final
 @dataclass(frozen=True)
@@ -77,8 +80,18 @@ def answers(
     >>> answers(point, [[0.25, 0.25, 0.5]], ["cat", "wolf", "dog"])[0].name
     'pet'
     """
+    check_portable(point)
     q = _likelihoods(point, rows, classes, logits=logits)
     return named(point.hierarchy, point.predict(q, groups), q)
+
+
+def check_portable(point: OperatingPoint) -> None:
+    """Refuse points whose answers need more than a row of scores, and the group of the example."""
+    needed = [what for name, what in _MORE.items() if getattr(point, name)]
+    if needed:
+        raise ParameterError(
+            f"The point has {' and '.join(needed)}, so its answers need more than scores: use hedgerow predict."
+        )
 
 
 def _likelihoods(point: OperatingPoint, rows: Any, classes: ArrayLike | None, *, logits: bool) -> Likelihoods:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.arrays import UNIT, Array, as_numpy, as_scores, namespace, operations, ops_of
-from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, closest, warn
+from hedgerow.errors import ScoreError, UnknownNameError, argument, closest, warn
 from hedgerow.files import row_name
 from hedgerow.likelihood.named_columns import ColumnFit, column_names, places
 from hedgerow.likelihood.scales import sum_tolerance
@@ -106,7 +106,7 @@ def from_leaves(
         warn(notice)
     if renormalise:
         p = namespace(p).astype(p / total, p.dtype)
-    elif "float64" in str(p.dtype):
+    elif p.dtype.itemsize == 8:
         p = _divided_exactly(p, total)
     return operations.leaf_shares(hierarchy, p)
 
