@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from hedgerow.cli.app import app
-from hedgerow.cli.options import JsonOption, as_number, option, positional
+from hedgerow.cli.options import ANSWER, JsonOption, as_number, option, positional, verb
 from hedgerow.cli.outputs import check_figure, check_outputs
 from hedgerow.files import write_json
 
@@ -17,9 +16,11 @@ ALARM = 3
 """Exit status if there is an alarm."""
 
 
-@app.command(
-    epilog="Examples:\n\nhedgerow monitor point.json answers.csv --state state.json\n\n"
+@verb(
+    "hedgerow monitor point.json answers.csv --state state.json",
     "hedgerow monitor point.json answers.csv --labels new.csv --state state.json",
+    panel=ANSWER,
+    first=("labels", "state", "figure", "json_file"),
 )
 def monitor(
     *,
