@@ -515,3 +515,6 @@ def test_answers_as_json_and_through_pipes(
     assert printed == text
     assert "Right at least 90 % of the time" in said
     assert "400 answers written to standard output" in said
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"")))
+    _, said = hedgerow(capsys, "predict", "-", "--point", "p.json", "-o", "-", status=2)
+    assert said.startswith("standard input is empty, or its first line is")

@@ -17,6 +17,7 @@ from typer.models import OptionInfo
 
 from hedgerow.cli.app import app
 from hedgerow.errors import ParameterError, option_name, options
+from hedgerow.files import is_number
 from hedgerow.infer import RULES
 from hedgerow.score_files import FORMATS, ScoreReading
 from hedgerow.tree import BelowLabel, InformationKind, Settings, SingleChild, TreeReading
@@ -58,8 +59,11 @@ def as_number(name: str, given: str | None) -> float | None:
     try:
         return None if given is None else float(given)
     except ValueError:
-        point = ": write its decimal point as '.'" if "," in str(given) else ""
-        raise ParameterError(f"--{name} must be a number, such as 0.9, not {given!r}{point}.") from None
+        plain = str(given).replace(",", ".").rstrip("% ")
+        remedy = ""
+        if is_number(plain):
+            remedy = f": write {float(plain) / 100:g}" if "%" in str(given) else ": write its decimal point as '.'"
+        raise ParameterError(f"--{name} must be a number, such as 0.9, not {given!r}{remedy}.") from None
 
 
 JsonOption = Annotated[Path | None, option("FILE", "Write the findings to FILE as JSON.", "--json")]

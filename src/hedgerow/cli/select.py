@@ -25,7 +25,7 @@ from hedgerow.cli.options import (
 from hedgerow.cli.outputs import bar, check_outputs
 from hedgerow.cli.score_input import ScoreInput, is_run
 from hedgerow.errors import FileError, ParameterError, options
-from hedgerow.files import column_texts, is_number, is_remote, open_table, stem, write_json
+from hedgerow.files import column_texts, is_number, is_remote, open_table, row_name, stem, write_json
 from hedgerow.score_files import read_shares
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def _endings(path: Path) -> str:
 
 def _target(given: str) -> tuple[str, str]:
     name, level = (part.strip() for part in given.partition("=")[::2])
-    if is_number(level.replace(",", ".")):
+    if is_number(level.replace(",", ".").rstrip("% ")):
         as_number("target", level)
     if not name or not level:
         raise ParameterError(f"--target must be METRIC=LEVEL, such as correct=0.95, not {given!r}.")
@@ -265,13 +265,13 @@ def _sizes(path: str) -> dict[str, float]:
     table = open_table(path, None)
     places = [table.column(name, f"the {name} of a group") for name in ("name", "size")]
     names, sizes = (column_texts(table.texts(places)[place]) for place in places)
-    try:
-        found = {name: float(size) for name, size in zip(names, sizes, strict=True)}
-    except ValueError as error:
-        raise FileError(f"{path}: sizes must be numbers: {error}.") from None
-    if len(found) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise FileError(f"{path}: {twice!r} has two sizes. Remove one of them.")
+    found: dict[str, float] = {}
+    for row, (name, size) in enumerate(zip(names, sizes, strict=True)):
+        if name in found:
+            raise FileError(f"{path}: {name!r} has two sizes. Remove one of them.")
+        if not is_number(size):
+            raise FileError(f"{path}: {row_name(path, row)} has the size {size!r}, which is not a number.")
+        found[name] = float(size)
     return found
 
 

@@ -183,7 +183,7 @@ class CsvTable(Table):
             block_size=block,
         )
         try:
-            # Arrow's threads may outlive an error, and end the process if they hold a Python file when Python ends.
+            # Arrow's threads outlive errors, and abort if they hold a Python file when Python ends.
             with open_binary(self.path) if is_compressed(self.path) else pa.OSFile(self.path) as file:
                 yield from arrow_csv.open_csv(file, *options)
         except pa.ArrowException as error:

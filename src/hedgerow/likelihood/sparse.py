@@ -155,7 +155,7 @@ class SparseLikelihoods(Derives):
     @cached_property
     def above(self) -> Indices:
         """[entries] The position of the nearest listed ancestor of each entry; -1 if only the root is above it."""
-        # Entries between an entry and its ancestor end before the entry starts: from one, go on to its own ancestor.
+        # Entries between an entry and its ancestor end before the entry starts: go on to their own ancestors.
         above = np.arange(len(self.node)) - 1
         above[self.start[:-1][self.count > 0]] = -1
         end = self.hierarchy.end[self.node]
