@@ -193,7 +193,7 @@ class SelectionSpec:
             raise ParameterError(f"largest_cluster must be a whole number, 1 or more, not {largest_cluster!r}.")
         if pool_small is not False and clades is None and not by_group:
             raise ParameterError(
-                f"{argument('pool_small', '', python='pool_small=True')} is for groups or clades: give "
+                f"{argument('pool_small', True)} is for groups or clades: give "
                 f"{argument('groups', 'COLUMN')} or {argument('clades', 'RANK')} too, or leave it out."
             )
         exact_delta = _exactly("delta", delta)
