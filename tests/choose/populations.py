@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import hedgerow as hr
-from hedgerow.choose.select import CalibrationSet, choose, gather
+from hedgerow.choose import choose, gather
+from hedgerow.choose.calibration import CalibrationSet
 from hedgerow.choose.spec import SelectionSpec
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from scipy import special, stats
 import hedgerow as hr
 from hedgerow.choose.betting import can_refute, refuted
 from hedgerow.choose.guarantees import Promise
-from hedgerow.choose.thresholds import losses_of
+from hedgerow.choose.steps import Losses, Steps
 from hedgerow.measure import Clusters
 from hedgerow.show.printed_point import meaning, promises
 from tests.choose.populations import Draws, population
@@ -231,15 +231,13 @@ def test_too_few_are_those_below_the_number_that_is_named(alpha: str, clusters: 
 def test_betting_finds_more_than_the_inequalities(number: int) -> None:
     people = population(size=5_000, cluster=20)
     draws = Draws(people, target=("correct", 0.9), delta=0.1, guarantee="pac")
-    steps, budget = (
-        losses_of(draws.order, draws.pool),
-        Promise("pac", Fraction(1, 10), Fraction(1, 10), binary=False).budget(number),
-    )
+    losses = Losses.of(draws.order, draws.pool)
+    budget = Promise("pac", Fraction(1, 10), Fraction(1, 10), binary=False).budget(number)
     random, pairs = np.random.default_rng(1), []
     for _ in range(60):
         mask = draws.random_mask(random, number, True)
         rows = np.flatnonzero(mask)
-        here = steps(rows, Clusters.of(people.clusters[rows], len(rows)))
+        here = Steps.of(losses.taken(rows), Clusters.of(people.clusters[rows], len(rows)))
         pairs.append((draws.point(mask, True).threshold, here.first_above(budget)))
     betting, before = np.minimum(np.array(pairs), 1).mean(axis=0)  # lower thresholds are more specific
     assert betting <= before + 1e-9

@@ -16,20 +16,19 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from hedgerow.arrays import take_rows
 from hedgerow.choose.families import FAMILIES
+from hedgerow.choose.steps import Changes, loss_changes
 from hedgerow.choose.walk import Walk, passed_from
 from hedgerow.errors import ParameterError, some
 from hedgerow.likelihood import from_probability
 from hedgerow.measure import Ranks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from fractions import Fraction
 
     from numpy.typing import NDArray
 
-    from hedgerow.choose.select import CalibrationSet
+    from hedgerow.choose.calibration import CalibrationSet
     from hedgerow.choose.spec import SelectionSpec
     from hedgerow.likelihood import Scale
     from hedgerow.measure import Clusters
@@ -96,33 +95,35 @@ class Answered:
         return Walk.of(start, self.place, self.clusters.member[self.example], amount, len(self.grid))
 
 
-def answered_of(spec: SelectionSpec, examples: CalibrationSet) -> Callable[[Indices | slice, Clusters], Answered]:
-    """Return a function from some of the examples, with their clusters, to the answers of the promise."""
-    events = examples.events
-    assert events is not None  # noqa: S101  (a target needs them)
-    assert spec.among is not None  # noqa: S101
-    node = events.node.astype(np.int64)
-    meant = among_nodes(spec.hierarchy, spec.among)[node]
-    losses, _ = spec.losses(np.repeat(events.label, events.count).astype(np.int64), node)
-    first = (np.cumsum(events.count) - events.count)[events.count > 0]
+@final
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The answers that a promise is about, and the wrong ones, of all examples."""
 
-    def change(there: NDArray[np.bool_]) -> NDArray[np.int8]:
-        after = there.astype(np.int8)
-        before = np.append(0, after[:-1]).astype(np.int8)[: len(after)]
-        before[first] = 0
-        return after - before
+    grid: NDArray[np.float64]
+    scale: Scale
+    changes: Changes
+    """By how much their numbers change, from the root to the most specific answers."""
 
-    answered, wrong = change(meant), change(meant & (losses > 0))
-    kept = np.flatnonzero((answered != 0) | (wrong != 0))
-    count = np.bincount(events.example[kept], minlength=len(events.label))
-    starts = np.append(0, np.cumsum(count))
-    grid = FAMILIES[spec.rule].grid(examples.scale)
-    place = passed_from(grid, events.score[kept], from_root=True)
-    answered, wrong = answered[kept], wrong[kept]
+    @classmethod
+    def of(cls, spec: SelectionSpec, examples: CalibrationSet) -> Answers:
+        """Return those that a request is about."""
+        events = examples.events
+        assert events is not None  # noqa: S101  (a target needs them)
+        assert spec.among is not None  # noqa: S101
+        node = events.node.astype(np.int64)
+        meant = among_nodes(spec.hierarchy, spec.among)[node]
+        losses, _ = spec.losses(np.repeat(events.label, events.count).astype(np.int64), node)
+        none = np.zeros(len(events.label), dtype=np.int8)
+        amounts = (
+            loss_changes(events, none, there.astype(np.int8), from_root=True, growing=False)[1]
+            for there in (meant, meant & (losses > 0))
+        )
+        return cls(FAMILIES[spec.rule].grid(examples.scale), examples.scale, Changes.of(events, *amounts))
 
-    def part(rows: Indices | slice, clusters: Clusters) -> Answered:
-        _, inside = take_rows(starts, rows)
-        example = np.repeat(np.arange(len(clusters.member)), count[rows])
-        return Answered(grid, examples.scale, place[inside], example, answered[inside], wrong[inside], clusters)
-
-    return part
+    def taken(self, rows: Indices | slice, clusters: Clusters) -> Answered:
+        """Return those of some of the examples, with their clusters."""
+        changes = self.changes.taken(rows)
+        place = passed_from(self.grid, changes.score, from_root=True)
+        answered, wrong = changes.amounts
+        return Answered(self.grid, self.scale, place, changes.example, answered, wrong, clusters)

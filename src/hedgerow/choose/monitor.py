@@ -11,42 +11,37 @@ changed. What is tested is therefore a larger loss, which only a share δ/2 of a
 from __future__ import annotations
 
 import hashlib
-import math
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, final
 
 import msgspec
 import numpy as np
-import scipy
 
-from hedgerow.choose.among import among_nodes
 from hedgerow.choose.evidence import Evidence, as_number, mean_bets, rank_bets
-from hedgerow.choose.explain import request_of
-from hedgerow.choose.guarantees import GUARANTEES, Promise, exactly
+from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.choose.point import OperatingPoint, point_of
+from hedgerow.choose.tested import promises_of
 from hedgerow.choose.tips import BINS, bins_of, mean_of_each, ranks_of
 from hedgerow.choose.watched import TIP, Watched
 from hedgerow.errors import FileError, ParameterError, ScoreError, counted, some
 from hedgerow.files import read_text, reading, write_json
 from hedgerow.likelihood import numbered
-from hedgerow.measure import Ranks
+from hedgerow.measure import Clusters
 
 if TYPE_CHECKING:
     import os
 
     from numpy.typing import ArrayLike, NDArray
 
+    from hedgerow.choose.tested import Outcome
     from hedgerow.tree import Indices
 
     Floats = NDArray[np.float64]
-    Path_ = tuple[tuple[int, float], ...]
 
 _FORMAT = "hedgerow monitor"
 _VERSION = 1
 _SHOWN = 50  # points of the path that are kept of each update
-_STEPS = 60  # of a bisection
 _ID_BYTES = 8
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 
@@ -144,9 +139,9 @@ class Monitor:
         self.point = point
         self.delta = float(delta)
         self.seed = int(seed)
-        self._stream_of, names = _streams(point)
+        self._promises = promises_of(point)
         self.promise: tuple[Test, ...] = tuple(
-            Test(name, _tested(point, name, self.delta / max(1, len(names)))) for name in names
+            Test(each.name, each.level(self.delta / len(self._promises))) for each in self._promises
         )
         """The tests with labels: one for each promise."""
         self.shift = Test("", 0.0)
@@ -178,7 +173,7 @@ class Monitor:
     def _price(self, test: Test) -> float:
         if test is self.shift:
             return 1.0
-        return len(self.promise) * (2.0 if self.point.guarantee == "conformal" else 1.0)
+        return len(self.promise) * GUARANTEES[self.point.guarantee].alarm_price
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was found, ready for JSON."""
@@ -248,65 +243,31 @@ class Monitor:
             raise ScoreError(f"One label per answer is needed: {len(watched):,}; got shape {labels.shape}.")
         digests = self._new(" with a label", self._labelled, watched)
         tests = []
-        for number, test in enumerate(self.promise):
-            rows, loss, meant = self._losses(number, test, watched, labels)
-            value, total, units = self._bets(
-                test, loss, meant, None if watched.clusters is None else watched.clusters[rows]
-            )
+        for test, promise in zip(self.promise, self._promises, strict=True):
+            outcome = promise.outcome(watched, labels)
+            clusters = None if watched.clusters is None else watched.clusters[outcome.rows]
+            value, total, units = self._bets(test, outcome, clusters)
             tests.append(test.after(mean_bets(value, test.level), units, total))
         self.promise, self._labelled = tuple(tests), digests
 
-    def _losses(
-        self, number: int, test: Test, watched: Watched, labels: Indices
-    ) -> tuple[Indices, Floats, NDArray[np.bool_]]:
-        """Return the rows that a promise is about, their losses, and which answers it is about."""
-        point, tree = self.point, self.point.hierarchy
-        if point.rule != "ranks":
-            rows = np.arange(len(watched))
-            if point.by != "all":
-                if watched.names is None:
-                    raise ParameterError(
-                        f"The point has a promise for each {point.by}: give that of each example."
-                    )
-                place = self._stream_of
-                rows = np.flatnonzero([place.get(name, -1) == number for name in watched.names.tolist()])
-            spec = request_of(point, tree)
-            if spec.target is None or spec.target.name not in point.target:
-                raise ParameterError(f"The metric {some(point.target)} is not known here, so it cannot be tested.")
-            losses, parts = spec.losses(labels[rows], watched.answers[rows])
-            meant = np.ones(len(rows), dtype=bool)
-            if point.among is not None:
-                meant = among_nodes(tree, point.among)[watched.answers[rows]]
-            return rows, (losses / parts).astype(np.float64), meant
-        ranks = Ranks.of(tree)
-        unknown = test.name.startswith(_UNKNOWN)
-        at = ranks.at(test.name.removeprefix(_UNKNOWN))
-        rows = np.arange(len(labels))
-        if unknown:
-            rows = np.flatnonzero((at[labels] < 0) & ranks.above(test.name.removeprefix(_UNKNOWN))[labels])
-        node, label = at[watched.answers[rows]], labels[rows]
-        reached = node >= 0
-        right = tree.is_ancestor(np.maximum(node, 0), label)
-        if point.settings.below_is_right and not unknown:
-            right |= tree.is_ancestor(label, np.maximum(node, 0))
-        return rows, (reached & ~right).astype(np.float64), np.ones(len(rows), dtype=bool)
-
     def _bets(
-        self, test: Test, loss: Floats, meant: NDArray[np.bool_], clusters: NDArray[np.object_] | None
+        self, test: Test, outcome: Outcome, clusters: NDArray[np.object_] | None
     ) -> tuple[Floats, float, int]:
         """Return what is bet on, from -α to 1 - α; the sum of the losses; and the number of units."""
-        value = np.where(meant, loss - test.level, 0.0)
+        _, loss, meant = outcome
         if clusters is None:
-            return value[meant], float(loss[meant].sum()), int(meant.sum())
+            return loss[meant] - test.level, float(loss[meant].sum()), int(meant.sum())
         names, member = numbered(clusters)
-        size = np.bincount(member, minlength=len(names)).astype(np.float64)
-        largest = self.point.largest_cluster
-        if largest is not None and len(names) and size.max() > largest:
-            name = names[int(np.argmax(size))]
-            raise ParameterError(f"The cluster {name!r} has {int(size.max()):,} examples, more than {largest:,}.")
-        share = size if largest is None else np.full(len(names), float(largest))
-        mean = np.bincount(member, np.where(meant, loss, 0.0), minlength=len(names)) / size
-        return np.bincount(member, value, minlength=len(names)) / share, float(mean.sum()), len(names)
+        units = Clusters.of(member, len(member), self.point.largest_cluster)
+        if units.largest is not None and units.size.max(initial=0) > units.largest:
+            row = int(np.argmax(units.size))
+            raise ParameterError(
+                f"The cluster {names[member[row]]!r} has {units.size[row]:,} examples, more than "
+                f"{units.largest:,}."
+            )
+        value = np.where(meant, loss - test.level, 0.0) / units.divisor
+        total = float(np.sum(np.where(meant, loss, 0.0) / units.size))
+        return np.bincount(member, value, minlength=units.number).astype(np.float64), total, units.number
 
     def _watch_shift(self, watched: Watched) -> None:
         if not self.point.tip_counts:
@@ -435,72 +396,6 @@ class Monitor:
             f"Monitor({self.point.promise}: {counted(units, 'label', 'labels')}, {self.shift.units:,} without, "
             f"evidence {self.evidence:.3g} of {1 / self.delta:g}, {state})"
         )
-
-
-_UNKNOWN = "unknown "
-
-
-def _streams(point: OperatingPoint) -> tuple[dict[str, int], list[str]]:
-    """Return which promise each group or clade belongs to, and the names of the promises that can be broken."""
-    if not GUARANTEES[point.guarantee].promises:
-        return {}, []
-    if point.rule == "ranks":
-        kept = [rank for rank in point.target if point.thresholds[rank] < math.inf]
-        kept += [f"{_UNKNOWN}{rank}" for rank in point.overclassification if point.thresholds[rank] < math.inf]
-        return {}, kept
-    if point.by == "all":
-        return {"": 0}, [""]
-    pool_of = {name: pool for pool in point.pools for name in pool}
-    place: dict[str, int] = {}
-    names: list[str] = []
-    for name, tau in point.thresholds.items():
-        if tau == math.inf and point.root_is_safe:
-            continue
-        pool = pool_of.get(name, (name,))
-        if pool[0] in place:
-            place[name] = place[pool[0]]
-            continue
-        place[name] = place[pool[0]] = len(names)
-        names.append(name)
-    return place, names
-
-
-def _tested(point: OperatingPoint, name: str, delta: float) -> float:
-    """Return the mean loss that is tested for a promise: the one promised, or what few calibration sets exceed."""
-    allowed = _allowed(point, name)
-    if point.guarantee != "conformal":
-        return float(allowed)
-    units, examples = point.calibrated_on[name]
-    mass = Fraction(units) if point.largest_cluster is None else Fraction(examples, point.largest_cluster)
-    budget = GUARANTEES["conformal"].budget(units, mass, Promise("conformal", allowed))
-    if budget < 0:
-        return float(allowed)
-    binary = point.clusters in (None, point.examples) and (point.rule == "ranks" or _is_binary(point))
-    if binary:
-        wrong = math.floor(budget)  # n - k of the k-th smallest of n
-        return float(scipy.special.betaincinv(wrong + 1, units - wrong, 1 - delta / 2))
-    pac, low, high = GUARANTEES["pac"], float(allowed), 1.0
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        promise = Promise("pac", exactly(middle), exactly(delta / 2), binary=False)
-        low, high = (low, middle) if middle < 1 and pac.budget(units, mass, promise) >= budget else (middle, high)
-    return high
-
-
-def _allowed(point: OperatingPoint, name: str) -> Fraction:
-    """Return the mean loss that a promise allows."""
-    if point.rule != "ranks":
-        target = request_of(point, point.hierarchy).target
-        assert target is not None  # noqa: S101
-        return target.alpha
-    if name.startswith(_UNKNOWN):
-        return exactly(point.overclassification[name.removeprefix(_UNKNOWN)])
-    return 1 - exactly(point.target[name])
-
-
-def _is_binary(point: OperatingPoint) -> bool:
-    target = request_of(point, point.hierarchy).target
-    return target is not None and target.is_binary
 
 
 def _digest(name: str) -> int:

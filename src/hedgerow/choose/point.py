@@ -14,8 +14,9 @@ import msgspec
 import numpy as np
 
 from hedgerow.choose.among import ANSWERED, among_nodes
-from hedgerow.choose.families import FAMILIES, answers_by_rank
+from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES
+from hedgerow.choose.ranks import RANKS, answers_by_rank
 from hedgerow.choose.shift import Stratum  # noqa: TC001  (the types are read when the module is loaded)
 from hedgerow.choose.tips import BINS, tip_likelihoods
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, argument, some
@@ -38,8 +39,6 @@ AGAIN = "Choose the point again with hedgerow select."
 
 FORMAT = "hedgerow operating point"
 VERSION = 3
-RANKS = "ranks"
-"""The rule that has a threshold for each rank."""
 Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 By = Literal["all", "group", "clade", "rank"]
 """What the thresholds are for."""

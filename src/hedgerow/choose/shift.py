@@ -109,7 +109,7 @@ class Strata:
 def _share(name: str, given: Any) -> Fraction:
     try:
         share = exactly(given)
-    except (ValueError, OverflowError):
+    except (ValueError, ZeroDivisionError):
         share = Fraction(-1)
     if share < 0:
         raise ScoreError(f"The expected share of {name!r} must be a number from 0 on, not {given!s}.")
@@ -129,12 +129,20 @@ class Weighing:
     """What all losses may add up to; with weights, for a new example of weight 0."""
     notes: tuple[str, ...] = ()
 
+    @property
+    def effective_number(self) -> int:
+        """The number of equal examples that would say as much as these do."""
+        share = (self.times / self.parts).astype(np.float64) / self.divisor
+        squares = float(np.sum(share**2))
+        return int(np.sum(share) ** 2 / squares) if squares else 0
+
     @classmethod
     def by_weights(cls, weights: NDArray[np.float64], alpha: Fraction) -> Weighing:
-        """Let each example count by its weight: Σ w l + w <= α (Σ w + w)."""
-        ratios = [value.as_integer_ratio() for value in weights.tolist()]
-        parts = max(below for _, below in ratios)  # all are powers of two
-        times = np.array([above * (parts // below) for above, below in ratios], dtype=object)
+        """Let each example count by its weight, the decimal that was given: Σ w l + w <= α (Σ w + w)."""
+        distinct, place = np.unique(weights, return_inverse=True)
+        exact = [exactly(weight) for weight in distinct.tolist()]
+        parts = math.lcm(*(weight.denominator for weight in exact))
+        times = np.array([int(weight * parts) for weight in exact], dtype=object)[place]
         budget = alpha * Fraction(int(times.sum()), parts)
         return cls(times, parts, np.ones(len(weights), dtype=np.int64), budget)
 
