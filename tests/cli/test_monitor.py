@@ -52,7 +52,7 @@ def test_a_promise_is_watched(folder: Path) -> None:
     run("select", "held.csv", *TREE_IS, "--target", "correct=0.9", "-o", "p.json")
     run("predict", "new.csv", *TREE_IS, "--point", "p.json", "-o", "answers.csv")
     said = watch("p.json", "answers.csv", "--state", "s.json")
-    assert "No alarm after 800 answers." in said
+    assert "No alarm after 400 answers with labels and 400 answers without labels." in said
     said = watch("p.json", "answers.csv", "--labels", "labels.csv", "--state", "s.json")
     assert "the promise 200" in said
     before = (folder / "s.json").read_bytes()

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.steps import Changes, loss_changes
 from hedgerow.choose.walk import Walk, passed_from
 from hedgerow.errors import ParameterError, some
@@ -67,22 +66,16 @@ class Answered:
     grid: NDArray[np.float64]
     """Thresholds, from the highest down."""
     scale: Scale
-    place: Indices
-    """The place in the grid from which on each change counts."""
-    example: Indices
-    answered: NDArray[np.int8]
-    """By how much the number of answers changes: -1, 0 or 1."""
-    wrong: NDArray[np.int8]
-    """By how much the number of wrong ones changes."""
+    changes: Changes
+    """By how much the numbers of answers, and of wrong ones, change from the root to the most specific answers."""
     clusters: Clusters
 
     @cached_property
-    def totals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def totals(self) -> list[NDArray[np.float64]]:
         """The number of answers, and of wrong ones, at each threshold; or of their shares of clusters."""
-        divisor, length = self.clusters.divisor[self.example], len(self.grid) + 1
-        sums = (np.bincount(self.place, of / divisor, minlength=length) for of in (self.answered, self.wrong))
-        answered, wrong = (np.cumsum(each, dtype=np.float64)[:-1] for each in sums)
-        return answered, wrong
+        divisor, length = self.clusters.divisor[self.changes.example], len(self.grid) + 1
+        sums = (np.bincount(self._place, of / divisor, minlength=length) for of in self.changes.amounts)
+        return [np.cumsum(each, dtype=np.float64)[:-1] for each in sums]
 
     def starts(self, alpha: Fraction) -> Indices:
         """Return the places where the walks begin."""
@@ -90,40 +83,28 @@ class Answered:
 
     def walk(self, alpha: Fraction) -> Walk:
         """Return what betting is about: the mean over each cluster's examples of [answered] ([wrong] - α)."""
-        amount = (self.wrong - float(alpha) * self.answered) / self.clusters.divisor[self.example]
+        example, (answered, wrong) = self.changes.example, self.changes.amounts
+        amount = (wrong - float(alpha) * answered) / self.clusters.divisor[example]
         start = np.zeros(self.clusters.number)
-        return Walk.of(start, self.place, self.clusters.member[self.example], amount, len(self.grid))
+        return Walk.of(start, self._place, self.clusters.member[example], amount, len(self.grid))
+
+    @cached_property
+    def _place(self) -> Indices:
+        """The place in the grid from which on each change counts."""
+        return passed_from(self.grid, self.changes.score, from_root=True)
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """The answers that a promise is about, and the wrong ones, of all examples."""
-
-    grid: NDArray[np.float64]
-    scale: Scale
-    changes: Changes
-    """By how much their numbers change, from the root to the most specific answers."""
-
-    @classmethod
-    def of(cls, spec: SelectionSpec, examples: CalibrationSet) -> Answers:
-        """Return those that a request is about."""
-        events = examples.events
-        assert events is not None  # noqa: S101  (a target needs them)
-        assert spec.among is not None  # noqa: S101
-        node = events.node.astype(np.int64)
-        meant = among_nodes(spec.hierarchy, spec.among)[node]
-        losses, _ = spec.losses(np.repeat(events.label, events.count).astype(np.int64), node)
-        none = np.zeros(len(events.label), dtype=np.int8)
-        amounts = (
-            loss_changes(events, none, there.astype(np.int8), from_root=True, growing=False)[1]
-            for there in (meant, meant & (losses > 0))
-        )
-        return cls(FAMILIES[spec.rule].grid(examples.scale), examples.scale, Changes.of(events, *amounts))
-
-    def taken(self, rows: Indices | slice, clusters: Clusters) -> Answered:
-        """Return those of some of the examples, with their clusters."""
-        changes = self.changes.taken(rows)
-        place = passed_from(self.grid, changes.score, from_root=True)
-        answered, wrong = changes.amounts
-        return Answered(self.grid, self.scale, place, changes.example, answered, wrong, clusters)
+def answers_of(spec: SelectionSpec, examples: CalibrationSet) -> Changes:
+    """Return by how much the numbers of answers that a promise is about, and of wrong ones, change."""
+    events = examples.events
+    assert events is not None  # noqa: S101  (a target needs them)
+    assert spec.among is not None  # noqa: S101
+    node = events.node.astype(np.int64)
+    meant = among_nodes(spec.hierarchy, spec.among)[node]
+    losses, _ = spec.losses(np.repeat(events.label, events.count).astype(np.int64), node)
+    none = np.zeros(len(events.label), dtype=np.int8)
+    amounts = (
+        loss_changes(events, none, there.astype(np.int8), from_root=True, growing=False)[1]
+        for there in (meant, meant & (losses > 0))
+    )
+    return Changes.of(events, *amounts)

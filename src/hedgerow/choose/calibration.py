@@ -103,6 +103,10 @@ def gather(
         raise ScoreError("There are no examples to choose a point with.")
     if len({(part.scale, part.treatment) for part in parts}) > 1:
         raise ScoreError("All examples must be on the same scale, with the same temperature, prior and pooling.")
+
+    def read(name: str, option: str, given: ArrayLike | bool | None) -> ArrayLike | None:
+        return _given(name, option, given, [getattr(part, name) for part in parts])
+
     ids = [part.ids for part in parts if part.ids is not None]
     clades = [part.clades for part in parts if part.clades is not None]
     return CalibrationSet(
@@ -115,10 +119,10 @@ def gather(
         else Events.join(part.events for part in parts if part.events is not None),
         wrong_at={name: np.concatenate([part.wrong_at[name] for part in parts]) for name in parts[0].wrong_at},
         ids=np.concatenate(ids) if ids else None,
-        groups=_texts("groups", groups, [part.groups for part in parts], count),
-        clusters=_texts("clusters", clusters, [part.clusters for part in parts], count),
+        groups=_texts("groups", read("groups", "group_column", groups), count),
+        clusters=_texts("clusters", read("clusters", "cluster_column", clusters), count),
         clades=np.concatenate(clades) if clades else None,
-        weights=_weights(weights, [part.weights for part in parts], count),
+        weights=_weights(read("weights", "weight_column", weights), count),
         tips=np.concatenate([part.tips for part in parts if part.tips is not None]),
         unused_clusters=clusters is None and all(part.clusters is not None for part in parts),
     )
@@ -146,37 +150,35 @@ def of_block(spec: SelectionSpec, block: Block) -> CalibrationSet:
     )
 
 
-def _weights(
-    given: ArrayLike | bool | None, read: list[NDArray[np.float64] | None], examples: int
-) -> NDArray[np.float64] | None:
-    """Return the weights, given as an array or read from a file; None if they are not wanted."""
-    if given is None or given is False:
+def _given(
+    name: str, option: str, given: ArrayLike | bool | None, read: list[NDArray[Any] | None]
+) -> ArrayLike | None:
+    """Return what is known of each example, given as an array or read from a file; None if it is not wanted."""
+    if given is not True:
+        return None if given is False else given
+    there = [values for values in read if values is not None]
+    if len(there) < len(read):
+        column = argument(option, "COLUMN", python=f"ScoreReading({option}=...)")
+        raise ParameterError(
+            f"These scores have no {name} of examples: name the column with {column}, or give one entry for each "
+            f"example."
+        )
+    return np.concatenate(there)
+
+
+def _weights(given: ArrayLike | None, examples: int) -> NDArray[np.float64] | None:
+    if given is None:
         return None
-    if given is True:
-        there = [values for values in read if values is not None]
-        if len(there) < len(read):
-            column = argument("weight_column", "COLUMN", python="ScoreReading(weight_column=...)")
-            raise ParameterError(f"These scores have no weights of examples: name the column with {column}.")
-        given = np.concatenate(there)
     weights = checked_weights(given, examples)
     if not weights.any():
         raise ScoreError("All weights are 0. Give the examples that are like new ones a weight above 0.")
     return weights
 
 
-def _texts(name: str, given: ArrayLike | bool | None, read: list[Texts | None], examples: int) -> Texts | None:
-    """Return groups or clusters as text, given as an array or read from a file; None if they are not wanted."""
-    if given is None or given is False:
+def _texts(name: str, given: ArrayLike | None, examples: int) -> Texts | None:
+    """Return groups or clusters as text."""
+    if given is None:
         return None
-    if given is True:
-        there = [values for values in read if values is not None]
-        if len(there) < len(read):
-            raise ParameterError(
-                f"These scores have no {name} of examples: name the column with "
-                f"{argument(name, 'COLUMN', python=f'ScoreReading({name[:-1]}_column=...)')}, or give one entry "
-                f"for each example."
-            )
-        given = np.concatenate(there)
     values = np.asarray(given)
     if values.shape != (examples,):
         raise ScoreError(f"{name} needs one entry per example, {examples:,}; got shape {values.shape}.")

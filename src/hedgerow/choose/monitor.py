@@ -11,7 +11,7 @@ changed. What is tested is therefore a larger loss, which only a share δ/2 of a
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, final
 
@@ -57,32 +57,29 @@ class Test:
     """The group, clade or rank of the promise; "" for all examples."""
     level: Annotated[float, msgspec.Meta(ge=0, le=1)]
     """The mean loss that is tested; 0 for the distribution."""
+    price: float = 1.0
+    """How many times 1/δ it takes for an alarm, as there are several tests."""
     units: _Count = 0
     """How many examples, events or clusters were counted."""
     loss: float = 0.0
     """The sum of their losses."""
-    bets: _Count = 0
-    bettors: tuple[float, ...] = ()
-    best: float = 0.0
-    """The logarithm of the largest wealth so far: see `Evidence`."""
+    wealth: Evidence = field(default_factory=Evidence)
+    """What bets have won."""
     path: tuple[tuple[_Count, float], ...] = ()
-    """The wealth, as a logarithm, after some numbers of bets."""
+    """The evidence after some numbers of bets."""
+
+    @property
+    def evidence(self) -> float:
+        """The strength of the evidence: an alarm at 1/δ, and about 1 or less if nothing has changed."""
+        return as_number(self.wealth.best) / self.price
 
     def after(self, log_factors: Floats, units: int, loss: float) -> Test:
         """Return the test after more bets."""
-        evidence, path = Evidence(self.bets, self.bettors, self.best).after(log_factors)
-        shown: Any = (
-            np.unique(np.linspace(0, len(path) - 1, min(_SHOWN, len(path))).astype(int)) if len(path) else []
-        )
-        more = tuple((self.bets + int(i) + 1, float(path[i])) for i in shown)
+        wealth, path = self.wealth.after(log_factors)
+        shown = np.unique(np.linspace(0, len(path) - 1, min(_SHOWN, len(path))).astype(int)).tolist()
+        more = [(self.wealth.count + i + 1, as_number(path[i]) / self.price) for i in shown]
         return replace(
-            self,
-            units=self.units + units,
-            loss=self.loss + loss,
-            bets=evidence.count,
-            bettors=evidence.bettors,
-            best=evidence.best,
-            path=self.path + more,
+            self, units=self.units + units, loss=self.loss + loss, wealth=wealth, path=(*self.path, *more)
         )
 
 
@@ -112,7 +109,7 @@ class Monitor:
     point
         The point.
     delta
-        The probability of a false alarm, however long one looks.
+        The probability of a false alarm, however long one looks: with labels, and without them.
     seed
         Of the random numbers that break ties without labels.
 
@@ -140,8 +137,9 @@ class Monitor:
         self.delta = float(delta)
         self.seed = int(seed)
         self._promises = promises_of(point)
-        self.promise: tuple[Test, ...] = tuple(
-            Test(each.name, each.level(self.delta / len(self._promises))) for each in self._promises
+        share, price = len(self._promises), GUARANTEES[point.guarantee].alarm_price
+        self.promise = tuple(
+            Test(each.name, each.level(self.delta / share), share * price) for each in self._promises
         )
         """The tests with labels: one for each promise."""
         self.shift = Test("", 0.0)
@@ -159,28 +157,14 @@ class Monitor:
     @property
     def evidence(self) -> float:
         """The strength of the evidence: an alarm at 1/δ, and about 1 or less if nothing has changed."""
-        return max(self.evidence_of(test) for test in (*self.promise, self.shift))
-
-    def evidence_of(self, test: Test) -> float:
-        """Return the strength of the evidence of one of the tests, on the scale of `evidence`."""
-        return as_number(test.best) / self._price(test)
-
-    def path_of(self, test: Test) -> tuple[list[int], list[float]]:
-        """Return how the evidence of a test went: numbers of bets, and the evidence after each."""
-        price = self._price(test)
-        return [count for count, _ in test.path], [as_number(log) / price for _, log in test.path]
-
-    def _price(self, test: Test) -> float:
-        if test is self.shift:
-            return 1.0
-        return len(self.promise) * GUARANTEES[self.point.guarantee].alarm_price
+        return max(test.evidence for test in (*self.promise, self.shift))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was found, ready for JSON."""
 
         def found(test: Test) -> dict[str, Any]:
-            evidence = self.evidence_of(test)
-            return {"units": test.units, "evidence": evidence, "alarm": evidence >= 1 / self.delta}
+            alarm = test.evidence >= 1 / self.delta
+            return {"units": test.units, "evidence": test.evidence, "alarm": alarm}
 
         return {
             "alarm": self.alarm,
@@ -273,21 +257,19 @@ class Monitor:
         if not self.point.tip_counts:
             raise ParameterError(
                 "The point does not know how sure the model was of the calibration examples, or is for other "
-                "data than "
-                "these: give labels."
+                "data than these: give labels."
             )
         if watched.tips is None:
             raise ScoreError(
                 f"Without labels, the likelihood of the most likely tip of each example is needed, a column "
-                f"{TIP!r}: "
-                f"hedgerow predict --point writes it."
+                f"{TIP!r}: hedgerow predict --point writes it."
             )
         if (bad := ~((watched.tips >= 0) & (watched.tips <= 1))).any():
             raise ScoreError(f"A likelihood lies between 0 and 1, not at {watched.tips[int(np.argmax(bad))]:g}.")
         digests = self._new("", self._seen, watched)
         tips = mean_of_each(watched.tips, watched.clusters)
         bins = bins_of(tips)
-        generator = np.random.PCG64(self.seed).advance(self.shift.bets)
+        generator = np.random.PCG64(self.seed).advance(self.shift.wealth.count)
         random = np.random.Generator(generator).random(len(tips))
         ranks = ranks_of(bins, self._counts, random)
         self.shift = self.shift.after(rank_bets(ranks), len(tips), 0.0)
@@ -310,8 +292,7 @@ class Monitor:
             listed, why = (known, "counted before") if known else (again, "given twice")
             raise ScoreError(
                 f"{counted(len(listed), f'{kind} was', f'{kind}s were')} {why}{what}: {some(listed)}. Every "
-                f"example counts "
-                f"once: leave them out. Nothing was counted."
+                f"example counts once: leave them out. Nothing was counted."
             )
         return np.union1d(before, distinct)
 
@@ -347,30 +328,25 @@ class Monitor:
             file = msgspec.convert(content, _MonitorFile)
         monitor = Monitor(point_of(file.point, str(path)), file.delta, file.seed)
         with reading(path, "a monitor", again):
-            asked, found = (
-                [(test.name, test.level) for test in tests] for tests in (monitor.promise, file.promise)
+            tests = [*zip(monitor.promise, file.promise, strict=True), (monitor.shift, file.shift)]
+            bettors = [*(mean_bets(np.zeros(1), each.level) for each in file.promise), rank_bets(np.zeros(1))]
+            for (asked, found), bets in zip(tests, bettors, strict=True):
+                same = (asked.name, asked.level, asked.price) == (found.name, found.level, found.price)
+                wealth = found.wealth
+                if (
+                    not same
+                    or found.units != wealth.count
+                    or len(wealth.bettors) != bets.size * (wealth.count > 0)
+                ):
+                    raise ValueError("its tests are not those of its point")
+            if len(file.counts) != BINS or sum(file.counts) != monitor._counts.sum() + file.shift.units:
+                raise ValueError("its counts do not add up")
+            monitor.promise, monitor.shift = tuple(file.promise), file.shift
+            monitor._counts = np.array(file.counts, dtype=np.int64)
+            monitor._labelled, monitor._seen = (
+                np.unique(np.frombuffer(each, dtype="<u8").astype(np.uint64))
+                for each in (file.labelled, file.seen)
             )
-            sums = len(file.counts) == BINS and sum(file.counts) == monitor._counts.sum() + file.shift.units
-            fit = all(
-                test.units == test.bets and len(test.bettors) == (bets.shape[1] if test.bets else 0)
-                for test, bets in [
-                    *((test, mean_bets(np.zeros(1), test.level)) for test in file.promise),
-                    (file.shift, rank_bets(np.zeros(1))),
-                ]
-            )
-            if (
-                asked != found
-                or not sums
-                or not fit
-                or len(file.labelled) % _ID_BYTES
-                or len(file.seen) % _ID_BYTES
-            ):
-                raise ValueError("its parts do not fit together")
-        monitor.promise, monitor.shift = tuple(file.promise), file.shift
-        monitor._counts = np.array(file.counts, dtype=np.int64)
-        monitor._labelled, monitor._seen = (
-            np.unique(np.frombuffer(each, dtype="<u8").astype(np.uint64)) for each in (file.labelled, file.seen)
-        )
         return monitor
 
     @staticmethod

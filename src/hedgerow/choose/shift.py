@@ -210,19 +210,15 @@ def shares_like(
         raise ScoreError("The new scores say nothing about any leaf, so no shares can be estimated.")
     source = np.bincount(member[member >= 0], minlength=len(pools)).astype(np.float64)
     source /= source.sum()
-    factor = _factors_for(here, source)
-    there = there * factor
+    there = there * _factors_for(here, source)
     share = source.copy()
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for _ in range(_MOST_ROUNDS):
-            ratio = np.where(source > 0, share / source, 0.0)
-            weighed = there * ratio
-            total = weighed.sum(axis=1, keepdims=True)
-            after = (weighed / np.where(total > 0, total, 1.0)).mean(axis=0)
-            moved = float(np.abs(after - share).max())
-            share = after / after.sum()
-            if moved < _ENOUGH:
-                break
+    for _ in range(_MOST_ROUNDS):
+        before, share = (
+            share,
+            _mean_share(there, np.divide(share, source, out=np.zeros_like(share), where=source > 0)),
+        )
+        if np.abs(share - before).max() < _ENOUGH:
+            break
     return {pool: round(float(part), _DIGITS) for pool, part in zip(pools, share.tolist(), strict=True)}
 
 
@@ -251,10 +247,15 @@ def _factors_for(p: NDArray[np.float64], share: NDArray[np.float64]) -> NDArray[
     """Return the factors after which the mean probabilities are some shares."""
     factor = np.ones(len(share))
     for _ in range(_MOST_ROUNDS):
-        weighed = p * factor
-        total = weighed.sum(axis=1, keepdims=True)
-        mean = (weighed / np.where(total > 0, total, 1.0)).mean(axis=0)
+        mean = _mean_share(p, factor)
         if np.abs(mean - share).max() < _ENOUGH:
             break
-        factor = np.where(mean > 0, factor * share / np.where(mean > 0, mean, 1.0), 0.0)
+        factor *= np.divide(share, mean, out=np.zeros_like(share), where=mean > 0)
     return factor
+
+
+def _mean_share(p: NDArray[np.float64], factor: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean probabilities once each has been multiplied by a factor and divided by their sum."""
+    weighed = p * factor
+    total = weighed.sum(axis=1, keepdims=True)
+    return np.asarray((weighed / np.where(total > 0, total, 1.0)).mean(axis=0))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from hedgerow.choose.among import Answers
+from hedgerow.choose.among import Answered, answers_of
 from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES, Promise, TooFew
 from hedgerow.choose.pooling import Pool, pooled_clades, pooled_groups
@@ -108,8 +108,13 @@ def _search(spec: SelectionSpec, examples: CalibrationSet) -> Callable[[Indices,
     target, guarantee = spec.target, GUARANTEES[spec.guarantee]
     assert target is not None  # noqa: S101
     if spec.among is not None:
-        answers = Answers.of(spec, examples)
-        return lambda rows, clusters: guarantee.among(answers.taken(rows, clusters), spec.promise(clusters))
+        changes, grid = answers_of(spec, examples), FAMILIES[spec.rule].grid(examples.scale)
+
+        def among(rows: Indices, clusters: Clusters) -> float:
+            answered = Answered(grid, examples.scale, changes.taken(rows), clusters)
+            return guarantee.among(answered, spec.promise(clusters))
+
+        return among
     losses = Losses.of(spec, examples)
 
     def threshold(rows: Indices, clusters: Clusters) -> float:
