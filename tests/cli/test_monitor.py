@@ -52,9 +52,11 @@ def test_a_promise_is_watched(folder: Path) -> None:
     run("select", "held.csv", *TREE_IS, "--target", "correct=0.9", "-o", "p.json")
     run("predict", "new.csv", *TREE_IS, "--point", "p.json", "-o", "answers.csv")
     said = watch("p.json", "answers.csv", "--state", "s.json")
-    assert "No alarm after 400 answers with labels and 400 answers without labels." in said
+    assert "No alarm after 800 answers without labels." in said
     said = watch("p.json", "answers.csv", "--labels", "labels.csv", "--state", "s.json")
     assert "the promise 200" in said
+    assert "No alarm after 200 answers with labels and 800 answers without labels." in said
+    assert "a probability of at most 1 % for each of the two" in said
     before = (folder / "s.json").read_bytes()
     said = run("monitor", "p.json", "answers.csv", "--state", "s.json", fails=True)
     assert "800 ids were counted before: 'i700'" in said

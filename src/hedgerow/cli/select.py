@@ -15,8 +15,8 @@ from hedgerow.cli.app import app
 from hedgerow.cli.options import GivenSettings, JsonOption, TemperatureOption, as_number, grouped_options, option
 from hedgerow.cli.outputs import bar, check_outputs
 from hedgerow.cli.score_input import ScoreInput, is_run
-from hedgerow.errors import FileError, ParameterError, options
-from hedgerow.files import column_texts, is_number, is_remote, open_table, stem, write_json
+from hedgerow.errors import ParameterError, options
+from hedgerow.files import is_number, is_remote, stem, write_json
 from hedgerow.score_files import read_shares
 
 
@@ -129,7 +129,7 @@ def select(
         raise ParameterError(
             f"{remote} is not on this machine, and select reads its examples twice: copy it first."
         )
-    reading, files, many = given.reading, given.files, given.is_many
+    reading, answers = given.reading, "answers/*.csv" if given.is_many else "answers.csv"
     check_outputs(output, json_file, inputs=given.inputs(temperature, pool_sizes, expect, like))
     opened, divided_by = given.tempered(given.open_parts(), temperature)
     clusters, groups = reading.cluster_column is not None, reading.group_column is not None
@@ -145,7 +145,7 @@ def select(
         among=among,
         unit=unit,
         largest_cluster=largest_cluster,
-        pool_small=_sizes(pool_sizes) if pool_sizes is not None else pool_small,
+        pool_small=pool_small if pool_sizes is None else read_shares(pool_sizes, "size", "name"),
         clades=clades,
         rule=rule,
         bounds=_bounds(bounds),
@@ -161,42 +161,48 @@ def select(
         unlabelled = replace(given, scores=[str(like)], data=None, reading=given.unlabelled()).open(labels=False)
         spec = choose.expecting(spec, examples, opened, unlabelled.tempered(divided_by))
     point = choose.choose(spec, examples)
-    later = replace(given.unlabelled(), group_column=reading.group_column)
-    facts = (later.group_column, later.event_column, later.weight_column)
-    if any(facts) and reading.labels_file is not None:
-        facts_file = f"NEW-FACTS{_endings(Path(reading.labels_file))}"
-        later = replace(later, labels_file=facts_file, id_column=reading.id_column)
     explanation = choose.describe(spec, examples, point, lambda: opened)
     point.save(output)
-    new = (
-        [given.scores[0], "--data", "NEW"]
-        if is_run(files[0])
-        else [f"{'NEW/*' if many else 'NEW'}{_endings(files[0])}"]
-    )
-    answered = ["--point", str(output), "-o", "answers/*.csv" if many else "answers.csv"]
+    others = {
+        "clades": clades,
+        "rule": None if rule == "threshold" else rule,
+        "unit": None if unit == "cluster" else unit,
+        "largest_cluster": largest_cluster,
+        "pool_sizes": pool_sizes,
+        "expect": expect,
+        "like": like,
+        "bounds": bounds,
+        "temperature": temperature,
+    }
     other = [*given.arguments, *given.tree_arguments, *reading.arguments, *settings.arguments]
-    size = None if largest_cluster is None else str(largest_cluster)
-    other += options(clades=clades, rule=None if rule == "threshold" else rule, largest_cluster=size)
-    other += ["--unit", unit] * (unit != "cluster") + ["--pool-small"] * pool_small
     other += options(
-        pool_sizes=None if pool_sizes is None else str(pool_sizes),
-        expect=None if expect is None else str(expect),
-        like=None if like is None else str(like),
-        bounds=bounds,
-        temperature=temperature,
+        pool_small=pool_small, **{name: str(each) for name, each in others.items() if each is not None}
     )
     for warning in opened.warnings:
         print_text(Console(stderr=True), f"Warning: {warning}\n", "yellow")
     print_point(
         explanation,
         Console(),
-        then=shlex.join(["hedgerow", "predict", *new, *later.arguments, *answered]),
+        then=shlex.join(["hedgerow", "predict", *_next(given), "--point", str(output), "-o", answers]),
         select=shlex.join(["hedgerow", "select", *other]),
     )
     typer.echo(f"The point is in {output}.", err=True)
     if json_file is not None:
         content = {key: value for key, value in point.to_dict().items() if key != "tree"}
         write_json(json_file, {"point": content, **explanation.to_dict()})
+
+
+def _next(given: ScoreInput) -> list[str]:
+    """Return the words that name new scores, and how they are read: like those of the calibration examples."""
+    reading, first = given.reading, given.files[0]
+    later = replace(given.unlabelled(), group_column=reading.group_column)
+    facts = (later.group_column, later.event_column, later.weight_column)
+    if any(facts) and reading.labels_file is not None:
+        facts_file = f"NEW-FACTS{_endings(Path(reading.labels_file))}"
+        later = replace(later, labels_file=facts_file, id_column=reading.id_column)
+    if is_run(first):
+        return [given.scores[0], "--data", "NEW", *later.arguments]
+    return [f"{'NEW/*' if given.is_many else 'NEW'}{_endings(first)}", *later.arguments]
 
 
 def _endings(path: Path) -> str:
@@ -225,20 +231,6 @@ def _levels(option: str, given: str | None) -> dict[str, str] | None:
             raise ParameterError(f"{option} has two levels of {rank!r}: {given!r}. Leave out one.")
         levels[rank] = level
     return levels
-
-
-def _sizes(path: Path) -> dict[str, float]:
-    table = open_table(str(path), None)
-    places = [table.column(name, f"the {name} of a group") for name in ("name", "size")]
-    names, sizes = (column_texts(table.texts(places)[place]) for place in places)
-    try:
-        found = {name: float(size) for name, size in zip(names, sizes, strict=True)}
-    except ValueError as error:
-        raise FileError(f"{path}: sizes must be numbers: {error}.") from None
-    if len(found) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise FileError(f"{path}: {twice!r} has two sizes. Remove one of them.")
-    return found
 
 
 def _bounds(given: str | None) -> tuple[float, float] | None:

@@ -13,9 +13,8 @@ import numpy as np
 from hedgerow.arrays import as_numpy
 from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, closest, some
 from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
-from hedgerow.likelihood.links import flat_softmax
+from hedgerow.likelihood.links import softmax_or_root
 from hedgerow.likelihood.own_mass import reweighted
-from hedgerow.likelihood.scales import BOTTOM, CERTAIN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -243,9 +242,4 @@ def _of_logits(hierarchy: Hierarchy, logits: NDArray[Any], factor: Floats) -> Li
     """Return likelihoods of weighted leaves from logits: small probabilities are not lost."""
     with np.errstate(divide="ignore"):
         theta = logits.astype(np.float64) + np.log(factor)
-    nothing = np.flatnonzero(theta.max(axis=1) == -np.inf)
-    theta[nothing] = 0.0
-    values = np.array(as_numpy(flat_softmax(hierarchy, theta)))
-    values[nothing, 1:] = BOTTOM["probability"]
-    values[nothing, 0] = CERTAIN["probability"]
-    return Likelihoods.checked(hierarchy, values, "probability")
+    return Likelihoods.checked(hierarchy, softmax_or_root(hierarchy, theta), "probability")
