@@ -101,12 +101,11 @@ def select(
         True: those of the score file. The promise is then for an example of a new cluster.
     weights
         For new data that differ from these: how likely each example is among new data, relative to these;
-        True: those
-        of the score file. The new example's own weight counts too: ``point.predict(q, weights=w)``.
+        True: those of the score file. The new example's own weight counts too: ``point.predict(q, weights=w)``.
     expect
         For new data with other shares of classes: the shares there, in any unit, by the name of a class or
-        clade. The
-        examples of each class must be like those of that class there. Classes that are not listed do not occur.
+        clade. The examples of each class must be like those of that class there. Classes that are not listed do
+        not occur.
     like
         New scores without labels, a score file or likelihoods, from which these shares are estimated.
     unit, largest_cluster

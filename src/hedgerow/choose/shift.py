@@ -170,9 +170,8 @@ class Weighing:
         if absent:
             share = sum(each.share for each in absent)
             notes.append(
-                f"Of {some(each.classes[0] for each in absent)}, {100 * share:.3g} % of what is expected, "
-                f"there are no "
-                f"examples: they count as always wrong."
+                f"Of {some(each.classes[0] for each in absent)}, {100 * share:.3g} % of what is expected, there "
+                f"are no examples: they count as always wrong."
             )
         return cls(parts[member], total, np.append(size, 0)[member] + 1, budget, tuple(notes))
 

@@ -125,8 +125,7 @@ def _nodes(tree: Hierarchy, names: Texts, path: str) -> Indices:
     if unknown:
         raise UnknownNameError(
             f"{path}: the answer {some(unknown)} is not in the tree of the point.{closest(unknown[:3], tree)} "
-            f"Give the "
-            f"point with which these answers were made."
+            f"Give the point with which these answers were made."
         )
     return tree.indices(names)
 

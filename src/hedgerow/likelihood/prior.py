@@ -98,8 +98,7 @@ class Prior:
             if (absent := (leaves.max(axis=0) > 0) & (before == 0)).any():
                 raise ParameterError(
                     f"{source} allows {some(hierarchy.names[hierarchy.leaves[absent]])}, which the prior of "
-                    f"training "
-                    f"does not have, so nothing is known about how to weigh them. Add them to it."
+                    f"training does not have, so nothing is known about how to weigh them. Add them to it."
                 )
         with np.errstate(invalid="ignore", divide="ignore"):
             factor = _up(hierarchy, leaves) / _up(hierarchy, before[None])
@@ -123,9 +122,8 @@ class Prior:
         given = [str(name) for name in np.asarray(groups).ravel().tolist()]
         if unknown := list(dict.fromkeys(name for name in given if name not in place)):
             raise UnknownNameError(
-                f"The prior has no rows for the group {some(unknown)}.{closest(unknown[:3], place)} Add them, "
-                f"or leave "
-                f"out these examples."
+                f"The prior has no rows for the group {some(unknown)}.{closest(unknown[:3], place)} Add them, or "
+                f"leave out these examples."
             )
         return np.fromiter(map(place.__getitem__, given), np.int64, len(given))
 
@@ -202,8 +200,7 @@ def with_prior(
     """Return the likelihoods where classes occur as a prior says, and not as in training.
 
     ``p'(leaf) ∝ p(leaf) π(leaf) / π_train(leaf)``, summed up the tree. The mass that is an inner node's own is
-    treated
-    likewise, and stays there. Where no mass is left, only the root remains.
+    treated likewise, and stays there. Where no mass is left, only the root remains.
 
     Parameters
     ----------
