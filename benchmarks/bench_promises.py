@@ -56,7 +56,6 @@ class Truth:
 
     def __init__(self, people: Population, world: Draws, by_cluster: bool) -> None:
         spec, events = world.order, world.pool.events
-        assert events is not None
         self.grid = FAMILIES["threshold"].grid("probability")
         scores = np.unique(np.append(events.score, self.grid))[::-1]
         cluster = Clusters.of(people.clusters if by_cluster else None, len(people.labels))

@@ -84,7 +84,6 @@ def time_beside_sorting(examples: int) -> None:
     order = SelectionSpec.of(h, target=("correct", 0.95))
 
     pool = gather(order, part.q, h.names[part.labels])
-    assert pool.events is not None
     times = examples // len(pool)
     events = type(pool.events).join([pool.events] * times)
     # No ties between copies, which would make sorting easier.

@@ -97,7 +97,6 @@ class Draws:
 
     def threshold(self, rows: NDArray[np.int64], clusters: NDArray[np.int64] | None) -> float:
         """Return the threshold that is chosen with some examples."""
-        assert self.pool.events is not None
         names = None if clusters is None else clusters.astype(str).astype(object)
         events = self.pool.events.taken(rows)
         part = CalibrationSet(
@@ -107,7 +106,6 @@ class Draws:
 
     def truth(self, tau: float) -> NDArray[np.float64]:
         """The value of the metric for every example of the population at a threshold."""
-        assert self.pool.events is not None
         answers = self.pool.events.answers_above(tau).astype(np.int64)
         losses, parts = self.order.losses(self.pool.labels, answers)
         return np.asarray(1 - losses / parts, dtype=np.float64)

@@ -59,7 +59,6 @@ def test_the_threshold_of_the_definition(case: Any, alpha: str, depth: int) -> N
 
 def truly(draws: Draws, tau: float, weight: Any) -> float:
     """The true share of the answers below the root that are right; 1 if there are none."""
-    assert draws.pool.events is not None
     answered = (draws.pool.events.answers_above(tau) > 0) * weight
     return float((draws.truth(tau) * answered).sum() / answered.sum()) if answered.any() else 1.0
 
@@ -100,7 +99,6 @@ def test_many_examples_get_an_answer() -> None:
     people = blanks(0.55, size=20_000, seed=3)
     draws = Draws(people, target=("correct", 0.8), delta=0.1, among="answered")
     events, weight = draws.pool.events, np.ones(len(people.q))
-    assert events is not None
     best = min(tau for tau in GRID if truly(draws, tau, weight) >= 0.8)
     oracle = (events.answers_above(best) > 0).mean()
     assert 0.35 < oracle < 0.45

@@ -66,7 +66,6 @@ def test_conformal_is_tight(number: int) -> None:
 def largest_wrong(draws: Draws) -> NDArray[np.float64]:
     """r of every example, by its definition: a loop over the events."""
     events = draws.pool.events
-    assert events is not None
     wrong = (
         draws.order.losses(np.repeat(events.label, events.count).astype(np.int64), events.node.astype(np.int64))[0]
         > 0

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from hedgerow.choose.betting import Walk, passed_from
 from hedgerow.choose.steps import Changes, loss_changes
-from hedgerow.choose.walk import Walk, passed_from
 from hedgerow.errors import ParameterError, some
 from hedgerow.likelihood import from_probability
 from hedgerow.measure import Ranks
@@ -38,8 +38,10 @@ STARTS = (0.1, 0.5, 1, 2)
 """The walks begin at the likelihoods 1 - these times α."""
 
 
-def among_nodes(hierarchy: Hierarchy, among: str) -> NDArray[np.bool_]:
-    """Return which answers a promise is about: all below the root, or those at a rank or depth, or below it."""
+def among_nodes(hierarchy: Hierarchy, among: str | None) -> NDArray[np.bool_]:
+    """Return which answers a promise is about: all, those below the root, or those at a rank or depth or below."""
+    if among is None:
+        return np.ones(len(hierarchy), dtype=bool)
     if among == ANSWERED:
         return np.arange(len(hierarchy)) > 0
     ranks = Ranks.of(hierarchy)
@@ -97,8 +99,6 @@ class Answered:
 def answers_of(spec: SelectionSpec, examples: CalibrationSet) -> Changes:
     """Return by how much the numbers of answers that a promise is about, and of wrong ones, change."""
     events = examples.events
-    assert events is not None  # noqa: S101  (a target needs them)
-    assert spec.among is not None  # noqa: S101
     node = events.node.astype(np.int64)
     meant = among_nodes(spec.hierarchy, spec.among)[node]
     losses, _ = spec.losses(np.repeat(events.label, events.count).astype(np.int64), node)

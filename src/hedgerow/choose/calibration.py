@@ -41,8 +41,8 @@ class CalibrationSet:
     labels: Indices
     scale: Scale
     treatment: Treatment = field(default_factory=Treatment)
-    events: Events | None = None
-    """Where their answers change in a family of rules."""
+    events: Events = field(default_factory=Events.none)
+    """Where their answers change in a family of rules; none without a target."""
     wrong_at: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     """The largest likelihood of a wrong node of the rank, by the name of each promise for a rank."""
     ids: Texts | None = None
@@ -114,13 +114,11 @@ def gather(
         np.concatenate([part.labels for part in parts]),
         parts[0].scale,
         parts[0].treatment,
-        events=None
-        if spec.target is None
-        else Events.join(part.events for part in parts if part.events is not None),
+        events=Events.join(part.events for part in parts),
         wrong_at={name: np.concatenate([part.wrong_at[name] for part in parts]) for name in parts[0].wrong_at},
         ids=np.concatenate(ids) if ids else None,
-        groups=_texts("groups", read("groups", "group_column", groups), count),
-        clusters=_texts("clusters", read("clusters", "cluster_column", clusters), count),
+        groups=as_texts("groups", read("groups", "group_column", groups), count),
+        clusters=as_texts("clusters", read("clusters", "cluster_column", clusters), count),
         clades=np.concatenate(clades) if clades else None,
         weights=_weights(read("weights", "weight_column", weights), count),
         tips=np.concatenate([part.tips for part in parts if part.tips is not None]),
@@ -139,7 +137,7 @@ def of_block(spec: SelectionSpec, block: Block) -> CalibrationSet:
         labels,
         block.scale,
         q.treatment,
-        events=None if spec.target is None else FAMILIES[spec.rule].events(q, labels, candidates),
+        events=Events.none() if spec.target is None else FAMILIES[spec.rule].events(q, labels, candidates),
         wrong_at={each.name: each.largest_wrong(q, labels, candidates) for each in spec.rank_promises},
         ids=block.ids,
         groups=block.groups,
@@ -175,8 +173,8 @@ def _weights(given: ArrayLike | None, examples: int) -> NDArray[np.float64] | No
     return weights
 
 
-def _texts(name: str, given: ArrayLike | None, examples: int) -> Texts | None:
-    """Return groups or clusters as text."""
+def as_texts(name: str, given: ArrayLike | None, examples: int) -> Texts | None:
+    """Return groups, clusters or ids of examples as text; a blank is an error."""
     if given is None:
         return None
     values = np.asarray(given)

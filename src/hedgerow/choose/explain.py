@@ -174,7 +174,7 @@ def describe(
 ) -> Explanation:
     """Explain a point by its answers to some examples; blocks are read only if their events do not suffice."""
     hierarchy, labels = examples.hierarchy, examples.labels
-    if examples.events is None:
+    if spec.target is None:
         answers = np.concatenate([point.answer(block) for block in blocks()])
     else:
         answers = answers_of(point, examples)
@@ -238,8 +238,7 @@ def _alternatives(spec: SelectionSpec, examples: CalibrationSet) -> tuple[Altern
 
 
 def _alternative(spec: SelectionSpec, examples: CalibrationSet) -> Alternative | None:
-    assert spec.target is not None  # noqa: S101
-    level = float(spec.target.level)
+    level = float(spec.aim.level)
     try:
         point = choose(spec, examples)
     except CannotPromiseError:

@@ -88,7 +88,7 @@ def silence(
     spec: SelectionSpec, examples: CalibrationSet, blocks: Callable[[], Iterable[Block]]
 ) -> Silence | None:
     """Return why nearly every answer is the root, if the target is one that the root always meets."""
-    if spec.target is None or not spec.from_root or examples.events is None:
+    if spec.target is None or not spec.from_root:
         return None
     found, tried = [], 1
     for requests in _requests(spec):
@@ -104,13 +104,9 @@ def silence(
 
 def _reason(spec: SelectionSpec, examples: CalibrationSet) -> Silence:
     """Return which answers are wrong first, without proposals."""
-    events, target = examples.events, spec.target
-    assert events is not None  # noqa: S101
-    assert target is not None  # noqa: S101
+    events, target = examples.events, spec.aim
     losses, _ = spec.losses(np.repeat(events.label, events.count).astype(np.int64), events.node.astype(np.int64))
-    meant = (
-        np.ones(len(spec.hierarchy), dtype=bool) if spec.among is None else among_nodes(spec.hierarchy, spec.among)
-    )
+    meant = among_nodes(spec.hierarchy, spec.among)
     wrong = np.flatnonzero((losses > 0) & meant[events.node])
     _, first = np.unique(events.example[wrong], return_index=True)  # events of an example have decreasing scores
     wrong = wrong[first]
@@ -140,8 +136,7 @@ def _reason(spec: SelectionSpec, examples: CalibrationSet) -> Silence:
 
 def _requests(spec: SelectionSpec) -> Iterator[Iterator[tuple[tuple[str, ...], SelectionSpec]]]:
     """Yield requests that might give answers; of each kind, the first that does is proposed."""
-    target = spec.target
-    assert target is not None  # noqa: S101
+    target = spec.aim
     asked = f"{target.name}={float(target.level):g}"
     same = not spec.is_shifted  # weights and shares are for one promise about all examples
     if same and spec.among is None and target.is_binary and spec.rule != "expected-information":
@@ -213,7 +208,6 @@ def _with_ranks(spec: SelectionSpec, examples: CalibrationSet, blocks: Iterable[
 
 def answers_of(point: OperatingPoint, examples: CalibrationSet) -> Indices:
     """Return the answers of a point to examples whose events are known."""
-    assert examples.events is not None  # noqa: S101
     if point.weight_steps:
         tau = point.thresholds_of_weights(examples.weights, len(examples))
     else:

@@ -178,12 +178,11 @@ def expecting(
     spec: SelectionSpec, examples: CalibrationSet, blocks: Iterable[Block], like: Any, scale: Scale | None = None
 ) -> SelectionSpec:
     """Return a request that expects the shares of classes in new scores, estimated with the calibration blocks."""
-    assert spec.target is not None  # noqa: S101
     new = (block.likelihoods for block in like) if isinstance(like, Scores) else [like]
     found = (Likelihoods.of(spec.hierarchy, q, scale) for q in new)
     checked = (_alike(examples, q) for q in found)
     shares = shares_like(
-        spec.hierarchy, examples.labels, (block.likelihoods for block in blocks), checked, spec.target.alpha
+        spec.hierarchy, examples.labels, (block.likelihoods for block in blocks), checked, spec.aim.alpha
     )
     return replace(spec, expect=Strata.of(spec.hierarchy, shares), estimated=True)
 

@@ -146,6 +146,12 @@ class SelectionSpec:
         return replace(spec, expect=expect, estimated=point.estimated)
 
     @property
+    def aim(self) -> Target:
+        """The target of a request that has one, and not levels per rank."""
+        assert self.target is not None  # noqa: S101
+        return self.target
+
+    @property
     def is_shifted(self) -> bool:
         """Whether the promise is for other data than the calibration data."""
         return self.weighted or self.expect is not None
@@ -172,10 +178,7 @@ class SelectionSpec:
         """
         binary = clusters.are_units and (self.target is None or self.target.is_binary)
         shares = len(self.rank_promises) if self.target is None else 1 if self.among is None else len(STARTS)
-        if alpha is None:
-            assert self.target is not None  # noqa: S101
-            alpha = self.target.alpha
-        return Promise(self.guarantee, alpha, self.delta / shares, binary)
+        return Promise(self.guarantee, self.aim.alpha if alpha is None else alpha, self.delta / shares, binary)
 
     @cached_property
     def from_root(self) -> bool:
@@ -187,10 +190,9 @@ class SelectionSpec:
 
     def losses(self, labels: NDArray[Any], answers: NDArray[Any]) -> tuple[NDArray[Any], int]:
         """Return the loss of each answer, if there is a target: see `Target.losses`."""
-        assert self.target is not None  # noqa: S101
-        measures = Measures.of(self.hierarchy, [self.target.metric], self.settings)
+        measures = Measures.of(self.hierarchy, [self.aim.metric], self.settings)
         (values,) = measures.values(labels, answers)
-        return self.target.losses(values)
+        return self.aim.losses(values)
 
 
 # Checks --------------------------------------------------------------------------------------------------------

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.arrays import take_rows
-from hedgerow.choose.betting import refuted
+from hedgerow.choose.betting import Walk, passed_from, refuted
 from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES, TooFew, exactly
-from hedgerow.choose.walk import Walk, passed_from
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,8 +79,6 @@ class Losses:
     def of(cls, spec: SelectionSpec, examples: CalibrationSet) -> Losses:
         """Return what the target says of the answers to examples."""
         events, labels = examples.events, examples.labels
-        assert events is not None  # noqa: S101  (a target needs them)
-        assert spec.target is not None  # noqa: S101
         told = np.append(labels, np.repeat(events.label, events.count)).astype(np.int64)
         losses, parts = spec.losses(told, np.append(np.zeros_like(labels), events.node).astype(np.int64))
         at_root, after = losses[: len(labels)], losses[len(labels) :]

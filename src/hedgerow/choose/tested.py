@@ -48,12 +48,12 @@ class TestedPromise:
 
     def level(self, delta: float) -> float:
         """Return the mean loss to test so that false alarms occur in at most a share δ of all streams."""
-        point, target = self.point, self.spec.target
+        point = self.point
         single = point.clusters is None or point.largest_cluster == 1
         if self.rank is not None:
             promise = Promise(point.guarantee, self.rank.alpha, exactly(delta), single)
         else:
-            assert target is not None  # noqa: S101
+            target = self.spec.aim
             promise = Promise(point.guarantee, target.alpha, exactly(delta), single and target.is_binary)
         units, examples = point.calibrated_on[self.name]
         mass = Fraction(units) if point.largest_cluster is None else Fraction(examples, point.largest_cluster)
@@ -75,9 +75,7 @@ class TestedPromise:
             rows = np.flatnonzero([name in self.members for name in watched.names.tolist()])
         answers = watched.answers[rows]
         losses, parts = spec.losses(labels[rows], answers)
-        everything = np.ones(len(rows), dtype=bool)
-        meant = everything if point.among is None else among_nodes(tree, point.among)[answers]
-        return Outcome(rows, (losses / parts).astype(np.float64), meant)
+        return Outcome(rows, (losses / parts).astype(np.float64), among_nodes(tree, point.among)[answers])
 
 
 def promises_of(point: OperatingPoint) -> list[TestedPromise]:

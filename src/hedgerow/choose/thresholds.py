@@ -105,8 +105,7 @@ def _pools(spec: SelectionSpec, examples: CalibrationSet) -> list[Pool]:
 
 def _search(spec: SelectionSpec, examples: CalibrationSet) -> Callable[[Indices, Clusters], float]:
     """Return a function from some of the examples, with their clusters, to their threshold."""
-    target, guarantee = spec.target, GUARANTEES[spec.guarantee]
-    assert target is not None  # noqa: S101
+    target, guarantee = spec.aim, GUARANTEES[spec.guarantee]
     if spec.among is not None:
         changes, grid = answers_of(spec, examples), FAMILIES[spec.rule].grid(examples.scale)
 
@@ -163,8 +162,7 @@ def _needed(promise: Promise, clusters: Clusters) -> str:
 
 def _for_other_data(spec: SelectionSpec, examples: CalibrationSet) -> Thresholds:
     """Return the threshold for data with the expected shares; or those for examples of all weights."""
-    assert spec.target is not None  # noqa: S101
-    alpha, clusters = spec.target.alpha, examples.counted(spec)
+    alpha, clusters = spec.aim.alpha, examples.counted(spec)
     if examples.weights is not None:
         weighing = Weighing.by_weights(examples.weights, alpha)
     else:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from hedgerow.choose.calibration import as_texts
 from hedgerow.choose.tips import tip_likelihoods
 from hedgerow.errors import FileError, ScoreError, UnknownNameError, closest, some
 from hedgerow.files import open_table, reading
@@ -70,9 +71,9 @@ class Watched:
         return cls(
             answers,
             tip_likelihoods(likelihoods, Candidates.of(tree, point.settings)),
-            _texts("groups", point.clades_of(likelihoods) if point.by == "clade" else groups, count),
-            _texts("clusters", clusters, count),
-            _texts("ids", ids, count),
+            as_texts("groups", point.clades_of(likelihoods) if point.by == "clade" else groups, count),
+            as_texts("clusters", clusters, count),
+            as_texts("ids", ids, count),
         )
 
     @classmethod
@@ -135,12 +136,3 @@ def _numbers(texts: Texts, path: str) -> Floats:
         return texts.astype(np.float64)
     except ValueError as error:
         raise FileError(f"{path}: the column {TIP!r} must hold numbers: {error}.") from None
-
-
-def _texts(name: str, given: ArrayLike | None, examples: int) -> Texts | None:
-    if given is None:
-        return None
-    values = np.array([str(value) for value in np.asarray(given).ravel().tolist()], dtype=object)
-    if len(values) != examples:
-        raise ScoreError(f"{name} needs one entry per example, {examples:,}; got {len(values):,}.")
-    return values
