@@ -29,7 +29,7 @@ _BOLDEST = 0.999  # share of the wealth that may be lost at once
 _BEFOREHAND = 0.3  # how many values the first variance counts for, times α
 _BLOCKS = 512  # the bets change this often at most
 _ROUNDING = 1e-9
-_AT_ONCE = 32  # thresholds
+_AT_ONCE, _CELLS = 32, 1 << 14  # thresholds; or as many as have so many values
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
 
 
@@ -124,8 +124,9 @@ class Walk:
 
         If that is so at the first threshold, the one before it is returned.
         """
+        width = max(_AT_ONCE, _CELLS // len(self.start))
         while first < self.count:
-            last = min(first + _AT_ONCE, self.count)
+            last = min(first + width, self.count)
             passed = refuted(self.columns(first, last), alpha, delta)
             if not passed.all():
                 return first + int(np.argmin(passed)) - 1

@@ -19,7 +19,7 @@ from hedgerow.likelihood import BOTTOM
 from hedgerow.measure import Clusters, Ranks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from hedgerow.choose.calibration import CalibrationSet
     from hedgerow.choose.ranks import RankPromise
@@ -54,84 +54,82 @@ def thresholds_of(spec: SelectionSpec, examples: CalibrationSet) -> Thresholds:
 
 
 def _by_part(spec: SelectionSpec, examples: CalibrationSet) -> Thresholds:
-    names = examples.names(spec.by)
-    pools = _pools(spec, examples)
-    pool_of = {name: i for i, pool in enumerate(pools) for name in pool}
-    found, place = np.unique(names.astype(str), return_inverse=True)
-    number = np.array([pool_of[name] for name in found.tolist()])[place]
-    ends = np.cumsum(np.bincount(number, minlength=len(pools)))
     threshold = _search(spec, examples)
     thresholds: dict[str, float] = {}
     calibrated_on: dict[str, tuple[int, int]] = {}
+    pools: list[Pool] = []
     small: list[str] = []
-    for pool, rows in zip(pools, np.split(np.argsort(number, kind="stable"), ends[:-1]), strict=True):
+    for pool, rows in _parts(spec, examples):
         clusters = examples.counted(spec, rows)
+        there = "" if spec.by == "all" else f" in the {spec.by} {some(pool)}"
         try:
-            if not len(rows):
+            if not clusters.number:
                 raise TooFew
             tau = threshold(rows, clusters)
         except TooFew:
             if not spec.from_root:
-                problem = _too_few(spec, clusters, "" if spec.by == "all" else f" in the {spec.by} {some(pool)}")
                 raise CannotPromiseError(
-                    f"{problem}, and the root does not keep this promise either. Collect more, or promise less."
+                    f"{_too_few(spec, clusters, there)}, and the root does not keep this promise either. Collect "
+                    f"more, or promise less."
                 ) from None
             tau, small = np.inf, [*small, *pool]
+        except AffordsNothing as nothing:
+            reached = spec.aim.at_loss(nothing.loss / clusters.mass).level
+            short = (reached < spec.aim.level) == spec.aim.higher_is_better
+            why = "" if short else ", which leaves too little room for chance"
+            raise CannotPromiseError(
+                f"{spec.aim} cannot be promised{there}: the most specific answers reach {float(reached):.4g} on "
+                f"these {clusters.unit}s{why}. Promise less, or collect more examples."
+            ) from None
         thresholds |= dict.fromkeys(pool, tau)
-        calibrated_on |= dict.fromkeys(pool, (clusters.number, len(rows)))
-    shared = () if spec.pool_small is None else tuple(pool for pool in pools if len(pool) > 1)
+        calibrated_on |= dict.fromkeys(pool, (clusters.number, len(clusters.member)))
+        pools += [pool] * (len(pool) > 1)
     notes = [_note_of(spec, examples, small)] if small else []
-    return Thresholds(dict(sorted(thresholds.items())), calibrated_on, shared, notes=notes)
+    return Thresholds(dict(sorted(thresholds.items())), calibrated_on, tuple(pools), notes=notes)
 
 
-def _pools(spec: SelectionSpec, examples: CalibrationSet) -> list[Pool]:
-    """Return the groups or clades that share a threshold: each alone, unless small ones are to be pooled."""
+def _search(spec: SelectionSpec, examples: CalibrationSet) -> Callable[[Indices | slice, Clusters], float]:
+    """Return a function from some of the examples, with their clusters, to their threshold."""
+    guarantee = GUARANTEES[spec.guarantee]
+    if spec.among is None:
+        losses = Losses.of(spec, examples)
+        return lambda rows, clusters: guarantee.threshold(
+            Steps.of(losses.taken(rows), clusters), spec.promise(clusters)
+        )
+    changes, grid = answers_of(spec, examples), FAMILIES[spec.rule].grid(examples.scale)
+    return lambda rows, clusters: guarantee.among(
+        Answered(grid, examples.scale, changes.taken(rows), clusters), spec.promise(clusters)
+    )
+
+
+def _parts(spec: SelectionSpec, examples: CalibrationSet) -> Iterator[tuple[Pool, Indices | slice]]:
+    """Yield the examples that share a threshold, with the names of their groups or clades."""
+    if spec.by == "all":
+        yield ("",), slice(None)
+        return
     found, place = np.unique(examples.names(spec.by).astype(str), return_inverse=True)
-    if spec.pool_small is None:
-        return [(name,) for name in found.tolist()]
+    names = found.tolist()
+    pools = [(name,) for name in names] if spec.pool_small is None else _pools(spec, examples, names, place)
+    pool_of = {name: i for i, pool in enumerate(pools) for name in pool}
+    number = np.array([pool_of[name] for name in names])[place]
+    ends = np.cumsum(np.bincount(number, minlength=len(pools)))
+    yield from zip(pools, np.split(np.argsort(number, kind="stable"), ends[:-1]), strict=True)
+
+
+def _pools(spec: SelectionSpec, examples: CalibrationSet, names: list[str], place: Indices) -> list[Pool]:
+    """Pool small groups or clades, whose names, and the place of each example among them, are given."""
     everyone = examples.counted(spec)
     least = spec.promise(everyone).needed * (everyone.largest or 1)
-    sizes = dict(spec.pool_small)
+    sizes = dict(spec.pool_small or {})
     if not sizes:
         units = np.unique(np.stack([place, everyone.member]), axis=1)[0] if everyone.largest is None else place
-        sizes = dict(zip(found.tolist(), np.bincount(units, minlength=len(found)).tolist(), strict=True))
-    sizes = dict.fromkeys(found.tolist(), 0) | sizes
+        sizes = dict(zip(names, np.bincount(units, minlength=len(names)).tolist(), strict=True))
+    sizes = dict.fromkeys(names, 0) | sizes
     if spec.clade_depth is None:
         return pooled_groups(sizes, least)
     tree = spec.hierarchy
     ends = (tree.depth == spec.clade_depth) | (tree.is_leaf & (tree.depth < spec.clade_depth))
     return pooled_clades(tree, dict.fromkeys(tree.names[ends].tolist(), 0) | sizes, least)
-
-
-def _search(spec: SelectionSpec, examples: CalibrationSet) -> Callable[[Indices, Clusters], float]:
-    """Return a function from some of the examples, with their clusters, to their threshold."""
-    target, guarantee = spec.aim, GUARANTEES[spec.guarantee]
-    if spec.among is not None:
-        changes, grid = answers_of(spec, examples), FAMILIES[spec.rule].grid(examples.scale)
-
-        def among(rows: Indices, clusters: Clusters) -> float:
-            answered = Answered(grid, examples.scale, changes.taken(rows), clusters)
-            return guarantee.among(answered, spec.promise(clusters))
-
-        return among
-    losses = Losses.of(spec, examples)
-
-    def threshold(rows: Indices, clusters: Clusters) -> float:
-        try:
-            return guarantee.threshold(Steps.of(losses.taken(rows), clusters), spec.promise(clusters))
-        except AffordsNothing as nothing:
-            reached = target.at_loss(nothing.loss / clusters.mass).level
-            short = (reached < target.level) == target.higher_is_better
-            why = "" if short else ", which leaves too little room for chance"
-            there = (
-                "" if spec.by == "all" else f" in the {spec.by} {some(sorted(set(examples.names(spec.by)[rows])))}"
-            )
-            raise CannotPromiseError(
-                f"{target} cannot be promised{there}: the most specific answers reach {float(reached):.4g} on "
-                f"these {clusters.unit}s{why}. Promise less, or collect more examples."
-            ) from None
-
-    return threshold
 
 
 def _note_of(spec: SelectionSpec, examples: CalibrationSet, small: list[str]) -> str:
