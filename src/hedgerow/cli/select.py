@@ -24,8 +24,8 @@ from hedgerow.cli.options import (
 )
 from hedgerow.cli.outputs import bar, check_outputs
 from hedgerow.cli.score_input import ScoreInput, is_run
-from hedgerow.errors import FileError, ParameterError, options
-from hedgerow.files import column_texts, is_number, is_remote, open_table, row_name, stem, write_json
+from hedgerow.errors import ParameterError, options
+from hedgerow.files import is_number, is_remote, stem, write_json
 from hedgerow.score_files import read_shares
 
 if TYPE_CHECKING:
@@ -122,6 +122,7 @@ class Request:
         """Read the tables that the request names, and check it."""
         from hedgerow.choose import SelectionSpec
 
+        sizes = self.pool_sizes
         prior_by_group = scores.prior is not None and scores.prior.groups is not None
         return SelectionSpec.of(
             scores.hierarchy,
@@ -133,7 +134,9 @@ class Request:
             among=self.among,
             unit=self.unit,
             largest_cluster=self.largest_cluster,
-            pool_small=self.pool_small if self.pool_sizes is None else _sizes(self.pool_sizes),
+            pool_small=self.pool_small
+            if self.pool_sizes is None
+            else read_shares(self.pool_sizes, "size", "name"),
             clades=self.clades,
             rule=self.rule,
             bounds=_bounds(self.bounds),
@@ -259,20 +262,6 @@ def _levels(option: str, given: str | None) -> dict[str, str] | None:
             raise ParameterError(f"{option} has two levels of {rank!r}: {given!r}. Leave out one.")
         levels[rank] = level
     return levels
-
-
-def _sizes(path: str) -> dict[str, float]:
-    table = open_table(path, None)
-    places = [table.column(name, f"the {name} of a group") for name in ("name", "size")]
-    names, sizes = (column_texts(table.texts(places)[place]) for place in places)
-    found: dict[str, float] = {}
-    for row, (name, size) in enumerate(zip(names, sizes, strict=True)):
-        if name in found:
-            raise FileError(f"{path}: {name!r} has two sizes. Remove one of them.")
-        if not is_number(size):
-            raise FileError(f"{path}: {row_name(path, row)} has the size {size!r}, which is not a number.")
-        found[name] = float(size)
-    return found
 
 
 def _bounds(given: str | None) -> tuple[float, float] | None:
