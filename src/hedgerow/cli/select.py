@@ -134,9 +134,7 @@ class Request:
             among=self.among,
             unit=self.unit,
             largest_cluster=self.largest_cluster,
-            pool_small=self.pool_small
-            if self.pool_sizes is None
-            else read_shares(self.pool_sizes, "size", "name"),
+            pool_small=self.pool_small if sizes is None else read_shares(sizes, "size", "name"),
             clades=self.clades,
             rule=self.rule,
             bounds=_bounds(self.bounds),
