@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,7 +86,8 @@ def test_climbing_and_the_most_likely_tip_begin_at_the_best_leaf() -> None:
 def test_points_are_the_same(options: dict[str, Any]) -> None:
     spec = SelectionSpec.of(H, target=("correct", "0.6"), **options)
     points = [choose(spec, gather(spec, [Block(0, q, LABELS)], None)) for q in (DENSE, COMPACT)]
-    assert points[0].to_dict() == points[1].to_dict()
+    whole, compact = (replace(point, created="").to_dict() for point in points)
+    assert compact == whole
     np.testing.assert_array_equal(points[0].predict(DENSE), points[0].predict(COMPACT))
 
 
