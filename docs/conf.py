@@ -33,7 +33,7 @@ html { font-size: 14px; }
 .figures tbody th { min-width: 5em; }
 @media (min-width: 700px) { .pair { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 14px; } }
 </style>"""
-"""What makes a report fit into the home page."""
+"""What makes a report fit into a page of the site."""
 
 project = "hedgerow"
 author = "The hedgerow developers"
@@ -60,9 +60,10 @@ html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_use_index = html_domain_indices = False  # the search finds names
 html_copy_source = False
-html_sidebars = {"index": [], "results": [], "start": []}
+html_sidebars = {"index": []}
 html_theme_options = {
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 8,
+    "navbar_persistent": ["search-button"],
     "navbar_align": "left",
     "navigation_with_keys": False,
     "show_prev_next": False,
@@ -151,7 +152,7 @@ def link_examples(_app: Sphinx, _docname: str, source: list[str]) -> None:
 
 
 def write_explorer(app: Sphinx, error: Exception | None) -> None:
-    """Make the report that the home page shows, as its readers would: with the command."""
+    """Make the report that its page shows, as its readers would: with the command."""
     if error is not None or app.builder.format != "html":
         return
     with TemporaryDirectory() as folder:

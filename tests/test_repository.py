@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PRIVATE_PACKAGES = {"arrays", "files", "cli"}
 """Packages that only the other packages use, and the command, which has a page of its own."""
-PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("benchmarks/*.md"), *ROOT.glob("docs/**/*.md")]
 SCRIPTS = sorted(path for path in ROOT.glob("examples/*.py") if path.name != "long_tail.py")
 """Examples that are no part of the site, whose build runs the others; a test of its own runs the long tail."""
 
