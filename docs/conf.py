@@ -146,9 +146,14 @@ def list_other_pages(_app: Sphinx, docname: str, source: list[str]) -> None:
 
 
 def link_examples(_app: Sphinx, _docname: str, source: list[str]) -> None:
-    """Turn links to examples, which a reader of the repository follows, into links to their pages."""
+    """Turn links to examples, which a reader of the repository follows, into links to their pages.
+
+    Files for developers have no page: their names take the place of the links.
+    """
     linked = re.sub(r"\]\(((?:\.\./)*)\.\./examples/(\w+)/(\w+)\.py\)", r"](\1\2/\3.rst)", source[0])
-    source[0] = linked.replace("](../examples/gallery)", "](gallery/index.rst)")
+    linked = linked.replace("](../examples/gallery)", "](gallery/index.rst)")
+    developers = r"\[([^]]+)\]\((?:\.\./)+(benchmarks/README\.md|CONTRIBUTING\.md)(?:#[^)]*)?\)"
+    source[0] = re.sub(developers, r"\1 (`\2`)", linked)
 
 
 def write_explorer(app: Sphinx, error: Exception | None) -> None:
