@@ -68,7 +68,7 @@ html_theme_options = {
     "navigation_with_keys": False,
     "show_prev_next": False,
     "show_toc_level": 2,
-    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "results-studies": []},  # wide tables
     "footer_start": ["copyright"],
     "footer_end": [],
 }

@@ -34,8 +34,8 @@ CLASSES = {"Bokmål": 1, "Norwegian": 2, "North Germanic": 6, "any language": 14
 TRUTH = "Bokmål"
 LEVELS = (0.9, 0.7, 0.5)
 
-WIDTH, HEIGHT = 478, 506
-LEFT, STEP, ROW = 18, 122, 36  # where the tree begins, the width of a level, the height of a leaf
+WIDTH, HEIGHT = 492, 506
+LEFT, STEP, ROW = 18, 127, 36  # where the tree begins, the width of a level, the height of a leaf
 TOP = 74  # of the tree
 BAR = 46  # length of a bar at likelihood 1
 ANSWERS = 318  # where the answers begin
