@@ -229,9 +229,9 @@ def test_commands_print_what_the_pages_show(command: str, shown: str, prints: Ca
 def test_the_readme_shows_the_beginning_of_its_files(
     folder_of_examples: Path, prints: Callable[[str], str]
 ) -> None:
-    prints(f"hedgerow predict {GARDEN} --point point.json -o answers.csv")
+    prints(f"hedgerow predict {GARDEN} --point point.json -o garden_answers.csv")  # others write answers.csv, too
     blocks = re.findall(r"^```text\n([^`]*)```", page("README.md"), re.MULTILINE)
-    for name in ("examples/garden.csv", "examples/garden_scores.csv", "answers.csv"):
+    for name in ("examples/garden.csv", "examples/garden_scores.csv", "garden_answers.csv"):
         lines = (folder_of_examples / name).read_text(encoding="utf-8").splitlines()
         (shown,) = [block.splitlines() for block in blocks if block.startswith(lines[0][:20])]
         assert len(shown) >= 3
