@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parent / "examples"
-sys.path.insert(0, str(HERE))  # for scrape_figures
+sys.path.insert(0, str(HERE))  # for scrape_figures and live_example
+
+from live_example import live_example  # noqa: E402
+
+LIVE_EXAMPLE = "<!-- the live example -->\n"
 
 SMALL = """<style>
 html { font-size: 14px; }
@@ -152,8 +156,14 @@ def link_examples(_app: Sphinx, _docname: str, source: list[str]) -> None:
     """
     linked = re.sub(r"\]\(((?:\.\./)*)\.\./examples/(\w+)/(\w+)\.py\)", r"](\1\2/\3.rst)", source[0])
     linked = linked.replace("](../examples/gallery)", "](gallery/index.rst)")
-    developers = r"\[([^]]+)\]\((?:\.\./)+(benchmarks/README\.md|CONTRIBUTING\.md)(?:#[^)]*)?\)"
+    developers = r"\[([^]]+)\]\((?:\.\./)+((?:benchmarks/README|CONTRIBUTING)\.md|tests/[\w/]+\.json)(?:#[^)]*)?\)"
     source[0] = re.sub(developers, r"\1 (`\2`)", linked)
+
+
+def show_live_example(_app: Sphinx, _docname: str, source: list[str]) -> None:
+    """Put the live example into the page that has a place for it."""
+    if LIVE_EXAMPLE in source[0]:
+        source[0] = source[0].replace(LIVE_EXAMPLE, live_example())
 
 
 def write_explorer(app: Sphinx, error: Exception | None) -> None:
@@ -176,4 +186,5 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", add_headings, priority=400)
     app.connect("source-read", list_other_pages)
     app.connect("source-read", link_examples)
+    app.connect("source-read", show_live_example)
     app.connect("build-finished", write_explorer)

@@ -515,3 +515,5 @@ def test_answers_as_json_and_through_pipes(
     assert printed == text
     assert "Right at least 90 % of the time" in said
     assert "400 answers written to standard output" in said
+    piped.buffer = io.BytesIO(b"")
+    assert "standard input is empty" in run("predict", "-", "--point", "p.json", "-o", "-", fails=True)

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from hedgerow.cli.options import RUNS, SchedulerOption, WorkersOption, as_number, option, positional
 from hedgerow.cli.outputs import after_a_second, bar
-from hedgerow.errors import FileError, ParameterError
+from hedgerow.errors import FileError, HedgerowError, ParameterError
 from hedgerow.files import is_number, is_pattern, is_remote, stem
 from hedgerow.score_files import (
     FORMATS,
@@ -260,10 +260,13 @@ def standard_input(given: ScoreInput) -> Iterator[ScoreInput]:
         return
     with TemporaryDirectory() as folder:
         content = sys.stdin.buffer.read()
-        endings = {b"PK": ".npz", b"PA": ".parquet", b"\x1f\x8b": ".csv.gz"}
+        endings = {b"PK": ".npz", b"PA": ".parquet", b"\x1f\x8b": ".csv.gz", b'{"': ".jsonl"}
         path = Path(folder, f"standard-input{endings.get(content[:2], '.csv')}")
         path.write_bytes(content)
-        yield replace(given, scores=[str(path)])
+        try:
+            yield replace(given, scores=[str(path)])
+        except HedgerowError as error:
+            raise type(error)(str(error).replace(str(path), "standard input")) from error
 
 
 def _first_blocks(scores: Scores) -> Iterator[Block]:

@@ -56,11 +56,11 @@ class ClassTable:
         return cls(texts["class"], numbers, texts.get("group"))
 
 
-def read_shares(path: str | os.PathLike[str]) -> dict[str, float]:
-    """Read the shares of classes where a model will be used: a table with the columns `class` and `share`."""
-    table = ClassTable.read(path, "share")
+def read_shares(path: str | os.PathLike[str], number: str = "share") -> dict[str, float]:
+    """Read the shares of classes where a model is used: a table with the column `class`, and one of numbers."""
+    table = ClassTable.read(path, number)
     if table.numbers is None or table.groups is not None:
-        raise FileError(f"{os.fspath(path)} must have the columns 'class' and 'share', and no others.")
+        raise FileError(f"{os.fspath(path)} must have the columns 'class' and {number!r}, and no others.")
     shares = dict(zip(table.classes, table.numbers.tolist(), strict=True))
     if len(shares) < len(table.classes):
         raise FileError(f"{os.fspath(path)} lists a class twice. Keep one of its rows.")
@@ -81,15 +81,6 @@ def read_prior(
     trained
         A table of how often the classes occurred in training, with the columns `class` and `prior`.
     """
-    shares: dict[str, float] | None = None
-    if trained is not None:
-        before = ClassTable.read(trained, "prior")
-        if before.numbers is None or before.groups is not None:
-            raise FileError(
-                f"{os.fspath(trained)} must have the columns 'class' and 'prior', and no column 'group'."
-            )
-        shares = dict(zip(before.classes, before.numbers.tolist(), strict=True))
-        if len(shares) < len(before.classes):
-            raise FileError(f"{os.fspath(trained)} lists a class twice. Keep one of its rows.")
+    shares = None if trained is None else read_shares(trained, "prior")
     table = ClassTable.read(path, "prior")
     return Prior.of(hierarchy, table.classes, table.numbers, table.groups, shares, os.fspath(path))
