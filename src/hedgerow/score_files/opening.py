@@ -167,7 +167,7 @@ def _only(hierarchy: Hierarchy, names: Sequence[str]) -> Indices:
     except UnknownNameError as error:
         option = argument("only", "NAME")
         raise UnknownNameError(
-            f"{option} takes classes of the tree, or a file with one on each line: {error}"
+            f"{option} takes classes of the tree, or a file that exists, with one on each line: {error}"
         ) from None
 
 
