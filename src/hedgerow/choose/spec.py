@@ -243,7 +243,7 @@ def _check_parts(
         raise ParameterError("Thresholds are either by group or by clade: choose one of them.")
     if pool_small is not False and not parts:
         raise ParameterError(
-            f"{argument('pool_small', '', python='pool_small=True')} is for groups or clades: give "
+            f"{argument('pool_small', True)} is for groups or clades: give "
             f"{argument('groups', 'COLUMN')} or {argument('clades', 'RANK')} too, or leave it out."
         )
 

@@ -78,9 +78,15 @@ class Watched:
 
     @classmethod
     def read(
-        cls, point: OperatingPoint, path: str | os.PathLike[str], labels: str | os.PathLike[str] | None = None
+        cls,
+        point: OperatingPoint,
+        path: str | os.PathLike[str],
+        labels: str | os.PathLike[str] | None = None,
+        read_as: ScoreReading | None = None,
     ) -> tuple[Watched, Indices | None]:
         """Read answers that `hedgerow predict --point` wrote; with a file of labels, those that have one.
+
+        `read_as` says how the file of labels is read.
 
         Returns
         -------
@@ -109,7 +115,7 @@ class Watched:
             return found, None
         if found.ids is None:
             raise ScoreError(f"{shown} has no column 'id', by which labels could be joined.")
-        file = LabelFile(labels, tree, ScoreReading())
+        file = LabelFile(labels, tree, read_as or ScoreReading())
         place = file.find(found.ids)
         assert file.nodes is not None  # noqa: S101
         there = np.flatnonzero((place >= 0) & (file.nodes[place] > MISSING))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from hedgerow.errors import FileError
-from hedgerow.files import column_texts, open_table, reading
+from hedgerow.files import column_texts, is_number, open_table, reading, row_name
 from hedgerow.likelihood import Prior
 
 if TYPE_CHECKING:
@@ -48,10 +48,11 @@ class ClassTable:
             raise FileError(f"{shown} has a header and no rows; it needs a row for each {name}.")
         numbers = None
         if number in texts:
-            try:
-                numbers = np.array([float(text) if text.strip() else np.nan for text in texts[number]])
-            except ValueError as error:
-                raise FileError(f"{shown}: the column {number!r} must hold numbers: {error}.") from None
+            for row, text in enumerate(texts[number]):
+                if text.strip() and not is_number(text):
+                    where = row_name(shown, row)
+                    raise FileError(f"{shown}: {where} has {text!r} for {number!r}, which is not a number.")
+            numbers = np.array([float(text) if text.strip() else np.nan for text in texts[number]])
         return cls(texts[name], numbers, texts.get("group"))
 
 
@@ -62,7 +63,8 @@ def read_shares(path: str | os.PathLike[str], number: str = "share", name: str =
         raise FileError(f"{os.fspath(path)} must have the columns {name!r} and {number!r}, and no others.")
     shares = dict(zip(table.classes, table.numbers.tolist(), strict=True))
     if len(shares) < len(table.classes):
-        raise FileError(f"{os.fspath(path)} lists a {name} twice. Keep one of its rows.")
+        twice = next(name for i, name in enumerate(table.classes) if name in table.classes[:i])
+        raise FileError(f"{os.fspath(path)} lists {twice!r} twice. Keep one of its rows.")
     return shares
 
 
