@@ -14,7 +14,7 @@ from hedgerow import Hierarchy, infer, likelihood, metrics, operating_curve
 from hedgerow.errors import ParameterError
 from hedgerow.learn.data import DataSplits, LabelledInputs
 from hedgerow.learn.training.run import fit
-from hedgerow.learn.training.run_folder import score_blocks
+from hedgerow.learn.training.scores import score_blocks
 from hedgerow.study import EXPERIMENTS, levels, long_tail, mixed_granularity, out_of_scope, unseen
 from hedgerow.study.cells import StudyPlan
 from hedgerow.study.records import Records

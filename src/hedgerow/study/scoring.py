@@ -13,7 +13,7 @@ import torch
 
 from hedgerow import infer, likelihood
 from hedgerow.learn.training.run import accelerator, fit
-from hedgerow.learn.training.run_folder import score_blocks
+from hedgerow.learn.training.scores import score_blocks
 from hedgerow.likelihood import Judge, Likelihoods, Scale, fit_temperature
 from hedgerow.measure import Evaluation, EvaluationBuilder, OperatingCurve, calibration_error, metrics
 from hedgerow.tree import Settings

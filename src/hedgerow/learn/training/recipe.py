@@ -48,6 +48,8 @@ _Processes = Annotated[int, msgspec.Meta(ge=1, le=1_000)]
 _Workers = Annotated[int, msgspec.Meta(ge=-1, le=1_000)]
 _Machines = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
 
+Kept = Literal["auto", "all", "compact", "none"]
+
 _RECIPES = resources.files("hedgerow.learn.training").joinpath("recipes")
 
 
@@ -157,6 +159,9 @@ class Run(Section):
     """Whether to compile the model and its loss: "auto" (on a GPU), "yes" or "no"."""
     workers: _Workers = -1
     """Processes that load image files, per device; -1 for one per core. Not used for data in memory."""
+    scores: Kept = "auto"
+    """The scores of the test data to keep: "all", "compact" (what thresholds need), "none", or "auto" (all up to
+    100 MB, compact beyond)."""
     monitor: Literal["AP", "AC", "AC_exact", "R@90C", "R@95C", "majority_F1"] = "AP"
     """The summary metric of the validation data by which the best checkpoint is chosen."""
 
