@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
+import time
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,13 +15,13 @@ import torch
 
 from hedgerow import __version__, methods
 from hedgerow.arrays import available_cores
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, argument
 from hedgerow.files import atomic_write, make_folder, try_folder, write_json
 from hedgerow.learn import data, models
 from hedgerow.learn.data import DataSplits, ImageFiles
 from hedgerow.measure import metrics
 from hedgerow.show import require_report
-from hedgerow.study import EXPERIMENTS
+from hedgerow.study import EXPERIMENTS, tuning
 from hedgerow.study.cells import PAPER_METHODS, StudyPlan
 from hedgerow.study.pool import CellRunner, Failure, Watcher
 from hedgerow.study.records import Records
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from hedgerow.learn.training.recipe import Recipe
+    from hedgerow.study.cells import Cell
     from hedgerow.study.experiment import Findings
 
 _AT_ONCE_ON_GPU = 4
@@ -68,6 +71,7 @@ class Report:
             "recipe": {k: v for k, v in self.plan.recipe.tables().items() if k != "run"},
             "data": self.plan.data,
             "seeds": self.plan.seeds,
+            "rates": self.plan.rates,
             "cells": self.cells,
             "failed": [{"cell": f.cell.title, "task": f.cell.task, "why": f.message} for f in self.failures],
             "experiments": {
@@ -87,6 +91,7 @@ def study(
     folder: str | PathLike[str],
     *,
     seeds: int = 1,
+    tune: bool = True,
     chosen: Sequence[str] = PAPER_METHODS,
     measured: Sequence[str] = (),
     splits: DataSplits | None = None,
@@ -109,6 +114,8 @@ def study(
         Where to write records, tables and figures; cells with a record do not run again.
     seeds
         Number of seeds.
+    tune
+        Choose the learning rate of each method on the validation data first.
     chosen
         Names of methods.
     measured
@@ -128,7 +135,7 @@ def study(
     client
         A Dask client whose workers have one thread each; cells then run there, instead of in `jobs` processes.
     """
-    names = _experiments(experiments)
+    names = _experiments(experiments, tune)
     for method in chosen:
         methods.parameters(method)  # an error if the name is unknown
     for metric in measured:
@@ -137,24 +144,60 @@ def study(
         recipe = _with_places(recipe)
         splits = data.load(recipe.data.name, **recipe.data.params)
     models.build(recipe.model.name, splits.input_shape, **recipe.model.params)  # fail here, not in every cell
+    if tune and (not len(splits.val) or splits.val is splits.test):
+        untuned = argument("no_tune", True, python="tune=False")
+        found = "The validation data is the test data" if len(splits.val) else "There are no validation examples"
+        raise ParameterError(f"{found}, so that learning rates cannot be chosen. Use {untuned}.")
     plan = StudyPlan(recipe, splits, seeds, tuple(dict.fromkeys(chosen)), tuple(measured))
     target = Path(folder)
     records = Records(target / "records")
     try_folder(target)
     imported = sum(records.merge(path) for path in imports)
     make_folder(target)
-    cells = {cell.name: cell for name in names for cell in EXPERIMENTS[name].cells(plan)}
-    missing = [cell for cell in cells.values() if records.read(cell) is None]
-    with progress(len(cells), len(missing)) as watcher:
-        runner = _runner(plan, jobs, limit, watcher, client)
-        if runner.jobs > 1 or client is not None:  # compiling in many processes costs more than it gains
-            missing = [dataclasses.replace(cell, recipe=cell.recipe.with_run(compile="no")) for cell in missing]
-        failures = runner.run(missing, records) if missing else []
+    end = math.inf if limit is None else time.monotonic() + limit
+    planned: dict[str, Cell] = {}
+
+    def run(cells: Sequence[Cell]) -> list[Failure]:
+        """Run those cells that have no record; return the failures."""
+        planned.update({cell.name: cell for cell in cells})
+        missing = [cell for cell in cells if records.read(cell) is None]
+        with progress(len(cells), len(missing)) as watcher:
+            left = None if limit is None else max(0.0, end - time.monotonic())
+            runner = _runner(plan, jobs, left, watcher, client)
+            if runner.jobs > 1 or client is not None:  # compiling in many processes costs more than it gains
+                missing = [
+                    dataclasses.replace(cell, recipe=cell.recipe.with_run(compile="no")) for cell in missing
+                ]
+            return runner.run(missing, records) if missing else []
+
+    failures = []
+    if tune:
+        trained = {cell.recipe.method.name: None for name in names for cell in EXPERIMENTS[name].cells(plan)}
+
+        def untried() -> list[Cell]:
+            ladders = [tuning.ladder(plan, records, method) for method in trained]
+            return [cell for found in ladders for cell, _ in found if cell.name not in planned]
+
+        while cells := untried():
+            failures += run(cells)
+        plan = dataclasses.replace(plan, rates=tuning.rates(plan, records))
+    unique = {cell.name: cell for name in names for cell in EXPERIMENTS[name].cells(plan) if name != tuning.TASK}
+    failures += run(list(unique.values()))
     shown = plan.covering(records)
-    findings = {name: experiment.findings(shown, records) for name, experiment in EXPERIMENTS.items()}
+    findings = {
+        name: _with_note(experiment.findings(shown, records), tuning.note(shown))
+        for name, experiment in EXPERIMENTS.items()
+        if name != tuning.TASK or tune
+    }
     findings = {name: found for name, found in findings.items() if found.tables or name in names}
-    report = Report(shown, target, findings, names, failures, len(cells), imported)
+    report = Report(shown, target, findings, names, failures, len(planned), imported)
     return dataclasses.replace(report, files=_write(report, draw=draw))
+
+
+def _with_note(found: Findings, note: str) -> Findings:
+    """Add a note to every table."""
+    tables = {key: dataclasses.replace(table, notes=(*table.notes, note)) for key, table in found.tables.items()}
+    return dataclasses.replace(found, tables=tables)
 
 
 def default_jobs(splits: DataSplits, *, gpu: bool) -> int:
@@ -187,11 +230,16 @@ def _runner(plan: StudyPlan, jobs: int | None, limit: float | None, watcher: Wat
     return CellRunner(plan.splits, number, client, threads, limit, watcher)
 
 
-def _experiments(given: Sequence[str]) -> list[str]:
-    names = [name for each in given for name in (EXPERIMENTS if each == "all" else [each.replace("-", "_")])]
+def _experiments(given: Sequence[str], tune: bool) -> list[str]:
+    every = [name for name in EXPERIMENTS if tune or name != tuning.TASK]
+    names = [name for each in given for name in (every if each == "all" else [each.replace("-", "_")])]
     for name in names:
         EXPERIMENTS.find(name)  # an error if the name is unknown
-    return list(dict.fromkeys(names))
+    if tuning.TASK in names and not tune:
+        raise ParameterError(
+            f"The experiment {tuning.TASK!r} is what {argument('no_tune', True, python='tune=False')} leaves out."
+        )
+    return list(dict.fromkeys([tuning.TASK, *names] if tune else names))
 
 
 def _with_places(recipe: Recipe) -> Recipe:
