@@ -287,3 +287,21 @@ def test_even_steps_change_neither_scores_nor_the_gradient_of_features(case: Cas
     shares = torch.tensor(declared(case, H), dtype=torch.float32)
     torch.testing.assert_close(slopes[0][1], slopes[1][1] * shares[:, None])
     torch.testing.assert_close(slopes[0][2], slopes[1][2] * shares)
+
+
+@pytest.mark.parametrize("name", ["ps-softmax", "conditional-softmax"])
+def test_the_curvature_where_a_softmax_predicts_frequencies_grows_with_the_leaves_below(name: str) -> None:
+    h = TREES["mixed"]
+    method = methods.create(name, h)
+    share = torch.tensor(h.leaf_count[method.outputs] / len(h.leaves))
+    start = torch.zeros(method.width, dtype=torch.float64) if name == "ps-softmax" else share.log()
+    torch.testing.assert_close(method.likelihood(start[None])[0, 1:], share)
+    leaves = torch.tensor(h.leaves)
+
+    def mean_loss(theta: Tensor) -> Tensor:
+        return method.loss(theta.expand(len(leaves), -1), leaves).mean()
+
+    hessian = torch.autograd.functional.hessian(mean_loss, start)  # type: ignore[no-untyped-call]
+    curvature = hessian.diagonal()
+    above = 1.0 if name == "ps-softmax" else torch.tensor(h.leaf_count[h.parent[method.outputs]] / len(h.leaves))
+    torch.testing.assert_close(curvature, share * (1 - share / above))

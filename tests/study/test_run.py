@@ -217,7 +217,7 @@ def test_records_made_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     study.Records(tmp_path / "there" / "records").pack(tmp_path / "all.zip")
     worked = counted(monkeypatch)
     report = run(tmp_path / "here", imports=[tmp_path / "all.zip"])
-    assert report.imported == 2
+    assert report.cells == 2
     assert worked == []
 
 

@@ -56,11 +56,30 @@ def test_the_ladder_goes_on_while_its_end_is_best(tmp_path: Path, monkeypatch: p
     assert report.plan.rates == pytest.approx(
         {"flat-softmax": 0.3, "ps-softmax": 0.1 / 9, "hxe": 0.1 / 9, "softmax-margin": 8.1}, rel=1e-5
     )
-    (said,) = report.findings["tuning"].sentences
+    (said,) = report.findings["tuning"].tables["tuning"].notes
     assert said == (
         "Learning rates, chosen on the validation data: 0.0111 for HXE, PS softmax; 0.3 for Flat softmax; "
         "8.1 for Soft-max-margin."
     )
+
+
+def test_of_rates_that_are_as_good_the_one_nearest_to_the_recipe_is_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = {0.1: 0.8495, 0.3: 0.85, 0.9: 0.8509, 2.7: 0.8525}
+    tried = list[float]()
+
+    def work(cell: Cell, _: DataSplits) -> dict[str, Any]:
+        tried.append(cell.recipe.optimiser.lr)
+        return {"results": [], "validation": {"AP": scores[cell.recipe.optimiser.lr]}}
+
+    monkeypatch.setitem(study.EXPERIMENTS, "tuning", dataclasses.replace(study.EXPERIMENTS["tuning"], work=work))
+    given = {"tune": True, "recipe": recipe("optimiser.lr=0.3"), "chosen": ["hxe"]}
+    assert run(tmp_path / "near", "tuning", **given).plan.rates == {"hxe": 0.3}
+    assert tried == [0.1, 0.3, 0.9]
+    scores[0.9] = 0.852  # more than noise above that of the recipe, so that a further rate is tried
+    assert run(tmp_path / "far", "tuning", **given).plan.rates == {"hxe": 0.9}
+    assert tried[3:] == [0.1, 0.3, 0.9, 2.7]
 
 
 def test_experiments_train_with_the_chosen_rate_and_their_tables_name_it(
@@ -109,17 +128,17 @@ def test_a_rate_is_measured_on_the_validation_data_alone(tmp_path: Path) -> None
 
 
 def test_a_rate_with_which_training_diverges_is_not_chosen(tmp_path: Path) -> None:
-    wild = recipe(
-        "optimiser.kind=sgd", "optimiser.C=0", "optimiser.lr=1e4", "optimiser.weight_decay=1", "optimiser.epochs=3"
+    wild = ("optimiser.kind=sgd", "optimiser.C=0", "optimiser.weight_decay=1", "optimiser.batch_size=20")
+    report = run(
+        tmp_path, "tuning", tune=True, recipe=recipe(*wild, "optimiser.lr=5", "optimiser.epochs=6"), chosen=["hxe"]
     )
-    report = run(tmp_path, "tuning", tune=True, recipe=wild, chosen=["hxe"])
     tried = {
-        record["cell"]["optimiser"]["lr"]: record["validation"].get("AP", 0.0)
-        for record in Records(tmp_path / "records").all()
+        record["cell"]["optimiser"]["lr"]: record["validation"] for record in Records(tmp_path / "records").all()
     }
     assert report.failures == []
-    assert 0.0 in tried.values()
-    assert report.plan.rates == {"hxe": max(sorted(tried), key=lambda rate: tried[rate])}
+    assert tried[15.0] == {}
+    assert report.plan.rates is not None
+    assert tried[report.plan.rates["hxe"]]["AP"] > 0.3
 
 
 def test_methods_without_a_rate_have_no_cells(tmp_path: Path) -> None:

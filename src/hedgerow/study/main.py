@@ -110,7 +110,7 @@ def difference(results: Results, others: Results, figure: str) -> Difference | N
     seeds = sorted(ours.keys() & theirs.keys())
     sides = [[side[seed] for seed in seeds] for side in (ours, theirs)]
     lengths = {len(result["replicates"][figure]) for side in sides for result in side}
-    if len(seeds) < 2 or len(lengths) > 1:
+    if len(seeds) < 2 or len(lengths) > 1 or min(lengths) < 2:
         return None
     values = (np.array([result["summary"][figure] for result in side]) for side in sides)
     drawn = (np.array([result["replicates"][figure] for result in side]) for side in sides)
@@ -139,7 +139,7 @@ def _top_down(systems: Mapping[str, Results]) -> str:
 def _as_chance(names: Sequence[str], word: str) -> str:
     if not names:
         return ""
-    shown = f"{len(names)} of the other rows" if len(names) > 3 else " and ".join(names)
+    shown = f"{len(names)} of the other rows" if len(names) > 3 else _joined(names)
     return f", and the difference {word} {shown} may be chance"
 
 
@@ -148,9 +148,11 @@ def _listed(names: Sequence[str], one: str, several: str) -> str:
         return f"no method {one}"
     if len(names) > 3:
         return f"{len(names)} of the other rows {several}"
-    if len(names) == 1:
-        return f"{names[0]} {one}"
-    return f"{', '.join(names[:-1])} and {names[-1]} {several}"
+    return f"{_joined(names)} {one if len(names) == 1 else several}"
+
+
+def _joined(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _mean(results: Results, figure: str) -> float:

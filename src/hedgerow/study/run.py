@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
 import os
 import time
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
@@ -61,7 +59,6 @@ class Report:
     requested: Sequence[str]
     failures: Sequence[Failure]
     cells: int
-    imported: int = 0
     files: Sequence[Path] = field(default_factory=tuple)
 
     def to_dict(self) -> dict[str, Any]:
@@ -152,37 +149,13 @@ def study(
     target = Path(folder)
     records = Records(target / "records")
     try_folder(target)
-    imported = sum(records.merge(path) for path in imports)
+    for path in imports:
+        records.merge(path)
     make_folder(target)
-    end = math.inf if limit is None else time.monotonic() + limit
-    planned: dict[str, Cell] = {}
-
-    def run(cells: Sequence[Cell]) -> list[Failure]:
-        """Run those cells that have no record; return the failures."""
-        planned.update({cell.name: cell for cell in cells})
-        missing = [cell for cell in cells if records.read(cell) is None]
-        with progress(len(cells), len(missing)) as watcher:
-            left = None if limit is None else max(0.0, end - time.monotonic())
-            runner = _runner(plan, jobs, left, watcher, client)
-            if runner.jobs > 1 or client is not None:  # compiling in many processes costs more than it gains
-                missing = [
-                    dataclasses.replace(cell, recipe=cell.recipe.with_run(compile="no")) for cell in missing
-                ]
-            return runner.run(missing, records) if missing else []
-
-    failures = []
+    rounds = _Rounds(plan, records, jobs, limit, progress, client)
     if tune:
-        trained = {cell.recipe.method.name: None for name in names for cell in EXPERIMENTS[name].cells(plan)}
-
-        def untried() -> list[Cell]:
-            ladders = [tuning.ladder(plan, records, method) for method in trained]
-            return [cell for found in ladders for cell, _ in found if cell.name not in planned]
-
-        while cells := untried():
-            failures += run(cells)
-        plan = dataclasses.replace(plan, rates=tuning.rates(plan, records))
-    unique = {cell.name: cell for name in names for cell in EXPERIMENTS[name].cells(plan) if name != tuning.TASK}
-    failures += run(list(unique.values()))
+        plan = _tuned(plan, names, rounds)
+    rounds.run([cell for name in names if name != tuning.TASK for cell in EXPERIMENTS[name].cells(plan)])
     shown = plan.covering(records)
     findings = {
         name: _with_note(experiment.findings(shown, records), tuning.note(shown))
@@ -190,14 +163,60 @@ def study(
         if name != tuning.TASK or tune
     }
     findings = {name: found for name, found in findings.items() if found.tables or name in names}
-    report = Report(shown, target, findings, names, failures, len(planned), imported)
-    return dataclasses.replace(report, files=_write(report, draw=draw))
+    report = Report(shown, target, findings, names, rounds.failures, len(rounds.planned))
+    return replace(report, files=_write(report, draw=draw))
+
+
+@final
+class _Rounds:
+    """Runs the cells of a study, all within one limit of time."""
+
+    def __init__(
+        self,
+        plan: StudyPlan,
+        records: Records,
+        jobs: int | None,
+        limit: float | None,
+        progress: Progress,
+        client: Any,
+    ) -> None:
+        self.records = records
+        self.planned: dict[str, Cell] = {}
+        self.failures: list[Failure] = []
+        self._plan, self._jobs, self._progress, self._client = plan, jobs, progress, client
+        self._end = None if limit is None else time.monotonic() + limit
+
+    def run(self, cells: Sequence[Cell]) -> None:
+        """Run those cells that have no record."""
+        chosen = {cell.name: cell for cell in cells}
+        self.planned |= chosen
+        missing = [cell for cell in chosen.values() if self.records.read(cell) is None]
+        with self._progress(len(chosen), len(missing)) as watcher:
+            left = None if self._end is None else max(0.0, self._end - time.monotonic())
+            runner = _runner(self._plan, self._jobs, left, watcher, self._client)
+            if runner.jobs > 1 or self._client is not None:  # compiling in many processes costs more than it gains
+                missing = [replace(cell, recipe=cell.recipe.with_run(compile="no")) for cell in missing]
+            if missing:
+                self.failures += runner.run(missing, self.records)
+
+
+def _tuned(plan: StudyPlan, names: Sequence[str], rounds: _Rounds) -> StudyPlan:
+    """Return the plan with the best learning rate of each method that the experiments train."""
+    trained = {cell.recipe.method.name: None for name in names for cell in EXPERIMENTS[name].cells(plan)}
+
+    def untried() -> list[Cell]:
+        ladders = [tuning.ladder(plan, rounds.records, method) for method in trained]
+        return [cell for found in ladders for cell, _ in found if cell.name not in rounds.planned]
+
+    while cells := untried():
+        rounds.run(cells)
+    return replace(plan, rates=tuning.rates(plan, rounds.records))
 
 
 def _with_note(found: Findings, note: str) -> Findings:
     """Add a note to every table."""
-    tables = {key: dataclasses.replace(table, notes=(*table.notes, note)) for key, table in found.tables.items()}
-    return dataclasses.replace(found, tables=tables)
+    tables = {key: replace(table, notes=(*table.notes, note)) for key, table in found.tables.items()}
+    return replace(found, tables=tables)
 
 
 def default_jobs(splits: DataSplits, *, gpu: bool) -> int:
@@ -245,7 +264,7 @@ def _experiments(given: Sequence[str], tune: bool) -> list[str]:
 def _with_places(recipe: Recipe) -> Recipe:
     """Fill in the default folder of a public data set, so that an error can name what is missing."""
     params = {**_PLACES.get(recipe.data.name, {}), **recipe.data.params}
-    return dataclasses.replace(recipe, data=dataclasses.replace(recipe.data, params=params))
+    return replace(recipe, data=replace(recipe.data, params=params))
 
 
 def _write(report: Report, *, draw: bool) -> list[Path]:

@@ -6,6 +6,7 @@ or the highest, a further one is tried on that side. The rates chosen hold for a
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 TASK = "tuning"
 _STEP = 3.0
 _FURTHEST = 3  # steps from the recipe's rate
+_EQUAL = 0.001  # scores this near to the best are as good: otherwise noise would lead far from the recipe
 _SEED = 0  # whatever the seeds of the study, so that a folder has one choice for each method
 
 
@@ -43,9 +45,8 @@ def rates(plan: StudyPlan, records: Records) -> dict[str, float]:
     found = {}
     for method in sorted(recorded):
         if method in plan.methods or method in methods.METHODS:  # others would have to be imported
-            tried = ladder(plan, records, method)
-            if all(score is not None for _, score in tried):
-                best, _ = max(tried, key=lambda found: found[1] or 0.0)
+            best = _best(plan, ladder(plan, records, method))
+            if best is not None:
                 found[method] = best.recipe.optimiser.lr
     return found
 
@@ -71,17 +72,25 @@ def ladder(plan: StudyPlan, records: Records, method: str) -> list[tuple[Cell, f
 
     found = [tried(step) for step in (-1, 0, 1)]
     low = high = 1
-    while not any(score is None for _, score in found):
-        best = max(score or 0.0 for _, score in found)
-        if found[0][1] == best and low < _FURTHEST:
+    while (best := _best(plan, found)) is not None:
+        if best is found[0][0] and low < _FURTHEST:
             low += 1
             found.insert(0, tried(-low))
-        elif found[-1][1] == best and high < _FURTHEST:
+        elif best is found[-1][0] and high < _FURTHEST:
             high += 1
             found.append(tried(high))
         else:
             break
     return found
+
+
+def _best(plan: StudyPlan, found: list[tuple[Cell, float | None]]) -> Cell | None:
+    """Return the best cell, of equally good ones that nearest to the recipe; None before all have a score."""
+    scores = [score for _, score in found if score is not None]
+    if len(scores) < len(found):
+        return None
+    good = [cell for cell, score in found if score is not None and score >= max(scores) - _EQUAL]
+    return min(good, key=lambda cell: abs(math.log(cell.recipe.optimiser.lr / plan.recipe.optimiser.lr)))
 
 
 def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
@@ -98,7 +107,7 @@ def work(cell: Cell, splits: DataSplits) -> dict[str, Any]:
 
 
 def findings(plan: StudyPlan, records: Records) -> Findings:
-    """Return the table of all rates that were tried, and the sentence that names the best."""
+    """Return the table of all rates that were tried."""
     tried = {method: ladder(plan, records, method) for method in plan.methods}
     named = names_of(plan)
     rows = {
@@ -113,7 +122,7 @@ def findings(plan: StudyPlan, records: Records) -> Findings:
         [Column(f"{rate:.3g}") for rate in columns],
         [Row(name, {f"{rate:.3g}": Entry((score,)) for rate, score in row.items()}) for name, row in rows.items()],
     )
-    return Findings({TASK: table}, sentences=(note(plan),))
+    return Findings({TASK: table})
 
 
 def note(plan: StudyPlan) -> str:
